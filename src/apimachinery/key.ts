@@ -1,0 +1,19 @@
+/** The identity of an object: (kind, namespace, name). A path is never part of it (invariant 7). */
+export interface ObjectKey {
+  /** Group of the kind, as in `management.gitplane.dev`. */
+  readonly group: string;
+  readonly kind: string;
+  /** Empty for kinds that have no namespace. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A map key for an identity. `/` cannot occur in any of the parts, so it is unambiguous. */
+export function keyString(key: ObjectKey): string {
+  return `${key.group}/${key.kind}/${key.namespace}/${key.name}`;
+}
+
+/** How people read an identity: `Team "ops"` or `SharedSecret "payments/registry"`. */
+export function describeKey(key: ObjectKey): string {
+  return `${key.kind} "${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}"`;
+}

@@ -1,0 +1,54 @@
+/** Who asks for what: the words that authentication, authorization and the registry share. */
+
+/** Verbs of the API; access rules may also name verbs of their own, such as `bind`. */
+export type Verb =
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'delete'
+  | 'deletecollection';
+
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  /** For the author line of commits. */
+  readonly email?: string;
+  /** Name of the access key that authenticated the request, if one did. */
+  readonly accessKey?: string;
+}
+
+/** Members bypass authorization, as in Kubernetes. */
+export const SUPERUSER_GROUP = 'system:masters';
+export const AUTHENTICATED_GROUP = 'system:authenticated';
+
+export interface ResourceAttributes {
+  readonly verb: string;
+  readonly group: string;
+  /** Plural name. */
+  readonly resource: string;
+  readonly subresource?: string;
+  /** Empty: every namespace, or a kind that has none. */
+  readonly namespace: string;
+  /** Empty: the whole collection. */
+  readonly name: string;
+}
+
+export interface PathAttributes {
+  readonly verb: string;
+  readonly path: string;
+}
+
+export type Attributes = ResourceAttributes | PathAttributes;
+
+export interface Decision {
+  readonly allowed: boolean;
+  readonly reason: string;
+}
+
+export interface Authorizer {
+  authorize(user: User, attributes: Attributes): Decision;
+}

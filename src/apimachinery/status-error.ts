@@ -1,0 +1,252 @@
+/**
+ * Errors as clients of a Kubernetes API server expect them: a constructor per reason, each with
+ * the wording kubectl and controllers know (reference: Kubernetes API, section 2.4).
+ */
+import { type FieldError, formatFieldError, formatPath } from './field-error.ts';
+
+export type StatusReason =
+  | ''
+  | 'BadRequest'
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'NotFound'
+  | 'MethodNotAllowed'
+  | 'NotAcceptable'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Expired'
+  | 'RequestEntityTooLarge'
+  | 'UnsupportedMediaType'
+  | 'Invalid'
+  | 'TooManyRequests'
+  | 'InternalError'
+  | 'ServiceUnavailable'
+  | 'InsufficientStorage'
+  | 'Timeout';
+
+export interface StatusCause {
+  reason?: string;
+  message?: string;
+  field?: string;
+}
+
+export interface StatusDetails {
+  name?: string;
+  group?: string;
+  /** The plural resource name, except for `Invalid`, where it is the kind. */
+  kind?: string;
+  uid?: string;
+  causes?: StatusCause[];
+  retryAfterSeconds?: number;
+}
+
+export interface Status {
+  kind: 'Status';
+  apiVersion: 'v1';
+  metadata: Record<string, unknown>;
+  status: 'Success' | 'Failure';
+  message?: string;
+  reason?: StatusReason;
+  details?: StatusDetails;
+  code: number;
+}
+
+/** What an error is about: `teams.management.gitplane.dev`. */
+export interface ResourceName {
+  readonly group: string;
+  readonly plural: string;
+  readonly kind: string;
+}
+
+export class StatusError extends Error {
+  readonly code: number;
+  readonly reason: StatusReason;
+  readonly details: StatusDetails | undefined;
+
+  constructor(code: number, reason: StatusReason, message: string, details?: StatusDetails) {
+    super(message);
+    this.name = 'StatusError';
+    this.code = code;
+    this.reason = reason;
+    this.details = details;
+  }
+
+  toStatus(): Status {
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message: this.message,
+      reason: this.reason,
+      ...(this.details === undefined ? {} : { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+function qualified(resource: ResourceName): string {
+  return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
+}
+
+function about(resource: ResourceName, name: string): StatusDetails {
+  return {
+    ...(name === '' ? {} : { name }),
+    ...(resource.group === '' ? {} : { group: resource.group }),
+    kind: resource.plural,
+  };
+}
+
+export function badRequest(message: string): StatusError {
+  return new StatusError(400, 'BadRequest', message);
+}
+
+export function unauthorized(message = 'Unauthorized'): StatusError {
+  return new StatusError(401, 'Unauthorized', message);
+}
+
+/** `message` is the whole sentence; see `auth/authorizer.ts` for the usual wording. */
+export function forbiddenError(message: string, resource?: ResourceName, name = ''): StatusError {
+  return new StatusError(
+    403,
+    'Forbidden',
+    message,
+    resource === undefined ? undefined : about(resource, name),
+  );
+}
+
+export function notFound(resource: ResourceName, name: string): StatusError {
+  return new StatusError(
+    404,
+    'NotFound',
+    `${qualified(resource)} ${JSON.stringify(name)} not found`,
+    about(resource, name),
+  );
+}
+
+export function noSuchRoute(): StatusError {
+  return new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
+}
+
+export function methodNotAllowed(verb: string, resource: ResourceName): StatusError {
+  return new StatusError(
+    405,
+    'MethodNotAllowed',
+    `${verb} is not supported on resources of kind "${qualified(resource)}"`,
+    about(resource, ''),
+  );
+}
+
+export function notAcceptable(accepted: readonly string[]): StatusError {
+  return new StatusError(
+    406,
+    'NotAcceptable',
+    `only the following media types are accepted: ${accepted.join(', ')}`,
+  );
+}
+
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
+  return new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
+}
+
+export function alreadyExists(resource: ResourceName, name: string): StatusError {
+  return new StatusError(
+    409,
+    'AlreadyExists',
+    `${qualified(resource)} ${JSON.stringify(name)} already exists`,
+    about(resource, name),
+  );
+}
+
+export function generateNameExhausted(resource: ResourceName, name: string): StatusError {
+  return new StatusError(
+    409,
+    'AlreadyExists',
+    `${qualified(resource)} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`,
+    { ...about(resource, name), retryAfterSeconds: 1 },
+  );
+}
+
+export const MODIFIED_MEANWHILE =
+  'the object has been modified; please apply your changes to the latest version and try again';
+
+export function conflict(
+  resource: ResourceName,
+  name: string,
+  why: string = MODIFIED_MEANWHILE,
+): StatusError {
+  return new StatusError(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${qualified(resource)} ${JSON.stringify(name)}: ${why}`,
+    about(resource, name),
+  );
+}
+
+export function invalidObject(
+  resource: ResourceName,
+  name: string,
+  errors: readonly FieldError[],
+): StatusError {
+  const texts = errors.map(formatFieldError);
+  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  const id = resource.group === '' ? resource.kind : `${resource.kind}.${resource.group}`;
+  return new StatusError(422, 'Invalid', `${id} ${JSON.stringify(name)} is invalid: ${list}`, {
+    ...(name === '' ? {} : { name }),
+    ...(resource.group === '' ? {} : { group: resource.group }),
+    kind: resource.kind,
+    causes: errors.map((error) => ({
+      reason: error.type,
+      message: error.message,
+      field: formatPath(error.path),
+    })),
+  });
+}
+
+/** A JSON patch that parses but cannot be applied: a failed test, a missing path. */
+export function unprocessablePatch(detail: string): StatusError {
+  return new StatusError(
+    422,
+    'Invalid',
+    `the server rejected our request due to an error in our request: ${detail}`,
+    {},
+  );
+}
+
+export function expired(message: string): StatusError {
+  return new StatusError(410, 'Expired', message);
+}
+
+export function tooLarge(limitBytes: number): StatusError {
+  return new StatusError(
+    413,
+    'RequestEntityTooLarge',
+    `Request entity too large: limit is ${limitBytes}`,
+  );
+}
+
+export function resourceVersionTooLarge(wanted: number, current: number): StatusError {
+  return new StatusError(
+    504,
+    'Timeout',
+    `Timeout: Too large resource version: ${wanted}, current: ${current}`,
+    {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  );
+}
+
+export function unavailable(message: string, retryAfterSeconds = 1): StatusError {
+  return new StatusError(503, 'ServiceUnavailable', message, { retryAfterSeconds });
+}
+
+export function internalError(message: string): StatusError {
+  return new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, {
+    causes: [{ message }],
+  });
+}

@@ -1,0 +1,97 @@
+/**
+ * What a kind is: a value that generic code asks, never the other way round. A new kind is one
+ * file that exports one of these and one line in `table.ts`; routes, discovery, OpenAPI, printer
+ * columns, validation, the layout in git, authorization and docs follow from it.
+ */
+import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
+import { dnsSubdomainProblems, type NameRule } from '../apimachinery/names.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { Verb } from '../apimachinery/request.ts';
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'boolean' | 'date';
+  readonly description: string;
+  /** 1: shown only by `-o wide`. */
+  readonly priority?: 0 | 1;
+  /** The cell; undefined prints as `<none>`. Dates are RFC 3339 and shown as an age. */
+  value(object: KubeObject): string | number | boolean | undefined;
+}
+
+/** A value that enters with a write and is never served again, such as the text of a key. */
+export interface WriteOnlyField {
+  readonly path: FieldPath;
+  /** What git holds instead of the value; called once per new value. Values that are already in
+   * the concealed form come back unchanged. */
+  conceal(value: string): string;
+  /** Problems of a value before it is concealed. Must not repeat the value. */
+  validate(value: unknown): string[];
+}
+
+export interface Kind {
+  readonly group: string;
+  readonly version: 'v1';
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  /** Further plurals that the same objects answer to (spec section 4.5: `config`, `configs`). */
+  readonly aliases: readonly string[];
+  readonly scope: 'Namespaced' | 'Cluster';
+  readonly verbs: readonly Verb[];
+  /** `nowhere`: made by a create, returned once, never kept. */
+  readonly storedIn: 'git' | 'nowhere';
+  /** Name of the JSON Schema below `schemas/`, without `.json`. */
+  readonly schema: string;
+  readonly nameRule: NameRule;
+  /** True where a create without name and generateName gets a name from the server. */
+  readonly namedByServer: boolean;
+  readonly columns: readonly PrinterColumn[];
+  /** Field selectors beyond metadata.name and metadata.namespace. */
+  readonly selectableFields: readonly string[];
+  /** Paths whose values must never reach logs, audit or errors; `*` stands for any step. */
+  readonly secretPaths: readonly (readonly string[])[];
+  readonly writeOnly: readonly WriteOnlyField[];
+  /** Fills absent fields of an object that passed its schema. May mutate. */
+  setDefaults(object: KubeObject): void;
+  /** Rules the schema cannot say. Must not mutate. Returns every problem. */
+  validate(object: KubeObject, old: KubeObject | undefined): FieldError[];
+  /** Deprecated or useless fields. Must not mutate. Never a reason to refuse. */
+  warnings(object: KubeObject): string[];
+  /** The part of `status` that follows from the manifest alone. */
+  deriveStatus(object: KubeObject): JsonObject | undefined;
+}
+
+type Declared = 'group' | 'kind' | 'plural' | 'singular' | 'scope' | 'schema';
+
+/** Fills what most kinds have in common; a kind states only what is its own. */
+export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
+  return {
+    version: 'v1',
+    shortNames: [],
+    categories: [],
+    aliases: [],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
+    storedIn: 'git',
+    nameRule: dnsSubdomainProblems,
+    namedByServer: false,
+    columns: [],
+    selectableFields: [],
+    secretPaths: [],
+    writeOnly: [],
+    setDefaults: () => undefined,
+    validate: () => [],
+    warnings: () => [],
+    deriveStatus: () => undefined,
+    ...own,
+  };
+}
+
+export const RBAC_GROUP = 'rbac.authorization.k8s.io';
+export const DEFAULT_API_GROUP = 'management.gitplane.dev';
+
+/** `management.gitplane.dev/v1`. */
+export function apiVersionOf(kind: Kind): string {
+  return `${kind.group}/${kind.version}`;
+}

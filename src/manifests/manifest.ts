@@ -1,0 +1,38 @@
+/** What a file of manifests is, with places that people can jump to. */
+import type { FieldPath } from '../apimachinery/field-error.ts';
+
+/** A problem at a place. Lines and columns count from 1, columns in characters. */
+export interface Problem {
+  readonly path: string;
+  readonly line: number;
+  readonly col: number;
+  readonly message: string;
+}
+
+export interface Position {
+  readonly line: number;
+  readonly col: number;
+}
+
+/** One YAML document of a file. Documents that hold nothing (comments only) are left out. */
+export interface ManifestDocument {
+  /** Position among all documents of the stream, the empty ones included, from 0. */
+  readonly index: number;
+  /** Plain JSON: map, list, string, number, boolean or null. Undefined when it does not parse. */
+  readonly value: unknown;
+  /** Problems of the syntax alone, duplicate keys and too many aliases included. */
+  readonly problems: readonly {
+    readonly line: number;
+    readonly col: number;
+    readonly message: string;
+  }[];
+  /**
+   * Where the value at a path of map keys and list indexes begins; the key where `atKey` is set.
+   * Falls back to the nearest place that exists above it.
+   */
+  locate(path: FieldPath, options?: { atKey?: boolean }): Position;
+}
+
+export interface ManifestFile {
+  readonly documents: readonly ManifestDocument[];
+}
