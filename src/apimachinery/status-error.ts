@@ -62,20 +62,29 @@ export class StatusError extends Error {
   readonly code: number;
   readonly reason: StatusReason;
   readonly details: StatusDetails | undefined;
+  /** List metadata of the Status: a continue token to go on with, where there is one. */
+  readonly metadata: Readonly<Record<string, unknown>>;
 
-  constructor(code: number, reason: StatusReason, message: string, details?: StatusDetails) {
+  constructor(
+    code: number,
+    reason: StatusReason,
+    message: string,
+    details?: StatusDetails,
+    metadata: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message);
     this.name = 'StatusError';
     this.code = code;
     this.reason = reason;
     this.details = details;
+    this.metadata = metadata;
   }
 
   toStatus(): Status {
     return {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata: {},
+      metadata: { ...this.metadata },
       status: 'Failure',
       message: this.message,
       reason: this.reason,
@@ -217,8 +226,8 @@ export function unprocessablePatch(detail: string): StatusError {
   );
 }
 
-export function expired(message: string): StatusError {
-  return new StatusError(410, 'Expired', message);
+export function expired(message: string, metadata?: { continue: string }): StatusError {
+  return new StatusError(410, 'Expired', message, undefined, metadata);
 }
 
 export function tooLarge(limitBytes: number): StatusError {

@@ -7,6 +7,7 @@ import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
 import { dnsSubdomainProblems, type NameRule } from '../apimachinery/names.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { Verb } from '../apimachinery/request.ts';
+import { deprecations } from './deprecation.ts';
 
 export interface PrinterColumn {
   readonly name: string;
@@ -26,6 +27,8 @@ export interface WriteOnlyField {
   conceal(value: string): string;
   /** Problems of a value before it is concealed. Must not repeat the value. */
   validate(value: unknown): string[];
+  /** A value for a create that brings none; the answer to that create shows it, once. */
+  generate?(object: KubeObject): string;
 }
 
 export interface Kind {
@@ -45,6 +48,8 @@ export interface Kind {
   /** Name of the JSON Schema below `schemas/`, without `.json`. */
   readonly schema: string;
   readonly nameRule: NameRule;
+  /** Whether PUT works without metadata.resourceVersion; custom resources of Kubernetes refuse it. */
+  readonly allowUnconditionalUpdate: boolean;
   /** True where a create without name and generateName gets a name from the server. */
   readonly namedByServer: boolean;
   readonly columns: readonly PrinterColumn[];
@@ -53,6 +58,8 @@ export interface Kind {
   /** Paths whose values must never reach logs, audit or errors; `*` stands for any step. */
   readonly secretPaths: readonly (readonly string[])[];
   readonly writeOnly: readonly WriteOnlyField[];
+  /** Puts what a client wrote into the form that git is to hold. May mutate. */
+  canonicalize(object: KubeObject): void;
   /** Fills absent fields of an object that passed its schema. May mutate. */
   setDefaults(object: KubeObject): void;
   /** Rules the schema cannot say. Must not mutate. Returns every problem. */
@@ -75,14 +82,16 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
     storedIn: 'git',
     nameRule: dnsSubdomainProblems,
+    allowUnconditionalUpdate: false,
     namedByServer: false,
     columns: [],
     selectableFields: [],
     secretPaths: [],
     writeOnly: [],
+    canonicalize: () => undefined,
     setDefaults: () => undefined,
     validate: () => [],
-    warnings: () => [],
+    warnings: deprecations([]),
     deriveStatus: () => undefined,
     ...own,
   };

@@ -1,0 +1,30 @@
+# syntax=docker/dockerfile:1
+FROM node:20-bookworm-slim AS build
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build && npm prune --omit=dev --ignore-scripts
+
+FROM node:20-bookworm-slim
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends git ca-certificates tini \
+  && rm -rf /var/lib/apt/lists/* \
+  && install -d -o node -g node /data
+WORKDIR /app
+ENV NODE_ENV=production \
+    GITPLANE_DATA_DIR=/data \
+    GITPLANE_LISTEN=0.0.0.0:8443
+COPY --from=build /src/node_modules ./node_modules
+COPY --from=build /src/dist ./dist
+COPY package.json ./
+COPY schemas ./schemas
+COPY examples/platform ./examples/platform
+USER node
+VOLUME /data
+EXPOSE 8443
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["node", "dist/cli/probe.js", "https://127.0.0.1:8443/healthz"]
+ENTRYPOINT ["tini", "--", "node", "dist/main.js"]
+CMD ["serve"]

@@ -1,0 +1,71 @@
+/**
+ * The one validator. A manifest from git and a body from HTTP end here, and fail with the same
+ * words (design: two roads meet at one validator).
+ */
+import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
+import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { CompiledSchema } from '../kinds/schema.ts';
+import { metadataProblems, metadataWarnings } from './metadata.ts';
+
+/**
+ * Every problem of an object on its own, in one pass. Rules that read a field are asked only when
+ * its shape is right; a field that nobody knows keeps no rule from being asked. `old` is the
+ * object that this one would replace, if there is one.
+ */
+export function objectProblems(
+  kind: Kind,
+  schema: CompiledSchema,
+  change: { object: KubeObject; old?: KubeObject | undefined },
+): FieldError[] {
+  const { object, old } = change;
+  const shape = schema.check(object);
+  const misshapen = shape.filter((error) => error.unknownField !== true);
+  if (misshapen.some((error) => error.path.length === 0 || error.path[0] === 'metadata')) {
+    return shape;
+  }
+  const errors = [...shape, ...metadataProblems(kind, object)];
+  if (misshapen.length > 0) return errors;
+  const transition = old === undefined ? [] : transitionProblems(object, old);
+  return [...errors, ...kind.validate(object, old), ...transition];
+}
+
+export function objectWarnings(kind: Kind, object: KubeObject): string[] {
+  return [...metadataWarnings(object), ...kind.warnings(object)];
+}
+
+/** What may not change, and what deletion forbids (spec section 2.2). */
+function transitionProblems(object: KubeObject, old: KubeObject): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const field of ['name', 'namespace'] as const) {
+    if ((object.metadata[field] ?? '') !== (old.metadata[field] ?? '')) {
+      errors.push(invalid(['metadata', field], object.metadata[field], 'field is immutable'));
+    }
+  }
+  const before = new Set(old.metadata.finalizers ?? []);
+  const added = (object.metadata.finalizers ?? []).filter((name) => !before.has(name));
+  if (old.metadata.deletionTimestamp !== undefined && added.length > 0) {
+    const list = added.map((name) => JSON.stringify(name)).join(', ');
+    errors.push(
+      forbidden(
+        ['metadata', 'finalizers'],
+        `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
+      ),
+    );
+  }
+  return errors;
+}
+
+const OUTSIDE_DESIRED_STATE = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+
+/**
+ * Whether two versions of an object ask for the same state. Labels, annotations and the rest of
+ * metadata do not count, as in Kubernetes: `generation` grows only when this is false.
+ */
+export function sameDesiredState(a: KubeObject, b: KubeObject): boolean {
+  const fields = new Set([...Object.keys(a), ...Object.keys(b)]);
+  for (const field of fields) {
+    if (!OUTSIDE_DESIRED_STATE.has(field) && !jsonEqual(a[field], b[field])) return false;
+  }
+  return true;
+}

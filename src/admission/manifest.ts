@@ -1,0 +1,211 @@
+/** From a document of a file to an object with an identity, or to problems with places. */
+import { type FieldError, type FieldPath, formatFieldError } from '../apimachinery/field-error.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import {
+  isRecord,
+  type KubeObject,
+  SERVER_POPULATED_META,
+  valueAt,
+} from '../apimachinery/object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { ManifestDocument, Problem } from '../manifests/manifest.ts';
+import { objectProblems, objectWarnings } from './check.ts';
+
+/** Where a document was found, and what its place says about it. */
+export interface ManifestPlace {
+  readonly path: string;
+  /** The namespace that the folder gives, if it gives one. */
+  readonly folderNamespace: string | undefined;
+}
+
+export interface AdmittedManifest {
+  /** Known as soon as kind and name can be read, even when the rest is wrong. */
+  readonly key: ObjectKey | undefined;
+  /** Set only when there are no problems: without fields that only the server may write. */
+  readonly manifest: KubeObject | undefined;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+export function admitManifest(
+  kinds: KindTable,
+  place: ManifestPlace,
+  document: ManifestDocument,
+): AdmittedManifest {
+  const syntax = document.problems.map((problem) => ({ path: place.path, ...problem }));
+  if (syntax.length > 0)
+    return { key: undefined, manifest: undefined, problems: syntax, warnings: [] };
+  const report = new Report(place.path, document);
+  const value = document.value;
+  if (!isRecord(value)) {
+    report.at([], 'Expected an object with apiVersion, kind and metadata');
+    return report.refuse(undefined);
+  }
+  const kind = findKind(kinds, value, report);
+  if (kind === undefined) return report.refuse(undefined);
+  const manifest = cleanManifest(value);
+  kinds.schemaOf(kind).dropNulls(manifest);
+  noteIgnoredFields(kind, value, report);
+  placeInNamespace({ kind, manifest, place, report });
+  const key = identityOf(kind, manifest);
+  const errors = objectProblems(kind, kinds.schemaOf(kind), { object: manifest });
+  for (const error of [...errors, ...secretInClear(kind, manifest)]) report.field(error);
+  for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
+  if (report.failed) return report.refuse(key);
+  return { key, manifest, problems: [], warnings: report.warnings };
+}
+
+class Report {
+  readonly problems: Problem[] = [];
+  readonly warnings: Problem[] = [];
+  readonly #path: string;
+  readonly #document: ManifestDocument;
+
+  constructor(path: string, document: ManifestDocument) {
+    this.#path = path;
+    this.#document = document;
+  }
+
+  get failed(): boolean {
+    return this.problems.length > 0;
+  }
+
+  at(field: FieldPath, message: string): void {
+    this.problems.push(this.#problem(field, message));
+  }
+
+  warn(field: FieldPath, message: string): void {
+    this.warnings.push(this.#problem(field, message));
+  }
+
+  field(error: FieldError): void {
+    const atKey = error.unknownField === true;
+    const start = this.#document.locate(error.path, { atKey });
+    const inner = error.at;
+    // A problem inside a text value counts lines from the first line of that text, which a block
+    // scalar begins below its key; the column inside is shifted by the block's indentation, which
+    // only the text of the file knows, so the line is what leads people there.
+    const place = inner === undefined ? start : { line: start.line + inner.line, col: inner.col };
+    this.problems.push({ path: this.#path, ...place, message: formatFieldError(error) });
+  }
+
+  refuse(key: ObjectKey | undefined): AdmittedManifest {
+    return { key, manifest: undefined, problems: this.problems, warnings: this.warnings };
+  }
+
+  #problem(field: FieldPath, message: string): Problem {
+    return { path: this.#path, ...this.#document.locate(field), message };
+  }
+}
+
+function findKind(
+  kinds: KindTable,
+  value: Record<string, unknown>,
+  report: Report,
+): Kind | undefined {
+  const { apiVersion, kind } = value;
+  if (typeof apiVersion !== 'string' || apiVersion === '') {
+    report.at(['apiVersion'], 'apiVersion: Required value');
+  }
+  if (typeof kind !== 'string' || kind === '') report.at(['kind'], 'kind: Required value');
+  if (report.failed || typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
+  const found = kinds.byKind(apiVersion, kind);
+  if (found === undefined) {
+    const foreign = !kinds.groups.includes(apiVersion.split('/')[0] ?? '');
+    const field = foreign ? 'apiVersion' : 'kind';
+    const remedy = foreign
+      ? '; list the file in .gitplaneignore if it belongs to another tool'
+      : '';
+    report.at([field], `${field}: ${kinds.explainUnknown(apiVersion, kind)}${remedy}`);
+  } else if (found.storedIn === 'nowhere') {
+    report.at(
+      ['kind'],
+      `kind: Forbidden: ${found.kind} objects are made through the API and never kept in git`,
+    );
+    return undefined;
+  }
+  return found;
+}
+
+/** The manifest without what only the server may write; ignored with a warning (design 5). */
+function cleanManifest(value: Record<string, unknown>): KubeObject {
+  const { status: _status, ...rest } = value;
+  const metadata = isRecord(value['metadata']) ? { ...value['metadata'] } : value['metadata'];
+  if (isRecord(metadata)) for (const field of SERVER_POPULATED_META) delete metadata[field];
+  return { ...rest, metadata } as unknown as KubeObject;
+}
+
+function noteIgnoredFields(kind: Kind, value: Record<string, unknown>, report: Report): void {
+  const metadata = value['metadata'];
+  if (isRecord(metadata)) {
+    for (const field of SERVER_POPULATED_META) {
+      if (!Object.hasOwn(metadata, field)) continue;
+      report.warn(
+        ['metadata', field],
+        `metadata.${field} is set by the server; the value is ignored`,
+      );
+    }
+    if (metadata['generateName'] !== undefined && metadata['name'] === undefined) {
+      report.at(
+        ['metadata', 'generateName'],
+        'metadata.name: Required value: a manifest in git always has its name; generateName works through the API only',
+      );
+    }
+  } else if (metadata === undefined) {
+    report.at([], 'metadata: Required value');
+  }
+  if (value['status'] !== undefined) {
+    report.warn(['status'], `status of ${kind.kind} is set by the server; the value is ignored`);
+  }
+}
+
+function placeInNamespace(at: {
+  kind: Kind;
+  manifest: KubeObject;
+  place: ManifestPlace;
+  report: Report;
+}): void {
+  const { kind, manifest, place, report } = at;
+  if (kind.scope === 'Cluster' || !isRecord(manifest.metadata)) return;
+  const own = manifest.metadata.namespace;
+  const folder = place.folderNamespace;
+  if (own === undefined || own === '') {
+    manifest.metadata.namespace = folder ?? 'default';
+  } else if (folder !== undefined && own !== folder) {
+    report.at(
+      ['metadata', 'namespace'],
+      `metadata.namespace: Invalid value: ${JSON.stringify(own)}: the folder says ${JSON.stringify(folder)}; remove one or move the file`,
+    );
+  }
+}
+
+function identityOf(kind: Kind, manifest: KubeObject): ObjectKey | undefined {
+  const name = valueAt(manifest, ['metadata', 'name']);
+  const namespace = valueAt(manifest, ['metadata', 'namespace']);
+  if (typeof name !== 'string' || name === '') return undefined;
+  if (kind.scope === 'Namespaced' && typeof namespace !== 'string') return undefined;
+  return {
+    group: kind.group,
+    kind: kind.kind,
+    namespace: kind.scope === 'Namespaced' ? String(namespace) : '',
+    name,
+  };
+}
+
+/** Values that git must not hold in the clear; the message carries what to write instead. */
+function secretInClear(kind: Kind, manifest: KubeObject): FieldError[] {
+  return kind.writeOnly.flatMap((field) => {
+    const value = valueAt(manifest, field.path);
+    if (typeof value !== 'string') return [];
+    const concealed = field.conceal(value);
+    if (concealed === value) return [];
+    return [
+      {
+        type: 'FieldValueForbidden' as const,
+        path: field.path,
+        message: `Forbidden: must not be in git in the clear; write "${concealed}" instead, and make a new one, since this one has been in a commit`,
+      },
+    ];
+  });
+}

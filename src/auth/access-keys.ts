@@ -1,0 +1,189 @@
+/**
+ * Authentication by access keys (spec sections 2.6 and 5): from the text of a key to the user of a
+ * request. Keys are known by their hash only. Kept up to date by `set` and `remove`, one call per
+ * change of an OwnedAccessKey.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../apimachinery/clock.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { User } from '../apimachinery/request.ts';
+import {
+  concealAccessKey,
+  hasValidChecksum,
+  isConcealedAccessKey,
+} from '../kinds/access-key-secret.ts';
+import { type AccessKey, digestOf, readAccessKey } from './access-key.ts';
+import type { ActivityTracker } from './activity.ts';
+import type { Directory } from './directory.ts';
+import { expiresAt, type KeyLifetimeLimits } from './expiry.ts';
+import { type Identity, type IdentityOwner, resolveIdentity } from './identity.ts';
+
+export interface AccessKeyOptions {
+  readonly directory: Directory;
+  readonly activity: ActivityTracker;
+  /** The limits of the current configuration; asked at every use, so it should be cheap. */
+  readonly limits: () => KeyLifetimeLimits;
+  readonly clock: Clock;
+}
+
+export interface Authenticated {
+  readonly authenticated: true;
+  readonly user: User;
+  readonly owner: IdentityOwner;
+  /** `spec.scope` of the key, which narrows what the user may do; undefined for no restriction. */
+  readonly keyScope: JsonObject | undefined;
+  /** Milliseconds since the epoch; Infinity for a key that does not end. */
+  readonly keyExpiresAt: number;
+}
+
+export type RejectReason =
+  | 'unknown'
+  | 'disabled'
+  | 'expired'
+  | 'not-for-requests'
+  | 'owner-missing'
+  | 'owner-disabled';
+
+export interface Rejected {
+  readonly authenticated: false;
+  /** For audit and metrics. */
+  readonly reason: RejectReason;
+  /** For the body of the 401. Says more than `Unauthorized` only to the holder of a real key. */
+  readonly message: string;
+}
+
+const UNKNOWN: Rejected = { authenticated: false, reason: 'unknown', message: 'Unauthorized' };
+
+/** What every text of a key that the platform made begins with. */
+const MINTED = /^gp[a-z]{1,3}_/;
+const LONGEST_TOKEN = 1024;
+
+/** Compared against where there is no key, so that unknown keys take as long as known ones. */
+const NO_DIGEST = Buffer.alloc(32);
+
+interface Entry {
+  readonly key: AccessKey;
+  /** The identity as of `version` of the directory. */
+  identity: Identity | undefined;
+  version: number;
+}
+
+export class AccessKeyIndex {
+  readonly #options: AccessKeyOptions;
+  readonly #byName = new Map<string, Entry>();
+  /** Concealed key → its objects, the one that counts first. Nearly always there is one. */
+  readonly #byHash = new Map<string, Entry[]>();
+
+  constructor(options: AccessKeyOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Adds or replaces a key. `hidden.key` is the concealed key; an object without one, or one that
+   * is being deleted, authenticates nobody.
+   */
+  set(name: string, object: KubeObject, hidden: JsonObject | undefined): void {
+    const before = this.#byName.get(name)?.key;
+    this.#drop(name);
+    const key = readAccessKey(name, object, hidden);
+    if (before !== undefined && before.uid !== key?.uid) this.#options.activity.forget(name);
+    if (key === undefined || object.metadata.deletionTimestamp !== undefined) return;
+    const entry: Entry = { key, identity: undefined, version: -1 };
+    this.#byName.set(name, entry);
+    const holders = [...(this.#byHash.get(key.concealed) ?? []), entry];
+    this.#byHash.set(key.concealed, holders.sort(byAge));
+  }
+
+  remove(name: string): void {
+    this.#drop(name);
+    this.#options.activity.forget(name);
+  }
+
+  /** Decides about a bearer token, and notes the use of a key that passed. */
+  authenticate(token: string): Authenticated | Rejected {
+    const entry = this.#find(token);
+    if (entry === undefined) return UNKNOWN;
+    const { key } = entry;
+    if (key.disabled) return rejected('disabled', 'access key is disabled');
+    const now = this.#options.clock.now();
+    if (now >= this.#expiresAt(key)) {
+      return rejected('expired', 'access key expired. Please login again');
+    }
+    if (!key.forRequests) {
+      return rejected('not-for-requests', 'access key is of a type that makes no API requests');
+    }
+    const identity = this.#identity(entry);
+    if ('reason' in identity) return rejected(identity.reason, identity.message);
+    this.#options.activity.record(key.name, now, key.savedAtOnce);
+    return {
+      authenticated: true,
+      user: identity.user,
+      owner: identity.owner,
+      keyScope: key.scope,
+      keyExpiresAt: this.#expiresAt(key),
+    };
+  }
+
+  /** Names of the keys whose time is over, for the sweep that deletes them. */
+  expired(): string[] {
+    const now = this.#options.clock.now();
+    const keys = [...this.#byName.values()].map(({ key }) => key);
+    return keys.filter((key) => now >= this.#expiresAt(key)).map(({ name }) => name);
+  }
+
+  /**
+   * The hash of a key is in git for many to read: it must not work in place of the key. A key of
+   * our own format with a wrong checksum is refused without hashing it.
+   */
+  #find(token: string): Entry | undefined {
+    if (token === '' || token.length > LONGEST_TOKEN || isConcealedAccessKey(token)) {
+      return undefined;
+    }
+    if (MINTED.test(token) && !hasValidChecksum(token)) return undefined;
+    const concealed = concealAccessKey(token);
+    const entry = this.#byHash.get(concealed)?.[0];
+    const known = entry?.key.digest ?? NO_DIGEST;
+    const same = timingSafeEqual(digestOf(concealed), known);
+    return same ? entry : undefined;
+  }
+
+  #expiresAt(key: AccessKey): number {
+    const saved = key.lastActivity;
+    const used = this.#options.activity.lastUse(key.name) ?? saved;
+    const last = used === undefined ? undefined : Math.max(used, saved ?? used);
+    return expiresAt(key.lifetime, last, this.#options.limits());
+  }
+
+  #identity(entry: Entry): Identity {
+    const { directory } = this.#options;
+    if (entry.identity === undefined || entry.version !== directory.version) {
+      entry.identity = resolveIdentity(entry.key.owner, directory);
+      entry.version = directory.version;
+    }
+    return entry.identity;
+  }
+
+  #drop(name: string): void {
+    const entry = this.#byName.get(name);
+    if (entry === undefined) return;
+    this.#byName.delete(name);
+    const { concealed } = entry.key;
+    const rest = (this.#byHash.get(concealed) ?? []).filter((other) => other !== entry);
+    if (rest.length === 0) this.#byHash.delete(concealed);
+    else this.#byHash.set(concealed, rest);
+  }
+}
+
+/**
+ * Of two objects with the same key the older one counts: whoever can write to git can copy the hash
+ * of a key into an object of their own, and must neither take it over nor shut it out.
+ */
+function byAge(a: Entry, b: Entry): number {
+  const age = a.key.lifetime.creation - b.key.lifetime.creation;
+  if (age !== 0) return age;
+  return a.key.name < b.key.name ? -1 : 1;
+}
+
+function rejected(reason: RejectReason, message: string): Rejected {
+  return { authenticated: false, reason, message };
+}

@@ -1,0 +1,101 @@
+/**
+ * Authorization by roles and bindings (RBAC, as in Kubernetes): additive, denied by default, no
+ * deny rules. Kept up to date by `set…` and `remove…`, one call per change of an object, so that a
+ * change acts on the next request. An object that is being deleted is no longer desired and grants
+ * nothing.
+ *
+ * A Role or RoleBinding without a namespace is a ClusterRole or ClusterRoleBinding.
+ */
+import type { KubeObject } from '../apimachinery/object.ts';
+import {
+  type Attributes,
+  AUTHENTICATED_GROUP,
+  type Authorizer,
+  type Decision,
+  SUPERUSER_GROUP,
+  type User,
+} from '../apimachinery/request.ts';
+import { type Binding, BindingIndex, type Grant } from './binding-index.ts';
+import { EVERYONES_RULES, FULL_AUTHORITY } from './built-in-rights.ts';
+import { type PolicyRule, ruleAllows } from './policy-rules.ts';
+import { RoleIndex, type RoleKey } from './role-index.ts';
+
+/** What the escalation check needs to know about rights. */
+export interface RuleSource extends Authorizer {
+  /** Every rule that applies to a user, cluster-wide and in the namespace unless it is empty. */
+  rulesFor(user: User, namespace: string): PolicyRule[];
+  /** The rules of a role, aggregated ones included; undefined when there is no such role. */
+  roleRules(role: RoleKey): readonly PolicyRule[] | undefined;
+}
+
+const SUPERUSER: Decision = { allowed: true, reason: `member of group "${SUPERUSER_GROUP}"` };
+const EVERYONE: Decision = { allowed: true, reason: 'allowed to every authenticated user' };
+const NO_OPINION: Decision = { allowed: false, reason: '' };
+
+export class RbacAuthorizer implements RuleSource {
+  readonly #roles = new RoleIndex();
+  readonly #bindings = new BindingIndex();
+
+  setRole(object: KubeObject): void {
+    const { namespace = '', name = '', deletionTimestamp } = object.metadata;
+    if (deletionTimestamp === undefined) this.#roles.set(object);
+    else this.#roles.remove(namespace, name);
+  }
+
+  removeRole(namespace: string, name: string): void {
+    this.#roles.remove(namespace, name);
+  }
+
+  setBinding(object: KubeObject): void {
+    const { namespace = '', name = '', deletionTimestamp } = object.metadata;
+    if (deletionTimestamp === undefined) this.#bindings.set(object);
+    else this.#bindings.remove(namespace, name);
+  }
+
+  removeBinding(namespace: string, name: string): void {
+    this.#bindings.remove(namespace, name);
+  }
+
+  /** A denial's reason names the roles that the user is bound to but that do not exist. */
+  authorize(user: User, attributes: Attributes): Decision {
+    if (user.groups.includes(SUPERUSER_GROUP)) return SUPERUSER;
+    if (user.groups.includes(AUTHENTICATED_GROUP)) {
+      if (EVERYONES_RULES.some((rule) => ruleAllows(rule, attributes))) return EVERYONE;
+    }
+    const missing = new Set<string>();
+    const namespace = 'path' in attributes ? '' : attributes.namespace;
+    const grant = this.#bindings.find(user, namespace, ({ binding }) => {
+      const rules = this.#rulesOf(binding);
+      if (rules === undefined) missing.add(binding.roleMissing);
+      return rules?.some((rule) => ruleAllows(rule, attributes)) ?? false;
+    });
+    if (grant !== undefined) return { allowed: true, reason: `RBAC: allowed by ${grant.text}` };
+    return missing.size === 0 ? NO_OPINION : { allowed: false, reason: missingText(missing) };
+  }
+
+  rulesFor(user: User, namespace: string): PolicyRule[] {
+    if (user.groups.includes(SUPERUSER_GROUP)) return [...FULL_AUTHORITY];
+    const rules = user.groups.includes(AUTHENTICATED_GROUP) ? [...EVERYONES_RULES] : [];
+    const seen = new Set<Binding>();
+    const collect = ({ binding }: Grant): boolean => {
+      if (!seen.has(binding)) rules.push(...(this.#rulesOf(binding) ?? []));
+      seen.add(binding);
+      return false;
+    };
+    this.#bindings.find(user, namespace, collect);
+    return rules;
+  }
+
+  roleRules(role: RoleKey): readonly PolicyRule[] | undefined {
+    return this.#roles.rules(role);
+  }
+
+  #rulesOf(binding: Binding): readonly PolicyRule[] | undefined {
+    return binding.role === undefined ? undefined : this.#roles.rules(binding.role);
+  }
+}
+
+function missingText(missing: ReadonlySet<string>): string {
+  const list = [...missing].sort();
+  return `RBAC: ${list.length === 1 ? list[0] : `[${list.join(', ')}]`}`;
+}

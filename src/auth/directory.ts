@@ -1,0 +1,144 @@
+/**
+ * Users and teams as authentication sees them: who exists, who is disabled, who belongs to which
+ * team. An index kept up to date by `set…` and `remove…`, one call per change of an object, so that
+ * a change of membership acts on the next request.
+ */
+import type { KubeObject } from '../apimachinery/object.ts';
+import { text, texts } from './fields.ts';
+import { isReservedGroup, PLATFORM_PREFIX } from './reserved-names.ts';
+
+export interface DirectoryUser {
+  readonly name: string;
+  readonly uid: string | undefined;
+  readonly email: string | undefined;
+  readonly disabled: boolean;
+  /** Groups of the User object, those of its last login included; no team is among them. */
+  readonly groups: readonly string[];
+  /** Raising it voids the endpoint tokens of the user. */
+  readonly tokenGeneration: number;
+}
+
+export interface DirectoryTeam {
+  readonly name: string;
+  readonly uid: string | undefined;
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+}
+
+/** What resolving an identity needs to know. */
+export interface Directory {
+  /** Changes with every change of a user or team. */
+  readonly version: number;
+  user(name: string): DirectoryUser | undefined;
+  team(name: string): DirectoryTeam | undefined;
+  /** Names of the teams that list the user or one of its groups, sorted. */
+  teamsOf(user: DirectoryUser): string[];
+}
+
+/** A key to names, such as a group to the teams that list it. */
+class Multimap {
+  readonly #names = new Map<string, Set<string>>();
+
+  add(key: string, name: string): void {
+    const names = this.#names.get(key);
+    if (names === undefined) this.#names.set(key, new Set([name]));
+    else names.add(name);
+  }
+
+  delete(key: string, name: string): void {
+    const names = this.#names.get(key);
+    if (names?.delete(name) && names.size === 0) this.#names.delete(key);
+  }
+
+  get(key: string): Iterable<string> {
+    return this.#names.get(key) ?? [];
+  }
+}
+
+export class DirectoryIndex implements Directory {
+  readonly #users = new Map<string, DirectoryUser>();
+  readonly #teams = new Map<string, DirectoryTeam>();
+  readonly #teamsByUser = new Multimap();
+  readonly #teamsByGroup = new Multimap();
+  #version = 0;
+
+  get version(): number {
+    return this.#version;
+  }
+
+  user(name: string): DirectoryUser | undefined {
+    return this.#users.get(name);
+  }
+
+  team(name: string): DirectoryTeam | undefined {
+    return this.#teams.get(name);
+  }
+
+  teamsOf(user: DirectoryUser): string[] {
+    const teams = new Set(this.#teamsByUser.get(user.name));
+    for (const group of user.groups) {
+      for (const team of this.#teamsByGroup.get(group)) teams.add(team);
+    }
+    return [...teams].sort();
+  }
+
+  /** A user that is being deleted is gone: its keys stop at once, whatever its finalizers. */
+  setUser(object: KubeObject): void {
+    const user = readUser(object);
+    if (object.metadata.deletionTimestamp === undefined) this.#users.set(user.name, user);
+    else this.#users.delete(user.name);
+    this.#version++;
+  }
+
+  removeUser(name: string): void {
+    this.#users.delete(name);
+    this.#version++;
+  }
+
+  setTeam(object: KubeObject): void {
+    const team = readTeam(object);
+    this.removeTeam(team.name);
+    if (object.metadata.deletionTimestamp !== undefined) return;
+    this.#teams.set(team.name, team);
+    for (const user of team.users) this.#teamsByUser.add(user, team.name);
+    for (const group of team.groups) this.#teamsByGroup.add(group, team.name);
+  }
+
+  removeTeam(name: string): void {
+    const team = this.#teams.get(name);
+    this.#teams.delete(name);
+    for (const user of team?.users ?? []) this.#teamsByUser.delete(user, name);
+    for (const group of team?.groups ?? []) this.#teamsByGroup.delete(group, name);
+    this.#version++;
+  }
+}
+
+/**
+ * Groups of a user come from two places with two degrees of trust. `spec.groups` is desired state,
+ * so it may name `system:masters`; `spec.ssoGroups` is what an identity provider claims, so reserved
+ * names in it are dropped. Groups of the platform itself are computed and never taken from either.
+ */
+function readUser(object: KubeObject): DirectoryUser {
+  const spec = object.spec ?? {};
+  const own = texts(spec['groups']).filter((group) => !group.startsWith(PLATFORM_PREFIX));
+  const claimed = texts(spec['ssoGroups']).filter((group) => !isReservedGroup(group));
+  const { tokenGeneration } = spec;
+  return {
+    name: object.metadata.name ?? '',
+    uid: object.metadata.uid,
+    email: text(spec['email']),
+    disabled: spec['disabled'] === true,
+    groups: [...new Set([...own, ...claimed])],
+    tokenGeneration: typeof tokenGeneration === 'number' ? tokenGeneration : 0,
+  };
+}
+
+function readTeam(object: KubeObject): DirectoryTeam {
+  const spec = object.spec ?? {};
+  return {
+    name: object.metadata.name ?? '',
+    uid: object.metadata.uid,
+    users: texts(spec['users']),
+    groups: texts(spec['groups']),
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * Tokens for connecting to a cluster directly (spec section 2.7): signed, returned once, kept
+ * nowhere. ES256, since the API server of Kubernetes verifies no EdDSA.
+ *
+ * Claims: `iss` the base URL; `sub` the user name; `aud` see `audiences`; `iat`, `nbf`, `exp`, `jti`;
+ * `groups` those of the identity except `system:…`, which mean something else in another cluster;
+ * `email` if known; and under `gitplane` what an agent checks before it acts for the owner: `kind`,
+ * `name`, `uid`, `gen` (the owner's token generation: a higher one there voids the token), `key` (the
+ * access key that asked) and `scope` (null: unrestricted).
+ */
+import { randomUUID } from 'node:crypto';
+import { type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import type { Clock } from '../apimachinery/clock.ts';
+import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
+import { isRecord, type JsonObject, jsonEqual } from '../apimachinery/object.ts';
+import type { User } from '../apimachinery/request.ts';
+import { texts } from './fields.ts';
+import type { IdentityOwner } from './identity.ts';
+import { PLATFORM_PREFIX } from './reserved-names.ts';
+import type { SigningKey } from './signing-key.ts';
+
+const TOKEN_TYPE = 'direct-endpoint+jwt';
+const DEFAULT_TTL_SECONDS = 3600;
+const MIN_TTL_SECONDS = 60;
+const DEFAULT_MAX_TTL_SECONDS = 86_400;
+
+/** Agents behind proxies with small header limits must be able to receive the token. */
+const MAX_TOKEN_BYTES = 8192;
+const CLOCK_TOLERANCE_SECONDS = 30;
+const TTL = ['spec', 'ttl'];
+
+export interface EndpointTokenOptions {
+  readonly key: SigningKey;
+  /** The base URL of the service, without a slash at the end. */
+  readonly issuer: string;
+  readonly clock: Clock;
+  readonly maxTtlSeconds?: number;
+}
+
+export interface TokenRequest {
+  readonly user: User;
+  readonly owner: IdentityOwner;
+  /** `spec.ttl` in seconds; absent or 0 means the default. */
+  readonly ttl?: number | undefined;
+  /** `spec.scope`; absent means unrestricted. */
+  readonly scope?: JsonObject | undefined;
+  /** Scope of the access key of the caller, which a token inherits and cannot leave. */
+  readonly keyScope?: JsonObject | undefined;
+  /** When the access key of the caller ends, in milliseconds since the epoch: no token outlives it. */
+  readonly keyExpiresAt?: number | undefined;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** As granted; a request above the limit gets the limit, and a warning. */
+  readonly ttlSeconds: number;
+  readonly warnings: readonly string[];
+}
+
+/** Problems of the request, for a 422. */
+export interface RefusedToken {
+  readonly errors: readonly FieldError[];
+}
+
+export class EndpointTokens {
+  readonly #options: EndpointTokenOptions;
+
+  constructor(options: EndpointTokenOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * A token above the maximum is not refused but cut to it with a warning, since clients of the
+   * original ask for as much as 90 days; one below the minimum is refused, as in Kubernetes.
+   */
+  async issue(request: TokenRequest): Promise<IssuedToken | RefusedToken> {
+    const errors = [...ttlProblems(request.ttl), ...scopeProblems(request)];
+    if (errors.length > 0) return { errors };
+    const { seconds, warnings } = this.#grant(request);
+    const now = Math.floor(this.#options.clock.now() / 1000);
+    const id = randomUUID();
+    const token = await this.#sign({
+      ...claims(request),
+      iat: now,
+      nbf: now,
+      exp: now + seconds,
+      jti: id,
+    });
+    if (token.length > MAX_TOKEN_BYTES) {
+      const detail = `makes a token of more than ${MAX_TOKEN_BYTES} bytes; name fewer things`;
+      return { errors: [forbidden(['spec', 'scope'], detail)] };
+    }
+    return { token, id, expiresAt: (now + seconds) * 1000, ttlSeconds: seconds, warnings };
+  }
+
+  /** The public keys, for `/.well-known/jwks.json`. */
+  jwks(): JSONWebKeySet {
+    return { keys: [{ ...this.#options.key.publicJwk }] };
+  }
+
+  /** The claims of a good token for the audience. Throws an error of jose for any other. */
+  async verify(token: string, audience: string): Promise<JWTPayload> {
+    const { payload } = await jwtVerify(token, this.#options.key.publicKey, {
+      issuer: this.#options.issuer,
+      audience,
+      algorithms: ['ES256'],
+      typ: TOKEN_TYPE,
+      requiredClaims: ['exp', 'jti', 'sub'],
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      currentDate: new Date(this.#options.clock.now()),
+    });
+    return payload;
+  }
+
+  #grant(request: TokenRequest): { seconds: number; warnings: string[] } {
+    const { maxTtlSeconds = DEFAULT_MAX_TTL_SECONDS, clock } = this.#options;
+    const wanted = request.ttl || Math.min(DEFAULT_TTL_SECONDS, maxTtlSeconds);
+    const left = ((request.keyExpiresAt ?? Number.POSITIVE_INFINITY) - clock.now()) / 1000;
+    const seconds = Math.max(1, Math.floor(Math.min(wanted, maxTtlSeconds, left)));
+    if (seconds >= wanted) return { seconds, warnings: [] };
+    const why =
+      maxTtlSeconds <= left ? 'the maximum' : 'what is left of the access key that asked for it';
+    return { seconds, warnings: [`spec.ttl: ${wanted} was cut to ${seconds} seconds, ${why}`] };
+  }
+
+  #sign(payload: JWTPayload): Promise<string> {
+    const { privateKey, kid } = this.#options.key;
+    return new SignJWT({ iss: this.#options.issuer, ...payload })
+      .setProtectedHeader({ alg: 'ES256', kid, typ: TOKEN_TYPE })
+      .sign(privateKey);
+  }
+}
+
+function ttlProblems(ttl: number | undefined): FieldError[] {
+  if (ttl === undefined || ttl === 0) return [];
+  if (!Number.isSafeInteger(ttl)) return [invalid(TTL, ttl, 'must be a whole number of seconds')];
+  if (ttl >= MIN_TTL_SECONDS) return [];
+  return [invalid(TTL, ttl, `must be at least ${MIN_TTL_SECONDS} seconds, or 0 for the default`)];
+}
+
+/** Invariant 10: a key makes no token with more than its own rights. */
+function scopeProblems({ scope, keyScope }: TokenRequest): FieldError[] {
+  if (keyScope === undefined || scope === undefined || jsonEqual(scope, keyScope)) return [];
+  const detail = 'must be absent, or the same as the scope of the access key that asks';
+  return [forbidden(['spec', 'scope'], detail)];
+}
+
+function claims({ user, owner, scope: wanted, keyScope }: TokenRequest): JWTPayload {
+  const scope = wanted ?? keyScope;
+  return {
+    sub: user.name,
+    aud: audiences(scope),
+    groups: user.groups.filter((group) => !group.startsWith('system:')),
+    ...(user.email === undefined ? {} : { email: user.email }),
+    gitplane: {
+      kind: owner.kind,
+      name: owner.name,
+      uid: user.uid ?? null,
+      gen: owner.generation,
+      key: user.accessKey ?? null,
+      scope: scope ?? null,
+    },
+  };
+}
+
+/** For tokens that reach into every cluster. */
+const ALL_CLUSTERS_AUDIENCE = `${PLATFORM_PREFIX}clusters`;
+/** For tokens whose rights only the `scope` claim can tell. */
+const SCOPED_AUDIENCE = `${PLATFORM_PREFIX}scoped-clusters`;
+
+function clusterAudience(cluster: string): string {
+  return `${PLATFORM_PREFIX}cluster:${cluster}`;
+}
+
+/**
+ * The clusters that may accept a token without reading its scope, as the OIDC authenticator of a
+ * plain API server does: those that `scope.clusters` names, all of them when there is no scope.
+ * A scope that lists anything else has a further audience, which only a verifier that enforces the
+ * scope claim may accept.
+ */
+export function audiences(scope: JsonObject | undefined): string[] {
+  if (scope === undefined) return [ALL_CLUSTERS_AUDIENCE];
+  const { clusters, ...others } = scope;
+  const entries: unknown[] = Array.isArray(clusters) ? clusters : [];
+  const names = texts(entries.filter(isRecord).map(({ cluster }) => cluster)).filter(
+    (name) => name !== '',
+  );
+  const found = names.map((name) => (name === '*' ? ALL_CLUSTERS_AUDIENCE : clusterAudience(name)));
+  const more = Object.values(others).some((value) => !isEmpty(value));
+  if (more || found.length === 0) found.push(SCOPED_AUDIENCE);
+  return [...new Set(found)];
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === false || (Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,144 @@
+/**
+ * Nobody grants by roles what they do not hold themselves (Kubernetes: registry/rbac
+ * `policybased`). Writing a Role or ClusterRole takes every right in it, or the verb `escalate` on
+ * it; writing a binding takes every right of the role it names, or the verb `bind` on that role.
+ */
+import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
+import {
+  forbiddenError,
+  notFound,
+  type ResourceName,
+  type StatusError,
+} from '../apimachinery/status-error.ts';
+import { RBAC_GROUP } from '../kinds/kind.ts';
+import type { RuleSource } from './authorizer.ts';
+import { roleKey } from './binding-index.ts';
+import { FULL_AUTHORITY } from './built-in-rights.ts';
+import { type PolicyRule, policyRules } from './policy-rules.ts';
+import { covers, uncoveredRules } from './rule-coverage.ts';
+
+export interface Write {
+  readonly user: User;
+  readonly object: KubeObject;
+  /** What the write replaces; undefined for a create. */
+  readonly old?: KubeObject | undefined;
+}
+
+type Check = (rights: RuleSource, write: Write) => StatusError | undefined;
+
+/** The kinds that grant rights, and what each needs of its writer. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  Role: (rights, write) => roleProblem(rights, write, 'roles'),
+  ClusterRole: (rights, write) => roleProblem(rights, write, 'clusterroles'),
+  RoleBinding: (rights, write) => bindingProblem(rights, write, 'rolebindings'),
+  ClusterRoleBinding: (rights, write) => bindingProblem(rights, write, 'clusterrolebindings'),
+};
+
+const MESSAGE_LINES = 50;
+const LINE_LENGTH = 1000;
+
+/** Why a write of an RBAC object is refused; undefined when it is not, and for other kinds. */
+export function escalationProblem(rights: RuleSource, write: Write): StatusError | undefined {
+  const { user, object, old } = write;
+  if (!object.apiVersion.startsWith(`${RBAC_GROUP}/`)) return undefined;
+  if (user.groups.includes(SUPERUSER_GROUP)) return undefined;
+  if (old !== undefined && jsonEqual(desired(object), desired(old))) return undefined;
+  return CHECKS[object.kind]?.(rights, write);
+}
+
+/**
+ * What a write must change to need rights: garbage collection, which touches owners and finalizers
+ * only, needs none. Labels count, since aggregated roles select by them.
+ */
+function desired({ metadata, status, ...fields }: KubeObject): unknown {
+  const { name, namespace, labels, annotations } = metadata;
+  return { ...fields, labels: labels ?? {}, annotations: annotations ?? {}, name, namespace };
+}
+
+function roleProblem(
+  rights: RuleSource,
+  { user, object, old }: Write,
+  plural: string,
+): StatusError | undefined {
+  const { name = '', namespace = '' } = object.metadata;
+  const role = { group: RBAC_GROUP, resource: plural, namespace, name };
+  if (rights.authorize(user, { verb: 'escalate', ...role }).allowed) return undefined;
+  const owned = rights.rulesFor(user, namespace);
+  const missing = uncoveredRules(owned, policyRules(object['rules']));
+  if (missing.length > 0) {
+    return forbiddenError(refusal(object, plural, escalation(user, missing)), about(plural), name);
+  }
+  const gathers = isAggregated(object) || isAggregated(old);
+  if (!gathers || covers(owned, FULL_AUTHORITY)) return undefined;
+  const why = 'must have cluster-admin privileges to use the aggregationRule';
+  return forbiddenError(refusal(object, plural, why), about(plural), name);
+}
+
+function bindingProblem(
+  rights: RuleSource,
+  { user, object }: Write,
+  plural: string,
+): StatusError | undefined {
+  const { name = '', namespace = '' } = object.metadata;
+  const ref = isRecord(object['roleRef']) ? object['roleRef'] : {};
+  const role = roleKey(String(ref['kind']), String(ref['name']), namespace);
+  const resource = role?.namespace === '' ? 'clusterroles' : 'roles';
+  const roleName = String(ref['name']);
+  if (role !== undefined) {
+    // `bind` is asked for where the binding is, also when the role is a ClusterRole.
+    const bound = { group: RBAC_GROUP, resource, namespace, name: roleName };
+    if (rights.authorize(user, { verb: 'bind', ...bound }).allowed) return undefined;
+  }
+  const rules = role === undefined ? undefined : rights.roleRules(role);
+  if (rules === undefined) return notFound(about(resource), roleName);
+  const missing = uncoveredRules(rights.rulesFor(user, namespace), rules);
+  if (missing.length === 0) return undefined;
+  return forbiddenError(refusal(object, plural, escalation(user, missing)), about(plural), name);
+}
+
+function isAggregated(role: KubeObject | undefined): boolean {
+  const rule = role?.['aggregationRule'];
+  const selectors = isRecord(rule) ? rule['clusterRoleSelectors'] : undefined;
+  return Array.isArray(selectors) && selectors.length > 0;
+}
+
+function about(plural: string): ResourceName {
+  return { group: RBAC_GROUP, plural, kind: '' };
+}
+
+function refusal(object: KubeObject, plural: string, why: string): string {
+  return `${plural}.${RBAC_GROUP} ${JSON.stringify(object.metadata.name)} is forbidden: ${why}`;
+}
+
+function escalation(user: User, missing: readonly PolicyRule[]): string {
+  const lines = [...new Set(missing.map(describeRule))].sort();
+  if (lines.length > MESSAGE_LINES) {
+    lines.splice(
+      MESSAGE_LINES,
+      Number.POSITIVE_INFINITY,
+      `… and ${lines.length - MESSAGE_LINES} more`,
+    );
+  }
+  const who = `user ${JSON.stringify(user.name)} (groups=${list(user.groups)})`;
+  const what = 'is attempting to grant RBAC permissions not currently held';
+  return `${who} ${what}:\n${lines.join('\n')}`;
+}
+
+/** `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`, as Kubernetes prints a rule. */
+function describeRule(rule: PolicyRule): string {
+  const fields: [string, readonly string[]][] = [
+    ['APIGroups', rule.apiGroups],
+    ['Resources', rule.resources],
+    ['NonResourceURLs', rule.nonResourceURLs],
+    ['ResourceNames', rule.resourceNames],
+    ['Verbs', rule.verbs],
+  ];
+  const shown = fields.filter(([, values]) => values.length > 0);
+  const text = `{${shown.map(([field, values]) => `${field}:${list(values)}`).join(', ')}}`;
+  return text.length > LINE_LENGTH ? `${text.slice(0, LINE_LENGTH)}…` : text;
+}
+
+function list(values: readonly string[]): string {
+  return `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
+}

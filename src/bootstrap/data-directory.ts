@@ -1,0 +1,51 @@
+/** The files that a daemon owns, by name (design section 7). */
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { errnoOf, StartError } from './start-error.ts';
+
+export interface DataDirectory {
+  readonly root: string;
+  readonly repository: string;
+  readonly state: string;
+  readonly stateKey: string;
+  readonly tls: string;
+  readonly adminToken: string;
+  readonly kubeconfig: string;
+  readonly signingKey: string;
+}
+
+/** Makes the directory where it is missing. Throws StartError when it cannot be used. */
+export function openDataDirectory(path: string): DataDirectory {
+  const root = resolve(path);
+  try {
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+    if (!statSync(root).isDirectory()) throw new StartError(`${root} is not a directory`);
+    accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const why = REASONS[errnoOf(error) ?? ''] ?? String(error);
+    throw new StartError(
+      `Cannot use the data directory ${root}: ${why}; choose another with --data-dir`,
+      { cause: error },
+    );
+  }
+  return {
+    root,
+    repository: join(root, 'repo.git'),
+    state: join(root, 'state'),
+    stateKey: join(root, 'state.key'),
+    tls: join(root, 'tls'),
+    adminToken: join(root, 'admin.token'),
+    kubeconfig: join(root, 'kubeconfig'),
+    signingKey: join(root, 'token-signing.key'),
+  };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of the path is not a directory',
+  EEXIST: 'a file is in its place',
+};

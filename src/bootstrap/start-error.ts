@@ -1,0 +1,13 @@
+/** Why the daemon cannot start, in one line that names the place and the remedy. */
+export class StartError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StartError';
+  }
+}
+
+/** The errno of a failed system call, such as `EACCES`. */
+export function errnoOf(error: unknown): string | undefined {
+  const code: unknown = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : undefined;
+}

@@ -1,0 +1,67 @@
+/**
+ * What the server populates from history alone (design section 5): uid, creationTimestamp and
+ * generation. A function of the commits, so that every machine computes the same.
+ */
+
+import { v5 as uuidV5 } from 'uuid';
+import { rfc3339 } from '../apimachinery/clock.ts';
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+
+export interface Identity {
+  readonly uid: string;
+  /** The commit that introduced the object. */
+  readonly introducedBy: string;
+  readonly creationTimestamp: string;
+  /** 1 + the number of commits since then that changed desired state. */
+  readonly generation: number;
+}
+
+/** The part of a commit that identities depend on. */
+export interface CommitPoint {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly committerTime: number;
+}
+
+/** Namespace of our UUIDs (RFC 9562, version 5): the UUID of the URL of this scheme. */
+const UID_NAMESPACE = uuidV5('https://gitplane.dev/uid/v1', uuidV5.URL);
+
+/**
+ * The identity of an object that `commit` introduces. `rootCommit` keeps objects of different
+ * repositories apart, and the introducing commit those of different lives of one name.
+ */
+export function newIdentity(key: ObjectKey, commit: CommitPoint, rootCommit: string): Identity {
+  return {
+    uid: uuidV5(`${rootCommit}/${keyString(key)}/${commit.id}`, UID_NAMESPACE),
+    introducedBy: commit.id,
+    creationTimestamp: rfc3339(commit.committerTime * 1000),
+    generation: 1,
+  };
+}
+
+/** One parent's view of an object, where histories meet. */
+export interface ParentView {
+  readonly identity: Identity;
+  /** Whether the merge left the desired state as this parent had it. */
+  readonly unchanged: boolean;
+}
+
+/**
+ * The identity of an object after a merge: the oldest introduction wins, and the generation grows
+ * unless all parents asked for the same. So a generation never falls and never repeats with other
+ * content, whichever side of the merge was served before.
+ */
+export function mergedIdentity(views: readonly [ParentView, ...ParentView[]]): Identity {
+  const oldest = views
+    .map((view) => view.identity)
+    .reduce((a, b) => (introducedBefore(b, a) ? b : a));
+  const generation = Math.max(...views.map((view) => view.identity.generation));
+  const settled = views.every((view) => view.unchanged);
+  return { ...oldest, generation: settled ? generation : generation + 1 };
+}
+
+function introducedBefore(a: Identity, b: Identity): boolean {
+  return a.creationTimestamp === b.creationTimestamp
+    ? a.introducedBy < b.introducedBy
+    : a.creationTimestamp < b.creationTimestamp;
+}

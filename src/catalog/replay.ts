@@ -1,0 +1,161 @@
+/**
+ * Folds history into a catalog. Parents come before children; where lines fork the catalog is
+ * copied, where they meet the copies are merged, so that the result depends on the commits alone
+ * and not on the order in which they arrived.
+ */
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import type { HistoryCommit, Repository } from '../git/repository.ts';
+import { Catalog, type ObjectChange } from './catalog.ts';
+import type { FileEntry, FileReader } from './file.ts';
+import { readPaths, seenPaths, TreeView } from './tree.ts';
+
+/** A catalog with the view of the tree that belongs to it. */
+export interface Folded {
+  readonly catalog: Catalog;
+  readonly view: TreeView;
+}
+
+export interface ReplayContext {
+  readonly repository: Repository;
+  readonly reader: FileReader;
+  /** The folder that is read; '' is the whole tree. */
+  readonly under: string;
+}
+
+/** The catalog at `revision`, from all of its history. */
+export async function replay(context: ReplayContext, revision: string): Promise<Folded> {
+  const { repository, under } = context;
+  const rootCommit = await repository.rootCommit(revision);
+  const commits: HistoryCommit[] = [];
+  const children = new Map<string, number>();
+  for await (const commit of repository.history(undefined, revision)) {
+    commits.push(commit);
+    for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
+  }
+  const heads = new Map<string, Folded>();
+  for (const commit of commits) {
+    const parents = commit.parents.map((id) => takeParent(heads, children, id));
+    const [first = { catalog: new Catalog(rootCommit), view: new TreeView(under) }, ...others] =
+      parents;
+    await foldCommit(context, { into: first, commit, others });
+    heads.set(commit.id, first);
+  }
+  const folded = heads.get(revision);
+  if (folded === undefined) throw new Error(`Commit ${revision} is not part of its own history`);
+  return folded;
+}
+
+/** The last child takes the catalog itself; every child before it takes a copy. */
+function takeParent(heads: Map<string, Folded>, children: Map<string, number>, id: string): Folded {
+  const folded = heads.get(id);
+  if (folded === undefined) throw new Error(`The history reaches ${id} after its child`);
+  const left = (children.get(id) ?? 1) - 1;
+  children.set(id, left);
+  if (left > 0) return { catalog: folded.catalog.clone(), view: folded.view.clone() };
+  heads.delete(id);
+  return folded;
+}
+
+/**
+ * Continues a catalog to `revision`, if its history goes there in one line. Undefined, with
+ * nothing changed, when it does not: only a full replay can tell then.
+ */
+export async function extend(
+  context: ReplayContext,
+  folded: Folded,
+  revision: string,
+): Promise<{ changes: ObjectChange[]; paths: Set<string> } | undefined> {
+  const from = folded.catalog.revision;
+  const commits: HistoryCommit[] = [];
+  let previous = from;
+  for await (const commit of context.repository.history(from, revision)) {
+    if (commit.parents.length > 1 || commit.parents[0] !== previous) return undefined;
+    previous = commit.id;
+    commits.push(commit);
+  }
+  if (previous !== revision) return undefined;
+  const changes: ObjectChange[] = [];
+  const paths = new Set<string>();
+  for (const commit of commits) {
+    const step = await foldCommit(context, { into: folded, commit, others: [] });
+    changes.push(...step.changes);
+    for (const path of step.paths) paths.add(path);
+  }
+  return { changes, paths };
+}
+
+async function foldCommit(
+  context: ReplayContext,
+  step: { into: Folded; commit: HistoryCommit; others: readonly Folded[] },
+): Promise<{ changes: readonly ObjectChange[]; paths: Iterable<string> }> {
+  const { repository, reader, under } = context;
+  const { into, commit, others } = step;
+  const paths = await seenPaths({
+    view: into.view,
+    source: repository,
+    revision: commit.id,
+    changes: commit.changes[0] ?? [],
+    under,
+    known: into.catalog.files(),
+  });
+  const files = await readPaths(repository, reader, paths);
+  const { changes } = into.catalog.advance({
+    commit,
+    files,
+    otherParents: others.map((other) => other.catalog),
+    alsoTouched: seenByOthers(step, files),
+  });
+  return { changes, paths: files.keys() };
+}
+
+/** Objects that the merge left as the first parent had them, but another parent saw otherwise. */
+function seenByOthers(
+  step: { into: Folded; commit: HistoryCommit; others: readonly Folded[] },
+  files: ReadonlyMap<string, unknown>,
+): ObjectKey[] {
+  return step.others.flatMap((other, i) =>
+    (step.commit.changes[i + 1] ?? []).flatMap(({ path }) => [
+      ...keysOf(other.catalog.file(path)),
+      ...(files.has(path) ? [] : keysOf(step.into.catalog.file(path))),
+    ]),
+  );
+}
+
+function keysOf(file: FileEntry | undefined): ObjectKey[] {
+  return (file?.documents ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
+}
+
+/** Several changes of one object as one: from the first `before` to the last `after`. */
+export function netChanges(changes: readonly ObjectChange[]): ObjectChange[] {
+  const net = new Map<string, ObjectChange>();
+  for (const change of changes) {
+    const id = keyString(change.key);
+    const earlier = net.get(id);
+    net.set(id, earlier === undefined ? change : { ...change, before: earlier.before });
+  }
+  return [...net.values()].filter((change) => change.before !== change.after);
+}
+
+/** What turns one catalog into another, object by object. */
+export function catalogDifference(from: Catalog, to: Catalog): ObjectChange[] {
+  const changes: ObjectChange[] = [];
+  for (const before of from.objects()) {
+    const after = to.object(before.key);
+    if (after !== before) changes.push({ key: before.key, before, after });
+  }
+  for (const after of to.objects()) {
+    if (from.object(after.key) === undefined)
+      changes.push({ key: after.key, before: undefined, after });
+  }
+  return changes;
+}
+
+/** Files of which the objects alone do not tell everything: broken ones, and ones without any. */
+export function unhealthyPaths(catalog: Catalog): string[] {
+  const paths: string[] = [];
+  for (const file of catalog.files()) {
+    const healthy = file.documents.length > 0 && file.documents.every(({ manifest }) => manifest);
+    if (!healthy) paths.push(file.path);
+  }
+  return paths;
+}

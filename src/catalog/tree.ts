@@ -1,0 +1,132 @@
+/** From what a commit did to paths to what the catalog sees of it: filters, ignore file, reading. */
+import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
+import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import type { FileEntry, FileReader } from './file.ts';
+
+/** The part of a repository that reading needs; a push in quarantine offers the same. */
+export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles'>;
+
+const SYMLINK = '120000';
+const SUBMODULE = '160000';
+const BLOBS_AT_ONCE = 4096;
+
+/** Which paths count at one revision. Follows the ignore file from commit to commit. */
+export class TreeView {
+  readonly #under: string;
+  #ignoreBlob: string | undefined;
+  #filter: PathFilter;
+
+  constructor(under: string, from?: TreeView) {
+    this.#under = under;
+    this.#ignoreBlob = from?.ignoreBlob;
+    this.#filter = from === undefined ? pathFilter(under, undefined) : from.#filter;
+  }
+
+  get ignoreBlob(): string | undefined {
+    return this.#ignoreBlob;
+  }
+
+  get #ignorePath(): string {
+    return this.#under === '' ? IGNORE_FILE : `${this.#under}/${IGNORE_FILE}`;
+  }
+
+  clone(): TreeView {
+    return new TreeView(this.#under, this);
+  }
+
+  includes(path: string): boolean {
+    return this.#filter.includes(path);
+  }
+
+  /** Takes an ignore file by the id of its blob; used when an earlier process is continued. */
+  async adopt(source: ObjectSource, blob: string | undefined): Promise<void> {
+    this.#ignoreBlob = blob;
+    const [content] = blob === undefined ? [] : await source.readBlobs([blob]);
+    this.#filter = pathFilter(this.#under, content?.toString('utf8'));
+  }
+
+  /** True when the commit changed what is ignored: then every path has to be looked at. */
+  changesFilter(changes: readonly PathChange[]): PathChange | undefined {
+    return changes.find((change) => change.path === this.#ignorePath);
+  }
+}
+
+/** One path that counts, as a revision has it. */
+export interface SeenPath {
+  readonly path: string;
+  /** Absent: the path is gone. */
+  readonly id: string | undefined;
+  readonly mode: string;
+}
+
+/**
+ * What a commit changed among the paths that count. `known` tells the blob the catalog has for a
+ * path, and is asked for everything only when the ignore file changed.
+ */
+export async function seenPaths(of: {
+  view: TreeView;
+  source: ObjectSource;
+  revision: string;
+  changes: readonly PathChange[];
+  under: string;
+  known: Iterable<FileEntry>;
+}): Promise<SeenPath[]> {
+  const { view, source, revision, changes } = of;
+  const ignoreChange = view.changesFilter(changes);
+  if (ignoreChange === undefined) {
+    return changes
+      .filter((change) => view.includes(change.path))
+      .map((change) => ({ path: change.path, id: change.newId, mode: change.mode }));
+  }
+  await view.adopt(source, ignoreChange.newId);
+  const files = await source.listFiles(revision, of.under);
+  return treeDifference(
+    of.known,
+    files.filter((file) => view.includes(file.path)),
+  );
+}
+
+function treeDifference(known: Iterable<FileEntry>, files: readonly TreeFile[]): SeenPath[] {
+  const now = new Map<string, SeenPath>(files.map((file) => [file.path, file]));
+  const seen: SeenPath[] = [];
+  for (const entry of known) {
+    const file = now.get(entry.path);
+    if (file === undefined) seen.push({ path: entry.path, id: undefined, mode: '000000' });
+    else if (file.id === entry.blob) now.delete(entry.path);
+  }
+  return [...seen, ...now.values()];
+}
+
+/** Reads the manifests behind the paths, a bounded number of blobs at a time. */
+export async function readPaths(
+  source: ObjectSource,
+  reader: FileReader,
+  paths: readonly SeenPath[],
+): Promise<Map<string, FileEntry | undefined>> {
+  const files = new Map<string, FileEntry | undefined>();
+  const blobs: { path: string; id: string }[] = [];
+  for (const { path, id, mode } of paths) {
+    if (id === undefined || mode === SUBMODULE) files.set(path, undefined);
+    else if (mode === SYMLINK) files.set(path, notAFile(path, id));
+    else blobs.push({ path, id });
+  }
+  for (let start = 0; start < blobs.length; start += BLOBS_AT_ONCE) {
+    const slice = blobs.slice(start, start + BLOBS_AT_ONCE);
+    const contents = await source.readBlobs(slice.map(({ id }) => id));
+    for (const [i, { path, id }] of slice.entries()) {
+      files.set(path, reader.read(path, id, contents[i] ?? Buffer.alloc(0)));
+    }
+  }
+  return files;
+}
+
+function notAFile(path: string, blob: string): FileEntry {
+  const problem = {
+    path,
+    line: 1,
+    col: 1,
+    message: 'A symbolic link is never followed; commit the file itself',
+  };
+  const document = { index: 0, key: undefined, manifest: undefined, warnings: [], line: 1 };
+  return { path, blob, documents: [{ ...document, problems: [problem] }] };
+}

@@ -1,0 +1,91 @@
+/** Problems in the forms that people, editors and forges read. */
+import type { Problem } from '../manifests/manifest.ts';
+
+export interface Finding extends Problem {
+  readonly severity: 'error' | 'warning';
+}
+
+export type ReportFormat = 'text' | 'json' | 'sarif' | 'github';
+
+type Formatter = (findings: readonly Finding[], files: number) => string;
+
+const FORMATTERS: Record<ReportFormat, Formatter> = {
+  text: formatText,
+  json: (findings, files) => JSON.stringify({ files, problems: findings }, null, 2),
+  sarif: (findings) => JSON.stringify(sarif(findings), null, 2),
+  github: (findings) => findings.map(githubCommand).join('\n'),
+};
+
+export const REPORT_FORMATS = Object.keys(FORMATTERS) as ReportFormat[];
+
+/** `files`: how many were read. The text ends without a newline. */
+export function formatReport(
+  format: ReportFormat,
+  findings: readonly Finding[],
+  files: number,
+): string {
+  return FORMATTERS[format](findings, files);
+}
+
+function formatText(findings: readonly Finding[], files: number): string {
+  const lines = findings.map(({ path, line, col, message, severity }) => {
+    const mark = severity === 'warning' ? 'warning: ' : '';
+    return `${path}:${line}:${col}: ${mark}${message}`;
+  });
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  const verdict = errors === 0 ? 'no errors' : plural(errors, 'error');
+  return [...lines, `${plural(files, 'file')} read, ${verdict}`].join('\n');
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A workflow command of GitHub Actions: shown beside the line in a pull request. */
+function githubCommand({ path, line, col, message, severity }: Finding): string {
+  const properties = [`file=${escapeProperty(path)}`, `line=${line}`, `col=${col}`].join(',');
+  return `::${severity} ${properties}::${escapeData(message)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+/** SARIF 2.1.0 (OASIS), the least that code-scanning services accept. */
+function sarif(findings: readonly Finding[]): object {
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: 'gitplane',
+            informationUri: 'https://gitplane.dev',
+            rules: [
+              { id: 'manifest', shortDescription: { text: 'A manifest that gitplane refuses' } },
+            ],
+          },
+        },
+        columnKind: 'utf16CodeUnits',
+        results: findings.map(({ path, line, col, message, severity }) => ({
+          ruleId: 'manifest',
+          level: severity,
+          message: { text: message },
+          locations: [
+            {
+              physicalLocation: {
+                artifactLocation: { uri: path.split('/').map(encodeURIComponent).join('/') },
+                region: { startLine: line, startColumn: col },
+              },
+            },
+          ],
+        })),
+      },
+    ],
+  };
+}

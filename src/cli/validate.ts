@@ -1,0 +1,104 @@
+/** `gitplane validate`: what a push of the files on disk would be told, without a daemon. */
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { Catalog } from '../catalog/catalog.ts';
+import { type FileEntry, fileReader } from '../catalog/file.ts';
+import { buildKindTable } from '../kinds/table.ts';
+import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import { type Finding, formatReport, REPORT_FORMATS, type ReportFormat } from './report.ts';
+
+export interface Output {
+  write(text: string): void;
+}
+
+/** Resolves to the exit status: 1 when there are errors. Throws UsageError for wrong words. */
+export async function validate(options: ParsedOptions, out: Output): Promise<number> {
+  const format = reportFormat(options.required('format'));
+  const targets = (options.operands.length > 0 ? options.operands : ['.']).map((path) =>
+    resolve(path),
+  );
+  const root = await rootOf(targets);
+  const files = await readAll(root, options.required('api-group'));
+  const findings = findingsIn(files, root, targets);
+  const read = files.filter(({ path }) => isUnder(join(root, path), targets)).length;
+  const text = formatReport(format, findings, read);
+  if (text !== '') out.write(`${text}\n`);
+  return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
+}
+
+function reportFormat(text: string): ReportFormat {
+  const format = REPORT_FORMATS.find((name) => name === text);
+  if (format !== undefined) return format;
+  throw new UsageError(`Cannot use --format "${text}": use ${REPORT_FORMATS.join(', ')}`);
+}
+
+/** The work tree that holds the targets, so that objects of other folders are seen as well. */
+async function rootOf(targets: readonly string[]): Promise<string> {
+  const [first = process.cwd()] = targets;
+  for (const target of targets) {
+    if (!existsSync(target))
+      throw new UsageError(`Cannot read ${target}: no such file or directory`);
+  }
+  const start = (await stat(first)).isDirectory() ? first : dirname(first);
+  let folder = start;
+  while (!existsSync(join(folder, '.git')) && !existsSync(join(folder, IGNORE_FILE))) {
+    const parent = dirname(folder);
+    if (parent === folder) return start;
+    folder = parent;
+  }
+  return targets.every((target) => isUnder(target, [folder])) ? folder : start;
+}
+
+async function readAll(root: string, apiGroup: string): Promise<FileEntry[]> {
+  const ignoreFile = join(root, IGNORE_FILE);
+  const ignoreText = existsSync(ignoreFile) ? await readFile(ignoreFile, 'utf8') : undefined;
+  const reader = fileReader(buildKindTable(apiGroup), '');
+  const files: FileEntry[] = [];
+  for await (const path of walk(root, '', pathFilter('', ignoreText))) {
+    files.push(reader.read(path, path, await readFile(join(root, path))));
+  }
+  return files;
+}
+
+async function* walk(root: string, folder: string, filter: PathFilter): AsyncIterable<string> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    const hidden = entry.name.startsWith('.') || entry.name === 'node_modules';
+    if (entry.isDirectory() && !hidden) yield* walk(root, path, filter);
+    else if (entry.isFile() && filter.includes(path)) yield path;
+  }
+}
+
+function findingsIn(
+  files: readonly FileEntry[],
+  root: string,
+  targets: readonly string[],
+): Finding[] {
+  const catalog = new Catalog('');
+  const commit = { id: '0'.repeat(40), committerTime: 0 };
+  catalog.advance({ commit, files: new Map(files.map((file) => [file.path, file])) });
+  const errors = catalog.problems().map((problem) => ({ ...problem, severity: 'error' as const }));
+  const warnings = files.flatMap((file) =>
+    file.documents.flatMap((document) =>
+      document.warnings.map((warning) => ({ ...warning, severity: 'warning' as const })),
+    ),
+  );
+  return [...errors, ...warnings]
+    .filter(({ path }) => isUnder(join(root, path), targets))
+    .map((finding) => ({ ...finding, path: shownPath(join(root, finding.path)) }));
+}
+
+function isUnder(path: string, folders: readonly string[]): boolean {
+  return folders.some(
+    (folder) => path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep),
+  );
+}
+
+/** As seen from where the command runs, so that terminals and editors can open it. */
+function shownPath(path: string): string {
+  const shown = relative(process.cwd(), path);
+  return shown.startsWith('..') ? path : shown.split(sep).join('/');
+}

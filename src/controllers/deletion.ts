@@ -1,0 +1,63 @@
+/**
+ * Removes terminating objects once their grace period has passed and no finalizer holds them.
+ * Level-triggered: each round looks at what is there, so a missed round costs only time.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Branch } from '../registry/branch.ts';
+import { isFinished } from '../registry/served.ts';
+import type { JournalEvent, Store } from '../state/store.ts';
+
+/** The longest delay that timers can hold; a later deadline is looked at again then. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+export interface DeletionOptions {
+  readonly store: Store;
+  readonly kinds: KindTable;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly clock: Clock;
+  onError(error: unknown): void;
+}
+
+/** Returns the way to stop. */
+export function startDeletion(options: DeletionOptions): () => void {
+  const timers = new Map<string, NodeJS.Timeout>();
+  const forget = (id: string): void => {
+    clearTimeout(timers.get(id));
+    timers.delete(id);
+  };
+  const look = ({ type, current }: Pick<JournalEvent, 'type' | 'current'>): void => {
+    const id = keyString(current.key);
+    const deadline = current.object.metadata.deletionTimestamp;
+    forget(id);
+    if (type === 'DELETED' || deadline === undefined) return;
+    if ((current.object.metadata.finalizers ?? []).length > 0) return;
+    const remaining = Math.max(Date.parse(deadline) - options.clock.now(), 0);
+    const wake = (): void => {
+      if (remaining > LONGEST_DELAY_MS) look({ type: 'MODIFIED', current });
+      else void finish(options, current.key).catch(options.onError);
+    };
+    timers.set(id, setTimeout(wake, Math.min(remaining, LONGEST_DELAY_MS)).unref());
+  };
+  const stops = options.kinds.kinds.map((kind) => {
+    const collection = { group: kind.group, kind: kind.kind };
+    for (const current of options.store.list(collection).items) look({ type: 'ADDED', current });
+    return options.store.observe(collection, look);
+  });
+  return () => {
+    for (const stop of stops) stop();
+    for (const id of [...timers.keys()]) forget(id);
+  };
+}
+
+async function finish(options: DeletionOptions, key: ObjectKey): Promise<void> {
+  await options.branch.submit({
+    key,
+    prepare: () => {
+      const found = options.store.get(key);
+      const due = found !== undefined && isFinished(found.object, options.clock.now());
+      return due ? { do: 'state', changes: [{ type: 'remove', key }] } : { do: 'nothing' };
+    },
+  });
+}

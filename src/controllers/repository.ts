@@ -1,0 +1,63 @@
+/**
+ * Follows moves of the branch that did not come from the API: pushes over HTTP and by path. A
+ * failure is retried, with growing patience, until it works: readers keep the last good state.
+ */
+import type { BareRepository } from '../git/bare-repository.ts';
+import { watchRef } from '../git/watch.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { Logger } from '../telemetry/logger.ts';
+
+export interface RepositoryFollower {
+  /** Catches up now; resolves when readers see the branch as it is. Never rejects. */
+  catchUp(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FollowOptions {
+  readonly repository: BareRepository;
+  readonly branch: Branch;
+  readonly observation: {
+    pushVisible(seen: number): void;
+    report(check: 'repository', problem: string | undefined): void;
+  };
+  readonly logger: Logger;
+}
+
+const FIRST_RETRY_MS = 200;
+const LAST_RETRY_MS = 30_000;
+
+export async function followRepository(options: FollowOptions): Promise<RepositoryFollower> {
+  const { branch, observation, logger } = options;
+  let closed = false;
+  let patience = FIRST_RETRY_MS;
+  let retry: NodeJS.Timeout | undefined;
+
+  async function catchUp(): Promise<void> {
+    clearTimeout(retry);
+    if (closed) return;
+    const seen = performance.now();
+    const before = branch.state.revision;
+    try {
+      await branch.sync();
+      patience = FIRST_RETRY_MS;
+      observation.report('repository', undefined);
+      if (branch.state.revision !== before) observation.pushVisible(seen);
+    } catch (error) {
+      logger.error({ err: error, retryInMs: patience }, 'Cannot follow the branch');
+      observation.report('repository', 'the branch cannot be read; serving the last good state');
+      retry = setTimeout(() => void catchUp(), patience).unref();
+      patience = Math.min(patience * 2, LAST_RETRY_MS);
+    }
+  }
+
+  const known = branch.state.revision;
+  const watcher = await watchRef(options.repository, catchUp, { known, logger });
+  return {
+    catchUp,
+    close: async () => {
+      closed = true;
+      clearTimeout(retry);
+      await watcher.close();
+    },
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * Puts authentication and authorization together and keeps their indexes in step with the state,
+ * so that a change of a key, user, team, role or binding acts on the next request.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import { rfc3339 } from '../apimachinery/clock.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { Attributes, Authorizer, Decision, User } from '../apimachinery/request.ts';
+import { AccessKeyIndex, type Authenticated } from '../auth/access-keys.ts';
+import { ActivityTracker } from '../auth/activity.ts';
+import { RbacAuthorizer, type RuleSource } from '../auth/authorizer.ts';
+import { DirectoryIndex } from '../auth/directory.ts';
+import type { KeyLifetimeLimits } from '../auth/expiry.ts';
+import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { Authenticate } from '../server/dependencies.ts';
+import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
+
+/** What an index does with the objects of one kind. */
+interface Feed {
+  readonly group: string;
+  readonly plural: string;
+  set(stored: StoredObject): void;
+  remove(name: string, namespace: string): void;
+}
+
+export interface AccessControlOptions {
+  readonly kinds: KindTable;
+  readonly store: Store;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly clock: Clock;
+  readonly limits: () => KeyLifetimeLimits;
+  onError(error: unknown): void;
+}
+
+export interface AccessControl {
+  readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+  /** Rights by roles alone, for escalation checks. */
+  readonly rules: RuleSource;
+  /** The access key behind a user that `authenticate` returned. */
+  session(user: User): Authenticated | undefined;
+  /** Saves what only memory knows and stops following the state. */
+  close(): Promise<void>;
+}
+
+export function startAccessControl(options: AccessControlOptions): AccessControl {
+  const directory = new DirectoryIndex();
+  const rules = new RbacAuthorizer();
+  const activity = new ActivityTracker({
+    save: (lastUse) => saveActivity(options, lastUse),
+    onError: options.onError,
+  });
+  const { clock, limits } = options;
+  const keys = new AccessKeyIndex({ directory, activity, limits, clock });
+  const stops = feeds(options.kinds, { directory, rules, keys }).map((feed) =>
+    follow(options, feed),
+  );
+  const sessions = new WeakMap<User, Authenticated>();
+  return {
+    authenticate: (token) => {
+      const result = keys.authenticate(token);
+      if (!result.authenticated) return { message: result.message };
+      sessions.set(result.user, result);
+      return { user: result.user };
+    },
+    authorizer: {
+      authorize: (user, attributes) => authorize(rules, sessions.get(user), { user, attributes }),
+    },
+    rules,
+    session: (user) => sessions.get(user),
+    close: async () => {
+      for (const stop of stops) stop();
+      await activity.save();
+    },
+  };
+}
+
+/**
+ * Rights of the owner, narrowed by the scope of the key. Scopes are not evaluated yet, so a key
+ * that has one is given what every authenticated caller has and no more: a key must never grant
+ * more than it says.
+ */
+function authorize(
+  rules: RbacAuthorizer,
+  session: Authenticated | undefined,
+  request: { user: User; attributes: Attributes },
+): Decision {
+  const { user, attributes } = request;
+  const decision = rules.authorize(user, attributes);
+  if (session?.keyScope === undefined || !decision.allowed) return decision;
+  const everyone = { name: user.name, groups: ['system:authenticated'] };
+  if (rules.authorize(everyone, attributes).allowed) return decision;
+  return { allowed: false, reason: 'the scope of the access key does not allow it' };
+}
+
+function feeds(
+  kinds: KindTable,
+  to: { directory: DirectoryIndex; rules: RbacAuthorizer; keys: AccessKeyIndex },
+): Feed[] {
+  const { directory, rules, keys } = to;
+  const [group = ''] = kinds.groups;
+  const role = {
+    set: ({ object }: StoredObject) => rules.setRole(object),
+    remove: (name: string, namespace: string) => rules.removeRole(namespace, name),
+  };
+  const binding = {
+    set: ({ object }: StoredObject) => rules.setBinding(object),
+    remove: (name: string, namespace: string) => rules.removeBinding(namespace, name),
+  };
+  return [
+    {
+      group,
+      plural: 'users',
+      set: ({ object }) => directory.setUser(object),
+      remove: (name) => directory.removeUser(name),
+    },
+    {
+      group,
+      plural: 'teams',
+      set: ({ object }) => directory.setTeam(object),
+      remove: (name) => directory.removeTeam(name),
+    },
+    {
+      group,
+      plural: 'ownedaccesskeys',
+      set: ({ key, object, hidden }) => keys.set(key.name, object, hiddenKey(hidden)),
+      remove: (name) => keys.remove(name),
+    },
+    { group: RBAC_GROUP, plural: 'roles', ...role },
+    { group: RBAC_GROUP, plural: 'clusterroles', ...role },
+    { group: RBAC_GROUP, plural: 'rolebindings', ...binding },
+    { group: RBAC_GROUP, plural: 'clusterrolebindings', ...binding },
+  ];
+}
+
+function hiddenKey(hidden: JsonObject | undefined): JsonObject | undefined {
+  const key = hidden?.['spec.key'];
+  return key === undefined ? undefined : { key };
+}
+
+/** Tells an index everything there is, and then every change. */
+function follow({ kinds, store }: AccessControlOptions, feed: Feed): () => void {
+  const kind = kindOf(kinds, feed);
+  const collection = { group: kind.group, kind: kind.kind };
+  for (const stored of store.list(collection).items) feed.set(stored);
+  return store.observe(collection, ({ type, current }: JournalEvent) => {
+    if (type === 'DELETED') feed.remove(current.key.name, current.key.namespace);
+    else feed.set(current);
+  });
+}
+
+function kindOf(kinds: KindTable, { group, plural }: { group: string; plural: string }): Kind {
+  const kind = kinds.byPlural(group, plural);
+  if (kind === undefined) throw new Error(`The table of kinds has no ${plural}.${group}`);
+  return kind;
+}
+
+/** Last uses go into `status.lastActivity`, in the state store and never in git. */
+async function saveActivity(
+  options: AccessControlOptions,
+  lastUse: ReadonlyMap<string, number>,
+): Promise<void> {
+  const [group = ''] = options.kinds.groups;
+  const { kind } = kindOf(options.kinds, { group, plural: 'ownedaccesskeys' });
+  for (const [name, time] of lastUse) {
+    const key = { group, kind, namespace: '', name };
+    await options.branch.submit({
+      key,
+      prepare: () => {
+        const found = options.store.get(key);
+        if (found === undefined) return { do: 'nothing' };
+        const object = withLastActivity(found.object, rfc3339(time));
+        return { do: 'state', changes: [{ type: 'put', key, object, hidden: found.hidden }] };
+      },
+    });
+  }
+}
+
+function withLastActivity(object: KubeObject, lastActivity: string): KubeObject {
+  return { ...object, status: { ...object.status, lastActivity } };
+}

@@ -1,0 +1,168 @@
+/** The daemon: the platform with its network. Starts everything in order and stops it in reverse. */
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { type Clock, systemClock } from '../apimachinery/clock.ts';
+import { replaceFile } from '../auth/secret-file.ts';
+import { administratorToken } from '../bootstrap/administrator.ts';
+import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
+import { errnoOf, StartError } from '../bootstrap/start-error.ts';
+import { followRepository } from '../controllers/repository.ts';
+import { buildServer, type ServerOptions } from '../server/server.ts';
+import { createLogger, type Logger } from '../telemetry/logger.ts';
+import { formatKubeconfig } from '../tls/kubeconfig.ts';
+import { ensureServerCertificate } from '../tls/server-certificate.ts';
+import { VERSION } from '../version.ts';
+import { receivePushes } from './git-service.ts';
+import type { Address, DaemonOptions } from './options.ts';
+import { openPlatform, type Platform } from './platform.ts';
+
+export interface Daemon {
+  /** `https://127.0.0.1:8443`. */
+  readonly url: string;
+  /** Where the API lives below it: `/kubernetes/management`. */
+  readonly root: string;
+  readonly data: DataDirectory;
+  readonly platform: Platform;
+  /** What clients must trust; undefined with a certificate of the operator's. */
+  readonly caFile: string | undefined;
+  /** Answers what is in flight, flushes, and lets go of everything. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly options: DaemonOptions;
+  readonly clock?: Clock;
+  /** Where log lines go; standard error when absent. */
+  readonly log?: { write(line: string): void };
+}
+
+/** Throws with one line that names the place and the remedy when something is in the way. */
+export async function startDaemon(start: StartOptions): Promise<Daemon> {
+  const { options, clock = systemClock } = start;
+  const logger = createLogger(options.logLevel, start.log ?? process.stderr);
+  const data = openDataDirectory(options.dataDir);
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    return await startAll({ options, clock, logger, data, undo });
+  } catch (error) {
+    for (const step of undo.reverse()) await step().catch(() => undefined);
+    throw error;
+  }
+}
+
+interface Starting {
+  readonly options: DaemonOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly data: DataDirectory;
+  /** What to do, last first, to stop what was started. */
+  readonly undo: (() => Promise<void>)[];
+}
+
+async function startAll(starting: Starting): Promise<Daemon> {
+  const { options, clock, logger, data, undo } = starting;
+  const url = `https://${shownHost(options.listen)}:${options.listen.port}`;
+  const tls = await openTls(starting);
+  const pushes = await receivePushes(data.root, logger);
+  undo.push(() => pushes.close());
+  const platform = await openPlatform({ options, data, logger, clock, issuer: url });
+  undo.push(() => platform.close());
+  await pushes.open(platform);
+  const token = await administratorToken(platform, data.adminToken);
+  const follower = await followRepository({ ...platform, logger });
+  undo.push(() => follower.close());
+  const root = `/${options.proxyPrefix}/management`;
+  const dependencies = {
+    ...platform,
+    authenticate: platform.access.authenticate,
+    authorizer: platform.access.authorizer,
+    git: pushes.service(follower),
+    health: platform.observation.health,
+    metrics: platform.observation.metrics,
+    logger,
+    clock,
+    version: VERSION,
+    root,
+    settings: () => platform.settings.platform(),
+    jwks: () => platform.tokens.jwks(),
+  };
+  const listen = async (address: Address, server: ServerOptions): Promise<number> => {
+    const app = buildServer(dependencies, server);
+    undo.push(() => app.close());
+    return await listenOn(app, address);
+  };
+  const port = await listen(options.listen, { tls: { cert: tls.cert, key: tls.key } });
+  if (options.listenHttp !== undefined) await listen(options.listenHttp, {});
+  const base = `https://${shownHost(options.listen)}:${port}`;
+  const kubeconfig = formatKubeconfig({ server: `${base}${root}`, caPem: tls.ca, token });
+  await replaceFile(data.kubeconfig, kubeconfig);
+  const { revision } = platform.branch.state;
+  logger.info({ url: base, revision, version: VERSION }, 'Serving');
+  return { url: base, root, data, platform, caFile: tls.caFile, stop: () => stopAll(starting) };
+}
+
+async function stopAll({ undo, logger }: Starting): Promise<void> {
+  for (const step of undo.splice(0).reverse()) {
+    await step().catch((error: unknown) =>
+      logger.error({ err: error }, 'A part did not stop cleanly'),
+    );
+  }
+  logger.info('Stopped');
+}
+
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string | undefined;
+  readonly caFile: string | undefined;
+}
+
+async function openTls({ options, data, clock }: Starting): Promise<Tls> {
+  if (options.tls !== undefined) {
+    const { certFile, keyFile } = options.tls;
+    const cert = await readOrFail('tls-cert', certFile);
+    return { cert, key: await readOrFail('tls-key', keyFile), ca: undefined, caFile: undefined };
+  }
+  const hostnames = [...options.hostnames, options.listen.host].filter(
+    (name) => name !== '0.0.0.0' && name !== '::',
+  );
+  const made = await ensureServerCertificate({ directory: data.tls, hostnames, clock });
+  const caFile = `${data.tls}/ca.crt`;
+  return { cert: made.certificatePem, key: made.keyPem, ca: made.caPem, caFile };
+}
+
+async function readOrFail(option: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new StartError(`Cannot read --${option} ${file}: ${errnoOf(error) ?? String(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+const LISTEN_REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use; stop the other program or choose another with --listen',
+  EACCES: 'permission denied; ports below 1024 are for root, choose another with --listen',
+  EADDRNOTAVAIL: 'this machine has no such address; choose another with --listen',
+  ENOTFOUND: 'the host name is unknown; choose another with --listen',
+};
+
+/** Returns the port, which differs from the wanted one only where that is 0. */
+async function listenOn(app: FastifyInstance, { host, port }: Address): Promise<number> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const why = LISTEN_REASONS[errnoOf(error) ?? ''] ?? String(error);
+    throw new StartError(`Cannot listen on ${host}:${port}: ${why}`, { cause: error });
+  }
+  return (app.server.address() as AddressInfo).port;
+}
+
+/** An address that means every interface is reached through the loopback one. */
+function shownHost({ host }: Address): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,92 @@
+/** What the daemon tells about itself: metrics and log lines about the branch, health checks. */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { BranchObserver } from '../registry/desired-state.ts';
+import { conditionsOf, DEGRADED } from '../registry/served.ts';
+import type { HealthChecks } from '../server/health.ts';
+import type { Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+
+export interface Observation {
+  readonly metrics: Metrics;
+  readonly observer: BranchObserver;
+  readonly health: HealthChecks;
+  /** Called once, when the branch is open. */
+  follow(branch: Branch): void;
+  /** A push moved the branch; `seen` is when the daemon noticed (performance.now). */
+  pushVisible(seen: number): void;
+  /** Something that reads rely on failed, or works again (undefined). */
+  report(check: 'repository', problem: string | undefined): void;
+}
+
+export function observeBranch(of: {
+  kinds: KindTable;
+  store: Store;
+  clock: Clock;
+  logger: Logger;
+}): Observation {
+  const { kinds, store, clock, logger } = of;
+  const problems = new Map<string, string>();
+  let branch: Branch | undefined;
+  const metrics = createMetrics({
+    objects: () => countObjects(kinds, store),
+    lastCommitAge: () => {
+      const at = branch?.state.catalog.at;
+      return at === undefined ? undefined : clock.now() / 1000 - at.committerTime;
+    },
+    waitingWrites: () => branch?.waiting ?? 0,
+  });
+  const observer: BranchObserver = {
+    published: (commits, milliseconds) => {
+      metrics.publishedCommits.inc(commits);
+      metrics.publish.observe(milliseconds / 1000);
+    },
+    applied: ({ revision, source, changes, milliseconds }) => {
+      metrics.reconciles.inc({ source, result: 'applied' });
+      metrics.reconcileDuration.observe({ source }, milliseconds / 1000);
+      const fields = {
+        revision,
+        source,
+        changes: changes.length,
+        milliseconds: Math.round(milliseconds),
+      };
+      if (source === 'push') logger.info(fields, 'Revision applied');
+      else logger.debug(fields, 'Revision applied');
+    },
+    replayed: (reason, milliseconds) => {
+      logger.info({ reason, milliseconds: Math.round(milliseconds) }, 'History read');
+    },
+  };
+  return {
+    metrics,
+    observer,
+    health: {
+      live: { ping: () => undefined },
+      ready: { repository: () => problems.get('repository') },
+    },
+    follow: (opened) => {
+      branch = opened;
+    },
+    pushVisible: (seen) => metrics.pushToVisible.observe((performance.now() - seen) / 1000),
+    report: (check, problem) => {
+      if (problem === undefined) problems.delete(check);
+      else problems.set(check, problem);
+    },
+  };
+}
+
+function* countObjects(
+  kinds: KindTable,
+  store: Store,
+): Iterable<{ kind: string; health: 'healthy' | 'degraded'; count: number }> {
+  for (const { group, kind } of kinds.kinds) {
+    const { items } = store.list({ group, kind });
+    const degraded = items.filter(({ object }) =>
+      conditionsOf(object.status).some((condition) => condition.type === DEGRADED),
+    ).length;
+    yield { kind, health: 'healthy', count: items.length - degraded };
+    yield { kind, health: 'degraded', count: degraded };
+  }
+}

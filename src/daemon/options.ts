@@ -1,0 +1,73 @@
+/** What `gitplane serve` was told, checked. */
+import { normalizeFolder } from '../manifests/layout.ts';
+import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
+import { LOG_LEVELS } from '../telemetry/logger.ts';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface DaemonOptions {
+  readonly dataDir: string;
+  readonly listen: Address;
+  readonly listenHttp: Address | undefined;
+  /** Both or none. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly hostnames: readonly string[];
+  readonly branch: string;
+  /** Folder of the repository that holds manifests; '' is the root. */
+  readonly under: string;
+  readonly apiGroup: string;
+  readonly proxyPrefix: string;
+  readonly seed: string | undefined;
+  readonly logLevel: string;
+}
+
+const GROUP = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
+const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** Throws UsageError. */
+export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
+  const listenHttp = options.text('listen-http');
+  return {
+    dataDir: options.required('data-dir'),
+    listen: parseAddress('listen', options.required('listen')),
+    listenHttp: listenHttp === undefined ? undefined : parseAddress('listen-http', listenHttp),
+    tls: readTls(options),
+    hostnames: options.all('hostname'),
+    branch: options.required('branch'),
+    under: readFolder(options.required('path')),
+    apiGroup: matching(options, 'api-group', GROUP),
+    proxyPrefix: matching(options, 'proxy-prefix', SEGMENT),
+    seed: options.text('seed'),
+    logLevel: readLogLevel(options.required('log-level')),
+  };
+}
+
+function readTls(options: ParsedOptions): DaemonOptions['tls'] {
+  const certFile = options.text('tls-cert');
+  const keyFile = options.text('tls-key');
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  throw new UsageError('--tls-cert and --tls-key go together; give both or none');
+}
+
+function readFolder(path: string): string {
+  try {
+    return normalizeFolder(path);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function matching(options: ParsedOptions, name: string, pattern: RegExp): string {
+  const value = options.required(name);
+  if (pattern.test(value)) return value;
+  throw new UsageError(`Cannot use --${name} ${JSON.stringify(value)}`);
+}
+
+function readLogLevel(level: string): string {
+  if ((LOG_LEVELS as readonly string[]).includes(level)) return level;
+  throw new UsageError(`Cannot use --log-level "${level}": use one of ${LOG_LEVELS.join(', ')}`);
+}

@@ -1,0 +1,155 @@
+/**
+ * The platform without a network: repository, state, branch, registry and access control, put
+ * together in the order in which they need each other.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../apimachinery/clock.ts';
+import { escalationProblem } from '../auth/escalation.ts';
+import { openSigningKey } from '../auth/signing-key.ts';
+import type { DataDirectory } from '../bootstrap/data-directory.ts';
+import { seedRepository } from '../bootstrap/seed.ts';
+import { fileReader } from '../catalog/file.ts';
+import { startDeletion } from '../controllers/deletion.ts';
+import type { BareRepository } from '../git/bare-repository.ts';
+import { initRepository } from '../git/init-repository.ts';
+import { openRepository } from '../git/open-repository.ts';
+import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
+import { buildKindTable, type KindTable } from '../kinds/table.ts';
+import { Branch } from '../registry/branch.ts';
+import { PushJudge } from '../registry/push.ts';
+import { Registry } from '../registry/registry.ts';
+import type { Guard, WriteParts } from '../registry/write-context.ts';
+import { sealingCodec } from '../state/codec.ts';
+import { openStore } from '../state/journaled-store.ts';
+import { openLmdbEngine } from '../state/lmdb-engine.ts';
+import { loadStateKey } from '../state/state-key.ts';
+import type { Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { VERSION } from '../version.ts';
+import { type AccessControl, startAccessControl } from './access-control.ts';
+import { endpointTokenIssuer, type TokenService } from './endpoint-token-issuer.ts';
+import { type Observation, observeBranch } from './observation.ts';
+import type { DaemonOptions } from './options.ts';
+import { ownerReferenceGuard } from './owner-reference-guard.ts';
+import { followSettings, type Settings } from './settings.ts';
+
+export interface Platform {
+  readonly kinds: KindTable;
+  readonly repository: BareRepository;
+  readonly store: Store;
+  readonly branch: Branch;
+  readonly registry: Registry;
+  readonly judge: PushJudge;
+  readonly access: AccessControl;
+  readonly settings: Settings;
+  readonly tokens: TokenService;
+  readonly observation: Observation;
+  close(): Promise<void>;
+}
+
+export interface PlatformParts {
+  readonly options: DaemonOptions;
+  readonly data: DataDirectory;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** The base URL that clients use. */
+  readonly issuer: string;
+}
+
+/** Throws with one line that names the place and the remedy when something cannot be opened. */
+export async function openPlatform(parts: PlatformParts): Promise<Platform> {
+  const { options, data, logger, clock } = parts;
+  const kinds = buildKindTable(options.apiGroup);
+  const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
+  const repository = await openHosted(parts, kinds);
+  const store = await openState(data, kinds, onError);
+  const observation = observeBranch({ kinds, store, clock, logger });
+  const branch = await Branch.open({
+    repository,
+    store,
+    kinds,
+    reader: fileReader(kinds, options.under),
+    under: options.under,
+    clock,
+    rules: rulesFingerprint(options),
+    observer: observation.observer,
+  });
+  observation.follow(branch);
+  const settings = followSettings(store, kinds);
+  const access = startAccessControl({
+    kinds,
+    store,
+    branch,
+    clock,
+    limits: () => settings.keyLimits(),
+    onError,
+  });
+  const guards: readonly Guard[] = [
+    ({ user, object, old }) => object && escalationProblem(access.rules, { user, object, old }),
+    ownerReferenceGuard(kinds, access.authorizer),
+  ];
+  const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
+  const signingKey = await openSigningKey(data.signingKey);
+  const tokens = endpointTokenIssuer({ key: signingKey, issuer: parts.issuer, clock, access });
+  const registry = new Registry({ ...shared, branch, issuers: { [tokens.plural]: tokens.issue } });
+  const { authorizer } = access;
+  const judge = new PushJudge({ ...shared, branch, repository, authorizer });
+  const stopDeletion = startDeletion({ store, kinds, branch, clock, onError });
+  return {
+    kinds,
+    repository,
+    store,
+    branch,
+    registry,
+    judge,
+    access,
+    settings,
+    tokens,
+    observation,
+    close: async () => {
+      stopDeletion();
+      await access.close().catch(onError);
+      settings.close();
+      await branch.close();
+      await store.close();
+      await repository.close();
+    },
+  };
+}
+
+async function openHosted(parts: PlatformParts, kinds: KindTable): Promise<BareRepository> {
+  const { options, data, clock } = parts;
+  const where = { gitDir: data.repository, branch: options.branch };
+  await initRepository(where);
+  const repository = await openRepository({ ...where, logger: parts.logger });
+  if (options.seed === undefined || (await repository.head()) !== undefined) return repository;
+  await seedRepository({
+    repository,
+    reader: fileReader(kinds, options.under),
+    folder: options.seed,
+    under: options.under,
+    time: Math.floor(clock.now() / 1000),
+  });
+  return repository;
+}
+
+async function openState(
+  data: DataDirectory,
+  kinds: KindTable,
+  onError: (error: unknown) => void,
+): Promise<Store> {
+  const engine = await openLmdbEngine(data.state, { onError });
+  const secretKinds = new Set(
+    kinds.kinds.filter((kind) => kind.secretPaths.length > 0).map((kind) => kind.kind),
+  );
+  const codec = sealingCodec(loadStateKey(data.stateKey), (key) => secretKinds.has(key.kind));
+  return await openStore({ engine, codec, onError });
+}
+
+/** Changes when the verdict on a manifest may change although the manifest did not. */
+function rulesFingerprint({ apiGroup, under }: DaemonOptions): string {
+  const digest = createHash('sha256');
+  digest.update(JSON.stringify([VERSION, apiGroup, under]));
+  for (const name of schemaNames()) digest.update(JSON.stringify(schemaDocument(name)));
+  return digest.digest('hex');
+}

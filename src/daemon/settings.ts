@@ -1,0 +1,43 @@
+/** Facts of the platform configuration that other parts depend on, always from the newest Config. */
+import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { PlatformSettings } from '../server/dependencies.ts';
+import type { Store } from '../state/store.ts';
+
+export interface Settings {
+  platform(): PlatformSettings;
+  keyLimits(): { accessKeyMaxTTLSeconds: number; loginAccessKeyTTLSeconds: number | undefined };
+  close(): void;
+}
+
+/**
+ * The configuration is the first Config by name; platforms have one. Its derived status has every
+ * default filled in. Recomputed when a Config changes, so that asking costs nothing.
+ */
+export function followSettings(store: Store, kinds: KindTable): Settings {
+  const [group = ''] = kinds.groups;
+  const collection = { group, kind: kinds.byPlural(group, 'config')?.kind ?? '' };
+  let status: JsonObject = {};
+  const read = (): void => {
+    status = store.list(collection).items[0]?.object.status ?? {};
+  };
+  read();
+  const stop = store.observe(collection, read);
+  const number = (path: string[]): number | undefined => {
+    const value = valueAt(status, path);
+    return typeof value === 'number' ? value : undefined;
+  };
+  return {
+    platform: () => ({
+      authenticateVersionEndpoint: status['authenticateVersionEndpoint'] === true,
+      disableConfigEndpoint: status['disableConfigEndpoint'] === true,
+    }),
+    keyLimits: () => ({
+      accessKeyMaxTTLSeconds: number(['auth', 'accessKeyMaxTTLSeconds']) ?? 0,
+      loginAccessKeyTTLSeconds: isRecord(status['auth'])
+        ? number(['auth', 'loginAccessKeyTTLSeconds'])
+        : undefined,
+    }),
+    close: stop,
+  };
+}

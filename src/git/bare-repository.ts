@@ -1,0 +1,138 @@
+/** A bare repository at one branch: reading, writing and upkeep put together. */
+import { Batch, type FinishedBatch } from './batch.ts';
+import { treeOfCommit } from './commit-object.ts';
+import type { Maintenance } from './maintenance.ts';
+import type { Publisher } from './publisher.ts';
+import type { Reader } from './reader.ts';
+import { readRef } from './ref-file.ts';
+import type { CommitBatch, HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
+import { Tree } from './tree.ts';
+import { TreeCache } from './tree-cache.ts';
+
+export interface BareRepositoryParts {
+  readonly gitDir: string;
+  readonly ref: string;
+  readonly reader: Reader;
+  readonly publisher: Publisher;
+  readonly maintenance: Maintenance;
+}
+
+const TREE_CACHE_BYTES = 64 * 1024 * 1024;
+/** Commits whose tree is remembered: the next batch begins on one of the last. */
+const REMEMBERED_COMMITS = 64;
+
+export class BareRepository implements Repository {
+  readonly gitDir: string;
+  readonly ref: string;
+  readonly #reader: Reader;
+  readonly #publisher: Publisher;
+  readonly #maintenance: Maintenance;
+  readonly #trees = new TreeCache(TREE_CACHE_BYTES);
+  readonly #commitTrees = new Map<string, string>();
+  /** Batches on their way to disk: the next one may begin on top of them. */
+  readonly #publishing = new Set<FinishedBatch>();
+
+  constructor(parts: BareRepositoryParts) {
+    this.gitDir = parts.gitDir;
+    this.ref = parts.ref;
+    this.#reader = parts.reader;
+    this.#publisher = parts.publisher;
+    this.#maintenance = parts.maintenance;
+  }
+
+  head(): Promise<string | undefined> {
+    return readRef(this.gitDir, this.ref);
+  }
+
+  listFiles(revision: string, under?: string): Promise<TreeFile[]> {
+    return this.#reader.listFiles(revision, under);
+  }
+
+  diff(from: string | undefined, to: string): Promise<PathChange[]> {
+    return this.#reader.diff(from, to);
+  }
+
+  readBlobs(ids: readonly string[]): Promise<Buffer[]> {
+    return this.#reader.readBlobs(ids);
+  }
+
+  history(from: string | undefined, to: string): AsyncIterable<HistoryCommit> {
+    return this.#reader.history(from, to);
+  }
+
+  rootCommit(revision: string): Promise<string> {
+    return this.#reader.rootCommit(revision);
+  }
+
+  isAncestor(ancestor: string, descendant: string): Promise<boolean> {
+    return this.#reader.isAncestor(ancestor, descendant);
+  }
+
+  /**
+   * `parent` may also be the tip of a batch whose `publish` was called and has not returned: the
+   * next group is then built while the last one is on its way to disk.
+   */
+  begin(parent: string | undefined): CommitBatch {
+    return new Batch(parent, {
+      treeOf: (commit) => this.#treeOf(commit),
+      load: (id) => this.#loadTree(id),
+      publish: (batch) => this.#publish(batch),
+    });
+  }
+
+  /** Packs what came together, now and to the end. False when that failed (and was logged). */
+  maintain(): Promise<boolean> {
+    return this.#maintenance.run();
+  }
+
+  /** Somebody else wrote to the repository (a push, say): packs in the background when due. */
+  noteForeignWrite(): void {
+    void this.#maintenance.runIfDue();
+  }
+
+  async close(): Promise<void> {
+    await this.#publisher.settled();
+    await Promise.all([this.#reader.close(), this.#maintenance.close()]);
+  }
+
+  async #publish(batch: FinishedBatch): Promise<void> {
+    this.#publishing.add(batch);
+    try {
+      await this.#publisher.publish(batch);
+      for (const [id, tree] of batch.trees) this.#trees.set(id, tree);
+      this.#rememberTree(batch.tip, batch.tipTree);
+      this.#maintenance.packAdded();
+    } finally {
+      this.#publishing.delete(batch);
+    }
+  }
+
+  async #treeOf(commit: string): Promise<string> {
+    for (const batch of this.#publishing) if (batch.tip === commit) return batch.tipTree;
+    const known = this.#commitTrees.get(commit);
+    if (known !== undefined) return known;
+    const tree = treeOfCommit(await this.#reader.readObject(commit, 'commit'), commit);
+    this.#rememberTree(commit, tree);
+    return tree;
+  }
+
+  async #loadTree(id: string): Promise<Tree> {
+    for (const batch of this.#publishing) {
+      const tree = batch.find(id);
+      if (tree !== undefined) return tree;
+    }
+    const cached = this.#trees.get(id);
+    if (cached !== undefined) return cached;
+    const tree = Tree.parse(await this.#reader.readObject(id, 'tree'));
+    this.#trees.set(id, tree);
+    return tree;
+  }
+
+  #rememberTree(commit: string, tree: string): void {
+    this.#commitTrees.set(commit, tree);
+    for (const oldest of this.#commitTrees.keys()) {
+      if (this.#commitTrees.size <= REMEMBERED_COMMITS) break;
+      this.#commitTrees.delete(oldest);
+    }
+  }
+}

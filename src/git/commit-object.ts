@@ -1,0 +1,52 @@
+/** Commit objects: what we write passes `git fsck --strict` whatever the names and messages hold. */
+import { GitError } from './git-error.ts';
+import type { NewCommit, Person } from './repository.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const unsafeInIdentity = /[<>\0-\x1f\x7f]+/g;
+/** What git takes off both ends of a name (git: `crud`). */
+const crudAtEnds = /^[\s.,:;<>"\\']+|[\s.,:;<>"\\']+$/g;
+
+export function encodeCommit(
+  commit: Pick<NewCommit, 'author' | 'committer' | 'time' | 'message'>,
+  tree: string,
+  parent: string | undefined,
+): Buffer {
+  if (!Number.isSafeInteger(commit.time) || commit.time < 0) {
+    throw new GitError(`${commit.time} is not the time of a commit`, {
+      remedy: 'Give whole seconds since 1970',
+    });
+  }
+  const message = commit.message.replaceAll('\0', '');
+  return Buffer.from(
+    [
+      `tree ${tree}\n`,
+      parent === undefined ? '' : `parent ${parent}\n`,
+      `author ${identity(commit.author)} ${commit.time} +0000\n`,
+      `committer ${identity(commit.committer)} ${commit.time} +0000\n`,
+      '\n',
+      message,
+      message.endsWith('\n') ? '' : '\n',
+    ].join(''),
+    'utf8',
+  );
+}
+
+function identity(person: Person): string {
+  const email = clean(person.email).replaceAll(' ', '');
+  const name = clean(person.name) || email.replace(/@.*/, '') || 'unknown';
+  return `${name} <${email}>`;
+}
+
+function clean(text: string): string {
+  return text.replaceAll(unsafeInIdentity, ' ').replaceAll(crudAtEnds, '');
+}
+
+const treeLine = /^tree ([0-9a-f]{40})\n/;
+
+/** The tree of a commit object. */
+export function treeOfCommit(content: Buffer, id: string): string {
+  const tree = treeLine.exec(content.toString('latin1', 0, 46))?.[1];
+  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it names no tree`);
+  return tree;
+}

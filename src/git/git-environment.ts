@@ -1,0 +1,59 @@
+/**
+ * The environment of every git process we start: the repository is named, and nothing of the
+ * user's or the system's configuration, locale or replacement refs can change an answer.
+ */
+import { devNull } from 'node:os';
+
+/** A repository for child processes. */
+export interface GitContext {
+  /** Absolute. */
+  readonly gitDir: string;
+  /** Added to the environment: where a quarantine is, what a hook is told. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What finding and running programs needs, and nothing else of ours. */
+const inherited = ['PATH', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot'];
+
+/** Configuration that holds whatever the repository's own file says. */
+const configuration: readonly (readonly [string, string])[] = [
+  // git makes only objects durable unless told otherwise; an acknowledged push needs its ref too.
+  ['core.fsync', 'objects,derived-metadata,reference'],
+  ['gc.auto', '0'],
+  ['receive.autogc', 'false'],
+];
+
+export function gitEnvironment(context: GitContext): Record<string, string> {
+  const settings = [...configuration, ['safe.directory', context.gitDir] as const];
+  return {
+    ...inheritedEnvironment(),
+    LC_ALL: 'C',
+    TZ: 'UTC',
+    GIT_DIR: context.gitDir,
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: devNull,
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_LITERAL_PATHSPECS: '1',
+    GIT_CONFIG_COUNT: String(settings.length),
+    ...Object.fromEntries(
+      settings.flatMap(([key, value], i) => [
+        [`GIT_CONFIG_KEY_${i}`, key],
+        [`GIT_CONFIG_VALUE_${i}`, value],
+      ]),
+    ),
+    ...context.env,
+  };
+}
+
+function inheritedEnvironment(): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const name of inherited) {
+    // biome-ignore lint/style/noProcessEnv: a child needs PATH; these are no options of gitplane
+    const value = process.env[name];
+    if (value !== undefined) result[name] = value;
+  }
+  return result;
+}

@@ -1,0 +1,43 @@
+/** Making the repository that the daemon owns. */
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { errorCode, StorageError } from './git-error.ts';
+import { runGit } from './git-process.ts';
+import { assertBranchName } from './open-repository.ts';
+
+/** In the repository's own file, because a push by path runs the pusher's git. */
+const settings: readonly (readonly [string, string])[] = [
+  // History is the database: it is only ever added to.
+  ['receive.denyNonFastForwards', 'true'],
+  ['receive.denyDeletes', 'true'],
+  ['receive.fsckObjects', 'true'],
+  ['transfer.fsckObjects', 'true'],
+  ['receive.advertisePushOptions', 'true'],
+  // One pack a push: two files to sync instead of one for every object.
+  ['receive.unpackLimit', '1'],
+  ['transfer.unpackLimit', '1'],
+  // We pack in the background; git must not do it in the middle of a push.
+  ['gc.auto', '0'],
+  ['receive.autogc', 'false'],
+  ['core.fsync', 'objects,derived-metadata,reference'],
+  ['uploadpack.allowFilter', 'true'],
+  ['uploadpack.allowReachableSHA1InWant', 'true'],
+  // The pusher's own setting must not lead past our hook.
+  ['core.hooksPath', 'hooks'],
+];
+
+/** Makes a bare repository whose HEAD is `branch`, or brings the settings of one up to date. */
+export async function initRepository(options: { gitDir: string; branch: string }): Promise<void> {
+  const gitDir = resolve(options.gitDir);
+  try {
+    await mkdir(gitDir, { recursive: true });
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    throw new StorageError(gitDir, { cause: error });
+  }
+  const context = { gitDir };
+  await assertBranchName(context, options.branch);
+  await runGit(context, ['init', '-q', '--bare', '--template=', '--object-format=sha1', gitDir]);
+  await runGit(context, ['symbolic-ref', 'HEAD', `refs/heads/${options.branch}`]);
+  for (const [key, value] of settings) await runGit(context, ['config', '--local', key, value]);
+}

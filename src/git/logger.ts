@@ -1,0 +1,7 @@
+/** What we say about background work: a constant message and variable fields, as pino takes them. */
+export interface GitLogger {
+  debug(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export const silent: GitLogger = { debug: () => undefined, warn: () => undefined };

@@ -1,0 +1,128 @@
+/**
+ * Upkeep in the background. Every publication is a pack, and git slows down with their number:
+ * rolling them up geometrically, often, costs little each time and nobody waits for it. Readers
+ * and writers go on meanwhile. Nothing is ever pruned here.
+ */
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
+import type { GitContext } from './git-environment.ts';
+import { collectStderr, ending, processError, spawnGit } from './git-process.ts';
+import type { GitLogger } from './logger.ts';
+import { packFolder } from './pack-names.ts';
+
+export interface MaintenanceOptions {
+  /** So many more packs than the last run left start the next one. */
+  readonly packThreshold: number;
+  readonly logger: GitLogger;
+  /** Called after packs were replaced: whoever holds the old ones open can let go. */
+  readonly onRepacked: () => void;
+}
+
+/** In this order; each is useful without the other. One thread: the daemon needs the rest. */
+const steps: readonly (readonly string[])[] = [
+  ['-c', 'pack.threads=1', 'repack', '-d', '-q', '--geometric=2', '--write-midx'],
+  ['commit-graph', 'write', '--reachable', '--split', '--no-progress'],
+];
+
+const KILL_AFTER_MS = 2_000;
+
+export class Maintenance {
+  readonly #context: GitContext;
+  readonly #options: MaintenanceOptions;
+  #running: Promise<boolean> | undefined;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  /** Packs added since somebody last counted. */
+  #added = 0;
+  #packsLeft: number | undefined;
+  #closed = false;
+
+  constructor(context: GitContext, options: MaintenanceOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** One more pack was written; starts a run when enough came together. */
+  packAdded(): void {
+    this.#added += 1;
+    if (this.#added >= this.#options.packThreshold) void this.runIfDue();
+  }
+
+  /** Starts a run in the background when there are many packs, whoever wrote them. */
+  async runIfDue(): Promise<boolean> {
+    const packs = await countPacks(this.#context.gitDir);
+    this.#packsLeft ??= 0;
+    this.#added = packs - this.#packsLeft;
+    return this.#added >= this.#options.packThreshold ? this.run() : false;
+  }
+
+  /** Runs now, or waits for the run under way. False when it failed; never rejects. */
+  run(): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Ends a run that is under way: git removes its temporary files. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const child = this.#child;
+    if (child !== undefined) {
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+      await this.#running;
+      clearTimeout(timer);
+    }
+    await this.#running;
+  }
+
+  async #run(): Promise<boolean> {
+    const { logger, onRepacked } = this.#options;
+    const started = performance.now();
+    let succeeded = true;
+    for (const args of steps) {
+      if (this.#closed || !(await this.#step(args))) succeeded = false;
+    }
+    this.#packsLeft = await countPacks(this.#context.gitDir);
+    this.#added = 0;
+    onRepacked();
+    const ms = Math.round(performance.now() - started);
+    logger.debug({ packs: this.#packsLeft, ms, succeeded }, 'repository maintained');
+    return succeeded;
+  }
+
+  async #step(args: readonly string[]): Promise<boolean> {
+    const child = spawnGit(this.#context, args);
+    this.#child = child;
+    const stderr = collectStderr(child);
+    child.stdout.resume();
+    child.stdin.end();
+    lowerPriority(child.pid);
+    const how = await ending(child);
+    this.#child = undefined;
+    if (how.code === 0) return true;
+    if (!this.#closed) {
+      const error = processError(args, how, stderr());
+      this.#options.logger.warn({ error: error.message }, 'repository maintenance failed');
+    }
+    return false;
+  }
+}
+
+async function countPacks(gitDir: string): Promise<number> {
+  try {
+    return (await readdir(packFolder(gitDir))).filter((name) => name.endsWith('.idx')).length;
+  } catch {
+    return 0;
+  }
+}
+
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It ended already, or the system does not allow it.
+  }
+}

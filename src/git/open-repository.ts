@@ -1,0 +1,190 @@
+/** Opening a repository: everything that could be wrong with it is said here, once and clearly. */
+import { lstat, mkdir, realpath } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { BareRepository } from './bare-repository.ts';
+import { CLAIMS, removeAbandonedClaims } from './claim.ts';
+import { treeOfCommit } from './commit-object.ts';
+import { type DurableFiles, realFiles } from './durable-files.ts';
+import type { GitContext } from './git-environment.ts';
+import { errorCode, GitError, StorageError } from './git-error.ts';
+import { runGit, tryGit } from './git-process.ts';
+import { type GitLogger, silent } from './logger.ts';
+import { Maintenance } from './maintenance.ts';
+import { thisOwner } from './owner.ts';
+import { removeAbandonedPacks } from './pack-names.ts';
+import { Publisher } from './publisher.ts';
+import { Reader, type ReaderOptions } from './reader.ts';
+import { readRef } from './ref-file.ts';
+
+export interface OpenOptions extends ReaderOptions {
+  readonly gitDir: string;
+  /** Short name, as in `main`. It need not exist yet. */
+  readonly branch: string;
+  readonly logger?: GitLogger;
+  /** Packs beyond those of the last maintenance that start the next. Default: 50. */
+  readonly packThreshold?: number;
+  /** How long a publication waits for a ref lock of another process. Default: 2,000 ms. */
+  readonly lockPatienceMs?: number;
+  /** The file system, for tests that break off in the middle. */
+  readonly files?: DurableFiles;
+  /** The process that temporary files are marked with, for tests that play another one. */
+  readonly owner?: string;
+}
+
+const OLDEST_GIT = [2, 36] as const;
+
+/** Throws a GitError that names the problem and the remedy. */
+export async function openRepository(options: OpenOptions): Promise<BareRepository> {
+  const { branch, logger = silent } = options;
+  const gitDir = await existingDirectory(resolve(options.gitDir));
+  const context: GitContext = { gitDir };
+  const ref = `refs/heads/${branch}`;
+  await assertGit(context);
+  await assertBranchName(context, branch);
+  await assertBareSha1(context);
+  const reader = new Reader(context, options);
+  try {
+    await assertReadable(reader, await readRef(gitDir, ref), ref);
+    await removeLeftovers(gitDir, ref);
+  } catch (error) {
+    await reader.close();
+    throw error;
+  }
+  const maintenance = new Maintenance(context, {
+    packThreshold: options.packThreshold ?? 50,
+    logger,
+    onRepacked: () => reader.retire(),
+  });
+  const publisher = new Publisher(
+    { gitDir, ref },
+    {
+      files: options.files ?? realFiles,
+      owner: options.owner ?? thisOwner,
+      lockPatienceMs: options.lockPatienceMs ?? 2_000,
+    },
+  );
+  void maintenance.runIfDue();
+  return new BareRepository({ gitDir, ref, reader, publisher, maintenance });
+}
+
+async function existingDirectory(path: string): Promise<string> {
+  try {
+    const real = await realpath(path);
+    if ((await lstat(real)).isDirectory()) return real;
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') {
+      throw new GitError(`Cannot open ${path} (${errorCode(error)})`, {
+        remedy: 'Check its permissions',
+        cause: error,
+      });
+    }
+  }
+  throw notARepository(path);
+}
+
+function notARepository(path: string, reason?: string): GitError {
+  return new GitError(
+    `${path} is not a git repository${reason === undefined ? '' : `: ${reason}`}`,
+    { remedy: 'Name a bare repository, or make one with `git init --bare`' },
+  );
+}
+
+async function assertGit(context: GitContext): Promise<void> {
+  const text = (await runGit(context, ['version'])).toString('utf8').trim();
+  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(text) ?? [];
+  const [oldestMajor, oldestMinor] = OLDEST_GIT;
+  const [has, needs] = [Number(major) * 1000 + Number(minor), oldestMajor * 1000 + oldestMinor];
+  if (has < needs) {
+    throw new GitError(`${text} is too old`, {
+      remedy: `Install git ${OLDEST_GIT.join('.')} or newer`,
+    });
+  }
+}
+
+export async function assertBranchName(context: GitContext, branch: string): Promise<void> {
+  const { code } = await tryGit(context, ['check-ref-format', '--branch', branch]);
+  // `@{-1}` and the like are expanded by git, not names.
+  if (code !== 0 || branch.includes('@{')) {
+    throw new GitError(`${JSON.stringify(branch)} is not a branch name`, {
+      remedy: 'Choose one like `main`',
+    });
+  }
+}
+
+async function assertBareSha1(context: GitContext): Promise<void> {
+  const { gitDir } = context;
+  const { code, stdout, stderr } = await tryGit(context, ['config', '--local', '-z', '--list']);
+  if (code !== 0) throw notARepository(gitDir, stderr.replace(/^fatal: /, ''));
+  const config = parseConfig(stdout.toString('utf8'));
+  const objectFormat = config.get('extensions.objectformat') ?? 'sha1';
+  if (objectFormat !== 'sha1') {
+    throw new GitError(`${gitDir} uses ${objectFormat} object ids; only SHA-1 is supported`, {
+      remedy:
+        'Make a repository with `git init --bare --object-format=sha1` and push the branch to it',
+    });
+  }
+  const refStorage = config.get('extensions.refstorage') ?? 'files';
+  if (refStorage !== 'files') {
+    throw new GitError(`${gitDir} keeps its refs in ${refStorage}; only files are supported`, {
+      remedy: 'Run `git refs migrate --ref-format=files` there',
+    });
+  }
+  if (config.get('core.bare') !== 'true') {
+    throw new GitError(`${gitDir} is not bare: its work tree would fall behind the branch`, {
+      remedy: 'Use `git clone --bare` to make a bare copy',
+    });
+  }
+  if ((await lstat(join(gitDir, 'shallow')).catch(() => undefined)) !== undefined) {
+    throw new GitError(`${gitDir} is shallow: objects get their identity from the whole history`, {
+      remedy: 'Run `git fetch --unshallow` there',
+    });
+  }
+}
+
+/** `<key> LF <value> NUL`; the last value of a key counts, and a key without a value is true. */
+function parseConfig(text: string): Map<string, string> {
+  return new Map(
+    text.split('\0').map((setting) => {
+      const end = setting.indexOf('\n');
+      return end === -1
+        ? [setting, 'true']
+        : [setting.slice(0, end), setting.slice(end + 1).toLowerCase()];
+    }),
+  );
+}
+
+async function assertReadable(
+  reader: Reader,
+  head: string | undefined,
+  ref: string,
+): Promise<void> {
+  if (head === undefined) return;
+  try {
+    const tree = treeOfCommit(await reader.readObject(head, 'commit'), head);
+    await reader.readObject(tree, 'tree');
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new GitError(
+      `The repository is damaged: ${ref} points to ${head}, which cannot be read (${reason})`,
+      {
+        remedy:
+          'Run `git fsck --full` and restore a backup, or fetch the missing objects from a clone',
+        cause: error,
+      },
+    );
+  }
+}
+
+/** What crashed runs of ours left: parts of packs, values of refs, and the lock of the branch. */
+async function removeLeftovers(gitDir: string, ref: string): Promise<void> {
+  try {
+    await mkdir(join(gitDir, CLAIMS), { recursive: true });
+    await removeAbandonedClaims(gitDir, join(gitDir, `${ref}.lock`));
+    await removeAbandonedPacks(gitDir);
+  } catch (error) {
+    // A full or read-only disk does not keep anyone from reading.
+    if (errorCode(error) === undefined) throw error;
+    if (errorCode(error) === 'EROFS' || errorCode(error) === 'ENOSPC') return;
+    throw new StorageError(gitDir, { cause: error });
+  }
+}

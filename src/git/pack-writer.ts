@@ -1,0 +1,166 @@
+/**
+ * Pack files and their indexes, version 2 (gitformat-pack). A pack is made in memory: it holds one
+ * group of commits.
+ */
+import { createHash } from 'node:crypto';
+import { crc32, deflateSync } from 'node:zlib';
+import { GitError } from './git-error.ts';
+import type { ObjectType } from './object-id.ts';
+
+/** An object as it goes into a pack. */
+export interface PackObject {
+  readonly id: string;
+  readonly type: ObjectType;
+  /** The content, or a delta against `base`. */
+  readonly data: Buffer;
+  /** An object of the same pack, before this one. */
+  readonly base: string | undefined;
+}
+
+export interface Pack {
+  /** SHA-1 of the pack, which names it. */
+  readonly checksum: string;
+  readonly pack: Buffer;
+  readonly index: Buffer;
+}
+
+interface Placed {
+  readonly id: string;
+  readonly offset: number;
+  readonly crc: number;
+}
+
+const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3 };
+const OFS_DELTA = 6;
+/** Offsets with the top bit set mean something else in an index. */
+const MAX_PACK_BYTES = 0x7fffffff;
+/** Below this, starting a compressor costs more than it saves. */
+const MIN_DEFLATE_BYTES = 100;
+const COMPRESSION_LEVEL = 3;
+
+export function buildPack(objects: readonly PackObject[]): Pack {
+  const sha = createHash('sha1');
+  const parts: Buffer[] = [];
+  const offsets = new Map<string, number>();
+  const placed: Placed[] = [];
+  let length = 0;
+  function append(part: Buffer): void {
+    sha.update(part);
+    parts.push(part);
+    length += part.length;
+  }
+  append(packHeader(objects.length));
+  for (const object of objects) {
+    const offset = length;
+    const entry = encodeEntry(object, offset, offsets);
+    offsets.set(object.id, offset);
+    placed.push({ id: object.id, offset, crc: crc32(entry) });
+    append(entry);
+    if (length > MAX_PACK_BYTES) {
+      throw new GitError(`Commits of more than ${MAX_PACK_BYTES} bytes`, {
+        remedy: 'Write them in parts',
+      });
+    }
+  }
+  const checksum = sha.digest();
+  parts.push(checksum);
+  return {
+    checksum: checksum.toString('hex'),
+    pack: Buffer.concat(parts),
+    index: buildIndex(placed, checksum),
+  };
+}
+
+function packHeader(count: number): Buffer {
+  const header = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1');
+  header.writeUInt32BE(count, 8);
+  return header;
+}
+
+function encodeEntry(
+  object: PackObject,
+  offset: number,
+  offsets: ReadonlyMap<string, number>,
+): Buffer {
+  const body = deflate(object.data);
+  if (object.base === undefined) {
+    return Buffer.concat([entryHeader(typeNumbers[object.type], object.data.length), body]);
+  }
+  const base = offsets.get(object.base);
+  if (base === undefined) throw new GitError(`The base of ${object.id} does not come before it`);
+  const header = entryHeader(OFS_DELTA, object.data.length);
+  return Buffer.concat([header, encodeDistance(offset - base), body]);
+}
+
+function entryHeader(type: number, size: number): Buffer {
+  const bytes = [(type << 4) | (size & 0x0f)];
+  for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 0x80;
+    bytes.push(rest & 0x7f);
+  }
+  return Buffer.from(bytes);
+}
+
+/** Big end first, seven bits a byte, one subtracted before each further byte. */
+function encodeDistance(distance: number): Buffer {
+  const bytes = [distance & 0x7f];
+  for (let rest = distance >>> 7; rest > 0; rest >>>= 7) {
+    rest -= 1;
+    bytes.unshift((rest & 0x7f) | 0x80);
+  }
+  return Buffer.from(bytes);
+}
+
+function deflate(data: Buffer): Buffer {
+  return data.length < MIN_DEFLATE_BYTES
+    ? storedBlock(data)
+    : deflateSync(data, { level: COMPRESSION_LEVEL });
+}
+
+/** A zlib stream (RFC 1950) of one stored block (RFC 1951, 3.2.4). */
+function storedBlock(data: Buffer): Buffer {
+  const stream = Buffer.allocUnsafe(data.length + 11);
+  stream.writeUInt16BE(0x7801, 0);
+  stream.writeUInt8(1, 2);
+  stream.writeUInt16LE(data.length, 3);
+  stream.writeUInt16LE(~data.length & 0xffff, 5);
+  data.copy(stream, 7);
+  let a = 1;
+  let b = 0;
+  for (const byte of data) {
+    a = (a + byte) % 65521;
+    b = (b + a) % 65521;
+  }
+  stream.writeUInt32BE(b * 65536 + a, data.length + 7);
+  return stream;
+}
+
+function buildIndex(placed: readonly Placed[], packChecksum: Buffer): Buffer {
+  const sorted = placed.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const index = Buffer.alloc(8 + 256 * 4 + sorted.length * 28 + 40);
+  index.writeUInt32BE(0xff744f63, 0);
+  index.writeUInt32BE(2, 4);
+  const ids = 8 + 256 * 4;
+  const crcs = ids + sorted.length * 20;
+  const offsets = crcs + sorted.length * 4;
+  const counts = new Uint32Array(256);
+  sorted.forEach(({ id, offset, crc }, i) => {
+    index.write(id, ids + i * 20, 'hex');
+    index.writeUInt32BE(crc, crcs + i * 4);
+    index.writeUInt32BE(offset, offsets + i * 4);
+    const first = index[ids + i * 20] ?? 0;
+    counts[first] = (counts[first] ?? 0) + 1;
+  });
+  let total = 0;
+  counts.forEach((count, byte) => {
+    total += count;
+    index.writeUInt32BE(total, 8 + byte * 4);
+  });
+  const trailer = offsets + sorted.length * 4;
+  packChecksum.copy(index, trailer);
+  createHash('sha1')
+    .update(index.subarray(0, trailer + 20))
+    .digest()
+    .copy(index, trailer + 20);
+  return index;
+}

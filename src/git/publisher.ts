@@ -1,0 +1,179 @@
+/**
+ * Makes a group of commits durable and moves the branch to the last of them. The order is the
+ * contract:
+ *
+ * 1. pack, index and the new value of the ref are written under names git does not look at, each
+ *    with an fsync, side by side;
+ * 2. the ref is locked and compared: from here on nobody else moves it;
+ * 3. the pack gets its name, then the index (git sees a pack once its index is there), and the
+ *    directory is synced: the objects are durable before anything points to them;
+ * 4. the ref is renamed into place and its directory is synced.
+ *
+ * A crash before 4 leaves at most unreachable objects and files of ours, removed at the next start.
+ */
+import { existsSync } from 'node:fs';
+import { readdir, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { dropClaim, newClaim, takeLock, writeClaim } from './claim.ts';
+import { type DurableFiles, writeDurably } from './durable-files.ts';
+import { errorCode, GitError, StorageError } from './git-error.ts';
+import { type PackNames, packNames } from './pack-names.ts';
+import { buildPack, type PackObject } from './pack-writer.ts';
+import { readRef } from './ref-file.ts';
+import { HeadMovedError } from './repository.ts';
+
+export interface Publication {
+  readonly parent: string | undefined;
+  readonly tip: string;
+  readonly objects: readonly PackObject[];
+}
+
+export interface PublisherOptions {
+  readonly files: DurableFiles;
+  readonly owner: string;
+  /** How long to wait for a ref lock that somebody else holds. */
+  readonly lockPatienceMs: number;
+}
+
+interface Prepared {
+  readonly publication: Publication;
+  readonly names: PackNames;
+  readonly claim: string;
+}
+
+export class Publisher {
+  readonly #gitDir: string;
+  readonly #ref: string;
+  readonly #options: PublisherOptions;
+  /** Settles when every publication asked for so far has ended. */
+  #last: Promise<void> = Promise.resolve();
+  #running = 0;
+
+  constructor(where: { gitDir: string; ref: string }, options: PublisherOptions) {
+    this.#gitDir = where.gitDir;
+    this.#ref = where.ref;
+    this.#options = options;
+  }
+
+  /** Publications take effect in the order of the calls; writing their files overlaps. */
+  async publish(publication: Publication): Promise<void> {
+    const before = this.#last;
+    this.#running += 1;
+    const done = this.#publishAfter(publication, before).finally(() => {
+      this.#running -= 1;
+    });
+    this.#last = Promise.allSettled([before, done]).then(() => undefined);
+    await done;
+  }
+
+  async settled(): Promise<void> {
+    await this.#last;
+  }
+
+  async #publishAfter(publication: Publication, before: Promise<void>): Promise<void> {
+    // Not worth writing anything for a branch that is known to be elsewhere.
+    if (this.#running === 1) await this.#compare(publication.parent);
+    const pack = buildPack(publication.objects);
+    const prepared: Prepared = {
+      publication,
+      names: packNames(this.#gitDir, pack.checksum, this.#options.owner),
+      claim: newClaim(this.#gitDir, this.#options.owner),
+    };
+    try {
+      await this.#write(prepared, pack);
+      await before;
+      await this.#moveLocked(prepared);
+    } finally {
+      await this.#cleanUp(prepared);
+    }
+  }
+
+  async #compare(expected: string | undefined): Promise<void> {
+    const actual = await readRef(this.#gitDir, this.#ref);
+    if (actual !== expected) throw new HeadMovedError(expected, actual);
+  }
+
+  async #write(prepared: Prepared, pack: { pack: Buffer; index: Buffer }): Promise<void> {
+    const { files } = this.#options;
+    const { names, claim, publication } = prepared;
+    const written = await Promise.allSettled([
+      writeDurably(files, names.newPack, { bytes: pack.pack, mode: 0o444 }),
+      writeDurably(files, names.newIndex, { bytes: pack.index, mode: 0o444 }),
+      writeClaim(files, claim, publication.tip),
+    ]);
+    for (const result of written) {
+      if (result.status === 'rejected') throw this.#storageError(result.reason, false);
+    }
+  }
+
+  async #moveLocked({ publication, names, claim }: Prepared): Promise<void> {
+    const { files, lockPatienceMs: patienceMs } = this.#options;
+    const ref = join(this.#gitDir, this.#ref);
+    const file = `${ref}.lock`;
+    let state: 'free' | 'locked' | 'moved' = 'free';
+    try {
+      await takeLock(files, claim, { file, gitDir: this.#gitDir, patienceMs });
+      state = 'locked';
+      await this.#compare(publication.parent);
+      await this.#showPack(names);
+      await this.#renameRef(file, ref);
+      state = 'moved';
+      await files.syncDirectory(dirname(ref));
+    } catch (error) {
+      if (state === 'locked') await files.remove(file).catch(() => undefined);
+      throw this.#storageError(error, state === 'moved');
+    }
+  }
+
+  async #showPack(names: PackNames): Promise<void> {
+    const { files } = this.#options;
+    await files.rename(names.newPack, names.pack);
+    try {
+      await files.rename(names.newIndex, names.index);
+    } catch (error) {
+      // Without its index nobody knows the pack, unless these very bytes were there before.
+      if (!existsSync(names.index)) await files.remove(names.pack).catch(() => undefined);
+      throw error;
+    }
+    await files.syncDirectory(dirname(names.pack));
+  }
+
+  async #renameRef(from: string, ref: string): Promise<void> {
+    try {
+      await this.#options.files.rename(from, ref);
+    } catch (error) {
+      if (errorCode(error) !== 'EISDIR') throw error;
+      await removeEmptyDirectories(ref);
+      await this.#options.files.rename(from, ref);
+    }
+  }
+
+  async #cleanUp({ names, claim }: Prepared): Promise<void> {
+    const { files } = this.#options;
+    await Promise.all([
+      dropClaim(files, claim),
+      // After a success these names are gone already.
+      files.remove(names.newPack).catch(() => undefined),
+      files.remove(names.newIndex).catch(() => undefined),
+    ]);
+  }
+
+  #storageError(error: unknown, moved: boolean): unknown {
+    if (error instanceof GitError || errorCode(error) === undefined) return error;
+    const cause = error as NodeJS.ErrnoException;
+    return new StorageError(cause.path ?? this.#gitDir, { cause, moved });
+  }
+}
+
+/** What deleted branches `a/b` leave behind at `a`. */
+async function removeEmptyDirectories(path: string): Promise<void> {
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (!entry.isDirectory()) {
+      throw new GitError(`${path} holds other branches, so that no branch can have its name`, {
+        remedy: 'Rename those or choose another branch',
+      });
+    }
+    await removeEmptyDirectories(join(path, entry.name));
+  }
+  await rmdir(path);
+}

@@ -1,0 +1,157 @@
+/**
+ * Reading a repository, or a quarantine of it. Objects come from a few persistent `git cat-file`
+ * processes, differences from a persistent `git diff-tree`; what is asked rarely is a process each.
+ */
+import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
+import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
+import { parseFileList } from './file-list.ts';
+import type { GitContext } from './git-environment.ts';
+import { BlobTooLargeError, GitError, MissingObjectError } from './git-error.ts';
+import { processError, runGit, tryGit } from './git-process.ts';
+import { history } from './history.ts';
+import { assertObjectId, type ObjectType } from './object-id.ts';
+import type { HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
+import { RequestProcess } from './request-process.ts';
+
+/** What can be asked of a repository without writing to it. */
+export type ObjectReader = Pick<
+  Repository,
+  'listFiles' | 'diff' | 'readBlobs' | 'history' | 'rootCommit' | 'isAncestor' | 'close'
+>;
+
+export interface ReaderOptions {
+  /** Larger blobs are refused with a BlobTooLargeError instead of read into memory. */
+  readonly maxBlobBytes?: number;
+}
+
+export const DEFAULT_MAX_BLOB_BYTES = 64 * 1024 * 1024;
+
+/** One serves a long list while the others answer short questions. */
+const OBJECT_PROCESSES = 3;
+
+export class Reader implements ObjectReader {
+  readonly #context: GitContext;
+  readonly #maxBlobBytes: number;
+  readonly #objects: readonly RequestProcess<CatFileReply>[];
+  readonly #diffs: RequestProcess<DiffTreeReply>;
+  #lastRoot: { revision: string; root: string } | undefined;
+
+  constructor(context: GitContext, options: ReaderOptions = {}) {
+    this.#context = context;
+    this.#maxBlobBytes = options.maxBlobBytes ?? DEFAULT_MAX_BLOB_BYTES;
+    const protocol = catFileProtocol(this.#maxBlobBytes);
+    this.#objects = Array.from(
+      { length: OBJECT_PROCESSES },
+      () => new RequestProcess(context, protocol),
+    );
+    this.#diffs = new RequestProcess(context, diffTreeProtocol);
+  }
+
+  async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
+    assertObjectId(revision);
+    const folder = under.replace(/\/+$/, '');
+    const args = ['ls-tree', '-r', '-z', '--full-tree', revision];
+    if (folder !== '') args.push('--', `${folder}/`);
+    return parseFileList(await runGit(this.#context, args));
+  }
+
+  async diff(from: string | undefined, to: string): Promise<PathChange[]> {
+    assertObjectId(to);
+    if (from === undefined) return (await this.listFiles(to)).map(asAddition);
+    assertObjectId(from);
+    if (from === to) return [];
+    const lists = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
+    const changes = lists?.[0];
+    if (changes === undefined) throw new MissingObjectError(to, this.#context.gitDir);
+    return [...changes];
+  }
+
+  readBlobs(ids: readonly string[]): Promise<Buffer[]> {
+    for (const id of ids) assertObjectId(id);
+    return this.#readAll(ids, 'blob');
+  }
+
+  /** The bytes of one object of a known type. */
+  async readObject(id: string, type: ObjectType): Promise<Buffer> {
+    assertObjectId(id);
+    const [content] = await this.#readAll([id], type);
+    if (content === undefined) throw new MissingObjectError(id, this.#context.gitDir);
+    return content;
+  }
+
+  history(from: string | undefined, to: string): AsyncIterable<HistoryCommit> {
+    return history(this.#context, from, to);
+  }
+
+  async rootCommit(revision: string): Promise<string> {
+    assertObjectId(revision);
+    if (this.#lastRoot?.revision === revision) return this.#lastRoot.root;
+    const args = ['rev-list', '--first-parent', '--max-parents=0', revision];
+    const root = (await runGit(this.#context, args)).toString('latin1').trim();
+    assertObjectId(root);
+    this.#lastRoot = { revision, root };
+    return root;
+  }
+
+  async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
+    assertObjectId(ancestor);
+    assertObjectId(descendant);
+    if (ancestor === descendant) return true;
+    const args = ['merge-base', '--is-ancestor', ancestor, descendant];
+    const { code, stderr } = await tryGit(this.#context, args);
+    if (code === 0 || code === 1) return code === 0;
+    // A rewritten history may have lost the old commit: then it is no ancestor of anything here.
+    const known = await this.readObject(descendant, 'commit').then(() => this.#has(ancestor));
+    if (!known) return false;
+    throw processError(args, { code, signal: null }, stderr);
+  }
+
+  /** Replaces the processes, so that files they hold open after a repack are freed. */
+  retire(): void {
+    for (const process of this.#objects) process.retire();
+    this.#diffs.retire();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#objects, this.#diffs].map((process) => process.close()));
+  }
+
+  async #has(id: string): Promise<boolean> {
+    return (await this.#leastBusy().ask(id)) !== undefined;
+  }
+
+  #leastBusy(): RequestProcess<CatFileReply> {
+    return this.#objects.reduce((best, next) => (next.pending < best.pending ? next : best));
+  }
+
+  #readAll(ids: readonly string[], type: ObjectType): Promise<Buffer[]> {
+    if (ids.length === 0) return Promise.resolve([]);
+    const process = this.#leastBusy();
+    return new Promise((resolve, reject) => {
+      const contents = new Array<Buffer>(ids.length);
+      let missing = ids.length;
+      ids.forEach((id, i) => {
+        process.send(id, (outcome) => {
+          const content = outcome instanceof GitError ? outcome : this.#check(id, outcome, type);
+          if (content instanceof GitError) {
+            reject(content);
+            return;
+          }
+          contents[i] = content;
+          missing -= 1;
+          if (missing === 0) resolve(contents);
+        });
+      });
+    });
+  }
+
+  #check(id: string, found: FoundObject | undefined, type: ObjectType): Buffer | GitError {
+    if (found === undefined) return new MissingObjectError(id, this.#context.gitDir);
+    if (found.type !== type) return new GitError(`Object ${id} is a ${found.type}, not a ${type}`);
+    return found.content ?? new BlobTooLargeError(id, found.size, this.#maxBlobBytes);
+  }
+}
+
+function asAddition(file: TreeFile): PathChange {
+  return { path: file.path, newId: file.id, mode: file.mode };
+}

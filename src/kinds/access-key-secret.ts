@@ -1,0 +1,126 @@
+/**
+ * The text of access keys: how they are made, recognised and concealed.
+ *
+ * `gp<type>_` + 38 random base62 characters (226 bits) + 6 base62 characters of the CRC-32 of all
+ * before them, so that a scanner can tell a leaked key from any other word, and a mistyped key is
+ * refused without a look-up. The underscore lets a double click select the whole key.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 38;
+const CHECKSUM_LENGTH = 6;
+
+const PREFIX = /^gp[a-z]{1,3}_/;
+const MINTED = /^gp[a-z]{1,3}_[0-9A-Za-z]{44}$/;
+const CONCEALED = /^sha256:[0-9a-f]{64}$/;
+
+/** Keeps hashes of keys apart from hashes of anything else. */
+const DOMAIN = 'gitplane.dev/access-key\0';
+
+/** First part of the keys of each `spec.type`. */
+const PREFIX_OF_TYPE: Readonly<Record<string, string>> = {
+  '': 'gpu',
+  User: 'gpu',
+  Login: 'gpl',
+  Reset: 'gps',
+  OIDCRefreshToken: 'gpr',
+  NetworkPeer: 'gpn',
+  Workspace: 'gpw',
+  Other: 'gpo',
+};
+
+/** What keys of a type begin with, for `mintAccessKey`. */
+export function accessKeyPrefix(type: string): string {
+  return PREFIX_OF_TYPE[type] ?? 'gpo';
+}
+
+/** A new key. `prefix` is `gp` and one to three lower-case letters. */
+export function mintAccessKey(prefix: string): string {
+  const start = `${prefix}_${randomBase62(RANDOM_LENGTH)}`;
+  const key = start + checksum(start);
+  if (!MINTED.test(key)) throw new TypeError(`"${prefix}" is no prefix of an access key`);
+  return key;
+}
+
+/** Whether this is a key in the format of `mintAccessKey` without a wrong character. */
+export function hasValidChecksum(key: string): boolean {
+  return (
+    MINTED.test(key) && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
+  );
+}
+
+/** `sha256:` and 64 hexadecimal digits. */
+export function isConcealedAccessKey(value: string): boolean {
+  return CONCEALED.test(value);
+}
+
+/**
+ * What git and the state hold in place of a key. A concealed key comes back as it is, and so does
+ * the empty text, which stands for "make one".
+ */
+export function concealAccessKey(key: string): string {
+  if (key === '' || isConcealedAccessKey(key)) return key;
+  return `sha256:${createHash('sha256').update(DOMAIN).update(key).digest('hex')}`;
+}
+
+const SHORTEST_OWN_KEY = 32;
+const LONGEST_KEY = 512;
+/** Random hexadecimal digits have more; words, repetitions and placeholders have fewer. */
+const FEWEST_DISTINCT = 8;
+
+/** Problems of a key that a client chose or that is concealed already. Never repeats the key. */
+export function accessKeyProblems(value: unknown): string[] {
+  if (typeof value !== 'string') return ['must be a text'];
+  if (value === '' || isConcealedAccessKey(value)) return [];
+  if (value.startsWith('sha256:')) {
+    return ['must be "sha256:" and 64 lower-case hexadecimal digits where it is the hash of a key'];
+  }
+  if (PREFIX.test(value)) {
+    return hasValidChecksum(value)
+      ? []
+      : ['looks like a key of this platform with a wrong character'];
+  }
+  return ownKeyProblems(value);
+}
+
+function ownKeyProblems(key: string): string[] {
+  const problems: string[] = [];
+  if (key.length < SHORTEST_OWN_KEY || key.length > LONGEST_KEY) {
+    problems.push(
+      `must have ${SHORTEST_OWN_KEY} to ${LONGEST_KEY} characters; leave it out to have a key made`,
+    );
+  }
+  if (!/^[A-Za-z0-9._~+/=-]*$/.test(key)) {
+    problems.push(
+      'must consist of letters, digits and . _ ~ + / = -, as bearer tokens do (RFC 6750)',
+    );
+  }
+  if (new Set(key).size < FEWEST_DISTINCT) {
+    problems.push('must be random; leave it out to have a key made');
+  }
+  return problems;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    digits = ALPHABET[rest % ALPHABET.length] + digits;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
+}
+
+/** Bytes at and above the largest multiple of 62 are thrown away: no character is likelier. */
+function randomBase62(length: number): string {
+  const limit = 256 - (256 % ALPHABET.length);
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < limit && text.length < length) text += ALPHABET[byte % ALPHABET.length];
+    }
+  }
+  return text;
+}

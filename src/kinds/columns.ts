@@ -1,0 +1,43 @@
+/** Printer columns that several kinds share. The generic code puts the name before them. */
+import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import type { PrinterColumn } from './kind.ts';
+
+/** A text at a path; an empty one prints as absent. */
+export function textAt(object: KubeObject, path: readonly (string | number)[]): string | undefined {
+  const value = valueAt(object, path);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The entries of a list at a path that are texts. */
+export function textsAt(object: KubeObject, path: readonly (string | number)[]): string[] {
+  const value = valueAt(object, path);
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+export const AGE: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  description: 'Time since the object was created.',
+  value: (object) => object.metadata.creationTimestamp ?? undefined,
+};
+
+export const DISPLAY_NAME: PrinterColumn = {
+  name: 'Display Name',
+  type: 'string',
+  description: 'Name shown in the user interface.',
+  value: (object) => textAt(object, ['spec', 'displayName']),
+};
+
+export const OWNER: PrinterColumn = {
+  name: 'Owner',
+  type: 'string',
+  description: 'The user or team that owns the object.',
+  value: (object) => ownerText(object),
+};
+
+function ownerText(object: KubeObject): string | undefined {
+  const user = textAt(object, ['spec', 'owner', 'user']);
+  const team = textAt(object, ['spec', 'owner', 'team']);
+  if (user !== undefined) return `user/${user}`;
+  return team === undefined ? undefined : `team/${team}`;
+}

@@ -1,0 +1,307 @@
+/**
+ * Rules between the fields of `auth` in the configuration (spec sections 2.8.1 to 2.8.7). Three of
+ * them refuse what would otherwise silently let everyone in (reference: identity, section 0).
+ */
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  invalidSecret,
+  notSupported,
+  required,
+} from '../apimachinery/field-error.ts';
+
+type Texts = readonly string[];
+
+interface Oidc {
+  readonly groups?: Texts;
+  readonly groupsClaim?: string;
+}
+
+interface ProviderA {
+  readonly hostName?: string;
+  readonly rootCA?: string;
+}
+
+interface ProviderC {
+  readonly groups?: Texts;
+  readonly serviceAccountFilePath?: string;
+  readonly adminEmail?: string;
+}
+
+interface ProviderD {
+  readonly groups?: Texts;
+  readonly tenant?: string;
+}
+
+interface Saml {
+  readonly redirectURI?: string;
+  readonly ssoURL?: string;
+  readonly caData?: string;
+  readonly ca?: string;
+  readonly insecureSkipSignatureValidation?: boolean;
+  readonly usernameAttr?: string;
+  readonly emailAttr?: string;
+  readonly groupsAttr?: string;
+  readonly allowedGroups?: Texts;
+  readonly filterGroups?: boolean;
+  readonly nameIDPolicyFormat?: string;
+}
+
+interface Blocks {
+  readonly oidc?: Oidc;
+  readonly providerA?: ProviderA;
+  readonly providerB?: object;
+  readonly providerC?: ProviderC;
+  readonly providerD?: ProviderD;
+  readonly saml?: Saml;
+}
+
+interface Connector extends Blocks {
+  readonly id: string;
+}
+
+export interface AuthConfig extends Blocks {
+  readonly connectors?: readonly Connector[];
+  readonly customHttpHeaders?: Readonly<Record<string, string>>;
+}
+
+const BLOCKS = ['oidc', 'providerA', 'providerB', 'providerC', 'providerD', 'saml'] as const;
+
+/** Paths under `/auth/` that are no connectors. */
+const RESERVED_IDS = new Set<string>([
+  ...BLOCKS,
+  'providerE',
+  'password',
+  'token',
+  'logout',
+  'device',
+  'cli',
+  'info',
+]);
+
+export function authProblems(auth: AuthConfig, path: FieldPath): FieldError[] {
+  return [
+    ...blockProblems(auth, path),
+    ...(auth.connectors ?? []).flatMap((connector, index) =>
+      connectorProblems(connector, [...path, 'connectors', index]),
+    ),
+    ...duplicateIds(auth.connectors ?? [], [...path, 'connectors']),
+    ...headerProblems(auth.customHttpHeaders ?? {}, [...path, 'customHttpHeaders']),
+  ];
+}
+
+/** Every block of the configuration with its path, those of connectors included. */
+export function authBlocks(
+  auth: AuthConfig,
+  path: FieldPath,
+): { block: Record<string, unknown>; path: FieldPath }[] {
+  const homes: [Blocks, FieldPath][] = [
+    [auth, path],
+    ...(auth.connectors ?? []).map((connector, index): [Blocks, FieldPath] => [
+      connector,
+      [...path, 'connectors', index],
+    ]),
+  ];
+  return homes.flatMap(([home, at]) =>
+    BLOCKS.flatMap((name) => {
+      const block = home[name];
+      return block === undefined
+        ? []
+        : [{ block: block as Record<string, unknown>, path: [...at, name] }];
+    }),
+  );
+}
+
+function blockProblems(home: Blocks, path: FieldPath): FieldError[] {
+  const { oidc, providerA, providerC, providerD, saml } = home;
+  return [
+    ...(oidc ? oidcProblems(oidc, [...path, 'oidc']) : []),
+    ...(providerA ? providerAProblems(providerA, [...path, 'providerA']) : []),
+    ...(providerC ? providerCProblems(providerC, [...path, 'providerC']) : []),
+    ...(providerD ? providerDProblems(providerD, [...path, 'providerD']) : []),
+    ...(saml ? samlProblems(saml, [...path, 'saml']) : []),
+  ];
+}
+
+function isSet(value: string | Texts | undefined): boolean {
+  return value !== undefined && value.length > 0;
+}
+
+function oidcProblems(oidc: Oidc, path: FieldPath): FieldError[] {
+  return isSet(oidc.groups) && !isSet(oidc.groupsClaim)
+    ? [
+        required(
+          [...path, 'groupsClaim'],
+          'groups limits who may log in by a claim; name the claim',
+        ),
+      ]
+    : [];
+}
+
+function providerAProblems(provider: ProviderA, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  if (provider.hostName?.includes('/')) {
+    const detail = 'must be a host name without scheme and path';
+    errors.push(invalid([...path, 'hostName'], provider.hostName, detail));
+  }
+  if (isSet(provider.rootCA) && !isSet(provider.hostName)) {
+    errors.push(
+      required([...path, 'hostName'], 'rootCA is for a self-hosted edition; name its host'),
+    );
+  }
+  return errors;
+}
+
+function providerCProblems(provider: ProviderC, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  const hasAccount = isSet(provider.serviceAccountFilePath);
+  if (hasAccount && !isSet(provider.adminEmail)) {
+    const detail = 'the service account reads groups in the name of an administrator';
+    errors.push(required([...path, 'adminEmail'], detail));
+  }
+  if (isSet(provider.groups) && !hasAccount) {
+    const detail = 'groups cannot be checked without a service account, and everyone would get in';
+    errors.push(required([...path, 'serviceAccountFilePath'], detail));
+  }
+  return errors;
+}
+
+const SHARED_TENANTS = new Set(['common', 'consumers', 'organizations']);
+
+function providerDProblems(provider: ProviderD, path: FieldPath): FieldError[] {
+  const tenant = isSet(provider.tenant) ? String(provider.tenant) : 'common';
+  return isSet(provider.groups) && SHARED_TENANTS.has(tenant)
+    ? [
+        invalid(
+          [...path, 'tenant'],
+          tenant,
+          'groups can be checked in a single tenant only, and everyone would get in; name the tenant',
+        ),
+      ]
+    : [];
+}
+
+const NAME_ID_FORMATS = [
+  ...['emailAddress', 'unspecified', 'X509SubjectName', 'WindowsDomainQualifiedName'].map(
+    (name) => `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`,
+  ),
+  ...['encrypted', 'entity', 'kerberos', 'persistent', 'transient'].map(
+    (name) => `urn:oasis:names:tc:SAML:2.0:nameid-format:${name}`,
+  ),
+];
+
+function samlProblems(saml: Saml, path: FieldPath): FieldError[] {
+  const errors = (['ssoURL', 'redirectURI', 'usernameAttr', 'emailAttr'] as const)
+    .filter((field) => !isSet(saml[field]))
+    .map((field) => required([...path, field]));
+  errors.push(...samlTrustProblems(saml, path));
+  if (isSet(saml.allowedGroups) && !isSet(saml.groupsAttr)) {
+    const detail = 'allowedGroups limits who may log in by an attribute; name the attribute';
+    errors.push(required([...path, 'groupsAttr'], detail));
+  }
+  const format = saml.nameIDPolicyFormat;
+  const known = (name: string): boolean =>
+    NAME_ID_FORMATS.some((uri) => uri.split(':').at(-1) === name);
+  if (isSet(format) && !NAME_ID_FORMATS.includes(String(format)) && !known(String(format))) {
+    errors.push(notSupported([...path, 'nameIDPolicyFormat'], format, NAME_ID_FORMATS));
+  }
+  return errors;
+}
+
+function samlTrustProblems(saml: Saml, path: FieldPath): FieldError[] {
+  if (isSet(saml.ca) && isSet(saml.caData)) {
+    return [forbidden([...path, 'ca'], 'caData is set as well; keep one of them')];
+  }
+  if (!isSet(saml.ca) && !isSet(saml.caData) && saml.insecureSkipSignatureValidation !== true) {
+    const detail = 'one of caData, ca and insecureSkipSignatureValidation must be set';
+    return [required([...path, 'caData'], detail)];
+  }
+  if (isSet(saml.caData)) {
+    const data = Buffer.from(String(saml.caData), 'base64');
+    if (!data.includes('-----BEGIN CERTIFICATE-----')) {
+      return [
+        invalidSecret([...path, 'caData'], 'must be base64 of a PEM file that holds a certificate'),
+      ];
+    }
+  }
+  return [];
+}
+
+function connectorProblems(connector: Connector, path: FieldPath): FieldError[] {
+  const errors = blockProblems(connector, path);
+  const id = connector.id;
+  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(id)) {
+    const detail =
+      "must consist of lower case letters, digits and '-': it becomes part of the login URL";
+    errors.push(invalid([...path, 'id'], id, detail));
+  } else if (RESERVED_IDS.has(id)) {
+    errors.push(invalid([...path, 'id'], id, 'is taken by the platform; choose another'));
+  }
+  const present = BLOCKS.filter((name) => connector[name] !== undefined);
+  if (present.length !== 1) {
+    const found = present.length === 0 ? 'none' : present.join(' and ');
+    errors.push(invalid(path, id, `must have exactly one of ${BLOCKS.join(', ')}; found ${found}`));
+  }
+  return errors;
+}
+
+function duplicateIds(connectors: readonly Connector[], path: FieldPath): FieldError[] {
+  const seen = new Set<string>();
+  return connectors.flatMap(({ id }, index) => {
+    if (seen.has(id)) return [duplicate([...path, index, 'id'], id)];
+    seen.add(id);
+    return [];
+  });
+}
+
+/** Headers that belong to the protocol or to the session. */
+const FORBIDDEN_HEADERS = new Set([
+  'set-cookie',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'location',
+  'www-authenticate',
+]);
+
+function headerProblems(headers: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const at = [...path, name];
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+      return [invalid(at, name, 'is no name of an HTTP header (RFC 9110)')];
+    }
+    if (FORBIDDEN_HEADERS.has(name.toLowerCase())) {
+      return [forbidden(at, 'this header is set by the platform itself')];
+    }
+    return /[\r\n\0]/.test(value) ? [invalidSecret(at, 'must not contain line breaks or NUL')] : [];
+  });
+}
+
+/** What works but is likely not meant. */
+export function authWarnings(auth: AuthConfig, platformHost: string | undefined): string[] {
+  return authBlocks(auth, ['auth']).flatMap(({ block, path }) => {
+    const at = path.join('.');
+    const warnings: string[] = [];
+    const host = hostOf(block['redirectURI']);
+    if (platformHost && host !== undefined && host !== platformHost) {
+      warnings.push(`${at}.redirectURI leads to ${host}, but platformHost is ${platformHost}`);
+    }
+    if (block['insecureSkipSignatureValidation'] === true) {
+      warnings.push(`${at}.insecureSkipSignatureValidation lets anyone log in as anyone`);
+    }
+    if (block['filterGroups'] === true && !isSet(block['allowedGroups'] as Texts | undefined)) {
+      warnings.push(`${at}.filterGroups has no effect without allowedGroups`);
+    }
+    if (String(block['nameIDPolicyFormat'] ?? '').endsWith('transient')) {
+      warnings.push(`${at}.nameIDPolicyFormat gives each login a new user id`);
+    }
+    return warnings;
+  });
+}
+
+function hostOf(uri: unknown): string | undefined {
+  return typeof uri === 'string' && URL.canParse(uri) ? new URL(uri).host : undefined;
+}

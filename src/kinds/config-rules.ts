@@ -1,0 +1,187 @@
+/** Rules between the fields of the configuration that its schema cannot say (spec section 2.8). */
+import { parseGoDuration } from '../apimachinery/duration.ts';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  invalid,
+  required,
+} from '../apimachinery/field-error.ts';
+import { type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { type AuthConfig, authProblems, authWarnings } from './config-auth-rules.ts';
+import { type Deprecation, deprecationWarnings } from './deprecation.ts';
+import { parseQuantity } from './quantity.ts';
+import { type RequestRule, requestRuleProblems } from './resource-patterns.ts';
+
+interface Audit {
+  readonly enabled?: boolean;
+  readonly level?: number;
+  readonly path?: string;
+  readonly policy?: {
+    readonly rules?: readonly RequestRule[];
+    readonly omitStages?: readonly string[];
+  };
+}
+
+interface OidcServer {
+  readonly wildcardRedirect?: boolean;
+  readonly clients?: readonly {
+    readonly clientId?: string;
+    readonly redirectURIs?: readonly string[];
+  }[];
+}
+
+interface ComputeResources {
+  readonly limits?: Readonly<Record<string, string | number>>;
+  readonly requests?: Readonly<Record<string, string | number>>;
+}
+
+interface ConfigShape {
+  readonly auth?: AuthConfig;
+  readonly audit?: Audit;
+  readonly oidc?: OidcServer;
+  readonly platformHost?: string;
+  readonly projectNamespacePrefix?: string;
+  readonly secretStore?: {
+    readonly syncInterval?: string;
+    readonly auth?: { readonly tokenSecretRef?: { readonly key: string } };
+  };
+}
+
+/** Problems with paths inside the configuration. Expects the shape to be checked already. */
+export function configProblems(config: JsonObject): FieldError[] {
+  const { auth, audit, oidc, secretStore, platformHost, projectNamespacePrefix } =
+    config as unknown as ConfigShape;
+  return [
+    ...(auth ? authProblems(auth, ['auth']) : []),
+    ...(audit ? auditProblems(audit, ['audit']) : []),
+    ...(oidc ? oidcServerProblems(oidc, ['oidc']) : []),
+    ...(secretStore ? secretStoreProblems(secretStore, ['secretStore']) : []),
+    ...hostProblems(platformHost ?? '', ['platformHost']),
+    ...prefixProblems(projectNamespacePrefix ?? '', ['projectNamespacePrefix']),
+    ...RESOURCES.flatMap((path) =>
+      resourcesProblems((valueAt(config, path) ?? {}) as ComputeResources, path),
+    ),
+  ];
+}
+
+const DEPRECATIONS: readonly Deprecation[] = [
+  { path: ['oidc'], remedy: 'configure clients in the user interface or in secrets' },
+  { path: ['workspaceSubDomain'], remedy: 'leave it out, nothing reads it' },
+];
+
+/** What works but should go, or is likely not meant. */
+export function configWarnings(config: JsonObject): string[] {
+  const { auth, platformHost } = config as unknown as ConfigShape;
+  return [
+    ...deprecationWarnings(config, DEPRECATIONS),
+    ...(auth ? authWarnings(auth, platformHost) : []),
+  ];
+}
+
+function auditProblems(audit: Audit, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  const rules = audit.policy?.rules ?? [];
+  if (audit.enabled === true && !audit.path) {
+    errors.push(required([...path, 'path'], 'auditing is enabled; say where the log goes'));
+  }
+  const hasPolicy = rules.length > 0 || (audit.policy?.omitStages ?? []).length > 0;
+  if (audit.level !== undefined && hasPolicy) {
+    errors.push(
+      forbidden([...path, 'level'], 'cannot be used together with policy; keep one of them'),
+    );
+  }
+  for (const [index, rule] of rules.entries()) {
+    errors.push(...requestRuleProblems(rule, [...path, 'policy', 'rules', index]));
+  }
+  return errors;
+}
+
+function oidcServerProblems(oidc: OidcServer, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  const seen = new Set<string>();
+  for (const [index, client] of (oidc.clients ?? []).entries()) {
+    const at = [...path, 'clients', index];
+    const id = client.clientId ?? '';
+    if (id === '') errors.push(required([...at, 'clientId']));
+    else if (seen.has(id)) errors.push(duplicate([...at, 'clientId'], id));
+    seen.add(id);
+    for (const [position, uri] of (client.redirectURIs ?? []).entries()) {
+      if (!uri.includes('*') || oidc.wildcardRedirect === true) continue;
+      const detail = 'may have "*" only where wildcardRedirect is true';
+      errors.push(invalid([...at, 'redirectURIs', position], uri, detail));
+    }
+  }
+  return errors;
+}
+
+function secretStoreProblems(
+  store: NonNullable<ConfigShape['secretStore']>,
+  path: FieldPath,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const interval = store.syncInterval;
+  if (interval !== undefined && !((parseGoDuration(interval) ?? 0) > 0)) {
+    const detail = 'must be a duration above zero, as in "30s" or "1m30s"';
+    errors.push(invalid([...path, 'syncInterval'], interval, detail));
+  }
+  const key = store.auth?.tokenSecretRef?.key;
+  if (key !== undefined && !/^[-._a-zA-Z0-9]+$/.test(key)) {
+    const detail = "must consist of alphanumeric characters, '-', '_' or '.'";
+    errors.push(invalid([...path, 'auth', 'tokenSecretRef', 'key'], key, detail));
+  }
+  return errors;
+}
+
+function hostProblems(host: string, path: FieldPath): FieldError[] {
+  return /[/\s]/.test(host)
+    ? [
+        invalid(
+          path,
+          host,
+          'must be a host name, without a scheme such as "https://" and without a path',
+        ),
+      ]
+    : [];
+}
+
+/** With a name behind it, the prefix begins the name of a namespace. */
+function prefixProblems(prefix: string, path: FieldPath): FieldError[] {
+  return prefix === '' || /^[a-z0-9][-a-z0-9]*$/.test(prefix)
+    ? []
+    : [
+        invalid(
+          path,
+          prefix,
+          "must begin with a letter or digit and consist of lower case letters, digits and '-'",
+        ),
+      ];
+}
+
+const RESOURCES: readonly FieldPath[] = [
+  ['costControl', 'global', 'metrics', 'resources'],
+  ['costControl', 'cluster', 'metrics', 'resources'],
+  ['costControl', 'cluster', 'costBackend', 'resources'],
+  ['imageBuilder', 'resources'],
+];
+
+function resourcesProblems(resources: ComputeResources, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const side of ['limits', 'requests'] as const) {
+    for (const [name, amount] of Object.entries(resources[side] ?? {})) {
+      if ((parseQuantity(amount) ?? -1) >= 0) continue;
+      const detail = 'must be a quantity, as in "500m" or "1Gi"';
+      errors.push(invalid([...path, side, name], amount, detail));
+    }
+  }
+  for (const [name, amount] of Object.entries(resources.requests ?? {})) {
+    const limit = resources.limits?.[name];
+    if (limit === undefined) continue;
+    if ((parseQuantity(amount) ?? 0) > (parseQuantity(limit) ?? Number.POSITIVE_INFINITY)) {
+      const detail = `must be less than or equal to ${name} limit of ${limit}`;
+      errors.push(invalid([...path, 'requests', name], amount, detail));
+    }
+  }
+  return errors;
+}

@@ -1,0 +1,29 @@
+/**
+ * DirectClusterEndpointToken: a short-lived token for one cluster (spec section 2.7). Creating one
+ * returns it; nothing is kept.
+ */
+import { AGE } from './columns.ts';
+import { deprecations } from './deprecation.ts';
+import { defineKind, type Kind } from './kind.ts';
+import { secretPathsOf } from './schema-files.ts';
+import { SCOPE_DEPRECATIONS, scopeProblems } from './scope.ts';
+import { ttlProblems } from './ttl.ts';
+
+export function directClusterEndpointToken(group: string): Kind {
+  return defineKind({
+    group,
+    kind: 'DirectClusterEndpointToken',
+    plural: 'directclusterendpointtokens',
+    singular: 'directclusterendpointtoken',
+    shortNames: ['dcet'],
+    scope: 'Cluster',
+    verbs: ['create'],
+    storedIn: 'nowhere',
+    schema: 'directclusterendpointtoken',
+    namedByServer: true,
+    columns: [AGE],
+    secretPaths: secretPathsOf('directclusterendpointtoken'),
+    validate: (object) => [...ttlProblems(object), ...scopeProblems(object)],
+    warnings: deprecations(SCOPE_DEPRECATIONS),
+  });
+}

@@ -1,0 +1,18 @@
+/** Role of `rbac.authorization.k8s.io/v1`: permissions inside one namespace. */
+import { pathSegmentProblems } from '../apimachinery/names.ts';
+import { AGE } from './columns.ts';
+import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
+import { policyRuleProblems } from './rbac-rules.ts';
+
+export const ROLE: Kind = defineKind({
+  group: RBAC_GROUP,
+  kind: 'Role',
+  plural: 'roles',
+  singular: 'role',
+  scope: 'Namespaced',
+  schema: 'role',
+  nameRule: pathSegmentProblems,
+  allowUnconditionalUpdate: true,
+  columns: [AGE],
+  validate: (object) => policyRuleProblems(object, true),
+});

@@ -1,0 +1,150 @@
+/** The schemas as compiled checks: shape problems, unknown fields, nulls, defaults. */
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
+import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { pathOf, toFieldErrors } from './schema-errors.ts';
+import { type SchemaNode, schemaDocument, schemaNames, schemaTree } from './schema-files.ts';
+
+export interface CompiledSchema {
+  readonly name: string;
+  /** Every problem of the shape. Does not mutate. */
+  check(object: unknown): FieldError[];
+  /** Removes the fields that the schema does not know, in place, and returns where they were. */
+  prune(object: unknown): FieldPath[];
+  /**
+   * Removes known fields that are null and may not be, in place: in Kubernetes they count as
+   * absent. Keys of maps and entries of lists stay, and `check` reports them.
+   */
+  dropNulls(object: unknown): void;
+  /** Fills in the defaults that the schema states, in place, below maps that are there. */
+  fillDefaults(object: unknown): void;
+}
+
+const VOCABULARY = [
+  'x-gitplane-secret',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-list-type',
+  'x-kubernetes-map-type',
+  'x-kubernetes-preserve-unknown-fields',
+];
+
+/** One for all schemas, so that what they share is compiled once. They are ours and tested, so
+ * they are not checked against the meta-schema here. */
+function newCompiler(): Ajv {
+  const ajv = new Ajv({
+    allErrors: true,
+    strict: true,
+    allowUnionTypes: true,
+    meta: false,
+    validateSchema: false,
+  });
+  ajv.addVocabulary(VOCABULARY);
+  addFormats.default(ajv, { mode: 'fast', formats: ['date-time'] });
+  // What JSON numbers can hold exactly; beyond it a value would change on its way through.
+  ajv.addFormat('int64', { type: 'number', validate: Number.isSafeInteger });
+  ajv.addFormat('int32', { type: 'number', validate: (value: number) => (value | 0) === value });
+  for (const name of schemaNames()) ajv.addSchema(withOpenStatus(schemaDocument(name)), name);
+  return ajv;
+}
+
+const compiler = lazy(newCompiler);
+
+const compiled = new Map<string, CompiledSchema>();
+
+/** The checks of `schemas/<name>.json`; compiled when first used and then kept. */
+export function compileSchema(name: string): CompiledSchema {
+  let schema = compiled.get(name);
+  if (schema === undefined) {
+    schema = newSchema(name);
+    compiled.set(name, schema);
+  }
+  return schema;
+}
+
+function newSchema(name: string): CompiledSchema {
+  const tree = schemaTree(name);
+  const validator = lazy(() => compiledFunction(name));
+  return {
+    name,
+    check: (object) => {
+      const validate = validator();
+      return validate(object) ? [] : toFieldErrors(tree, object, validate.errors ?? []);
+    },
+    prune: (object) => prune(validator(), object),
+    dropNulls: (object) => dropNulls(tree, object),
+    fillDefaults: (object) => fillDefaults(tree, object),
+  };
+}
+
+/** Only the server writes `status`, so nothing but its being a map is checked: the status of
+ * Config alone would take longer to compile than everything else. */
+function withOpenStatus(schema: JsonObject): JsonObject {
+  const properties = schema['properties'];
+  const isKind = isRecord(properties) && Object.hasOwn(properties, 'metadata');
+  return isKind && Object.hasOwn(properties, 'status')
+    ? { ...schema, properties: { ...properties, status: { type: 'object' } } }
+    : schema;
+}
+
+function compiledFunction(name: string): ValidateFunction {
+  const validate = compiler().getSchema(name);
+  if (validate === undefined) throw new Error(`There is no schemas/${name}.json`);
+  return validate;
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function prune(validate: ValidateFunction, object: unknown): FieldPath[] {
+  if (validate(object)) return [];
+  const paths = (validate.errors ?? [])
+    .filter(({ keyword }) => keyword === 'additionalProperties')
+    .map((report) => pathOf(object, report));
+  for (const path of paths) {
+    const parent = valueAt(object, path.slice(0, -1));
+    if (isRecord(parent)) delete parent[String(path.at(-1))];
+  }
+  return paths;
+}
+
+function dropNulls(node: SchemaNode, value: unknown): void {
+  if (Array.isArray(value)) {
+    if (node.items !== undefined) for (const item of value) dropNulls(node.items, item);
+    return;
+  }
+  if (!isRecord(value)) return;
+  for (const [key, child] of Object.entries(node.properties ?? {})) {
+    if (!Object.hasOwn(value, key)) continue;
+    if (value[key] === null && !isNullable(child)) delete value[key];
+    else dropNulls(child, value[key]);
+  }
+  if (typeof node.additionalProperties === 'object') {
+    for (const item of Object.values(value)) dropNulls(node.additionalProperties, item);
+  }
+}
+
+function fillDefaults(node: SchemaNode, value: unknown): void {
+  if (Array.isArray(value)) {
+    if (node.items !== undefined) for (const item of value) fillDefaults(node.items, item);
+    return;
+  }
+  if (!isRecord(value)) return;
+  for (const [key, child] of Object.entries(node.properties ?? {})) {
+    if (!Object.hasOwn(value, key)) {
+      if (child.default === undefined) continue;
+      value[key] = structuredClone(child.default);
+    }
+    fillDefaults(child, value[key]);
+  }
+}
+
+function isNullable(node: SchemaNode): boolean {
+  return Array.isArray(node.type) && node.type.includes('null');
+}

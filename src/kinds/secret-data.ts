@@ -1,0 +1,67 @@
+/** `spec.data` of secrets: keys, base64 and size. No message holds a value. */
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  invalidSecret,
+  tooLong,
+} from '../apimachinery/field-error.ts';
+import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import type { PrinterColumn } from './kind.ts';
+
+const KEY = /^[-._a-zA-Z0-9]+$/;
+const LONGEST_KEY = 253;
+/** As a Kubernetes Secret: copies of the data have to fit into one. */
+const LARGEST_DATA = 1024 * 1024;
+
+export function secretDataOf(object: KubeObject): Readonly<Record<string, string>> {
+  return (valueAt(object, ['spec', 'data']) ?? {}) as Record<string, string>;
+}
+
+export function secretDataProblems(object: KubeObject): FieldError[] {
+  const path = ['spec', 'data'];
+  const errors: FieldError[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(secretDataOf(object))) {
+    errors.push(...keyProblems([...path, key], key));
+    const bytes = Buffer.from(value, 'base64');
+    size += bytes.length;
+    if (bytes.toString('base64') !== value) {
+      errors.push(invalidSecret([...path, key], base64Words(value)));
+    }
+  }
+  if (size > LARGEST_DATA) errors.push(tooLong(path, LARGEST_DATA));
+  return errors;
+}
+
+function keyProblems(path: FieldPath, key: string): FieldError[] {
+  if (key.length > LONGEST_KEY) return [tooLong(path, LONGEST_KEY)];
+  if (!KEY.test(key)) {
+    const detail =
+      "a valid key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name', or 'KEY_NAME', or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    return [invalid(path, key, detail)];
+  }
+  return key === '.' || key.startsWith('..')
+    ? [invalid(path, key, "must not be '.' or begin with '..'")]
+    : [];
+}
+
+function base64Words(value: string): string {
+  const rule = 'must be base64 (RFC 4648 section 4)';
+  if (/\s/.test(value) && /^[\sA-Za-z0-9+/=]*$/.test(value)) {
+    return `${rule} without spaces and line breaks`;
+  }
+  if (/^[A-Za-z0-9_-]+=*$/.test(value) && /[-_]/.test(value)) {
+    return `${rule} with "+" and "/", not the URL-safe alphabet`;
+  }
+  if (/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return `${rule} with correct padding`;
+  return `${rule}; encode the value first, as "base64 -w0" does`;
+}
+
+/** How much there is, never what. */
+export const DATA_KEYS: PrinterColumn = {
+  name: 'Keys',
+  type: 'integer',
+  description: 'Number of keys in the data.',
+  value: (object) => Object.keys(secretDataOf(object)).length,
+};

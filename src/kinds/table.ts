@@ -1,0 +1,84 @@
+/** Every kind that the platform serves, in the order in which lists and docs show them. */
+import { CLUSTER_ROLE } from './cluster-role.ts';
+import { CLUSTER_ROLE_BINDING } from './cluster-role-binding.ts';
+import { config } from './config.ts';
+import { directClusterEndpointToken } from './direct-cluster-endpoint-token.ts';
+import { apiVersionOf, type Kind } from './kind.ts';
+import { ownedAccessKey } from './owned-access-key.ts';
+import { projectSecret } from './project-secret.ts';
+import { ROLE } from './role.ts';
+import { ROLE_BINDING } from './role-binding.ts';
+import { type CompiledSchema, compileSchema } from './schema.ts';
+import { closest } from './schema-hints.ts';
+import { sharedSecret } from './shared-secret.ts';
+import { team } from './team.ts';
+import { user } from './user.ts';
+
+export interface KindTable {
+  readonly kinds: readonly Kind[];
+  /** API groups, the management group first. */
+  readonly groups: readonly string[];
+  /** By what a manifest says: `management.gitplane.dev/v1` and `Team`. */
+  byKind(apiVersion: string, kind: string): Kind | undefined;
+  /** By what a URL says: `management.gitplane.dev` and `teams`, or an alias of it. */
+  byPlural(group: string, plural: string): Kind | undefined;
+  schemaOf(kind: Kind): CompiledSchema;
+  /** Why `byKind` found nothing, with what the writer most likely meant. */
+  explainUnknown(apiVersion: string, kind: string): string;
+}
+
+/** `apiGroup` is the management group, as in `management.gitplane.dev`. */
+export function buildKindTable(apiGroup: string): KindTable {
+  const kinds: readonly Kind[] = [
+    config(apiGroup),
+    user(apiGroup),
+    team(apiGroup),
+    ownedAccessKey(apiGroup),
+    directClusterEndpointToken(apiGroup),
+    sharedSecret(apiGroup),
+    projectSecret(apiGroup),
+    ROLE,
+    CLUSTER_ROLE,
+    ROLE_BINDING,
+    CLUSTER_ROLE_BINDING,
+  ];
+  const byKind = new Map(kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind]));
+  const byPlural = new Map(
+    kinds.flatMap((kind) =>
+      [kind.plural, ...kind.aliases].map((plural) => [`${kind.group} ${plural}`, kind] as const),
+    ),
+  );
+  return {
+    kinds,
+    groups: [...new Set(kinds.map((kind) => kind.group))],
+    byKind: (apiVersion, kind) => byKind.get(`${apiVersion} ${kind}`),
+    byPlural: (group, plural) => byPlural.get(`${group} ${plural}`),
+    schemaOf: (kind) => compileSchema(kind.schema),
+    explainUnknown: (apiVersion, kind) => explainUnknown(kinds, apiVersion, kind),
+  };
+}
+
+function explainUnknown(kinds: readonly Kind[], apiVersion: string, kind: string): string {
+  const versions = [...new Set(kinds.map(apiVersionOf))];
+  if (!versions.includes(apiVersion)) {
+    const group = apiVersion.split('/')[0];
+    const meant =
+      versions.find((version) => version.split('/')[0] === group) ??
+      closest(apiVersion, versions) ??
+      kinds.filter((known) => known.kind === kind).map(apiVersionOf)[0];
+    return meant === undefined
+      ? `Unknown API version "${apiVersion}"; this platform serves ${versions.join(' and ')}`
+      : `Unknown API version "${apiVersion}", did you mean "${meant}"?`;
+  }
+  const here = kinds.filter((known) => apiVersionOf(known) === apiVersion);
+  const elsewhere = kinds.find((known) => known.kind === kind);
+  if (elsewhere !== undefined) {
+    return `${kind} is not part of ${apiVersion}; its apiVersion is ${apiVersionOf(elsewhere)}`;
+  }
+  const names = here.map((known) => known.kind);
+  const meant = closest(kind, [...names, ...here.map((known) => known.plural)]);
+  const name = here.find((known) => known.plural === meant)?.kind ?? meant;
+  return name === undefined
+    ? `Unknown kind "${kind}" in ${apiVersion}; it has ${names.join(', ')}`
+    : `Unknown kind "${kind}" in ${apiVersion}, did you mean "${name}"?`;
+}

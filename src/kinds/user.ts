@@ -1,0 +1,72 @@
+/** User: who can sign in. Keys, teams and access rules refer to users by name. */
+import { type FieldError, invalid } from '../apimachinery/field-error.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access.ts';
+import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
+import { deprecations } from './deprecation.ts';
+import { defineKind, type Kind } from './kind.ts';
+import { secretPathsOf } from './schema-files.ts';
+import { clusterRoleProblems } from './team.ts';
+
+const deprecated = deprecations([]);
+
+export function user(group: string): Kind {
+  return defineKind({
+    group,
+    kind: 'User',
+    plural: 'users',
+    singular: 'user',
+    shortNames: ['usr'],
+    categories: ['all', 'gitplane'],
+    scope: 'Cluster',
+    schema: 'user',
+    columns: [
+      DISPLAY_NAME,
+      {
+        name: 'Email',
+        type: 'string',
+        description: 'Mail address of the user.',
+        value: (object) => textAt(object, ['spec', 'email']),
+      },
+      {
+        name: 'Disabled',
+        type: 'boolean',
+        description: 'Whether the user is shut out.',
+        value: (object) => object.spec?.['disabled'] === true,
+      },
+      AGE,
+    ],
+    secretPaths: secretPathsOf('user'),
+    validate: (object) => [
+      ...emailProblems(object),
+      ...subjectProblems(object),
+      ...(['groups', 'ssoGroups'] as const).flatMap((field) =>
+        outsideGroupProblems(['spec', field], textsAt(object, ['spec', field])),
+      ),
+      ...clusterRoleProblems(object),
+      ...ownershipProblems(object),
+    ],
+    warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
+  });
+}
+
+/** Not whether mail arrives: that it cannot break out of the author line of a commit. */
+function emailProblems(object: KubeObject): FieldError[] {
+  const email = textAt(object, ['spec', 'email']);
+  return email === undefined || /^[^\s<>@]+@[^\s<>@]+$/.test(email)
+    ? []
+    : [invalid(['spec', 'email'], email, 'must be a mail address, as in "ada@example.com"')];
+}
+
+function subjectProblems(object: KubeObject): FieldError[] {
+  const subject = textAt(object, ['spec', 'subject']);
+  return subject !== undefined && /^(system|gitplane):/.test(subject)
+    ? [
+        invalid(
+          ['spec', 'subject'],
+          subject,
+          'must not begin with "system:" or "gitplane:": these subjects belong to the platform',
+        ),
+      ]
+    : [];
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+/** From the command line to a command to an exit status; no logic of its own. */
+import { validate } from './cli/validate.ts';
+import { serve } from './daemon/serve.ts';
+import {
+  describeOptions,
+  type OptionSpec,
+  type ParsedOptions,
+  parseOptions,
+  SERVE_OPTIONS,
+  UsageError,
+  VALIDATE_OPTIONS,
+} from './options.ts';
+import { VERSION } from './version.ts';
+
+interface Command {
+  readonly summary: string;
+  readonly operands: string;
+  readonly options: readonly OptionSpec[];
+  /** Resolves to the exit status. */
+  run(options: ParsedOptions): Promise<number>;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    summary: 'run the daemon',
+    operands: '',
+    options: SERVE_OPTIONS,
+    run: (options) => serve(options, process.stdout),
+  },
+  validate: {
+    summary: 'say what a push of these files would be told; exit 1 on errors',
+    operands: '[PATH…]',
+    options: VALIDATE_OPTIONS,
+    run: (options) => validate(options, process.stdout),
+  },
+  version: {
+    summary: 'print the version',
+    operands: '',
+    options: [],
+    run: async () => {
+      process.stdout.write(`gitplane ${VERSION}\n`);
+      return 0;
+    },
+  },
+};
+
+function help(): string {
+  const blocks = Object.entries(COMMANDS).map(([name, command]) =>
+    [
+      `gitplane ${name} ${command.operands}`.trimEnd() + `: ${command.summary}`,
+      describeOptions(command.options),
+    ]
+      .filter((part) => part !== '')
+      .join('\n'),
+  );
+  const note = 'Every flag is also an environment variable: --data-dir is GITPLANE_DATA_DIR.';
+  return `${blocks.join('\n\n')}\n\n${note}\n`;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const [name = 'help', ...rest] = args;
+  if (['help', '--help', '-h'].includes(name) || rest.includes('--help')) {
+    process.stdout.write(help());
+    return 0;
+  }
+  const command = name === '--version' ? COMMANDS['version'] : COMMANDS[name];
+  if (command === undefined) {
+    const names = Object.keys(COMMANDS).join(', ');
+    throw new UsageError(`Unknown command "${name}": use one of ${names}`);
+  }
+  return await command.run(parseOptions(command.options, rest));
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  // One clear line; a stack would hide it. Errors that are not ours keep their stack in the log.
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`gitplane: ${message}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,221 @@
+/**
+ * Edits of manifests that leave every byte alone that did not change. All functions are pure: text
+ * in, text out. Each edit is read back and must say what was asked for; where a splice does not,
+ * the smallest node around it is written anew, then the ones around that, at last the document.
+ */
+import type { ParsedNode } from 'yaml';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import { plan } from './edit/plan.ts';
+import { apply, inOrder, lineBreak, OverlapError, type Splice } from './edit/splice.ts';
+import { leftoverBefore, leftoverBehind } from './edit/stream.ts';
+import { type EditTree, endsInBlockScalar, nodeAt, readTree } from './edit/tree.ts';
+import { positionAt } from './positions.ts';
+import { BYTE_ORDER_MARK, isBlankOrComment, type StreamSlice, splitStream } from './stream.ts';
+import { documentLines, formatManifest, toJson } from './write.ts';
+
+/** An edit that cannot be made; the message names the place. */
+export class ManifestEditError extends Error {}
+
+/** How an edit was made: by splices alone, by rewriting nodes, or by writing the document anew. */
+export type EditStrategy = 'unchanged' | 'splice' | 'node' | 'document';
+
+export interface Edit {
+  readonly text: string;
+  readonly strategy: EditStrategy;
+}
+
+/**
+ * Makes one document evaluate to `desired`; `index` is that of its ManifestDocument. Throws a
+ * ManifestEditError if there is no such document or it does not parse.
+ */
+export function editDocument(text: string, index: number, desired: JsonObject): string {
+  return describeEdit(text, index, desired).text;
+}
+
+/** As `editDocument`, and says how it was done. */
+export function describeEdit(text: string, index: number, desired: JsonObject): Edit {
+  const slices = splitStream(text);
+  const slice = sliceAt(slices, index);
+  const target = toJson(desired);
+  const source = text.slice(slice.start, slice.end);
+  const tree = readTree(source);
+  const [flaw] = tree.flaws;
+  if (flaw !== undefined) {
+    const { line, col } = positionAt(text, slice.start + flaw.offset);
+    throw new ManifestEditError(
+      `document ${index + 1} cannot be edited before it parses: ${line}:${col}: ${flaw.message}`,
+    );
+  }
+  if (tree.root.node !== null && jsonEqual(tree.value, target)) {
+    return { text, strategy: 'unchanged' };
+  }
+  const isLast = slice.end === text.length;
+  const { edited, strategy } = editSource(
+    tree,
+    target,
+    (result) => isLast || result.endsWith('\n'),
+  );
+  return { text: text.slice(0, slice.start) + edited + text.slice(slice.end), strategy };
+}
+
+function sliceAt(slices: readonly StreamSlice[], index: number): StreamSlice {
+  const slice = slices[index];
+  if (slice !== undefined) return slice;
+  throw new ManifestEditError(
+    `there is no document ${index + 1}: the file has ${slices.length}; read it again`,
+  );
+}
+
+/** Edits one document; `ends` tells whether its text may end that way. */
+function editSource(
+  tree: EditTree,
+  target: JsonValue,
+  ends: (edited: string) => boolean,
+): { edited: string; strategy: EditStrategy } {
+  const rewritten = new Set<ParsedNode>();
+  while (tree.root.node !== null) {
+    const attempt = tryEdit(tree, target, rewritten);
+    if (attempt.culprit === undefined && ends(attempt.edited)) {
+      return { edited: attempt.edited, strategy: rewritten.size === 0 ? 'splice' : 'node' };
+    }
+    const next = smallestAround(tree, attempt.culprit ?? tree.root.node, rewritten);
+    if (next === undefined) break;
+    rewritten.add(next);
+  }
+  const edited = freshDocument(tree, target);
+  const read = readTree(edited);
+  if (read.flaws.length > 0 || !jsonEqual(read.value, target) || !ends(edited)) {
+    throw new ManifestEditError('the object cannot be written as a YAML document');
+  }
+  return { edited, strategy: 'document' };
+}
+
+interface Attempt {
+  readonly edited: string;
+  /** A node whose change went wrong; undefined where the edit is right. */
+  readonly culprit: ParsedNode | undefined;
+}
+
+function tryEdit(tree: EditTree, target: JsonValue, rewritten: ReadonlySet<ParsedNode>): Attempt {
+  try {
+    const splices = inOrder(plan(tree, target, rewritten));
+    const edited = withLineEnd(tree, apply(tree.source, splices), splices);
+    return { edited, culprit: culpritOf(tree, { edited, splices, target }) };
+  } catch (error) {
+    if (error instanceof OverlapError) return { edited: tree.source, culprit: error.owner };
+    throw error;
+  }
+}
+
+/**
+ * A block scalar that is written at the end of a file without a final line end gets one: without
+ * it readers disagree on whether the text ends a line.
+ */
+function withLineEnd(tree: EditTree, edited: string, splices: readonly Splice[]): string {
+  const { source } = tree;
+  if (source.endsWith('\n') || splices.at(-1)?.end !== source.length) return edited;
+  return endsInBlockScalar(readTree(edited).root.node) ? edited + tree.eol : edited;
+}
+
+function culpritOf(
+  tree: EditTree,
+  { edited, splices, target }: { edited: string; splices: readonly Splice[]; target: JsonValue },
+): ParsedNode | undefined {
+  const root = tree.root.node as ParsedNode;
+  if (splitStream(edited).length !== 1) return root;
+  const read = readTree(edited);
+  const [flaw] = read.flaws;
+  if (flaw !== undefined) return ownerAt(splices, flaw.offset) ?? root;
+  if (jsonEqual(read.value, target)) return undefined;
+  return nodeAt(root, firstDifference(read.value, target)) ?? root;
+}
+
+/** The owner of the last splice that begins before an offset of the new text. */
+function ownerAt(splices: readonly Splice[], offset: number): ParsedNode | undefined {
+  let shift = 0;
+  let owner = splices[0]?.owner;
+  for (const splice of splices) {
+    if (splice.start + shift > offset) break;
+    owner = splice.owner;
+    shift += splice.text.length - (splice.end - splice.start);
+  }
+  return owner;
+}
+
+function firstDifference(a: unknown, b: unknown): (string | number)[] {
+  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
+    const index = a.findIndex((item, i) => !jsonEqual(item, b[i]));
+    return index === -1 ? [] : [index, ...firstDifference(a[index], b[index])];
+  }
+  if (!isRecord(a) || !isRecord(b)) return [];
+  const keys = [...Object.keys(a), ...Object.keys(b)];
+  const key = keys.find((name) => !Object.hasOwn(a, name) || !jsonEqual(a[name], b[name]));
+  if (key === undefined || !Object.hasOwn(a, key) || !Object.hasOwn(b, key)) return [];
+  return [key, ...firstDifference(a[key], b[key])];
+}
+
+/** The node itself or the next around it that has not been rewritten yet. */
+function smallestAround(
+  tree: EditTree,
+  node: ParsedNode,
+  rewritten: ReadonlySet<ParsedNode>,
+): ParsedNode | undefined {
+  let next: ParsedNode | undefined = node;
+  while (next !== undefined && rewritten.has(next)) next = tree.parents.get(next);
+  return next;
+}
+
+/** Comments and directives before the document, its markers, and its value. */
+function freshDocument({ source, eol }: EditTree, target: JsonValue): string {
+  const [slice] = splitStream(source);
+  const bodyStart = slice?.bodyStart ?? 0;
+  const marked = source.startsWith('---', bodyStart);
+  const head = source.slice(0, bodyStart) + (marked ? `---${eol}` : '');
+  const tail = slice?.closedAt === undefined ? '' : source.slice(slice.closedAt);
+  return (
+    head +
+    documentLines(target as JsonObject)
+      .map((line) => line + eol)
+      .join('') +
+    tail
+  );
+}
+
+/**
+ * Adds a document at the end of a stream, behind a `---` where there are documents before it. The
+ * text of the others stays; a line end is added where the last line has none.
+ */
+export function appendDocument(text: string, object: JsonObject): string {
+  const eol = lineBreak(text);
+  const manifest = formatManifest(object).replaceAll('\n', eol);
+  if (NOTHING.test(text)) return text.startsWith(BYTE_ORDER_MARK) ? text[0] + manifest : manifest;
+  const head = text.endsWith('\n') ? text : text + eol;
+  const last = splitStream(text).at(-1);
+  // A `---` with nothing behind it already waits for a document.
+  const open = last !== undefined && /^---\s*$/.test(text.slice(last.bodyStart));
+  return `${head}${open ? '' : `---${eol}`}${manifest}`;
+}
+
+const NOTHING = /^\uFEFF?\s*$/;
+
+/**
+ * Takes a document out of a stream, with its `---` and the comments in it and directly at it.
+ * Comments that a blank line sets apart stay, and so does all that belongs to other documents.
+ * Returns '' where only blank lines are left; `isEmptyStream` tells when the file may go.
+ */
+export function removeDocument(text: string, index: number): string {
+  const slices = splitStream(text);
+  const slice = sliceAt(slices, index);
+  const before = text.slice(0, slice.start) + leftoverBefore(text, slice);
+  const rest = before + leftoverBehind(text, slice, slices[index + 1]) + text.slice(slice.end);
+  return NOTHING.test(rest) ? '' : rest;
+}
+
+/** True where a stream holds nothing but comments, directives, markers and blank lines. */
+export function isEmptyStream(text: string): boolean {
+  return splitStream(text).every((slice) => {
+    const from = text.startsWith('---', slice.bodyStart) ? slice.bodyStart + 3 : slice.bodyStart;
+    const body = text.slice(from, slice.closedAt ?? slice.end);
+    return body.split('\n').every((line) => isBlankOrComment(line, 0, line.length));
+  });
+}

@@ -1,0 +1,122 @@
+/** Adds entries to block collections and takes entries out of them, whole lines at a time. */
+import type { ParsedNode } from 'yaml';
+import type { Entry } from './slots.ts';
+import {
+  commentColumn,
+  isBlankLine,
+  lineStart,
+  nextLine,
+  previousLineEnd,
+  type Splice,
+  startsLine,
+} from './splice.ts';
+import type { EditTree } from './tree.ts';
+
+export interface BlockChange {
+  readonly owner: ParsedNode;
+  /** All entries that are there now, in order. */
+  readonly entries: readonly Entry[];
+  readonly removed: ReadonlySet<Entry>;
+  /** Behind which entry new ones go; undefined: before the first. */
+  readonly added: readonly Addition[];
+  /** Where the collection begins at the earliest: no comment above that is its own. */
+  readonly from: number;
+  /** Set where new first entries go below the comment above the first entry, not above it. */
+  readonly belowComment: boolean;
+}
+
+export interface Addition {
+  readonly after: Entry | undefined;
+  /** Whole lines with their indentation. */
+  readonly lines: readonly string[];
+}
+
+/** At least one entry stays: a collection that loses all of them is replaced as a whole. */
+export function changeBlock(tree: EditTree, change: BlockChange): Splice[] {
+  const splices = change.added.map((addition) => insertion(tree, change, addition));
+  const [first] = change.entries;
+  let index = 0;
+  if (first !== undefined && change.removed.has(first) && !startsLine(tree.source, first.start)) {
+    index = change.entries.findIndex((entry) => !change.removed.has(entry));
+    splices.push(removeInlineHead(tree, change, index));
+  }
+  for (; index < change.entries.length; index++) {
+    const entry = change.entries[index] as Entry;
+    if (change.removed.has(entry)) splices.push(removal(tree, change, index));
+  }
+  return splices;
+}
+
+function insertion({ source, eol }: EditTree, change: BlockChange, addition: Addition): Splice {
+  const { owner } = change;
+  const { after, lines } = addition;
+  if (after !== undefined) {
+    const text = lines.map((line) => eol + line).join('');
+    return { start: after.tail, end: after.tail, text, owner };
+  }
+  const [head] = change.entries as readonly [Entry];
+  if (!startsLine(source, head.start)) {
+    const text = lines.join(eol).trimStart() + eol + ' '.repeat(head.slot.column);
+    return { start: head.start, end: head.start, text, owner };
+  }
+  const first = change.entries.find((entry) => !change.removed.has(entry)) as Entry;
+  const at =
+    change.belowComment && first === head
+      ? lineStart(source, first.start)
+      : commentStart(source, first, change.from);
+  return { start: at, end: at, text: lines.map((line) => line + eol).join(''), owner };
+}
+
+/**
+ * The first entries of a collection that begins on the line of its dash: what follows moves up to
+ * their place.
+ */
+function removeInlineHead({ source }: EditTree, change: BlockChange, kept: number): Splice {
+  const { owner, entries } = change;
+  const last = entries[kept - 1] as Entry;
+  let end = last.tail;
+  while (end < source.length && /\s/.test(source.charAt(end))) end++;
+  return { start: (entries[0] as Entry).start, end, text: '', owner };
+}
+
+/**
+ * An entry goes with the comments on its lines, those directly above it at its own column, and
+ * those below it that are indented deeper. Blank lines above it go where others are left below.
+ */
+function removal({ source }: EditTree, change: BlockChange, index: number): Splice {
+  const { owner, entries } = change;
+  const entry = entries[index] as Entry;
+  const previous = entries[index - 1];
+  const from = previous === undefined ? change.from : previous.tail;
+  let start = commentStart(source, entry, from);
+  const next = nextLine(source, entry.tail);
+  if (next === source.length || isBlankLine(source, next)) start = blankStart(source, start, from);
+  if (start === 0) return { start, end: next, text: '', owner };
+  const lastLine = entry.tail === source.length;
+  if (lastLine && previous !== undefined && source[previous.contentEnd - 1] === '\n') {
+    // A block scalar above keeps the line end that belongs to it.
+    return { start, end: entry.tail, text: '', owner };
+  }
+  return { start: previousLineEnd(source, start), end: entry.tail, text: '', owner };
+}
+
+/** The line on which the comments directly above an entry begin, or the entry itself. */
+function commentStart(source: string, entry: Entry, from: number): number {
+  let start = lineStart(source, entry.start);
+  while (start > 0) {
+    const above = lineStart(source, start - 1);
+    if (above < from || commentColumn(source, above) !== entry.slot.column) break;
+    start = above;
+  }
+  return start;
+}
+
+function blankStart(source: string, line: number, from: number): number {
+  let start = line;
+  while (start > 0) {
+    const above = lineStart(source, start - 1);
+    if (above < from || !isBlankLine(source, above)) break;
+    start = above;
+  }
+  return start;
+}

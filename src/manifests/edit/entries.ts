@@ -1,0 +1,86 @@
+/** What a map or a list loses and gains, handed to the style it is written in. */
+import type { JsonValue } from '../../apimachinery/object.ts';
+import { flowPair, flowText, itemLines, pairLines } from '../render.ts';
+import { OBJECT_KEYS } from '../write.ts';
+import { changeBlock } from './block.ts';
+import { changeFlow } from './flow.ts';
+import { type Entry, isFlow, type MapNode, propsEnd, type SeqNode, type Slot } from './slots.ts';
+import type { Splice } from './splice.ts';
+import type { EditTree } from './tree.ts';
+
+export interface NewEntry {
+  /** Undefined for items of a list. */
+  readonly key: string | undefined;
+  readonly value: JsonValue;
+  /** Behind which entry it goes; undefined: before the first. Keys of a map get their place here. */
+  readonly after: Entry | undefined;
+}
+
+export interface EntryChange {
+  readonly slot: Slot;
+  readonly entries: readonly Entry[];
+  /** At least one, in order. */
+  readonly kept: readonly Entry[];
+  /** The keys of those that are kept, if the collection is a map. */
+  readonly names: ReadonlyMap<Entry, string> | undefined;
+  readonly added: readonly NewEntry[];
+  readonly json: boolean | undefined;
+}
+
+export function changeEntries(tree: EditTree, change: EntryChange): Splice[] {
+  const { slot, entries, kept } = change;
+  const removed = new Set(entries.filter((entry) => !kept.includes(entry)));
+  const groups = grouped(change);
+  if (removed.size === 0 && groups.length === 0) return [];
+  const owner = slot.node as MapNode | SeqNode;
+  if (isFlow(owner)) {
+    const json = change.json === true;
+    const added = groups.map(({ after, news }) => ({
+      after,
+      texts: news.map(({ key, value }) =>
+        key === undefined ? flowText(value, { json }) : flowPair(key, value, { json }),
+      ),
+    }));
+    return changeFlow(tree, { owner, entries, removed, added });
+  }
+  const column = (entries[0] as Entry).slot.column;
+  const added = groups.map(({ after, news }) => ({
+    after,
+    lines: news.flatMap(({ key, value }) =>
+      key === undefined
+        ? itemLines(value, column, tree.style)
+        : pairLines(key, value, { column, style: tree.style }),
+    ),
+  }));
+  const belowComment = change.names !== undefined;
+  return changeBlock(tree, { owner, entries, removed, added, from: propsEnd(slot), belowComment });
+}
+
+interface Group {
+  readonly after: Entry | undefined;
+  readonly news: NewEntry[];
+}
+
+/** New entries by the place they go to. */
+function grouped(change: EntryChange): Group[] {
+  const groups = new Map<Entry | undefined, NewEntry[]>();
+  for (const entry of placed(change)) {
+    const news = groups.get(entry.after) ?? [];
+    groups.set(entry.after, [...news, entry]);
+  }
+  return [...groups].map(([after, news]) => ({ after, news }));
+}
+
+/** New keys go to the end of their map; those every object has, to their place at the top of it. */
+function placed({ slot, kept, names, added }: EntryChange): readonly NewEntry[] {
+  if (names === undefined) return added;
+  if (slot.kind !== 'root') return added.map((entry) => ({ ...entry, after: kept.at(-1) }));
+  const rank = ({ key = '' }: NewEntry) => OBJECT_KEYS.indexOf(key);
+  return added
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map((entry) => {
+      const before = OBJECT_KEYS.slice(0, Math.max(0, rank(entry)));
+      const after = kept.findLast((other) => before.includes(names.get(other) ?? ''));
+      return { ...entry, after: rank(entry) === -1 ? kept.at(-1) : after };
+    });
+}

@@ -1,0 +1,31 @@
+/** Flow collections that are written as JSON stay JSON. */
+import { isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
+import type { MapNode, SeqNode } from './slots.ts';
+
+/**
+ * Undefined for block collections. A flow collection is JSON where every key and every string in it
+ * is in double quotes; what is inside one follows it.
+ */
+export function jsonStyle(
+  node: MapNode | SeqNode,
+  around: boolean | undefined,
+): boolean | undefined {
+  if (node.flow !== true) return undefined;
+  if (around !== undefined) return around;
+  const quotes = strings(node);
+  return quotes.length > 0 && quotes.every((type) => type === 'QUOTE_DOUBLE');
+}
+
+/** The styles of all strings in a value. */
+function strings(node: ParsedNode | null): (string | undefined)[] {
+  if (isSeq(node)) return (node as SeqNode).items.flatMap(strings);
+  if (isMap(node)) {
+    return (node as MapNode).items.flatMap(({ key, value }) => [typeOf(key), ...strings(value)]);
+  }
+  if (!isScalar(node)) return [];
+  return node.type === 'PLAIN' && /^[-0-9tfn]/.test(node.source) ? [] : [node.type ?? undefined];
+}
+
+function typeOf(key: ParsedNode): string | undefined {
+  return isScalar(key) ? (key.type ?? undefined) : undefined;
+}

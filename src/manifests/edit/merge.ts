@@ -1,0 +1,40 @@
+/** What merge keys (`<<`) bring into a map, told from the values that anchors will have. */
+import { isAlias, isMap, isSeq, type ParsedNode } from 'yaml';
+import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/object.ts';
+import type { SeqNode } from './slots.ts';
+import { children, type EditTree } from './tree.ts';
+
+/** The maps behind a `<<`, first wins; undefined where the new text could not tell them. */
+export function mergeSources(
+  tree: EditTree,
+  node: ParsedNode | null,
+  anchors: ReadonlyMap<string, JsonValue>,
+): JsonObject[] | undefined {
+  const sources = isSeq(node) ? (node as SeqNode).items : [node];
+  const values = sources.flatMap((source) => sourceValue(tree, source, anchors));
+  return values.every(isRecord) ? (values as JsonObject[]) : undefined;
+}
+
+function sourceValue(
+  tree: EditTree,
+  node: ParsedNode | null,
+  anchors: ReadonlyMap<string, JsonValue>,
+): JsonValue[] {
+  if (isAlias(node)) {
+    const value = anchors.get(node.source) ?? null;
+    return Array.isArray(value) ? value : [value];
+  }
+  if (!isMap(node) || holdsAlias(node)) return [null];
+  return [tree.values.get(node) ?? null];
+}
+
+function holdsAlias(node: ParsedNode): boolean {
+  return isAlias(node) || children(node).some(holdsAlias);
+}
+
+/** The anchors inside a value that stays as it is. */
+export function anchorsIn(tree: EditTree, node: ParsedNode): [string, JsonValue][] {
+  const inner = children(node).flatMap((child) => anchorsIn(tree, child));
+  if (isAlias(node) || node.anchor === undefined) return inner;
+  return [[node.anchor, tree.values.get(node) ?? null], ...inner];
+}

@@ -1,0 +1,231 @@
+/**
+ * Walks a document along the value it is to have and collects the splices that get it there. The
+ * walk goes in the order of the text, so that at every alias it is known what its anchor will
+ * stand for.
+ */
+import { isAlias, isCollection, isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
+import { setOwn } from '../evaluate.ts';
+import { flowText } from '../render.ts';
+import { stringText } from '../scalar-text.ts';
+import { align } from './align.ts';
+import { editBlockScalar } from './block-scalar.ts';
+import { changeEntries, type NewEntry } from './entries.ts';
+import { jsonStyle } from './json-style.ts';
+import { anchorsIn, mergeSources } from './merge.ts';
+import { replaceValue } from './replace.ts';
+import { inStyleOf, type ScalarValue, tagFits } from './scalar.ts';
+import { type Entry, entriesOf, type MapNode, type SeqNode, type Slot } from './slots.ts';
+import type { Splice } from './splice.ts';
+import type { EditTree } from './tree.ts';
+
+/**
+ * The splices that make the document evaluate to `desired`. Nodes in `rewritten` are not looked
+ * into but written anew. The document must have a root.
+ */
+export function plan(
+  tree: EditTree,
+  desired: JsonValue,
+  rewritten: ReadonlySet<ParsedNode>,
+): Splice[] {
+  const planner = new Planner(tree, rewritten);
+  planner.value(tree.root, desired, { owner: tree.root.node as ParsedNode, json: undefined });
+  return planner.splices;
+}
+
+interface Context {
+  /** The collection around the value. */
+  readonly owner: ParsedNode;
+  /** Inside a flow collection: whether it is written as JSON. */
+  readonly json: boolean | undefined;
+}
+
+class Planner {
+  readonly splices: Splice[] = [];
+  readonly #tree: EditTree;
+  readonly #rewritten: ReadonlySet<ParsedNode>;
+  /** What each anchor stands for at this point of the new text. */
+  readonly #anchors = new Map<string, JsonValue>();
+
+  constructor(tree: EditTree, rewritten: ReadonlySet<ParsedNode>) {
+    this.#tree = tree;
+    this.#rewritten = rewritten;
+  }
+
+  value(slot: Slot, desired: JsonValue, context: Context): void {
+    const { node } = slot;
+    if (isAlias(node)) {
+      this.#alias(slot, desired, context);
+      return;
+    }
+    if (slot.anchor !== undefined) this.#anchors.set(slot.anchor.source.slice(1), desired);
+    if (node !== null && this.#rewritten.has(node)) this.#replace(slot, desired, context);
+    else if (this.#differs(node, desired)) this.#change(slot, desired, context);
+  }
+
+  /** Where there are aliases, equal collections may yet need a change: an anchor may have gone. */
+  #differs(node: ParsedNode | null, desired: JsonValue): boolean {
+    if (isCollection(node) && this.#tree.aliases.size > 0) return true;
+    const current = node === null ? null : this.#tree.values.get(node);
+    return !jsonEqual(current, desired);
+  }
+
+  #change(slot: Slot, desired: JsonValue, context: Context): void {
+    const { node } = slot;
+    const isScalarValue = !isRecord(desired) && !Array.isArray(desired);
+    if (isMap(node) && isRecord(desired)) this.#map(slot, desired, context);
+    else if (isSeq(node) && Array.isArray(desired)) this.#seq(slot, desired, context);
+    else if (isScalar(node) && isScalarValue) this.#scalar(slot, desired, context);
+    else this.#replace(slot, desired, context);
+  }
+
+  #replace(slot: Slot, desired: JsonValue, context: Context, newAnchor?: string): void {
+    const { owner, json = false } = context;
+    const { node } = slot;
+    if (isImplicitPair(node)) {
+      const [start, end] = node.range;
+      this.splices.push({ start, end, text: flowText(desired, { json }), owner });
+      return;
+    }
+    const replacement = { slot, desired, owner, json, newAnchor };
+    this.splices.push(...replaceValue(this.#tree, replacement));
+  }
+
+  /** Stays where its anchor will stand for what it is to be; else the value is written out. */
+  #alias(slot: Slot, desired: JsonValue, context: Context): void {
+    const node = slot.node as ParsedNode & { readonly source: string };
+    const known = this.#anchors.get(node.source);
+    if (!this.#rewritten.has(node) && known !== undefined && jsonEqual(known, desired)) return;
+    const offsets = this.#tree.aliases.get(node.source) ?? [];
+    // The anchor is gone: the first alias that is left takes it over.
+    const inherits = known === undefined && offsets.some((offset) => offset > node.range[0]);
+    if (inherits) this.#anchors.set(node.source, desired);
+    this.#replace(slot, desired, context, inherits ? node.source : undefined);
+  }
+
+  #scalar(slot: Slot, desired: ScalarValue, context: Context): void {
+    const node = slot.node as Scalar.Parsed;
+    const splices = tagFits(node.tag, desired)
+      ? this.#scalarInPlace(node, desired, context.json)
+      : undefined;
+    if (splices === undefined) this.#replace(slot, desired, context);
+    else this.splices.push(...splices);
+  }
+
+  #scalarInPlace(
+    node: Scalar.Parsed,
+    desired: ScalarValue,
+    json: boolean | undefined,
+  ): Splice[] | undefined {
+    if (node.type === 'BLOCK_FOLDED' || node.type === 'BLOCK_LITERAL') {
+      if (typeof desired !== 'string') return undefined;
+      const before = String(this.#tree.values.get(node));
+      return editBlockScalar(this.#tree, node, { before, after: desired });
+    }
+    const text = inStyleOf(node, desired, json);
+    const [start, end] = node.range;
+    return text === undefined ? undefined : [{ start, end, text, owner: node }];
+  }
+
+  #map(slot: Slot, desired: JsonObject, context: Context): void {
+    const node = slot.node as MapNode;
+    const entries = isImplicitPair(node) ? [] : entriesOf(this.#tree.source, node);
+    const keys = new Map(entries.map((entry) => [entry, this.#keyOf(entry)]));
+    const inner = { owner: node, json: jsonStyle(node, context.json) };
+    const kept: Entry[] = [];
+    const given: JsonObject = {};
+    for (const entry of entries) {
+      const key = keys.get(entry);
+      if (key === undefined) {
+        if (this.#keepsMerge(entry, { desired, given })) kept.push(entry);
+      } else if (Object.hasOwn(desired, key)) {
+        kept.push(entry);
+        this.#key(entry, key, node);
+        this.value(entry.slot, desired[key] as JsonValue, inner);
+      }
+    }
+    if (kept.length === 0) {
+      if (!jsonEqual(this.#tree.values.get(node), desired)) this.#replace(slot, desired, context);
+      return;
+    }
+    const own = new Set(kept.map((entry) => keys.get(entry)));
+    const added = Object.entries(desired)
+      .filter(([key, value]) => !own.has(key) && !isGiven(given, key, value))
+      .map(([key, value]): NewEntry => ({ key, value, after: undefined }));
+    const names = new Map(kept.map((entry) => [entry, keys.get(entry) ?? '']));
+    const change = { slot, entries, kept, names, json: inner.json };
+    this.splices.push(...changeEntries(this.#tree, { ...change, added }));
+  }
+
+  #keyOf(entry: Entry): string | undefined {
+    if (entry.isMerge) return undefined;
+    const key = entry.key as ParsedNode;
+    const node = isAlias(key) ? this.#tree.targets.get(key) : key;
+    return isScalar(node) ? node.source : undefined;
+  }
+
+  #key({ key }: Entry, name: string, owner: ParsedNode): void {
+    if (!isAlias(key)) {
+      if (key?.anchor !== undefined) this.#anchors.set(key.anchor, name);
+    } else if (this.#anchors.get(key.source) !== name) {
+      const [start, end] = (key as ParsedNode).range;
+      const text = stringText(name, { flow: true });
+      this.splices.push({ start, end, text, owner });
+    }
+  }
+
+  /** A merge key stays where all it brings in is wanted. Adds that to `given`. */
+  #keepsMerge(
+    { slot }: Entry,
+    { desired, given }: { desired: JsonObject; given: JsonObject },
+  ): boolean {
+    const sources = mergeSources(this.#tree, slot.node, this.#anchors);
+    const wanted = sources?.every((source) =>
+      Object.keys(source).every((key) => Object.hasOwn(desired, key)),
+    );
+    if (sources === undefined || wanted !== true) return false;
+    for (const [key, value] of sources.flatMap((source) => Object.entries(source))) {
+      if (!Object.hasOwn(given, key)) setOwn(given, key, value);
+    }
+    for (const [name, value] of anchorsIn(this.#tree, slot.node as ParsedNode)) {
+      this.#anchors.set(name, value);
+    }
+    return true;
+  }
+
+  #seq(slot: Slot, desired: JsonValue[], context: Context): void {
+    const node = slot.node as SeqNode;
+    const entries = entriesOf(this.#tree.source, node);
+    const before = node.items.map((item) => this.#tree.values.get(item) ?? null);
+    const inner = { owner: node, json: jsonStyle(node, context.json) };
+    const kept: Entry[] = [];
+    const added: NewEntry[] = [];
+    const steps = align(before, desired);
+    if (!steps.some(({ from, to }) => from !== undefined && to !== undefined)) {
+      if (before.length + desired.length > 0) this.#replace(slot, desired, context);
+      return;
+    }
+    for (const { from, to } of steps) {
+      if (to === undefined) continue;
+      const value = desired[to] as JsonValue;
+      if (from === undefined) {
+        added.push({ key: undefined, value, after: kept.at(-1) });
+        continue;
+      }
+      const entry = entries[from] as Entry;
+      kept.push(entry);
+      this.value(entry.slot, value, inner);
+    }
+    const change = { slot, entries, kept, names: undefined, json: inner.json };
+    this.splices.push(...changeEntries(this.#tree, { ...change, added }));
+  }
+}
+
+/** `a: 1` inside `[]`: a map without braces, written as a whole or not at all. */
+function isImplicitPair(node: ParsedNode | null): node is ParsedNode {
+  return isMap(node) && node.srcToken === undefined;
+}
+
+function isGiven(given: JsonObject, key: string, value: JsonValue): boolean {
+  return Object.hasOwn(given, key) && jsonEqual(given[key], value);
+}

@@ -1,0 +1,78 @@
+/** What stays of the text around a document that is taken out of its stream. */
+import { isBlankOrComment, type StreamSlice } from '../stream.ts';
+import { contentLineEnd, tailEnd, valueEnd } from './slots.ts';
+import { isBlankLine, lineEnd, nextLine } from './splice.ts';
+import { readTree } from './tree.ts';
+
+/**
+ * The comments before a document: all before its `---`; where it has none, those that a blank line
+ * sets apart from its first line. Directives go with their document.
+ */
+export function leftoverBefore(text: string, slice: StreamSlice): string {
+  const lines = linesOf(text.slice(slice.start, slice.bodyStart)).filter(
+    (line) => !line.startsWith('%'),
+  );
+  if (!text.startsWith('---', slice.bodyStart)) {
+    while (lines.length > 0 && lines.at(-1)?.trim() !== '') lines.pop();
+  }
+  return lines.every((line) => line.trim() === '') ? '' : lines.join('');
+}
+
+/**
+ * The comments behind a document that a blank line sets apart from it, and its `...` where the
+ * documents around it would run together without one.
+ */
+export function leftoverBehind(
+  text: string,
+  slice: StreamSlice,
+  next: StreamSlice | undefined,
+): string {
+  const bodyEnd = slice.closedAt ?? slice.end;
+  let line = nextLine(text, contentEnd(text.slice(0, bodyEnd), slice));
+  while (line < bodyEnd && !isBlankLine(text, line)) line = nextLine(text, line);
+  const comments = linesOf(text.slice(Math.min(line, bodyEnd), bodyEnd));
+  while (comments[0]?.trim() === '') comments.shift();
+  const closed = slice.closedAt === undefined ? '' : text.slice(slice.closedAt, slice.end);
+  return comments.join('') + (needsClosing(text, slice, next) ? closed : behindMarker(closed));
+}
+
+/** A document before this one ends at the `---` of the next, unless that has none or has directives. */
+function needsClosing(
+  text: string,
+  { index }: StreamSlice,
+  next: StreamSlice | undefined,
+): boolean {
+  if (index === 0 || next === undefined) return false;
+  if (!text.startsWith('---', next.bodyStart)) return true;
+  return linesOf(text.slice(next.start, next.bodyStart)).some((line) => line.startsWith('%'));
+}
+
+/** What follows the line of the `...` within the slice: comments at the end of the stream. */
+function behindMarker(closed: string): string {
+  const rest = closed.slice(nextLine(closed, 0));
+  return rest.trim() === '' ? '' : rest;
+}
+
+/** The end of the last line of a document, comments inside it included. */
+function contentEnd(text: string, slice: StreamSlice): number {
+  const tree = readTree(text.slice(slice.start));
+  if (tree.flaws.length > 0 || tree.root.node === null) return lastContentLine(text, slice);
+  const end = contentLineEnd(tree.source, valueEnd(tree.root));
+  return slice.start + tailEnd(tree.source, end, 0);
+}
+
+function lastContentLine(text: string, slice: StreamSlice): number {
+  let end = lineEnd(text, slice.bodyStart);
+  for (
+    let line = nextLine(text, slice.bodyStart);
+    line < text.length;
+    line = nextLine(text, line)
+  ) {
+    if (!isBlankOrComment(text, line, lineEnd(text, line))) end = lineEnd(text, line);
+  }
+  return end;
+}
+
+function linesOf(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}

@@ -1,0 +1,125 @@
+/** A document that is about to be edited: its syntax tree, its values, and what refers to what. */
+import { isCollection, isMap, isScalar, isSeq, type ParsedNode, visit } from 'yaml';
+import type { JsonValue } from '../../apimachinery/object.ts';
+import { compose, type Flaw } from '../compose.ts';
+import { evaluate } from '../evaluate.ts';
+import { type BlockStyle, DEFAULT_STYLE } from '../render.ts';
+import { type MapNode, rootSlot, type SeqNode, type Slot } from './slots.ts';
+import { column, lineBreak } from './splice.ts';
+
+export interface EditTree {
+  readonly source: string;
+  readonly root: Slot;
+  readonly value: JsonValue | undefined;
+  readonly flaws: readonly Flaw[];
+  /** The value of every node, keys left out. */
+  readonly values: ReadonlyMap<ParsedNode, JsonValue>;
+  /** The node that each alias stands for. */
+  readonly targets: ReadonlyMap<ParsedNode, ParsedNode>;
+  /** The offsets of the aliases of each anchor name; none where the document has no alias. */
+  readonly aliases: ReadonlyMap<string, readonly number[]>;
+  /** The collection that a node is in. */
+  readonly parents: ReadonlyMap<ParsedNode, ParsedNode>;
+  readonly style: BlockStyle;
+  readonly eol: string;
+}
+
+export function readTree(source: string): EditTree {
+  const { contents, token, flaws } = compose(source, { tokens: true });
+  const evaluation = evaluate(flaws.length === 0 ? contents : null, { keepValues: true });
+  return {
+    source,
+    root: rootSlot(token, contents),
+    value: evaluation.value,
+    flaws: [...flaws, ...evaluation.flaws],
+    values: evaluation.values,
+    targets: evaluation.targets,
+    aliases: aliasesOf(contents, evaluation.targets),
+    parents: parentsOf(contents),
+    style: styleOf(source, contents),
+    eol: lineBreak(source),
+  };
+}
+
+function aliasesOf(
+  contents: ParsedNode | null,
+  targets: ReadonlyMap<ParsedNode, ParsedNode>,
+): ReadonlyMap<string, readonly number[]> {
+  const aliases = new Map<string, number[]>();
+  if (contents === null || targets.size === 0) return aliases;
+  visit(contents, {
+    Alias: (_, alias) => {
+      const offsets = aliases.get(alias.source) ?? [];
+      aliases.set(alias.source, [...offsets, alias.range?.[0] ?? 0]);
+    },
+  });
+  return aliases;
+}
+
+function parentsOf(contents: ParsedNode | null): ReadonlyMap<ParsedNode, ParsedNode> {
+  const parents = new Map<ParsedNode, ParsedNode>();
+  const walk = (node: ParsedNode) => {
+    for (const child of children(node)) {
+      parents.set(child, node);
+      walk(child);
+    }
+  };
+  if (contents !== null) walk(contents);
+  return parents;
+}
+
+/** The values of a collection; keys are left out. */
+export function children(node: ParsedNode): ParsedNode[] {
+  if (isSeq(node)) return (node as SeqNode).items;
+  if (!isMap(node)) return [];
+  return (node as MapNode).items.flatMap(({ value }) => (value === null ? [] : [value]));
+}
+
+/** How the document indents, by its first map and its first list below a key. */
+function styleOf(source: string, contents: ParsedNode | null): BlockStyle {
+  const found: { step?: number; listStep?: number } = {};
+  if (contents === null) return DEFAULT_STYLE;
+  visit(contents, {
+    Pair: (_, { key, value }) => {
+      if (found.step !== undefined && found.listStep !== undefined) return visit.BREAK;
+      if (!isScalar(key) || !isCollection(value) || value.flow) return undefined;
+      const keyStart = key.range?.[0] ?? 0;
+      const valueStart = value.range?.[0] ?? 0;
+      if (!source.slice(keyStart, valueStart).includes('\n')) return undefined;
+      const step = column(source, valueStart) - column(source, keyStart);
+      if (isSeq(value)) found.listStep ??= Math.max(0, step);
+      else if (step > 0) found.step ??= step;
+      return undefined;
+    },
+  });
+  return { ...DEFAULT_STYLE, ...found };
+}
+
+/** The deepest node at a path, as far as the tree has one of its own there. */
+export function nodeAt(
+  root: ParsedNode | null,
+  path: readonly (string | number)[],
+): ParsedNode | null {
+  let node = root;
+  for (const step of path) {
+    const next = childAt(node, step);
+    if (next === undefined || next === null) return node;
+    node = next;
+  }
+  return node;
+}
+
+function childAt(node: ParsedNode | null, step: string | number): ParsedNode | null | undefined {
+  if (isSeq(node)) return typeof step === 'number' ? (node as SeqNode).items[step] : undefined;
+  if (!isMap(node)) return undefined;
+  const { items } = node as MapNode;
+  return items.find(({ key }) => isScalar(key) && key.source === step)?.value;
+}
+
+export function endsInBlockScalar(node: ParsedNode | null): boolean {
+  if (isCollection(node)) {
+    const last = node.flow === true ? undefined : children(node as ParsedNode).at(-1);
+    return last !== undefined && endsInBlockScalar(last);
+  }
+  return isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');
+}

@@ -1,0 +1,72 @@
+/**
+ * Which files hold manifests, and where an object that the API creates goes (design: the
+ * repository). Identity never follows from a path; only an absent namespace does.
+ */
+import ignore, { type Ignore } from 'ignore';
+
+export const IGNORE_FILE = '.gitplaneignore';
+
+const MANIFEST_EXTENSION = /\.ya?ml$/;
+
+/** Decides which paths of a tree are read. */
+export interface PathFilter {
+  includes(path: string): boolean;
+}
+
+/**
+ * Manifests are `.yaml` and `.yml` files below `under` that no dot-directory hides and no pattern
+ * of the ignore file covers. Symlinks and submodules are left out by their mode, not here.
+ */
+export function pathFilter(under: string, ignoreText: string | undefined): PathFilter {
+  const patterns: Ignore | undefined =
+    ignoreText === undefined ? undefined : ignore().add(ignoreText);
+  return {
+    includes: (path) => {
+      const inner = relativeTo(under, path);
+      if (inner === undefined || !MANIFEST_EXTENSION.test(inner)) return false;
+      if (inner.split('/').some((part) => part.startsWith('.'))) return false;
+      return patterns === undefined || !patterns.ignores(inner);
+    },
+  };
+}
+
+/** `path` as seen from the folder `under` (`''` is the root), or undefined when it is outside. */
+export function relativeTo(under: string, path: string): string | undefined {
+  if (under === '') return path;
+  return path.startsWith(`${under}/`) ? path.slice(under.length + 1) : undefined;
+}
+
+/** The folder that `--path` names, in git's spelling: no leading or trailing slash, '' for all. */
+export function normalizeFolder(folder: string): string {
+  const parts = folder.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.includes('..')) {
+    throw new Error(`Cannot use --path "${folder}": it leaves the repository`);
+  }
+  return parts.join('/');
+}
+
+/** The namespace that a folder `namespaces/<ns>/` gives to the documents below it. */
+export function folderNamespace(under: string, path: string): string | undefined {
+  const parts = (relativeTo(under, path) ?? path).split('/');
+  return parts.length > 2 && parts[0] === 'namespaces' ? parts[1] : undefined;
+}
+
+/** `teams/ops.yaml`, `namespaces/payments/sharedsecrets/registry.yaml`, below `under`. */
+export function defaultPath(
+  under: string,
+  plural: string,
+  object: { namespace: string; name: string },
+): string {
+  const file = `${plural}/${fileName(object.name)}.yaml`;
+  const inner = object.namespace === '' ? file : `namespaces/${object.namespace}/${file}`;
+  return under === '' ? inner : `${under}/${inner}`;
+}
+
+/** Names of RBAC objects may hold characters that file systems dislike; `%` is never in a name. */
+function fileName(name: string): string {
+  const safe = encodeURIComponent(name).replace(
+    /[*'()!~]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return safe.startsWith('.') ? `%2E${safe.slice(1)}` : safe;
+}

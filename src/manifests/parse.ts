@@ -1,0 +1,107 @@
+/**
+ * A YAML stream → manifests with places. The `yaml` library judges the syntax, go-yaml's rules
+ * (scalar-meaning.ts) the meaning of scalars. Nothing here throws: what is wrong with a document is
+ * listed with its place, and harms that document only.
+ */
+import { compose, type Flaw } from './compose.ts';
+import { evaluate } from './evaluate.ts';
+import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
+import { locator, positionAt } from './positions.ts';
+import { type StreamSlice, splitStream } from './stream.ts';
+
+/** A file of more documents is refused at the first that is too many. */
+const MAX_DOCUMENTS = 5_000;
+
+type DocumentProblem = ManifestDocument['problems'][number];
+
+/** Every document of a stream that holds something. */
+export function parseManifests(text: string): ManifestFile {
+  const slices = splitStream(text);
+  const documents: ManifestDocument[] = [];
+  for (const slice of slices.slice(0, MAX_DOCUMENTS)) {
+    const document = parseSlice(text, slice);
+    if (document !== undefined) documents.push(document);
+  }
+  const surplus = slices[MAX_DOCUMENTS];
+  if (surplus !== undefined) {
+    const message = `more than ${MAX_DOCUMENTS} documents in one file; split it`;
+    documents.push(
+      documentOf(text, surplus, { flaws: [{ offset: 0, message }], value: undefined }),
+    );
+  }
+  return { documents };
+}
+
+function parseSlice(text: string, slice: StreamSlice): ManifestDocument | undefined {
+  const { contents, flaws } = compose(text.slice(slice.start, slice.end), { tokens: false });
+  if (flaws.length > 0) return documentOf(text, slice, { flaws, value: undefined });
+  if (contents === null || holdsNothing(contents)) return undefined;
+  return documentOf(text, slice, evaluate(contents));
+}
+
+/** An empty scalar without a tag or an anchor: comments, or nothing at all. */
+export function holdsNothing(contents: {
+  readonly range: readonly number[];
+  readonly tag?: string | undefined;
+  readonly anchor?: string | undefined;
+}): boolean {
+  const [from, to] = contents.range;
+  return from === to && contents.tag === undefined && contents.anchor === undefined;
+}
+
+function documentOf(
+  text: string,
+  slice: StreamSlice,
+  { flaws, value }: { flaws: readonly Flaw[]; value: unknown },
+): ManifestDocument {
+  const problems = flaws.map(
+    (flaw): DocumentProblem => ({
+      ...positionAt(text, slice.start + flaw.offset),
+      message: flaw.message,
+    }),
+  );
+  return { index: slice.index, value, problems, locate: locator(text, slice) };
+}
+
+export type Decoded = { readonly text: string } | { readonly problem: DocumentProblem };
+
+/** The text of a file. Keeps a byte order mark; refuses what is not UTF-8, and says where. */
+export function decodeUtf8(bytes: Uint8Array): Decoded {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    const { place, offset } = firstInvalid(bytes);
+    const utf16 =
+      (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+    const message = utf16
+      ? 'the file is UTF-16; save it as UTF-8'
+      : `invalid UTF-8 at byte ${offset}; save the file as UTF-8`;
+    return { problem: { ...place, message } };
+  }
+}
+
+/** Decodes ever shorter halves until the first bytes that are no character are found. */
+function firstInvalid(bytes: Uint8Array): { place: Position; offset: number } {
+  let good = 0;
+  let bad = bytes.length;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (decodesAsPrefix(bytes.subarray(0, middle))) good = middle;
+    else bad = middle;
+  }
+  // The byte that spoils the prefix may end a character that began earlier.
+  const prefix = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, good), {
+    stream: true,
+  });
+  const offset = Buffer.byteLength(prefix);
+  return { place: positionAt(prefix, prefix.length), offset };
+}
+
+function decodesAsPrefix(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}

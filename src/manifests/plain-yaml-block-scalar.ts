@@ -1,0 +1,83 @@
+/** Block scalars: `|` and `>` with `-`, `+` or no chomping, and no indentation indicator. */
+import {
+  type Cursor,
+  DASH,
+  GREATER,
+  lineEnd,
+  NEWLINE,
+  PLUS,
+  SPACE,
+  unusual,
+} from './plain-yaml-cursor.ts';
+
+/**
+ * The value of the block scalar whose header is at the cursor. The cursor is left between lines.
+ * Empty ones, lines of nothing but spaces beyond the indentation and, in folded ones, lines that
+ * are indented more than the first are unusual.
+ */
+export function scanBlockScalar(cursor: Cursor, parentColumn: number): string {
+  const folded = cursor.peek() === GREATER;
+  cursor.pos++;
+  const chomp = cursor.peek();
+  if (chomp === DASH || chomp === PLUS) cursor.pos++;
+  cursor.finishLine();
+  const leading = countBlankLines(cursor);
+  const indent = indentAt(cursor);
+  if (indent <= parentColumn || leading.widest > indent) return unusual();
+
+  const { text } = cursor;
+  let value = '\n'.repeat(leading.count);
+  let blanks = leading;
+  let column = indent;
+  for (let first = true; column >= indent; first = false) {
+    if (folded && column > indent) return unusual();
+    if (!first) value += separator(folded, blanks.count);
+    const end = lineEnd(text, cursor.pos + 1);
+    value += text.slice(cursor.pos + 1 + indent, end);
+    cursor.pos = end;
+    blanks = countBlankLines(cursor);
+    if (blanks.widest > indent) return unusual();
+    column = indentAt(cursor);
+  }
+  if (column > parentColumn) return unusual();
+  if (chomp === DASH) return value;
+  return value + (chomp === PLUS ? '\n'.repeat(blanks.count + 1) : '\n');
+}
+
+function separator(folded: boolean, blankLines: number): string {
+  if (!folded) return '\n'.repeat(blankLines + 1);
+  return blankLines === 0 ? ' ' : '\n'.repeat(blankLines);
+}
+
+interface BlankLines {
+  readonly count: number;
+  /** Most spaces on one of them. */
+  readonly widest: number;
+}
+
+const NONE: BlankLines = { count: 0, widest: 0 };
+
+/** Steps over the lines of nothing but spaces that follow. */
+function countBlankLines(cursor: Cursor): BlankLines {
+  const { text } = cursor;
+  let count = 0;
+  let widest = 0;
+  for (let pos = cursor.pos + 1; pos < text.length; pos++) {
+    const start = pos;
+    while (text.charCodeAt(pos) === SPACE) pos++;
+    if (pos === text.length) return unusual();
+    if (text.charCodeAt(pos) !== NEWLINE) break;
+    count++;
+    widest = Math.max(widest, pos - start);
+    cursor.pos = pos;
+  }
+  return count === 0 ? NONE : { count, widest };
+}
+
+/** Spaces at the start of the next line; -1 at the end of the text. */
+function indentAt({ text, pos }: Cursor): number {
+  let end = pos + 1;
+  if (end >= text.length) return -1;
+  while (text.charCodeAt(end) === SPACE) end++;
+  return end - pos - 1;
+}

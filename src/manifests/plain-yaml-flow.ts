@@ -1,0 +1,80 @@
+/** Flow collections on one line, of scalars and of each other: `[a, "b"]`, `{a: 1}`, `[]`. */
+import {
+  APOSTROPHE,
+  BRACE,
+  BRACE_END,
+  BRACKET,
+  BRACKET_END,
+  COLON,
+  COMMA,
+  type Cursor,
+  QUOTE,
+  SPACE,
+  unusual,
+} from './plain-yaml-cursor.ts';
+import { plainValue, scanQuoted } from './plain-yaml-scalar.ts';
+
+/** Characters that a plain scalar in a flow collection may have here; no `:`, no inner space. */
+const PLAIN = /[\w./+=$();-]+/y;
+
+/** The value of the flow collection at the cursor, which is left behind it. */
+export function scanFlow(cursor: Cursor): unknown {
+  cursor.enter();
+  const isMap = cursor.peek() === BRACE;
+  cursor.pos++;
+  cursor.skipSpaces();
+  const value = isMap ? scanFlowMap(cursor) : scanFlowSeq(cursor);
+  cursor.leave();
+  return value;
+}
+
+function scanFlowSeq(cursor: Cursor): unknown[] {
+  const items: unknown[] = [];
+  if (cursor.peek() === BRACKET_END) cursor.pos++;
+  else
+    do items.push(scanFlowValue(cursor));
+    while (hasMore(cursor, BRACKET_END));
+  return items;
+}
+
+function scanFlowMap(cursor: Cursor): Record<string, unknown> {
+  const map: Record<string, unknown> = {};
+  if (cursor.peek() === BRACE_END) cursor.pos++;
+  else
+    do {
+      const key = scanFlowPlain(cursor);
+      // Found where it is already there, and where it is one of Object.prototype.
+      if (typeof key !== 'string' || map[key] !== undefined) return unusual();
+      if (cursor.peek() !== COLON || cursor.peek(1) !== SPACE) return unusual();
+      cursor.pos++;
+      cursor.skipSpaces();
+      map[key] = scanFlowValue(cursor);
+    } while (hasMore(cursor, BRACE_END));
+  return map;
+}
+
+/** Steps over the `,` between items, or over the end of the collection. */
+function hasMore(cursor: Cursor, end: number): boolean {
+  cursor.skipSpaces();
+  const code = cursor.peek();
+  cursor.pos++;
+  if (code === end) return false;
+  if (code !== COMMA) return unusual();
+  cursor.skipSpaces();
+  return true;
+}
+
+function scanFlowValue(cursor: Cursor): unknown {
+  const code = cursor.peek();
+  if (code === BRACKET || code === BRACE) return scanFlow(cursor);
+  if (code === QUOTE || code === APOSTROPHE) return scanQuoted(cursor);
+  return scanFlowPlain(cursor);
+}
+
+function scanFlowPlain(cursor: Cursor): unknown {
+  PLAIN.lastIndex = cursor.pos;
+  const source = PLAIN.exec(cursor.text)?.[0];
+  if (source === undefined) return unusual();
+  cursor.pos += source.length;
+  return plainValue(source);
+}

@@ -1,0 +1,179 @@
+/**
+ * A fast reader for the YAML that people write in manifests: block maps and lists, scalars on one
+ * line, block scalars, small flow collections, comments and several documents.
+ *
+ * The `yaml` library with the rules of parse.ts is the judge of what a text means. This reader
+ * either gives exactly the judge's values or gives up; it never reports a problem of its own, and it
+ * reads only what every version of YAML reads alike. Differential fuzzing in its test holds it to
+ * that.
+ */
+
+import { scanBlockScalar } from './plain-yaml-block-scalar.ts';
+import {
+  APOSTROPHE,
+  BRACE,
+  BRACKET,
+  COLON,
+  Cursor,
+  DASH,
+  GREATER,
+  PIPE,
+  QUOTE,
+  SPACE,
+  UNUSUAL,
+  unusual,
+} from './plain-yaml-cursor.ts';
+import { scanFlow } from './plain-yaml-flow.ts';
+import { plainValue, scanPlain, scanQuoted } from './plain-yaml-scalar.ts';
+
+export interface PlainDocument {
+  /** Position among all documents of the stream, the empty ones included, from 0. */
+  readonly index: number;
+  /** A map or a list of plain JSON. */
+  readonly value: unknown;
+}
+
+/**
+ * Tabs, carriage returns, a byte order mark, other control characters, the line separators of
+ * YAML 1.1 and surrogates. The reader relies on their absence.
+ */
+const ODD = /[^\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
+
+/** The library refuses an implicit key of more than 1024 characters as written: escapes take two. */
+const MAX_KEY = 500;
+
+/** More are left to the judge, who has a limit of its own. */
+const MAX_DOCUMENTS = 1_000;
+
+/**
+ * The documents of a text that are not empty, in order; undefined where the text has anything
+ * outside the plain subset, be it valid or not: ask the judge then.
+ */
+export function parsePlainYaml(text: string): PlainDocument[] | undefined {
+  if (ODD.test(text)) return undefined;
+  try {
+    return readStream(new Cursor(text));
+  } catch (error) {
+    if (error === UNUSUAL) return undefined;
+    throw error;
+  }
+}
+
+function readStream(cursor: Cursor): PlainDocument[] {
+  const documents: PlainDocument[] = [];
+  cursor.nextLine();
+  let index = cursor.column >= 0 ? 0 : -1;
+  for (;;) {
+    if (cursor.column >= 0) documents.push({ index, value: readBlock(cursor) });
+    if (cursor.column >= 0) return unusual();
+    if (cursor.atEnd) return documents;
+    index++;
+    if (index >= MAX_DOCUMENTS) return unusual();
+    cursor.pos += '---'.length;
+    cursor.finishLine();
+    cursor.nextLine();
+  }
+}
+
+/** The map or list that begins at the cursor, first on its line. */
+function readBlock(cursor: Cursor): unknown {
+  return atItem(cursor) ? readSeq(cursor, cursor.column) : readMap(cursor, cursor.column);
+}
+
+/** A `-` of a list. */
+function atItem(cursor: Cursor): boolean {
+  return cursor.peek() === DASH && cursor.isBlank(1);
+}
+
+/** The keys at `column`. The cursor is at the first, or behind it when that is given. */
+function readMap(cursor: Cursor, column: number, first?: string): Record<string, unknown> {
+  cursor.enter();
+  const map: Record<string, unknown> = {};
+  let key = first ?? readKey(cursor);
+  for (;;) {
+    // Found where it is already there, and where it is one of Object.prototype.
+    if (map[key] !== undefined) return unusual();
+    map[key] = readMapValue(cursor, column);
+    if (cursor.column < column) break;
+    if (cursor.column > column) return unusual();
+    key = readKey(cursor);
+  }
+  cursor.leave();
+  return map;
+}
+
+/** The value behind the `:` at the cursor. Leaves the cursor on the next line that holds anything. */
+function readMapValue(cursor: Cursor, column: number): unknown {
+  cursor.pos++;
+  if (!cursor.lineEnds()) return readInline(cursor, column);
+  cursor.nextLine();
+  if (cursor.column > column) return readBlock(cursor);
+  return cursor.column === column && atItem(cursor) ? readSeq(cursor, column) : null;
+}
+
+/** The items at `column`; the cursor is at the `-` of the first. */
+function readSeq(cursor: Cursor, column: number): unknown[] {
+  cursor.enter();
+  const items: unknown[] = [];
+  do {
+    items.push(readItem(cursor, column));
+    if (cursor.column > column) return unusual();
+  } while (cursor.column === column && atItem(cursor));
+  cursor.leave();
+  return items;
+}
+
+/** The value behind the `-` at the cursor. Leaves the cursor on the next line that holds anything. */
+function readItem(cursor: Cursor, column: number): unknown {
+  const dash = cursor.pos;
+  cursor.pos++;
+  if (cursor.lineEnds()) {
+    cursor.nextLine();
+    return cursor.column > column ? readBlock(cursor) : null;
+  }
+  const inner = column + cursor.pos - dash;
+  if (atItem(cursor)) return readSeq(cursor, inner);
+  const code = cursor.peek();
+  if (startsOther(code)) return readInline(cursor, column);
+  const scalar = isQuote(code) ? scanQuoted(cursor) : scanPlain(cursor);
+  if (cursor.peek() === COLON) return readMap(cursor, inner, keyOf(cursor, code, scalar));
+  return endLine(cursor, isQuote(code) ? scalar : plainValue(scalar));
+}
+
+function readInline(cursor: Cursor, column: number): unknown {
+  const code = cursor.peek();
+  if (isQuote(code)) return endLine(cursor, scanQuoted(cursor));
+  if (code === BRACKET || code === BRACE) return endLine(cursor, scanFlow(cursor));
+  if (code === PIPE || code === GREATER) return endLine(cursor, scanBlockScalar(cursor, column));
+  return endLine(cursor, plainValue(scanPlain(cursor)));
+}
+
+/** Passes on a value after which the line must end. */
+function endLine<T>(cursor: Cursor, value: T): T {
+  cursor.finishLine();
+  cursor.nextLine();
+  return value;
+}
+
+/** The key that begins at the cursor. Leaves the cursor at its `:`. */
+function readKey(cursor: Cursor): string {
+  const code = cursor.peek();
+  return keyOf(cursor, code, isQuote(code) ? scanQuoted(cursor) : scanPlain(cursor));
+}
+
+/** Checks a key: `first` is its first character, and the cursor is at its `:`. */
+function keyOf(cursor: Cursor, first: number, source: string): string {
+  if (cursor.peek() !== COLON || !cursor.isBlank(1) || cursor.peek(-1) === SPACE) return unusual();
+  if (source.length > MAX_KEY) return unusual();
+  if (!isQuote(first) && typeof plainValue(source) !== 'string') return unusual();
+  return source;
+}
+
+function isQuote(code: number): boolean {
+  return code === QUOTE || code === APOSTROPHE;
+}
+
+/** Begins a value that is no scalar on one line. */
+function startsOther(code: number): boolean {
+  return code === BRACKET || code === BRACE || code === PIPE || code === GREATER;
+}

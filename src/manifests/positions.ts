@@ -1,0 +1,104 @@
+/** Offsets → lines and columns, and paths of fields → places in the text of a document. */
+import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
+import type { FieldPath } from '../apimachinery/field-error.ts';
+import { compose } from './compose.ts';
+import { evaluate, isMergeKey } from './evaluate.ts';
+import type { ManifestDocument, Position } from './manifest.ts';
+import { BYTE_ORDER_MARK, type StreamSlice } from './stream.ts';
+
+/** The place of an offset: lines and characters from 1; a byte order mark is no character. */
+export function positionAt(text: string, offset: number): Position {
+  let line = 1;
+  let lineStart = text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
+  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  return { line, col: [...text.slice(lineStart, Math.max(lineStart, offset))].length + 1 };
+}
+
+/**
+ * Finds places in one document. Nothing is computed before the first call; from then on the syntax
+ * tree is kept for as long as the function is.
+ */
+export function locator(
+  text: string,
+  slice: Pick<StreamSlice, 'start' | 'bodyStart' | 'end'>,
+): ManifestDocument['locate'] {
+  let tree: Tree | undefined;
+  return (path, options) => {
+    tree ??= treeOf(text.slice(slice.start, slice.end));
+    const offset = tree.contents === null ? undefined : find(tree, path, options?.atKey === true);
+    return positionAt(text, offset === undefined ? slice.bodyStart : slice.start + offset);
+  };
+}
+
+interface Tree {
+  readonly contents: ParsedNode | null;
+  readonly targets: ReadonlyMap<ParsedNode, ParsedNode>;
+}
+
+function treeOf(source: string): Tree {
+  const { contents } = compose(source, { tokens: false });
+  return { contents, targets: evaluate(contents).targets };
+}
+
+interface Place {
+  /** Undefined for an item of a list and for the root. */
+  readonly key: ParsedNode | undefined;
+  readonly value: ParsedNode | null;
+}
+
+function find(tree: Tree, path: FieldPath, atKey: boolean): number | undefined {
+  let place: Place = { key: undefined, value: tree.contents };
+  for (const step of path) {
+    const next = childOf(tree, place.value, step);
+    if (next === undefined) return startOf(place, true);
+    place = next;
+  }
+  return startOf(place, atKey);
+}
+
+function startOf({ key, value }: Place, atKey: boolean): number | undefined {
+  return (atKey ? (key ?? value) : (value ?? key))?.range[0];
+}
+
+function childOf(tree: Tree, parent: ParsedNode | null, step: string | number): Place | undefined {
+  const node = follow(tree, parent);
+  if (typeof step === 'number') {
+    const item = isSeq(node) ? node.items[step] : undefined;
+    return item === undefined ? undefined : { key: undefined, value: item as ParsedNode };
+  }
+  return mapChild(tree, node, step, 0);
+}
+
+/** Merge keys may name one another, but never themselves; the limit is for broken documents. */
+const MERGES_FOLLOWED = 20;
+
+function mapChild(
+  tree: Tree,
+  node: ParsedNode | null,
+  step: string,
+  merges: number,
+): Place | undefined {
+  if (!isMap(node) || merges > MERGES_FOLLOWED) return undefined;
+  for (const { key, value } of node.items) {
+    const name = follow(tree, key as ParsedNode);
+    if (isScalar(name) && name.source === step && !isMergeKey(key)) {
+      return { key: key as ParsedNode, value: value as ParsedNode | null };
+    }
+  }
+  for (const { key, value } of node.items) {
+    if (!isMergeKey(key)) continue;
+    const merged = follow(tree, value as ParsedNode | null);
+    for (const source of isSeq(merged) ? merged.items : [merged]) {
+      const found = mapChild(tree, follow(tree, source as ParsedNode | null), step, merges + 1);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+function follow(tree: Tree, node: ParsedNode | null): ParsedNode | null {
+  return isAlias(node) ? (tree.targets.get(node) ?? null) : node;
+}

@@ -1,0 +1,60 @@
+/** From the bytes of a file to its documents: the fast reader where it can, the library else. */
+import type { FieldPath } from '../apimachinery/field-error.ts';
+import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
+import { decodeUtf8, parseManifests } from './parse.ts';
+import { parsePlainYaml } from './plain-yaml.ts';
+
+/** A file that is no text has a problem instead of documents. */
+export type Unreadable = Position & { readonly message: string };
+
+/**
+ * The fast reader accepts the plain subset only and gives the library's values for it; whatever it
+ * declines, and every question about a position, goes to the library.
+ */
+export function readManifests(content: Buffer): ManifestFile | Unreadable {
+  const decoded = decodeUtf8(content);
+  if ('problem' in decoded) return decoded.problem;
+  const { text } = decoded;
+  const plain = parsePlainYaml(text);
+  if (plain === undefined) return parseManifests(text);
+  let parsed: ManifestFile | undefined;
+  const locate = (index: number, path: FieldPath, options?: { atKey?: boolean }): Position => {
+    parsed ??= parseManifests(text);
+    const document = parsed.documents.find((candidate) => candidate.index === index);
+    return document?.locate(path, options) ?? { line: 1, col: 1 };
+  };
+  const firstLines = contentLines(text);
+  const documents = plain.map(
+    ({ index, value }): ManifestDocument => ({
+      index,
+      value,
+      problems: [],
+      locate: (path, options) =>
+        path.length === 0 ? { line: firstLines[index] ?? 1, col: 1 } : locate(index, path, options),
+    }),
+  );
+  return { documents };
+}
+
+/** The line on which each document of a plain stream has its first content, by index. */
+function contentLines(text: string): number[] {
+  const lines: number[] = [];
+  let document = 0;
+  let line = 0;
+  let seen = false;
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf('\n', start);
+    const end = newline < 0 ? text.length : newline;
+    line++;
+    const first = text.charAt(start);
+    const separator = first === '-' && text.startsWith('---', start);
+    if (separator) {
+      if (seen || lines[document] !== undefined) document++;
+      seen = true;
+    } else if (lines[document] === undefined && first !== '#' && end > start) {
+      lines[document] = line;
+    }
+    start = end + 1;
+  }
+  return lines;
+}

@@ -1,0 +1,55 @@
+/**
+ * What an unquoted scalar means. These are the rules of go-yaml v2 as sigs.k8s.io/yaml ships it,
+ * so that a manifest means by `git push` what it means by `kubectl apply`: `yes`, `no`, `on`,
+ * `off`, `y` and `n` are booleans, `0644` is octal, `1_000` a thousand, base 60 does not exist,
+ * and timestamps stay strings.
+ */
+
+type PlainValue = string | number | boolean | null | undefined;
+
+const WORDS: ReadonlyMap<string, boolean | null | undefined> = new Map([
+  ...['y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'].map(
+    (word) => [word, true] as const,
+  ),
+  ...['n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'].map(
+    (word) => [word, false] as const,
+  ),
+  ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, null] as const),
+  ...['.nan', '.NaN', '.NAN', '.inf', '.Inf', '.INF', '+.inf', '+.Inf', '+.INF'].map(
+    (word) => [word, undefined] as const,
+  ),
+  ...['-.inf', '-.Inf', '-.INF'].map((word) => [word, undefined] as const),
+]);
+
+const LONGEST_WORD = 5;
+const INTEGER = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/;
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+
+/**
+ * The value of an unquoted scalar. Undefined for a number that JSON does not have (`.nan`, `.inf`)
+ * and for an integer that a double cannot hold exactly.
+ */
+export function resolvePlain(source: string): PlainValue {
+  if (source.length <= LONGEST_WORD && WORDS.has(source)) return WORDS.get(source);
+  const first = source.charCodeAt(0);
+  const digit = first >= 0x30 && first <= 0x39;
+  if (!digit && first !== 0x2b && first !== 0x2d && first !== 0x2e) return source;
+  const plain = first === 0x2e ? source : source.replaceAll('_', '');
+  if (INTEGER.test(plain)) return integer(plain);
+  if (!FLOAT.test(plain)) return source;
+  const value = Number(plain);
+  return Number.isFinite(value) ? value : source;
+}
+
+function integer(plain: string): number | undefined {
+  const negative = plain.startsWith('-');
+  const digits = negative || plain.startsWith('+') ? plain.slice(1) : plain;
+  const value = magnitude(digits);
+  if (!Number.isSafeInteger(value)) return undefined;
+  return negative && value !== 0 ? -value : value;
+}
+
+function magnitude(digits: string): number {
+  if (!digits.startsWith('0') || digits.length === 1) return Number(digits);
+  return /^0[xXbBoO]/.test(digits) ? Number(digits) : Number.parseInt(digits, 8);
+}

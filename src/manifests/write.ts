@@ -1,0 +1,51 @@
+/** An object → the text of a new manifest file. */
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { setOwn } from './evaluate.ts';
+import { blockLines, DEFAULT_STYLE, isEmptyCollection } from './render.ts';
+
+/** Keys that come first, in this order, in every object and in its metadata. */
+export const OBJECT_KEYS: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec'];
+const METADATA_KEYS: readonly string[] = ['name', 'namespace', 'labels', 'annotations'];
+
+/**
+ * The manifest of an object: apiVersion, kind, metadata and spec first, all other keys in the order
+ * given, two spaces a level, long lines unbroken, text of several lines as literal blocks. Ends with
+ * a line end. Throws a TypeError on what is not JSON (NaN, functions); undefined values are left out.
+ */
+export function formatManifest(object: object): string {
+  return `${documentLines(toJson(object) as JsonObject).join('\n')}\n`;
+}
+
+/** The lines of a whole document. */
+export function documentLines(object: JsonObject): string[] {
+  const ordered = inOrder(object, OBJECT_KEYS);
+  const { metadata } = ordered;
+  if (isRecord(metadata)) ordered['metadata'] = inOrder(metadata, METADATA_KEYS);
+  return isEmptyCollection(ordered) ? ['{}'] : blockLines(ordered, 0, DEFAULT_STYLE);
+}
+
+function inOrder(map: JsonObject, first: readonly string[]): JsonObject {
+  const ordered: JsonObject = {};
+  const keys = Object.keys(map);
+  for (const key of [...first.filter((key) => keys.includes(key)), ...keys]) {
+    setOwn(ordered, key, map[key] as JsonValue);
+  }
+  return ordered;
+}
+
+/** A copy that holds nothing but JSON; keys whose value is undefined are left out. */
+export function toJson(value: unknown): JsonValue {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (Array.isArray(value)) return value.map(toJson);
+  if (!isRecord(value)) throw new TypeError(`a manifest holds JSON only, not ${nameOf(value)}`);
+  const copy: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (item !== undefined) setOwn(copy, key, toJson(item));
+  }
+  return copy;
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === 'number' ? String(value) : typeof value;
+}

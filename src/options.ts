@@ -1,0 +1,149 @@
+/**
+ * Every flag and environment variable in one table: type, default, help. The only reader of the
+ * process environment. `--data-dir` is also `GITPLANE_DATA_DIR`; a flag wins over its variable.
+ */
+import { parseArgs } from 'node:util';
+
+export interface OptionSpec {
+  readonly name: string;
+  /** What stands for the value in the help; absent: the flag takes none. */
+  readonly value?: string;
+  readonly default?: string;
+  readonly help: string;
+  readonly multiple?: boolean;
+}
+
+export const SERVE_OPTIONS: readonly OptionSpec[] = [
+  { name: 'data-dir', value: 'DIR', default: './data', help: 'all that the daemon owns' },
+  { name: 'listen', value: 'ADDR', default: '127.0.0.1:8443', help: 'HTTPS listener' },
+  {
+    name: 'listen-http',
+    value: 'ADDR',
+    help: 'plain HTTP beside it, for an ingress that ends TLS',
+  },
+  { name: 'tls-cert', value: 'FILE', help: 'certificate chain (PEM); default: a private CA' },
+  { name: 'tls-key', value: 'FILE', help: 'private key of --tls-cert (PEM)' },
+  { name: 'hostname', value: 'NAME', multiple: true, help: 'further names in the certificate' },
+  { name: 'branch', value: 'NAME', default: 'main', help: 'the branch that is the platform' },
+  {
+    name: 'path',
+    value: 'DIR',
+    default: '.',
+    help: 'folder of the repository that holds manifests',
+  },
+  {
+    name: 'api-group',
+    value: 'GROUP',
+    default: 'management.gitplane.dev',
+    help: 'name of the management API group',
+  },
+  {
+    name: 'proxy-prefix',
+    value: 'SEGMENT',
+    default: 'kubernetes',
+    help: 'first path segment of the API',
+  },
+  { name: 'seed', value: 'DIR', help: 'the first commit of an empty hosted repository' },
+  {
+    name: 'log-level',
+    value: 'LEVEL',
+    default: 'info',
+    help: 'fatal, error, warn, info, debug, trace or silent',
+  },
+];
+
+export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
+  { name: 'format', value: 'FORMAT', default: 'text', help: 'text, json, sarif or github' },
+  {
+    name: 'api-group',
+    value: 'GROUP',
+    default: 'management.gitplane.dev',
+    help: 'name of the management API group',
+  },
+];
+
+/** Wrong words on the command line: one sentence for the user, exit status 2. */
+export class UsageError extends Error {}
+
+export interface ParsedOptions {
+  /** Undefined when neither the flag, nor its variable, nor a default says anything. */
+  text(name: string): string | undefined;
+  /** For options that have a default. */
+  required(name: string): string;
+  all(name: string): readonly string[];
+  readonly operands: readonly string[];
+}
+
+export function parseOptions(
+  specs: readonly OptionSpec[],
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): ParsedOptions {
+  const parsed = parse(specs, args);
+  const text = (name: string): string | undefined => {
+    const spec = specs.find((candidate) => candidate.name === name);
+    const flag = parsed.values[name]?.at(-1);
+    return flag ?? environment[variableOf(name)] ?? spec?.default;
+  };
+  return {
+    text,
+    required: (name) => {
+      const value = text(name);
+      if (value === undefined || value === '') throw new UsageError(`--${name} needs a value`);
+      return value;
+    },
+    all: (name) => parsed.values[name] ?? environment[variableOf(name)]?.split(',') ?? [],
+    operands: parsed.operands,
+  };
+}
+
+function parse(
+  specs: readonly OptionSpec[],
+  args: readonly string[],
+): { values: Record<string, string[] | undefined>; operands: string[] } {
+  const options = Object.fromEntries(
+    specs.map(({ name, value }) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const), multiple: true },
+    ]),
+  );
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options,
+      allowPositionals: true,
+      strict: true,
+    });
+    const texts = Object.entries(values).map(([name, given]) => [
+      name,
+      (Array.isArray(given) ? given : [given]).map(String),
+    ]);
+    return { values: Object.fromEntries(texts), operands: positionals };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function variableOf(name: string): string {
+  return `GITPLANE_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/** The table as lines of help. */
+export function describeOptions(specs: readonly OptionSpec[]): string {
+  const rows = specs.map((spec) => {
+    const flag = `--${spec.name}${spec.value === undefined ? '' : ` ${spec.value}`}`;
+    const fallback = spec.default === undefined ? '' : ` (default: ${spec.default})`;
+    return `  ${flag.padEnd(26)} ${spec.help}${fallback}`;
+  });
+  return rows.join('\n');
+}
+
+/** `host:port`, `[::1]:port` or `:port`. */
+export function parseAddress(name: string, text: string): { host: string; port: number } {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) {
+    throw new UsageError(`Cannot use --${name} "${text}": write HOST:PORT, as in 127.0.0.1:8443`);
+  }
+  return { host: match[1] ?? (match[2] === '' ? '0.0.0.0' : (match[2] ?? '')), port };
+}

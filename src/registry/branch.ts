@@ -1,0 +1,76 @@
+/**
+ * The one place where the branch, the catalog and the state move. What moves them takes turns:
+ * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
+ */
+import type { FileEntry } from '../catalog/file.ts';
+import { type ObjectSource, readPaths, seenPaths } from '../catalog/tree.ts';
+import type { PathChange } from '../git/repository.ts';
+import { type BranchOptions, DesiredState } from './desired-state.ts';
+import { Turns } from './turns.ts';
+import { type Write, WriteQueue, type Written } from './write-queue.ts';
+
+/** Files of a revision that is not part of the branch yet. */
+export type PushedFiles = ReadonlyMap<string, FileEntry | undefined>;
+
+export class Branch {
+  readonly #options: BranchOptions;
+  readonly #turns: Turns;
+  readonly #state: DesiredState;
+  readonly #queue: WriteQueue;
+
+  private constructor(options: BranchOptions, turns: Turns, state: DesiredState) {
+    this.#options = options;
+    this.#turns = turns;
+    this.#state = state;
+    this.#queue = new WriteQueue({ ...options, turns, state });
+  }
+
+  /** Continues where the last run ended, or reads history; then catches up with the branch. */
+  static async open(options: BranchOptions): Promise<Branch> {
+    const branch = new Branch(options, new Turns(), await DesiredState.open(options));
+    await branch.sync();
+    return branch;
+  }
+
+  /** The desired state, for those who have the turn or only look. */
+  get state(): DesiredState {
+    return this.#state;
+  }
+
+  /** Writes that wait for a turn. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
+  submit(write: Write): Promise<Written> {
+    return this.#queue.submit(write);
+  }
+
+  /** Catches up with the branch, wherever others moved it. */
+  async sync(): Promise<void> {
+    await this.#turns.run(() => this.#state.catchUp());
+  }
+
+  /** Runs something while nothing else moves the branch, the catalog or the state. */
+  inTurn<T>(work: (state: DesiredState) => Promise<T>): Promise<T> {
+    return this.#turns.run(() => work(this.#state));
+  }
+
+  /** Reads what a push in quarantine changed; takes no turn, so that large pushes delay nobody. */
+  async readPushed(
+    source: ObjectSource,
+    pushed: { revision: string; changes: readonly PathChange[] },
+  ): Promise<PushedFiles> {
+    const { under, reader } = this.#options;
+    const known = this.#state.catalog.files();
+    const view = this.#state.view.clone();
+    const paths = await seenPaths({ ...pushed, view, source, under, known: [...known] });
+    return await readPaths(source, reader, paths);
+  }
+
+  /** Refuses new writes and resolves when those in flight are answered. */
+  async close(): Promise<void> {
+    await this.#queue.close();
+    await this.#turns.idle();
+  }
+}

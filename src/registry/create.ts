@@ -1,0 +1,151 @@
+/** POST: a new object becomes a new manifest (spec section 4; Kubernetes API, section 2.8). */
+import { objectProblems, objectWarnings } from '../admission/check.ts';
+import { rfc3339 } from '../apimachinery/clock.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import { GENERATE_ATTEMPTS, generateName } from '../apimachinery/names.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import {
+  alreadyExists,
+  badRequest,
+  generateNameExhausted,
+  invalidObject,
+  StatusError,
+} from '../apimachinery/status-error.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { defaultPath } from '../manifests/layout.ts';
+import { authorOf, commitMessage } from './commit-message.ts';
+import { decodeObject, stripServerFields } from './decode.ts';
+import { applyGuards } from './guards.ts';
+import { desiredPart } from './rebase.ts';
+import { serveObject } from './served.ts';
+import type { WriteOptions, WriteParts } from './write-context.ts';
+import { takeWriteOnly, withConcealed } from './write-only.ts';
+import type { Prepared, Write } from './write-queue.ts';
+
+export interface CreateRequest {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly body: unknown;
+  readonly duplicates: readonly string[];
+  readonly options: WriteOptions;
+}
+
+/** A create that was found valid, ready to take its turn. */
+export interface PreparedCreate extends Write {
+  readonly warnings: readonly string[];
+  /** The object as it would be served, with an identity still to come; for dry runs. */
+  preview(): KubeObject;
+  /** What the answer shows once: values the server made. */
+  readonly generated: ReadonlyMap<readonly (string | number)[], string>;
+}
+
+/** Checks everything that does not depend on other objects. Throws StatusError. */
+export function prepareCreate(parts: WriteParts, request: CreateRequest): PreparedCreate {
+  const { kind, options } = request;
+  const schema = parts.kinds.schemaOf(kind);
+  const decoded = decodeObject(request.body, { ...request, ...options, schema, isPatch: false });
+  const { object } = decoded;
+  if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  }
+  stripServerFields(object);
+  const name = nameFor(parts, kind, object);
+  kind.canonicalize(object);
+  const { concealed, generated, problems } = takeWriteOnly(kind, object, true);
+  const served = withDefaults(kind, object);
+  const errors = [...objectProblems(kind, schema, { object: served }), ...problems];
+  if (errors.length > 0) throw invalidObject(kind, name, errors);
+  applyGuards(parts.guards, { user: options.user, kind, object: served, old: undefined });
+  const manifest = withConcealed(desiredPart(object), concealed);
+  const key = {
+    group: kind.group,
+    kind: kind.kind,
+    namespace: object.metadata.namespace ?? '',
+    name,
+  };
+  return {
+    key,
+    warnings: [...decoded.warnings, ...objectWarnings(kind, served)],
+    generated,
+    preview: () => preview(kind, { key, manifest, now: parts.clock.now() }),
+    prepare: () => turn(parts, { kind, key, manifest, options }),
+  };
+}
+
+/** Resolves metadata.generateName before the commit, so that a manifest always has its name. */
+function nameFor(parts: WriteParts, kind: Kind, object: KubeObject): string {
+  const { metadata } = object;
+  if (metadata.name !== undefined && metadata.name !== '') return metadata.name;
+  const base = metadata.generateName ?? (kind.namedByServer ? `${kind.singular}-` : '');
+  if (base === '') {
+    const path = ['metadata', 'name'];
+    const message = 'Required value: name or generateName is required';
+    throw invalidObject(kind, '', [{ type: 'FieldValueRequired', path, message }]);
+  }
+  let name = '';
+  for (let attempt = 0; attempt < GENERATE_ATTEMPTS; attempt++) {
+    name = generateName(base);
+    const namespace = metadata.namespace ?? '';
+    if (!parts.store.get({ group: kind.group, kind: kind.kind, namespace, name })) {
+      metadata.name = name;
+      return name;
+    }
+  }
+  throw generateNameExhausted(kind, name);
+}
+
+function withDefaults(kind: Kind, object: KubeObject): KubeObject {
+  const served = structuredClone(object);
+  kind.setDefaults(served);
+  return served;
+}
+
+function turn(
+  parts: WriteParts,
+  write: { kind: Kind; key: ObjectKey; manifest: JsonObject; options: WriteOptions },
+): Prepared {
+  const { kind, key, manifest, options } = write;
+  const existing = parts.store.get(key);
+  if (existing?.object.metadata.deletionTimestamp !== undefined) {
+    throw new StatusError(
+      409,
+      'AlreadyExists',
+      `object is being deleted: ${alreadyExists(kind, key.name).message}`,
+      { name: key.name, group: kind.group, kind: kind.plural },
+    );
+  }
+  if (existing !== undefined) throw alreadyExists(kind, key.name);
+  return {
+    do: 'commit',
+    edit: {
+      key,
+      newPath: defaultPath(parts.under, kind.plural, key),
+      manifest: () => manifest,
+    },
+    author: authorOf(options.user),
+    message: commitMessage('create', key, options),
+  };
+}
+
+/** Nothing is committed by a dry run, so its identity is one that no object will ever have. */
+const DRY_RUN_UID = '00000000-0000-0000-0000-000000000000';
+
+function preview(
+  kind: Kind,
+  of: { key: ObjectKey; manifest: JsonObject; now: number },
+): KubeObject {
+  const identity = {
+    uid: DRY_RUN_UID,
+    introducedBy: '',
+    creationTimestamp: rfc3339(of.now),
+    generation: 1,
+  };
+  const source = {
+    key: of.key,
+    place: { path: '', index: 0 },
+    identity,
+    manifest: of.manifest as unknown as KubeObject,
+    problems: [],
+  };
+  return serveObject(kind, source, { previous: undefined, time: 0 }).object;
+}

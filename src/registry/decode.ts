@@ -1,0 +1,110 @@
+/** From the body of a request to an object of the right kind in the right place. */
+import { type FieldError, formatPath, unknownField } from '../apimachinery/field-error.ts';
+import { isRecord, type KubeObject, SERVER_POPULATED_META } from '../apimachinery/object.ts';
+import { badRequest, invalidObject } from '../apimachinery/status-error.ts';
+import { apiVersionOf, type Kind } from '../kinds/kind.ts';
+import type { CompiledSchema } from '../kinds/schema.ts';
+
+/** What to do about fields that no schema knows. */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+export interface Decoding {
+  readonly kind: Kind;
+  readonly schema: CompiledSchema;
+  readonly fieldValidation: FieldValidation;
+  /** From the URL; empty where the kind has no namespace. */
+  readonly namespace: string;
+  /** Keys that the body has twice, as the parser words them. */
+  readonly duplicates: readonly string[];
+  /** A patch that fails strict decoding is 422, a whole object 400, as in Kubernetes. */
+  readonly isPatch: boolean;
+}
+
+/**
+ * A copy of `body` with kind and namespace filled in and unknown fields removed; `warnings` are
+ * texts for Warning headers. Throws 400 and 422 as Kubernetes does.
+ */
+export function decodeObject(
+  body: unknown,
+  decoding: Decoding,
+): { object: KubeObject; warnings: string[] } {
+  const { kind, schema, fieldValidation } = decoding;
+  if (!isRecord(body)) {
+    throw badRequest(`error decoding: expected an object of kind ${kind.kind}`);
+  }
+  const object = envelope(structuredClone(body), kind);
+  schema.dropNulls(object);
+  const unknown = schema
+    .check(object)
+    .filter((error) => error.unknownField === true)
+    .map(describeUnknown);
+  const problems = [...decoding.duplicates, ...unknown];
+  if (problems.length > 0 && fieldValidation === 'Strict')
+    throw strictError(object, problems, decoding);
+  schema.prune(object);
+  fillNamespace(object, decoding);
+  return { object, warnings: fieldValidation === 'Warn' ? problems : [] };
+}
+
+/** Removes what a client cannot set (spec section 2.2). */
+export function stripServerFields(object: KubeObject): void {
+  for (const field of SERVER_POPULATED_META) delete object.metadata[field];
+  delete object.status;
+}
+
+function envelope(body: Record<string, unknown>, kind: Kind): KubeObject {
+  const apiVersion = apiVersionOf(kind);
+  if (body['apiVersion'] !== undefined && body['apiVersion'] !== apiVersion) {
+    throw badRequest(
+      `the API version in the data (${String(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
+    );
+  }
+  if (body['kind'] !== undefined && body['kind'] !== kind.kind) {
+    throw invalidObject(kind, '', [
+      {
+        type: 'FieldValueInvalid',
+        path: ['kind'],
+        message: `Invalid value: ${JSON.stringify(body['kind'])}: must be ${kind.kind}`,
+      },
+    ]);
+  }
+  const { apiVersion: _given, kind: _kind, metadata = {}, ...rest } = body;
+  if (!isRecord(metadata)) {
+    throw badRequest('error decoding: metadata must be an object');
+  }
+  return { apiVersion, kind: kind.kind, metadata, ...rest };
+}
+
+function fillNamespace(object: KubeObject, { kind, namespace }: Decoding): void {
+  if (kind.scope === 'Cluster') {
+    delete object.metadata.namespace;
+    return;
+  }
+  const own = object.metadata.namespace;
+  if (own === undefined || own === '') object.metadata.namespace = namespace;
+  else if (own !== namespace) {
+    throw badRequest(
+      `the namespace of the provided object does not match the namespace sent on the request (${own} is not ${namespace})`,
+    );
+  }
+}
+
+function describeUnknown(error: FieldError): string {
+  const hint = /did you mean "([^"]+)"/.exec(error.message)?.[1];
+  const suffix = hint === undefined ? '' : ` (did you mean "${hint}"?)`;
+  return `unknown field ${JSON.stringify(formatPath(error.path))}${suffix}`;
+}
+
+function strictError(object: KubeObject, problems: readonly string[], decoding: Decoding): Error {
+  const { kind } = decoding;
+  const text = `strict decoding error: ${problems.join(', ')}`;
+  if (!decoding.isPatch) {
+    return badRequest(
+      `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${text}`,
+    );
+  }
+  const { message: _words, ...error } = unknownField(['patch'], undefined);
+  return invalidObject(kind, object.metadata.name ?? '', [
+    { ...error, type: 'FieldValueInvalid', message: `Invalid value: ${text}` },
+  ]);
+}

@@ -1,0 +1,98 @@
+/** DELETE: the manifest goes at once; the object when nothing holds it (spec section 3). */
+import { conflict, forbiddenError, notFound } from '../apimachinery/status-error.ts';
+import type { StoredObject } from '../state/store.ts';
+import { authorOf, commitMessage } from './commit-message.ts';
+import { applyGuards } from './guards.ts';
+import { isFinished, terminating } from './served.ts';
+import type { Target, WriteOptions, WriteParts } from './write-context.ts';
+import type { Prepared, Write } from './write-queue.ts';
+
+export interface DeleteOptions {
+  /** Seconds; absent or 0 removes at once. */
+  readonly gracePeriodSeconds?: number | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
+export interface DeleteRequest extends Target {
+  readonly delete: DeleteOptions;
+  readonly options: WriteOptions;
+}
+
+/** An object with this annotation is refused by every deletion through the API. */
+const NON_DELETABLE = 'gitplane.dev/non-deletable';
+
+export interface PreparedDelete extends Write {
+  /** The object as it was found in the write's turn. */
+  found(): StoredObject | undefined;
+}
+
+export function prepareDelete(parts: WriteParts, request: DeleteRequest): PreparedDelete {
+  const { kind, namespace, name } = request;
+  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  let found: StoredObject | undefined;
+  return {
+    key,
+    found: () => found,
+    prepare: () => {
+      found = parts.store.get(key);
+      if (found === undefined) throw notFound(kind, name);
+      checkPreconditions(request, found);
+      const { user } = request.options;
+      applyGuards(parts.guards, { user, kind, object: undefined, old: found.object });
+      return plan(parts, request, found);
+    },
+  };
+}
+
+function checkPreconditions(request: DeleteRequest, found: StoredObject): void {
+  const { kind, name } = request;
+  const { uid, resourceVersion } = request.delete;
+  const meta = found.object.metadata;
+  if (uid !== undefined && uid !== meta.uid) {
+    throw conflict(
+      kind,
+      name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${meta.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== meta.resourceVersion) {
+    throw conflict(
+      kind,
+      name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${meta.resourceVersion}). The object might have been modified`,
+    );
+  }
+  if (meta.annotations?.[NON_DELETABLE] === 'true') {
+    throw forbiddenError(
+      `${kind.plural}.${kind.group} ${JSON.stringify(name)} is forbidden: annotation ${NON_DELETABLE} protects it; remove the annotation first`,
+      kind,
+      name,
+    );
+  }
+}
+
+function plan(parts: WriteParts, request: DeleteRequest, found: StoredObject): Prepared {
+  const gracePeriodSeconds = gracePeriod(request.delete.gracePeriodSeconds);
+  const { key, object, hidden } = found;
+  if (object.metadata.deletionTimestamp === undefined) {
+    return {
+      do: 'commit',
+      edit: { key, newPath: '', manifest: () => null },
+      author: authorOf(request.options.user),
+      message: commitMessage('delete', key, request.options),
+      deletion: { gracePeriodSeconds },
+    };
+  }
+  const now = parts.clock.now();
+  const next = terminating(object, gracePeriodSeconds, now);
+  if (isFinished(next, now)) return { do: 'state', changes: [{ type: 'remove', key }] };
+  if (next === object) return { do: 'nothing' };
+  return { do: 'state', changes: [{ type: 'put', key, object: next, hidden }] };
+}
+
+/** As in Kubernetes: a negative period means one second. */
+function gracePeriod(seconds: number | undefined): number {
+  if (seconds === undefined) return 0;
+  return seconds < 0 ? 1 : seconds;
+}

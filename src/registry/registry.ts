@@ -1,0 +1,118 @@
+/**
+ * The one door for reads and writes of objects. Knows kinds by what they say of themselves and
+ * never by name; authorization of the request itself happened before.
+ */
+
+import { objectProblems } from '../admission/check.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import { invalidObject, notFound } from '../apimachinery/status-error.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { StoredObject } from '../state/store.ts';
+import type { Branch } from './branch.ts';
+import { type CreateRequest, prepareCreate } from './create.ts';
+import { decodeObject, stripServerFields } from './decode.ts';
+import { type DeleteRequest, prepareDelete } from './delete.ts';
+import { prepareUpdate, type UpdateRequest } from './update.ts';
+import type { Target, WriteOptions, WriteParts } from './write-context.ts';
+import { withShown } from './write-only.ts';
+
+export interface WriteResult {
+  readonly object: KubeObject;
+  /** Set when `object` is exactly what is stored, so that its encoded form can be used. */
+  readonly stored?: StoredObject | undefined;
+  readonly warnings: readonly string[];
+  /** The commit that holds the write; absent for dry runs and writes that changed nothing. */
+  readonly commit?: string | undefined;
+}
+
+export interface DeleteResult extends WriteResult {
+  /** False while finalizers or a grace period keep the object readable. */
+  readonly gone: boolean;
+}
+
+/** Makes objects of a kind that is stored nowhere, such as signed tokens. */
+export type Issuer = (request: {
+  readonly kind: Kind;
+  readonly object: KubeObject;
+  readonly options: WriteOptions;
+}) => Promise<{ object: KubeObject; warnings: readonly string[] }>;
+
+export interface RegistryOptions extends WriteParts {
+  readonly branch: Branch;
+  /** By plural. */
+  readonly issuers: Readonly<Record<string, Issuer>>;
+}
+
+export class Registry {
+  readonly #parts: RegistryOptions;
+
+  constructor(options: RegistryOptions) {
+    this.#parts = options;
+  }
+
+  /** Throws 404. */
+  get(target: Target): StoredObject {
+    const { kind, namespace, name } = target;
+    const found = this.#parts.store.get({ group: kind.group, kind: kind.kind, namespace, name });
+    if (found === undefined) throw notFound(kind, name);
+    return found;
+  }
+
+  async create(request: CreateRequest): Promise<WriteResult> {
+    if (request.kind.storedIn === 'nowhere') return await this.#issue(request);
+    const create = prepareCreate(this.#parts, request);
+    const { warnings } = create;
+    if (request.options.dryRun) {
+      await this.#parts.branch.inTurn(async () => create.prepare());
+      return { object: create.preview(), warnings };
+    }
+    const { stored, commit } = await this.#parts.branch.submit(create);
+    if (stored === undefined) throw notFound(request.kind, create.key.name);
+    if (create.generated.size === 0) return { object: stored.object, stored, warnings, commit };
+    return { object: withShown(stored.object, create.generated), warnings, commit };
+  }
+
+  async update(request: UpdateRequest): Promise<WriteResult> {
+    const update = prepareUpdate(this.#parts, request);
+    if (request.options.dryRun) {
+      await this.#parts.branch.inTurn(async () => update.prepare());
+      const object = update.preview() ?? this.get(request).object;
+      return { object, warnings: update.warnings() };
+    }
+    const { stored, commit } = await this.#parts.branch.submit(update);
+    const warnings = update.warnings();
+    if (stored !== undefined) return { object: stored.object, stored, warnings, commit };
+    // The update emptied the finalizers of a terminating object: this was its last state.
+    const object = update.preview();
+    if (object === undefined) throw notFound(request.kind, request.name);
+    return { object, warnings, commit };
+  }
+
+  async delete(request: DeleteRequest): Promise<DeleteResult> {
+    const deletion = prepareDelete(this.#parts, request);
+    if (request.options.dryRun) {
+      await this.#parts.branch.inTurn(async () => deletion.prepare());
+      return { object: this.get(request).object, gone: true, warnings: [] };
+    }
+    const { stored, commit } = await this.#parts.branch.submit(deletion);
+    const object = stored?.object ?? deletion.found()?.object;
+    if (object === undefined) throw notFound(request.kind, request.name);
+    return { object, stored, gone: stored === undefined, warnings: [], commit };
+  }
+
+  async #issue(request: CreateRequest): Promise<WriteResult> {
+    const { kind, options } = request;
+    const issuer = this.#parts.issuers[kind.plural];
+    if (issuer === undefined) throw notFound(kind, '');
+    const schema = this.#parts.kinds.schemaOf(kind);
+    const decoded = decodeObject(request.body, { ...request, ...options, schema, isPatch: false });
+    const { object } = decoded;
+    stripServerFields(object);
+    const named = { ...object, metadata: { name: kind.singular, ...object.metadata } };
+    const errors = objectProblems(kind, schema, { object: named });
+    if (errors.length > 0) throw invalidObject(kind, object.metadata.name ?? '', errors);
+    const issued = await issuer({ kind, object, options });
+    const warnings = [...decoded.warnings, ...kind.warnings(object), ...issued.warnings];
+    return { object: issued.object, warnings };
+  }
+}

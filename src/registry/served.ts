@@ -1,0 +1,188 @@
+/**
+ * From the catalog to what readers see. An object is served from its last good manifest, its
+ * identity from history, and what only the state store knows (status, managedFields, deletion).
+ */
+import { rfc3339 } from '../apimachinery/clock.ts';
+import {
+  type Condition,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  type ObjectMeta,
+  valueAt,
+} from '../apimachinery/object.ts';
+import type { CatalogObject, ObjectChange } from '../catalog/catalog.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Change, Store, StoredObject } from '../state/store.ts';
+
+/** The condition of an object whose newest manifest is not served (invariant 5). */
+export const DEGRADED = 'Degraded';
+
+/** Graceful deletion, where a client asked for it (spec section 3). */
+export interface Deletion {
+  /** Seconds the object stays readable; 0 when only finalizers hold it. */
+  readonly gracePeriodSeconds: number;
+}
+
+/** When a change happened, and how deletions are to be done. */
+export interface ProjectionContext {
+  readonly kinds: KindTable;
+  readonly store: Pick<Store, 'get'>;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly deletion?: Deletion | undefined;
+}
+
+/** What the state store has to do so that readers see what the catalog says. */
+export function projectChanges(
+  context: ProjectionContext,
+  changes: readonly ObjectChange[],
+): Change[] {
+  return changes.flatMap((change) => projectChange(context, change));
+}
+
+function projectChange(context: ProjectionContext, change: ObjectChange): Change[] {
+  const { key, after } = change;
+  const previous = context.store.get(key);
+  if (after === undefined) return previous === undefined ? [] : [removal(context, previous)];
+  const kind = context.kinds.byKind(after.manifest.apiVersion, key.kind);
+  if (kind === undefined) return [];
+  const sameLife = previous?.object.metadata.uid === after.identity.uid;
+  const served = serveObject(kind, after, {
+    previous: sameLife ? previous : undefined,
+    time: context.time,
+  });
+  const put: Change = { type: 'put', key, ...served };
+  return previous === undefined || sameLife ? [put] : [{ type: 'remove', key }, put];
+}
+
+function removal(context: ProjectionContext, previous: StoredObject): Change {
+  const { key, object, hidden } = previous;
+  const grace = context.deletion?.gracePeriodSeconds ?? 0;
+  const finalizers = object.metadata.finalizers ?? [];
+  if (finalizers.length === 0 && grace === 0) return { type: 'remove', key };
+  return { type: 'put', key, object: terminating(object, grace, context.time), hidden };
+}
+
+/** The object with its deletion noted; a deletion that already runs is only ever shortened. */
+export function terminating(object: KubeObject, grace: number, time: number): KubeObject {
+  const meta = object.metadata;
+  const first = meta.deletionTimestamp === undefined;
+  const deadline = time + grace * 1000;
+  const earlier = first ? Number.POSITIVE_INFINITY : Date.parse(meta.deletionTimestamp ?? '');
+  if (!first && earlier <= deadline) return object;
+  return {
+    ...object,
+    metadata: {
+      ...meta,
+      generation: (meta.generation ?? 1) + (first ? 1 : 0),
+      deletionTimestamp: rfc3339(deadline),
+      deletionGracePeriodSeconds: grace,
+    },
+  };
+}
+
+/** Whether nothing holds a terminating object any more. */
+export function isFinished(object: KubeObject, time: number): boolean {
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  return (
+    deletionTimestamp !== undefined &&
+    finalizers.length === 0 &&
+    Date.parse(deletionTimestamp) <= time
+  );
+}
+
+/** Builds the served form and what is kept beside it. */
+export function serveObject(
+  kind: Kind,
+  source: CatalogObject,
+  context: { previous: StoredObject | undefined; time: number },
+): { object: KubeObject; hidden: JsonObject | undefined } {
+  const { manifest, identity } = source;
+  const hidden: JsonObject = {};
+  const object = withoutWriteOnly(kind, manifest, hidden);
+  object.metadata = servedMeta(manifest.metadata, source, context.previous);
+  kind.setDefaults(object);
+  const status = servedStatus(kind, object, { ...context, source });
+  delete object.status;
+  if (status !== undefined) object.status = status;
+  object.metadata.generation = identity.generation;
+  return { object, hidden: Object.keys(hidden).length === 0 ? undefined : hidden };
+}
+
+function servedMeta(
+  written: ObjectMeta,
+  source: CatalogObject,
+  previous: StoredObject | undefined,
+): ObjectMeta {
+  const { identity } = source;
+  const { name = '', namespace, ...rest } = written;
+  const managedFields = previous?.object.metadata.managedFields;
+  return {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    uid: identity.uid,
+    generation: identity.generation,
+    creationTimestamp: identity.creationTimestamp,
+    ...rest,
+    ...(managedFields === undefined ? {} : { managedFields }),
+  };
+}
+
+/** A copy deep enough that removing fields and setting defaults never touches the manifest. */
+function withoutWriteOnly(kind: Kind, manifest: KubeObject, hidden: JsonObject): KubeObject {
+  const object = structuredClone(manifest);
+  for (const { path } of kind.writeOnly) {
+    const value = valueAt(object, path);
+    if (value === undefined) continue;
+    const parent = valueAt(object, path.slice(0, -1));
+    const field = path.at(-1);
+    if (isRecord(parent) && field !== undefined) delete parent[field];
+    hidden[path.join('.')] = value as string;
+  }
+  return object;
+}
+
+function servedStatus(
+  kind: Kind,
+  object: KubeObject,
+  context: { previous: StoredObject | undefined; source: CatalogObject; time: number },
+): JsonObject | undefined {
+  const kept = context.previous?.object.status;
+  const derived = kind.deriveStatus(object);
+  const base = derived ?? kept;
+  const old = conditionsOf(kept);
+  const others = conditionsOf(base).filter((condition) => condition.type !== DEGRADED);
+  const degraded = degradedCondition(context, old);
+  const conditions = degraded === undefined ? others : [...others, degraded];
+  if (base === undefined && conditions.length === 0) return undefined;
+  const { conditions: _replaced, ...rest } = base ?? {};
+  return conditions.length === 0
+    ? rest
+    : { ...rest, conditions: conditions as unknown as JsonObject[] };
+}
+
+function degradedCondition(
+  context: { source: CatalogObject; time: number },
+  old: readonly Condition[],
+): Condition | undefined {
+  const { problems } = context.source;
+  if (problems.length === 0) return undefined;
+  const before = old.find((condition) => condition.type === DEGRADED);
+  return {
+    type: DEGRADED,
+    status: 'True',
+    severity: 'Error',
+    reason: 'ManifestInvalid',
+    message: problems
+      .map(({ path, line, col, message }) => `${path}:${line}:${col}: ${message}`)
+      .join('\n'),
+    lastTransitionTime: before?.lastTransitionTime ?? rfc3339(context.time),
+  };
+}
+
+export function conditionsOf(status: JsonObject | undefined): Condition[] {
+  const list = status?.['conditions'];
+  return Array.isArray(list) ? (list as unknown as Condition[]) : [];
+}

@@ -1,0 +1,177 @@
+/** PUT and PATCH: a change of a served object becomes a splice of its manifest. */
+import { objectProblems, objectWarnings } from '../admission/check.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
+
+import { defaultPath } from '../manifests/layout.ts';
+import type { StoredObject } from '../state/store.ts';
+import { authorOf, commitMessage } from './commit-message.ts';
+import { decodeObject } from './decode.ts';
+import { applyGuards } from './guards.ts';
+import { desiredPart, rebaseManifest } from './rebase.ts';
+import { isFinished } from './served.ts';
+import type { Target, WriteOptions, WriteParts } from './write-context.ts';
+import { type Concealed, takeWriteOnly, withConcealed } from './write-only.ts';
+import type { Prepared, Write } from './write-queue.ts';
+
+export interface UpdateRequest extends Target {
+  readonly verb: 'update' | 'patch';
+  /** The wanted object, from the one that is there now; called once a try. */
+  change(current: KubeObject): unknown;
+  readonly duplicates: readonly string[];
+  readonly options: WriteOptions;
+}
+
+/** An update ready to take its turn; the rest is known only once it had it. */
+export interface PreparedUpdate extends Write {
+  /** Warnings of the last try. */
+  warnings(): readonly string[];
+  /** The object as the last try wants it; for dry runs. */
+  preview(): KubeObject | undefined;
+}
+
+export function prepareUpdate(parts: WriteParts, request: UpdateRequest): PreparedUpdate {
+  const { kind, namespace, name } = request;
+  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  let last: Wanted | undefined;
+  return {
+    key,
+    warnings: () => last?.warnings ?? [],
+    preview: () => last?.object,
+    prepare: () => {
+      const current = parts.store.get(key);
+      if (current === undefined) throw notFound(kind, name);
+      last = wanted(parts, request, current);
+      return plan(parts, request, { current, last });
+    },
+  };
+}
+
+interface Wanted {
+  readonly object: KubeObject;
+  readonly concealed: Concealed;
+  readonly warnings: readonly string[];
+}
+
+function wanted(parts: WriteParts, request: UpdateRequest, current: StoredObject): Wanted {
+  const { kind, options } = request;
+  const schema = parts.kinds.schemaOf(kind);
+  const body = request.change(current.object);
+  const { object, warnings } = decodeObject(identified(body, request), {
+    ...request,
+    ...options,
+    schema,
+    isPatch: request.verb === 'patch',
+  });
+  checkPreconditions(request, object, current);
+  restoreServerFields(object, current.object);
+  kind.canonicalize(object);
+  const { concealed, problems } = takeWriteOnly(kind, object, false);
+  kind.setDefaults(object);
+  const errors = [...objectProblems(kind, schema, { object, old: current.object }), ...problems];
+  if (errors.length > 0) throw invalidObject(kind, request.name, errors);
+  applyGuards(parts.guards, { user: options.user, kind, object, old: current.object });
+  return { object, concealed, warnings: [...warnings, ...objectWarnings(kind, object)] };
+}
+
+/** The body must say which object it is: the one of the URL. */
+function identified(body: unknown, request: UpdateRequest): unknown {
+  if (!isRecord(body) || !isRecord(body['metadata'])) {
+    throw badRequest(
+      `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  const own = body['metadata']['name'];
+  if (own === undefined || own === '') {
+    throw badRequest(
+      `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (own !== request.name) {
+    throw badRequest(
+      `the name of the object (${String(own)}) does not match the name on the URL (${request.name})`,
+    );
+  }
+  return body;
+}
+
+function checkPreconditions(
+  request: UpdateRequest,
+  object: KubeObject,
+  current: StoredObject,
+): void {
+  const { kind, name } = request;
+  const { resourceVersion = '', uid = '' } = object.metadata;
+  if (resourceVersion === '' && !kind.allowUnconditionalUpdate) {
+    const path = ['metadata', 'resourceVersion'];
+    const message = 'Invalid value: 0x0: must be specified for an update';
+    throw invalidObject(kind, name, [{ type: 'FieldValueInvalid', path, message }]);
+  }
+  if (uid !== '' && uid !== current.object.metadata.uid) {
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.object.metadata.uid}`,
+    );
+  }
+  const stale = resourceVersion !== current.object.metadata.resourceVersion;
+  if (resourceVersion !== '' && stale) throw conflict(kind, name);
+}
+
+function restoreServerFields(object: KubeObject, current: KubeObject): void {
+  const kept = current.metadata;
+  for (const field of [
+    'uid',
+    'resourceVersion',
+    'generation',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+    'managedFields',
+  ] as const) {
+    delete object.metadata[field];
+    if (kept[field] !== undefined) Object.assign(object.metadata, { [field]: kept[field] });
+  }
+  delete object.metadata.selfLink;
+  delete object.status;
+  if (current.status !== undefined) object.status = current.status;
+}
+
+function plan(
+  parts: WriteParts,
+  request: UpdateRequest,
+  at: { current: StoredObject; last: Wanted },
+): Prepared {
+  const { current, last } = at;
+  const { kind, options } = request;
+  const secretsKept = [...last.concealed].every(
+    ([path, value]) => current.hidden?.[path.join('.')] === value,
+  );
+  const same = jsonEqual(desiredPart(last.object), desiredPart(current.object));
+  if (same && secretsKept) return { do: 'nothing' };
+  if (current.object.metadata.deletionTimestamp !== undefined) {
+    return finishing(parts, current, last.object);
+  }
+  return {
+    do: 'commit',
+    edit: {
+      key: current.key,
+      newPath: defaultPath(parts.under, kind.plural, current.key),
+      manifest: (raw) =>
+        raw === undefined
+          ? withConcealed(desiredPart(last.object), last.concealed)
+          : withConcealed(rebaseManifest(raw, current.object, last.object), last.concealed),
+    },
+    author: authorOf(options.user),
+    message: commitMessage(request.verb, current.key, options),
+  };
+}
+
+/** A terminating object is in no manifest any more; it goes when nothing holds it. */
+function finishing(parts: WriteParts, current: StoredObject, object: KubeObject): Prepared {
+  const key: ObjectKey = current.key;
+  if (isFinished(object, parts.clock.now()))
+    return { do: 'state', changes: [{ type: 'remove', key }] };
+  return { do: 'state', changes: [{ type: 'put', key, object, hidden: current.hidden }] };
+}

@@ -1,0 +1,49 @@
+/** What every write needs: the parts it works with, and who asks how. */
+
+import type { Clock } from '../apimachinery/clock.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import type { User } from '../apimachinery/request.ts';
+import type { StatusError } from '../apimachinery/status-error.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Store } from '../state/store.ts';
+import type { WriteOrigin } from './commit-message.ts';
+import type { FieldValidation } from './decode.ts';
+
+export interface WriteOptions extends WriteOrigin {
+  readonly dryRun: boolean;
+  readonly fieldValidation: FieldValidation;
+}
+
+/** Which object a request is about. */
+export interface Target {
+  readonly kind: Kind;
+  /** Empty where the kind has no namespace. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A change that is about to be made, by the API or by a push. */
+export interface PlannedChange {
+  readonly user: User;
+  readonly kind: Kind;
+  /** Absent: the object is to be removed. */
+  readonly object: KubeObject | undefined;
+  /** Absent: the object is new. */
+  readonly old: KubeObject | undefined;
+}
+
+/**
+ * A rule about who may make a change that validation of the object alone does not tell, such as
+ * granting permissions. Returns why not: 403, or 422 with the fields.
+ */
+export type Guard = (change: PlannedChange) => StatusError | undefined;
+
+export interface WriteParts {
+  readonly kinds: KindTable;
+  readonly store: Store;
+  readonly clock: Clock;
+  /** The folder that holds manifests; '' is the whole tree. */
+  readonly under: string;
+  readonly guards: readonly Guard[];
+}

@@ -1,0 +1,79 @@
+/**
+ * Who may pass, decided before a body is read: authentication (401), then authorization (403), and
+ * only then what exists (404), so that a stranger learns nothing.
+ */
+import type { Attributes, User } from '../apimachinery/request.ts';
+import { forbiddenError, unauthorized } from '../apimachinery/status-error.ts';
+import { forbidden } from '../auth/forbidden.ts';
+import type { ServerDependencies } from './dependencies.ts';
+import type { RequestInfo } from './request-info.ts';
+
+/** Documents that carry no data, and what a load balancer needs. */
+const PUBLIC_PATHS = [
+  /^\/(healthz|livez|readyz)(\/|$)/,
+  /^\/schemas(\/|$)/,
+  /^\/openapi\/v[23](\/|$)/,
+  /^\/apis?$/,
+  /^\/apis\/[^/]+(\/[^/]+)?$/,
+  /^\/api\/v1$/,
+  /^\/\.well-known\/jwks\.json$/,
+];
+
+export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
+  if (info.isResource) return false;
+  if (info.path === '/version') return !deps.settings().authenticateVersionEndpoint;
+  return PUBLIC_PATHS.some((pattern) => pattern.test(info.path));
+}
+
+const BEARER = /^bearer +(\S+) *$/i;
+const BASIC = /^basic +([A-Za-z0-9+/=]+) *$/i;
+
+/** Throws 401. `basic`: the key may come as the password of basic authentication, as git sends it. */
+export function authenticateRequest(
+  deps: ServerDependencies,
+  header: string | undefined,
+  scheme: 'bearer' | 'basic',
+): User {
+  const token = tokenOf(header, scheme);
+  if (token === undefined) throw unauthorized();
+  const result = deps.authenticate(token);
+  if ('user' in result) return result.user;
+  throw unauthorized(result.message);
+}
+
+function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string | undefined {
+  if (header === undefined) return undefined;
+  const bearer = BEARER.exec(header)?.[1];
+  if (bearer !== undefined || scheme === 'bearer') return bearer;
+  const encoded = BASIC.exec(header)?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? undefined : text.slice(colon + 1);
+}
+
+/** What a request is authorized as. */
+export function attributesOf(info: RequestInfo): Attributes {
+  if (!info.isResource) return { verb: info.verb, path: info.path };
+  const { verb, group, resource, subresource, namespace } = info;
+  return { verb, group, resource, subresource, namespace, name: info.name || info.selectedName };
+}
+
+/** Throws 403 with Kubernetes' wording. */
+export function authorizeRequest(
+  deps: ServerDependencies,
+  user: User,
+  attributes: Attributes,
+): void {
+  const decision = deps.authorizer.authorize(user, attributes);
+  if (!decision.allowed) throw forbidden(user, attributes, decision.reason);
+}
+
+/** Impersonation is not offered; ignoring the headers would act as someone else than asked for. */
+export function refuseImpersonation(headers: Readonly<Record<string, unknown>>, user: User): void {
+  const asked = Object.keys(headers).some((name) => name.startsWith('impersonate-'));
+  if (!asked) return;
+  throw forbiddenError(
+    `users "${String(headers['impersonate-user'] ?? '')}" is forbidden: User ${JSON.stringify(user.name)} cannot impersonate resource "users" in API group "" at the cluster scope`,
+  );
+}

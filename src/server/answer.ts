@@ -1,0 +1,38 @@
+/** What a handler gives back: a whole answer, ready to be sent. Watches answer for themselves. */
+import { JSON_TYPE } from './negotiation.ts';
+
+export interface Answer {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body: Buffer | string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Texts of Warning headers. */
+  readonly warnings?: readonly string[];
+}
+
+export function jsonAnswer(value: unknown, code = 200): Answer {
+  return { code, contentType: JSON_TYPE, body: JSON.stringify(value) };
+}
+
+export function textAnswer(text: string, code = 200): Answer {
+  return { code, contentType: 'text/plain; charset=utf-8', body: text };
+}
+
+const LONGEST_WARNINGS = 4096;
+const SHORTENED = 256;
+
+/**
+ * Values for `Warning` headers (RFC 7234, section 5.5): each text once, quoted, without control
+ * characters; shortened when all of them together would be too much for a proxy.
+ */
+export function warningHeaders(warnings: readonly string[]): string[] {
+  const texts = [...new Set(warnings)].map((text) => text.replace(/[\p{Cc}\s]+/gu, ' ').trim());
+  const total = texts.reduce((sum, text) => sum + text.length, 0);
+  const shown = total > LONGEST_WARNINGS ? texts.map((text) => text.slice(0, SHORTENED)) : texts;
+  return shown.map((text) => `299 - "${asciiOnly(text).replace(/["\\]/g, '\\$&')}"`);
+}
+
+/** Header values are Latin-1 at best; what is beyond ASCII is written as an escape. */
+function asciiOnly(text: string): string {
+  return text.replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}

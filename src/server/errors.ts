@@ -1,0 +1,47 @@
+/** Anything thrown becomes a Status; the one place that decides what a client gets to read. */
+import { StatusError, tooLarge } from '../apimachinery/status-error.ts';
+import { DEFAULT_MAX_BODY_BYTES } from './body.ts';
+
+/** A failure of the storage below, told by its errno: the client can do nothing but wait. */
+const STORAGE_CODES: Readonly<Record<string, { code: number; message: string }>> = {
+  ENOSPC: { code: 507, message: 'The disk is full: nothing was written; reads go on' },
+  EDQUOT: { code: 507, message: 'The disk quota is used up: nothing was written; reads go on' },
+  EROFS: { code: 503, message: 'The disk is read-only: nothing was written; reads go on' },
+  EIO: { code: 503, message: 'The disk fails: nothing was written; reads go on' },
+};
+
+/** `unexpected`: a fault of ours, to be logged with its stack; its text is not for clients. */
+export function toStatusError(error: unknown): { status: StatusError; unexpected: boolean } {
+  if (error instanceof StatusError) return { status: error, unexpected: false };
+  const code = codeOf(error);
+  const storage = STORAGE_CODES[code ?? ''];
+  if (storage !== undefined) {
+    const reason = storage.code === 507 ? 'InsufficientStorage' : 'ServiceUnavailable';
+    const status = new StatusError(storage.code, reason, storage.message, { retryAfterSeconds: 5 });
+    return { status, unexpected: true };
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return { status: tooLarge(DEFAULT_MAX_BODY_BYTES), unexpected: false };
+  }
+  if (code?.startsWith('FST_ERR_CTP_') === true) {
+    return { status: new StatusError(400, 'BadRequest', messageOf(error)), unexpected: false };
+  }
+  const status = new StatusError(
+    500,
+    'InternalError',
+    'Internal error occurred: see the log of the server',
+  );
+  return { status, unexpected: true };
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const code: unknown = (error as { code?: unknown }).code;
+  if (typeof code === 'string') return code;
+  const cause: unknown = (error as { cause?: unknown }).cause;
+  return cause === undefined || cause === error ? undefined : codeOf(cause);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

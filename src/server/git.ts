@@ -1,0 +1,148 @@
+/**
+ * `/git/platform.git`: clone, fetch and push over HTTP. The access key comes as the password of
+ * basic authentication, the way git sends credentials; the rights are those on the path itself,
+ * `get` to read and `update` to push. What a push may change is decided object by object by the
+ * hook that every push passes.
+ */
+
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../apimachinery/request.ts';
+import { StatusError } from '../apimachinery/status-error.ts';
+import {
+  advertiseRefs,
+  isGitService,
+  type GitService as ServiceName,
+  serveRpc,
+} from '../git/serve.ts';
+import { authenticateRequest, authorizeRequest } from './access.ts';
+import type { ServerDependencies } from './dependencies.ts';
+import { toStatusError } from './errors.ts';
+
+/** What the server needs to know of the hosted repository. */
+export interface GitService {
+  readonly repository: { readonly gitDir: string };
+  /** Begins a push of a user; its hook knows the user by the environment returned. */
+  beginPush(user: User): {
+    readonly env: Readonly<Record<string, string>>;
+    /** Resolves when readers see what the push did. */
+    end(): Promise<void>;
+  };
+}
+
+const PATH = '/git/platform.git';
+/** git itself sends packs of any size in one request. */
+const LARGEST_PUSH = 2 ** 31;
+
+export function registerGit(app: FastifyInstance, deps: ServerDependencies): void {
+  for (const kind of ['upload-pack', 'receive-pack']) {
+    app.addContentTypeParser(`application/x-git-${kind}-request`, (_request, body, done) =>
+      done(null, body),
+    );
+  }
+  const config = { ownAccess: true };
+  app.get(`${PATH}/info/refs`, { config }, async (request, reply) => {
+    const { service } = request.query as { service?: string };
+    if (service === undefined || !isGitService(service)) {
+      return plain(reply, 403, 'Only the smart HTTP protocol is served; use git 1.6.6 or newer\n');
+    }
+    if (admitGit(deps, { request, reply, service }) === undefined) return reply;
+    begin(reply, `application/x-${service}-advertisement`);
+    const options = { gitProtocol: gitProtocol(request) };
+    await advertiseRefs(deps.git.repository, { service, response: reply.raw }, options);
+    return reply;
+  });
+  for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
+    app.post(`${PATH}/${service}`, { config, bodyLimit: LARGEST_PUSH }, async (request, reply) => {
+      const user = admitGit(deps, { request, reply, service });
+      if (user !== undefined) await answerRpc(deps, { request, reply, service, user });
+      return reply;
+    });
+  }
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly service: ServiceName;
+}
+
+/** Undefined: the request was answered. */
+function admitGit(
+  deps: ServerDependencies,
+  { request, reply, service }: Exchange,
+): User | undefined {
+  try {
+    const user = authenticateRequest(deps, request.headers.authorization, 'basic');
+    const verb = service === 'git-upload-pack' ? 'get' : 'update';
+    authorizeRequest(deps, user, { verb, path: PATH });
+    return user;
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const { status } = toStatusError(error);
+    // git asks for credentials only when it is told that basic authentication works here.
+    if (status.code === 401) void reply.header('www-authenticate', 'Basic realm="gitplane"');
+    void plain(reply, status.code, `${status.message}\n`);
+    return undefined;
+  }
+}
+
+async function answerRpc(
+  deps: ServerDependencies,
+  exchange: Exchange & { user: User },
+): Promise<void> {
+  const { request, reply, service, user } = exchange;
+  const gone = new AbortController();
+  reply.raw.on('close', () => gone.abort());
+  begin(reply, `application/x-${service}-result`);
+  const push = service === 'git-receive-pack' ? deps.git.beginPush(user) : undefined;
+  const options = {
+    gitProtocol: gitProtocol(request),
+    signal: gone.signal,
+    ...(push === undefined ? {} : { env: push.env }),
+  };
+  const response = holdBack(reply.raw, async () => await push?.end());
+  const streams = { service, request: bodyOf(request), response };
+  const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
+  if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
+}
+
+/** Lets everything through but the end, which waits: who pushed then reads what they pushed. */
+function holdBack(response: Writable, before: () => Promise<void>): Writable {
+  const gate = new PassThrough({
+    flush: (done) => {
+      before().then(
+        () => done(),
+        () => done(),
+      );
+    },
+  });
+  gate.pipe(response);
+  return gate;
+}
+
+function bodyOf(request: FastifyRequest): Readable {
+  const body = request.body as Readable;
+  return request.headers['content-encoding'] === 'gzip' ? body.pipe(createGunzip()) : body;
+}
+
+function gitProtocol(request: FastifyRequest): string | undefined {
+  const value = request.headers['git-protocol'];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** From here on the service writes to the socket itself. */
+function begin(reply: FastifyReply, contentType: string): void {
+  void reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value as string);
+  }
+  reply.raw.setHeader('content-type', contentType);
+  reply.raw.setHeader('cache-control', 'no-cache, max-age=0, must-revalidate');
+  reply.raw.writeHead(200);
+}
+
+function plain(reply: FastifyReply, code: number, text: string): FastifyReply {
+  return reply.code(code).header('content-type', 'text/plain; charset=utf-8').send(text);
+}

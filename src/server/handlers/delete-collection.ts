@@ -1,0 +1,44 @@
+/** DELETE of a collection: each object that the selectors match, one commit each. */
+import { StatusError } from '../../apimachinery/status-error.ts';
+import type { DeleteResult } from '../../registry/registry.ts';
+import type { Answer } from '../answer.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { parseListOptions } from '../list-options.ts';
+import { encodeList, readyObject } from '../representation.ts';
+import type { ResourceRequest } from '../request.ts';
+import { selects } from '../selection.ts';
+import { deleteOptions, deletionOptions } from './deletion.ts';
+import { answerForm, collectionOf } from './shared.ts';
+
+export async function handleDeleteCollection(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  const form = answerForm(deps, request, 'list');
+  const { kind, info } = request;
+  const asked = deleteOptions(request);
+  const selection = parseListOptions(info.query, kind, 'list');
+  const options = deletionOptions(request, asked);
+  const matching = deps.store
+    .list(collectionOf(request))
+    .items.filter((stored) => selects(selection, stored));
+  const results = await Promise.all(
+    matching.map(({ key }) => {
+      const { namespace, name } = key;
+      const { gracePeriodSeconds } = asked;
+      const deletion = { kind, namespace, name, options, delete: { gracePeriodSeconds } };
+      return deps.registry.delete(deletion).catch(unlessGone);
+    }),
+  );
+  const items = results
+    .filter((result): result is DeleteResult => result !== undefined)
+    .map(({ object }) => readyObject(object));
+  const metadata = { resourceVersion: String(deps.store.resourceVersion) };
+  return { code: 200, ...encodeList(kind, { metadata, items }, form) };
+}
+
+/** An object that somebody else removed first is as gone as it was meant to be. */
+function unlessGone(error: unknown): undefined {
+  if (error instanceof StatusError && error.code === 404) return undefined;
+  throw error;
+}

@@ -1,0 +1,41 @@
+/** DELETE of one object. */
+import type { Answer } from '../answer.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+
+import { encodeDocument } from '../representation.ts';
+import type { ResourceRequest } from '../request.ts';
+import { deleteOptions, deletionOptions } from './deletion.ts';
+import { answerForm, objectAnswer, targetOf, timed } from './shared.ts';
+
+export async function handleDelete(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  const form = answerForm(deps, request, 'object');
+  const asked = deleteOptions(request);
+  const options = deletionOptions(request, asked);
+  const result = await timed(
+    deps,
+    deps.registry.delete({
+      ...targetOf(request),
+      options,
+      delete: { gracePeriodSeconds: asked.gracePeriodSeconds, ...asked.preconditions },
+    }),
+  );
+  if (!result.gone) return objectAnswer(deps, request, result, 200);
+  const { kind } = request;
+  const status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      name: request.info.name,
+      group: kind.group,
+      kind: kind.plural,
+      uid: result.object.metadata.uid,
+    },
+  };
+  const headers = result.commit === undefined ? {} : { 'gitplane-commit': result.commit };
+  return { code: 200, headers, ...encodeDocument(status, form) };
+}

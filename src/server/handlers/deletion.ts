@@ -1,0 +1,28 @@
+/** How a deletion wants to be done: from the body, else from the query. */
+import type { WriteOptions } from '../../registry/write-context.ts';
+import { bodyFormatOf, decodeBody } from '../body.ts';
+import { type DeleteOptions, parseDeleteOptions } from '../delete-options.ts';
+import { header, type ResourceRequest } from '../request.ts';
+import { fieldManagerOf } from '../write-options.ts';
+
+/** Throws 400, 415 and 422. */
+export function deleteOptions(request: ResourceRequest): DeleteOptions {
+  const { body, info } = request;
+  if (body.toString('latin1').trim() === '') return parseDeleteOptions(undefined, info.query);
+  const format = bodyFormatOf(header(request, 'content-type'));
+  return parseDeleteOptions(decodeBody(body, format).value, info.query);
+}
+
+export function deletionOptions(request: ResourceRequest, asked: DeleteOptions): WriteOptions {
+  const named = { dryRun: false, fieldValidation: 'Strict', force: false } as const;
+  const fieldManager = request.info.query.get('fieldManager') ?? '';
+  return {
+    user: request.user,
+    dryRun: asked.dryRun,
+    fieldValidation: 'Strict',
+    fieldManager: fieldManagerOf({ ...named, fieldManager }, header(request, 'user-agent')),
+    requestId: request.id,
+    idempotencyKey: header(request, 'idempotency-key'),
+    reason: header(request, 'gitplane-reason'),
+  };
+}

@@ -1,0 +1,19 @@
+/** GET of one object. */
+import type { Answer } from '../answer.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { waitForVersion } from '../freshness.ts';
+import { parseResourceVersion } from '../list-options.ts';
+import { encodeObject } from '../representation.ts';
+import type { ResourceRequest } from '../request.ts';
+import { answerForm, collectionOf, targetOf } from './shared.ts';
+
+export async function handleGet(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  const form = answerForm(deps, request, 'object');
+  const wanted = parseResourceVersion(request.info.query);
+  if (wanted !== undefined) await waitForVersion(deps.store, collectionOf(request), wanted);
+  const stored = deps.registry.get(targetOf(request));
+  return { code: 200, ...encodeObject(request.kind, stored, form) };
+}

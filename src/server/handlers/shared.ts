@@ -1,0 +1,85 @@
+/** What several handlers need. */
+import type { WriteResult } from '../../registry/registry.ts';
+import type { WriteOptions } from '../../registry/write-context.ts';
+import type { Collection } from '../../state/store.ts';
+import type { Answer } from '../answer.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { negotiate, type Shape } from '../negotiation.ts';
+import { type AnswerForm, encodeObject, readyObject } from '../representation.ts';
+import { header, type ResourceRequest } from '../request.ts';
+import { parseIncludeObject } from '../table.ts';
+import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../write-options.ts';
+
+/** Throws 406 when the client accepts nothing that can be made. */
+export function answerForm(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  shape: Shape,
+): AnswerForm {
+  const { query } = request.info;
+  const wish = {
+    accept: header(request, 'accept'),
+    userAgent: header(request, 'user-agent'),
+    query,
+  };
+  const choice = negotiate(wish, shape);
+  return { ...choice, includeObject: parseIncludeObject(query), now: deps.clock.now() };
+}
+
+export function collectionOf({ kind, info }: ResourceRequest): Collection {
+  const namespace = info.namespace === '' ? undefined : info.namespace;
+  return { group: kind.group, kind: kind.kind, namespace };
+}
+
+/**
+ * How a write wants to be done. Where the client does not say what to do about unknown fields they
+ * are refused: what reaches git must not lose a misspelt key in silence.
+ */
+export function writeOptions(request: ResourceRequest, operation: WriteOperation): WriteOptions {
+  const { query } = request.info;
+  const parsed = parseWriteOptions(query, operation);
+  return {
+    user: request.user,
+    dryRun: parsed.dryRun,
+    fieldValidation: query.get('fieldValidation') ? parsed.fieldValidation : 'Strict',
+    fieldManager: fieldManagerOf(parsed, header(request, 'user-agent')),
+    requestId: request.id,
+    idempotencyKey: header(request, 'idempotency-key'),
+    reason: header(request, 'gitplane-reason'),
+  };
+}
+
+/** The answer to a write, in the form the client accepts. */
+export function objectAnswer(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  result: WriteResult,
+  code: number,
+): Answer {
+  const form = answerForm(deps, request, 'object');
+  const ready = result.stored ?? readyObject(result.object);
+  const headers = result.commit === undefined ? {} : { 'gitplane-commit': result.commit };
+  const { warnings } = result;
+  return { code, warnings, headers, ...encodeObject(request.kind, ready, form) };
+}
+
+/** Observes how long a write took from its arrival until it was durable and visible. */
+export async function timed<T extends WriteResult>(
+  deps: ServerDependencies,
+  write: Promise<T>,
+): Promise<T> {
+  const started = performance.now();
+  const result = await write;
+  if (result.commit !== undefined) {
+    deps.metrics.writeToCommit.observe((performance.now() - started) / 1000);
+  }
+  return result;
+}
+
+export function targetOf({ kind, info }: ResourceRequest): {
+  kind: ResourceRequest['kind'];
+  namespace: string;
+  name: string;
+} {
+  return { kind, namespace: info.namespace, name: info.name };
+}

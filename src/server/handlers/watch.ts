@@ -1,0 +1,135 @@
+/**
+ * GET with `watch`: the journal as a stream of lines (Kubernetes API, section 2.7). A reader that
+ * cannot keep up is ended by the store, never waited for; clients watch again from where they were.
+ */
+import type { ServerResponse } from 'node:http';
+import { expired } from '../../apimachinery/status-error.ts';
+import { CompactedError, type Watch } from '../../state/store.ts';
+import type { Answer } from '../answer.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { bookmarkObject, createEventEncoder, errorLine } from '../event-lines.ts';
+import { EventSink } from '../event-sink.ts';
+import { type ListOptions, parseListOptions } from '../list-options.ts';
+import { type AnswerForm, readyObject } from '../representation.ts';
+import type { ResourceRequest } from '../request.ts';
+import { seenEvent, selects } from '../selection.ts';
+import { answerForm, collectionOf } from './shared.ts';
+
+const BOOKMARK_INTERVAL_MS = 60_000;
+/** Kubernetes' `--min-request-timeout`; streams end between one and two times of it. */
+const SHORTEST_STREAM_SECONDS = 1800;
+
+export async function handleWatch(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer | undefined> {
+  const form = answerForm(deps, request, 'watch');
+  const options = parseListOptions(request.info.query, request.kind, 'watch');
+  const response = request.raw.response;
+  begin(request, response);
+  const labels = { resource: request.kind.plural };
+  deps.metrics.watches.inc(labels);
+  try {
+    await stream(deps, { request, form, options, response });
+  } finally {
+    deps.metrics.watches.dec(labels);
+    response.end();
+  }
+  return undefined;
+}
+
+/** Headers go out at once: a client must know that it watches before anything happens. */
+function begin(request: ResourceRequest, response: ServerResponse): void {
+  for (const [name, value] of request.hijack()) response.setHeader(name, value as string);
+  response.setHeader('content-type', 'application/json');
+  response.setHeader('cache-control', 'no-cache, private');
+  request.raw.request.socket.setNoDelay(true);
+  response.writeHead(200);
+  response.flushHeaders();
+}
+
+interface Stream {
+  readonly request: ResourceRequest;
+  readonly form: AnswerForm;
+  readonly options: ListOptions;
+  readonly response: ServerResponse;
+}
+
+async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
+  const { request, options, response } = to;
+  const sink = new EventSink(response);
+  const encode = createEventEncoder(request.kind, to.form);
+  const { since, initial } = startOf(deps, to);
+  const watch = openWatch(deps, request, since);
+  if (watch instanceof CompactedError) {
+    await sink.write(errorLine(expired(watch.message).toStatus()));
+    return;
+  }
+  // Timers fire when every event so far has been handed to the sink, so the newest version is
+  // what the client has seen, unless lines still wait for it.
+  const bookmark = async (resourceVersion: number, initialEventsEnd: boolean): Promise<void> => {
+    const object = bookmarkObject(request.kind, { resourceVersion, initialEventsEnd });
+    await sink.write(encode('BOOKMARK', readyObject(object)));
+  };
+  let started = false;
+  const tick = (): void => {
+    if (!started || sink.behind || !options.allowBookmarks) return;
+    void bookmark(Math.max(deps.store.resourceVersion, since), false);
+  };
+  const stopTimers = startTimers(options, { watch, tick });
+  response.on('close', () => watch.close());
+  try {
+    for (const stored of initial) await sink.write(encode('ADDED', stored));
+    const asked = options.sendInitialEvents === true && options.allowBookmarks;
+    if (asked) await bookmark(since, true);
+    started = true;
+    for await (const event of watch.events()) {
+      const seen = seenEvent(options, event);
+      if (seen !== undefined) await sink.write(encode(seen.type, seen.stored));
+    }
+  } finally {
+    stopTimers();
+    watch.close();
+  }
+}
+
+function openWatch(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  since: number,
+): Watch | CompactedError {
+  try {
+    return deps.store.watch(collectionOf(request), since);
+  } catch (error) {
+    if (error instanceof CompactedError) return error;
+    throw error;
+  }
+}
+
+/** Where to begin, and what there already is when the client asked to be shown. */
+function startOf(
+  deps: ServerDependencies,
+  { request, options }: Stream,
+): { since: number; initial: ReturnType<typeof deps.store.list>['items'] } {
+  const { resourceVersion: wanted, sendInitialEvents } = options;
+  const fromState =
+    sendInitialEvents === true ||
+    (sendInitialEvents === undefined && (wanted === undefined || wanted === 0));
+  if (!fromState) return { since: wanted ?? deps.store.resourceVersion, initial: [] };
+  const list = deps.store.list(collectionOf(request));
+  const initial = list.items.filter((stored) => selects(options, stored));
+  return { since: list.resourceVersion, initial };
+}
+
+function startTimers(options: ListOptions, on: { watch: Watch; tick: () => void }): () => void {
+  const seconds = options.timeoutSeconds ?? SHORTEST_STREAM_SECONDS * (1 + Math.random());
+  const end = setTimeout(() => {
+    on.tick();
+    on.watch.close();
+  }, seconds * 1000);
+  const beat = setInterval(on.tick, BOOKMARK_INTERVAL_MS);
+  return () => {
+    clearTimeout(end);
+    clearInterval(beat);
+  };
+}

@@ -1,0 +1,30 @@
+/** One request on its way through the server. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { User } from '../apimachinery/request.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { RequestInfo, ResourceInfo } from './request-info.ts';
+
+/** A request that passed access control. */
+export interface ApiRequest {
+  readonly id: string;
+  readonly info: RequestInfo;
+  /** Undefined for public paths. */
+  readonly user: User | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+  /** Takes the response over from the server; returns the headers that were set so far. */
+  hijack(): [string, unknown][];
+  readonly raw: { readonly request: IncomingMessage; readonly response: ServerResponse };
+}
+
+/** A request for objects of a kind that exists and has the verb. */
+export interface ResourceRequest extends ApiRequest {
+  readonly info: ResourceInfo;
+  readonly user: User;
+  readonly kind: Kind;
+}
+
+export function header(request: ApiRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}

@@ -1,0 +1,57 @@
+/** Which objects of a collection a request means, and how events look through that window. */
+import type { FieldSelector, LabelSelector } from '../apimachinery/selectors.ts';
+import type { EventType, JournalEvent, StoredObject } from '../state/store.ts';
+
+export interface Selection {
+  readonly labels: LabelSelector;
+  readonly fields: FieldSelector;
+}
+
+export function selectsAll({ labels, fields }: Selection): boolean {
+  return labels.empty && fields.empty;
+}
+
+export function selects({ labels, fields }: Selection, { object }: StoredObject): boolean {
+  return labels.matches(object.metadata.labels) && fields.matches(object);
+}
+
+/** An event as a watcher of the selection sees it. */
+export interface SeenEvent {
+  readonly type: EventType;
+  readonly resourceVersion: number;
+  readonly stored: StoredObject;
+}
+
+/**
+ * An object that begins to match is ADDED, one that stops matching is DELETED with its last
+ * matching state and the new version; undefined when the watcher sees nothing.
+ */
+export function seenEvent(selection: Selection, event: JournalEvent): SeenEvent | undefined {
+  const { current, previous, resourceVersion } = event;
+  if (selectsAll(selection)) return { type: event.type, resourceVersion, stored: current };
+  const before = previous !== undefined && selects(selection, previous);
+  if (event.type === 'DELETED') {
+    return before || selects(selection, current)
+      ? { type: 'DELETED', resourceVersion, stored: current }
+      : undefined;
+  }
+  const now = selects(selection, current);
+  if (now) return { type: before ? 'MODIFIED' : 'ADDED', resourceVersion, stored: current };
+  if (!before || previous === undefined) return undefined;
+  return { type: 'DELETED', resourceVersion, stored: atVersion(previous, resourceVersion) };
+}
+
+/** The same object under a later version: what a watcher that loses sight of it has to get. */
+function atVersion(stored: StoredObject, resourceVersion: number): StoredObject {
+  const object = {
+    ...stored.object,
+    metadata: { ...stored.object.metadata, resourceVersion: String(resourceVersion) },
+  };
+  return {
+    key: stored.key,
+    resourceVersion,
+    object,
+    hidden: stored.hidden,
+    json: () => Buffer.from(JSON.stringify(object)),
+  };
+}

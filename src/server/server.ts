@@ -1,0 +1,177 @@
+/**
+ * The HTTP server: order of the filters, and nothing about objects. `buildServer` never listens.
+ *
+ * The order is that of the Kubernetes API server: request id, what is asked for, authentication,
+ * authorization, and only then the body and what exists.
+ */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SecureContextOptions } from 'node:tls';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { User } from '../apimachinery/request.ts';
+import { noSuchRoute } from '../apimachinery/status-error.ts';
+import {
+  attributesOf,
+  authenticateRequest,
+  authorizeRequest,
+  isPublic,
+  refuseImpersonation,
+} from './access.ts';
+import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './answer.ts';
+import { DEFAULT_MAX_BODY_BYTES } from './body.ts';
+import type { ServerDependencies } from './dependencies.ts';
+import { answerDocument } from './documents.ts';
+import { toStatusError } from './errors.ts';
+import { registerGit } from './git.ts';
+import type { ApiRequest } from './request.ts';
+import { parseRequest, type RequestInfo } from './request-info.ts';
+import { answerResource } from './resources.ts';
+
+/** What the filters found out about a request before its body was read. */
+interface Admitted {
+  readonly id: string;
+  readonly started: number;
+  readonly info: RequestInfo;
+  readonly user: User | undefined;
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export interface ServerOptions {
+  /** Absent: plain HTTP. */
+  readonly tls?: SecureContextOptions;
+}
+
+export function buildServer(deps: ServerDependencies, options: ServerOptions): FastifyInstance {
+  const common = {
+    logger: false,
+    bodyLimit: DEFAULT_MAX_BODY_BYTES,
+    // Kubernetes clients keep watches open for hours; slow headers are the attack to stop.
+    requestTimeout: 0,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    genReqId: () => randomUUID(),
+  } as const;
+  const app = (options.tls === undefined
+    ? fastify(common)
+    : fastify({ ...common, https: options.tls })) as unknown as FastifyInstance;
+  const admitted = new WeakMap<IncomingMessage, Admitted>();
+  app.server.headersTimeout = 30_000;
+
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  registerGit(app, deps);
+
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('audit-id', request.id);
+    if (hasOwnAccess(request)) return;
+    admitted.set(request.raw, admit(deps, request));
+  });
+  app.route({
+    method: [...METHODS],
+    url: '*',
+    handler: async (request, reply) => {
+      const found = admitted.get(request.raw);
+      if (found === undefined) throw noSuchRoute();
+      const answer = await answerRequest(deps, apiRequest(request, reply, found));
+      if (answer === undefined) return;
+      send(reply, answer);
+      measure(deps, found, answer.code);
+      return reply;
+    },
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const found = admitted.get(request.raw);
+    const answer = errorAnswer(deps, error, request);
+    send(reply, answer);
+    if (found !== undefined) measure(deps, found, answer.code);
+    return reply;
+  });
+  return app;
+}
+
+/** Routes that speak another protocol decide about access in its words. */
+function hasOwnAccess(request: FastifyRequest): boolean {
+  const config = request.routeOptions.config as { readonly ownAccess?: boolean } | undefined;
+  return config?.ownAccess === true;
+}
+
+function admit(deps: ServerDependencies, request: FastifyRequest): Admitted {
+  const { method, url } = request;
+  const info = parseRequest({ method, url, root: deps.root });
+  if (info === undefined) throw noSuchRoute();
+  const found = { id: request.id, started: performance.now(), info };
+  if (isPublic(info, deps)) return { ...found, user: undefined };
+  const user = authenticateRequest(deps, request.headers.authorization, 'bearer');
+  refuseImpersonation(request.headers, user);
+  authorizeRequest(deps, user, attributesOf(info));
+  return { ...found, user };
+}
+
+function apiRequest(request: FastifyRequest, reply: FastifyReply, found: Admitted): ApiRequest {
+  return {
+    id: found.id,
+    info: found.info,
+    user: found.user,
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    raw: { request: request.raw, response: reply.raw as ServerResponse },
+    hijack: () => {
+      void reply.hijack();
+      return Object.entries(reply.getHeaders());
+    },
+  };
+}
+
+async function answerRequest(
+  deps: ServerDependencies,
+  request: ApiRequest,
+): Promise<Answer | undefined> {
+  const { info } = request;
+  return info.isResource
+    ? await answerResource(deps, { ...request, info })
+    : await answerDocument(deps, request);
+}
+
+function send(reply: FastifyReply, answer: Answer): void {
+  const warnings = warningHeaders(answer.warnings ?? []);
+  if (warnings.length > 0) void reply.header('warning', warnings);
+  void reply
+    .code(answer.code)
+    .header('content-type', answer.contentType)
+    .header('cache-control', 'no-cache, private')
+    .headers(answer.headers ?? {})
+    .send(answer.body);
+}
+
+function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyRequest): Answer {
+  const { status, unexpected } = toStatusError(error);
+  if (unexpected) {
+    const { method, url, id } = request;
+    deps.logger.error(
+      { err: error, method, path: url.split('?')[0], requestId: id },
+      'Request failed',
+    );
+  }
+  const retry = status.details?.retryAfterSeconds;
+  const headers = {
+    'x-content-type-options': 'nosniff',
+    ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
+    ...(status.code === 401 ? { 'www-authenticate': 'Bearer realm="gitplane"' } : {}),
+  };
+  const known = request.url.startsWith(deps.root) || status.code !== 404;
+  const answer = known
+    ? jsonAnswer(status.toStatus(), status.code)
+    : textAnswer('404 page not found\n', 404);
+  return { ...answer, headers };
+}
+
+function measure(deps: ServerDependencies, found: Admitted, code: number): void {
+  const { info, started } = found;
+  // Paths are not labels: anybody could make as many as they like.
+  const known = info.isResource && deps.kinds.byPlural(info.group, info.resource) !== undefined;
+  const resource = info.isResource && known ? info.resource : 'other';
+  const labels = { verb: info.verb, resource, code: String(code) };
+  deps.metrics.requests.observe(labels, (performance.now() - started) / 1000);
+}

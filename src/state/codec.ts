@@ -1,0 +1,76 @@
+/**
+ * What a record looks like at rest. Records that may hold a secret are sealed with AES-256-GCM,
+ * so that a copy of the state directory alone gives none away; the others stay plain JSON.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import type { ObjectKey } from '../apimachinery/key.ts';
+
+export interface RecordCodec {
+  /** Whether the objects of this kind may hold secret values. */
+  isSecret(key: ObjectKey): boolean;
+  encode(recordKey: string, plain: string, secret: boolean): Buffer;
+  /** Throws when the record was sealed with another key, moved, or damaged. */
+  decode(recordKey: string, bytes: Buffer): Buffer;
+  /** Whether `bytes` are sealed. */
+  isSealed(bytes: Buffer): boolean;
+}
+
+/** First byte of a sealed record. A plain one is JSON and begins with `{`. */
+const SEALED = 1;
+const SALT_BYTES = 16;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
+const CIPHER = 'aes-256-gcm';
+
+/**
+ * Seals with a key derived for this run of the process from a random salt, and counts the nonces:
+ * no nonce is used twice under one key, however many records are written over the years (random
+ * nonces under the file's key would come near their limit). The key of the record is
+ * authenticated, so a record cannot stand in for another.
+ */
+export function sealingCodec(stateKey: Buffer, isSecret: (key: ObjectKey) => boolean): RecordCodec {
+  const derived = new Map<string, Buffer>();
+  const keyFor = (salt: Buffer): Buffer => {
+    const id = salt.toString('latin1');
+    let key = derived.get(id);
+    if (key === undefined) {
+      key = Buffer.from(hkdfSync('sha256', stateKey, salt, 'gitplane state record', 32));
+      derived.set(id, key);
+    }
+    return key;
+  };
+  const salt = randomBytes(SALT_BYTES);
+  const ownKey = keyFor(salt);
+  let count = 0n;
+
+  function seal(recordKey: string, plain: string): Buffer {
+    const nonce = Buffer.alloc(NONCE_BYTES);
+    nonce.writeBigUInt64BE(count++, NONCE_BYTES - 8);
+    const cipher = createCipheriv(CIPHER, ownKey, nonce).setAAD(Buffer.from(recordKey));
+    const body = [cipher.update(plain, 'utf8'), cipher.final()];
+    return Buffer.concat([Buffer.of(SEALED), salt, nonce, cipher.getAuthTag(), ...body]);
+  }
+
+  function unseal(recordKey: string, bytes: Buffer): Buffer {
+    const tag = bytes.subarray(HEADER_BYTES, HEADER_BYTES + TAG_BYTES);
+    if (tag.length !== TAG_BYTES) throw new Error('the record is cut short');
+    const key = keyFor(bytes.subarray(1, 1 + SALT_BYTES));
+    const nonce = bytes.subarray(1 + SALT_BYTES, HEADER_BYTES);
+    const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(recordKey)).setAuthTag(tag);
+    const body = bytes.subarray(HEADER_BYTES + TAG_BYTES);
+    return Buffer.concat([decipher.update(body), decipher.final()]);
+  }
+
+  return {
+    isSecret,
+    encode: (recordKey, plain, secret) => (secret ? seal(recordKey, plain) : Buffer.from(plain)),
+    decode: (recordKey, bytes) => (isSealed(bytes) ? unseal(recordKey, bytes) : bytes),
+    isSealed,
+  };
+}
+
+function isSealed(bytes: Buffer): boolean {
+  return bytes[0] === SEALED;
+}

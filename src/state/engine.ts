@@ -1,0 +1,52 @@
+/**
+ * The durable seam below the store: an ordered map of text keys to bytes that takes atomic batches.
+ * An engine knows nothing of objects, versions or secrets; the store knows nothing of files.
+ */
+import { StateError } from './state-error.ts';
+
+/** A value of undefined removes the key. The engine owns the bytes from here on. */
+export interface EngineWrite {
+  readonly key: string;
+  readonly value: Buffer | undefined;
+}
+
+export type EngineEntry = readonly [key: string, value: Buffer];
+
+/** Keys are 1 to 1,024 bytes of UTF-8. */
+export const MAX_KEY_BYTES = 1024;
+
+export interface StateEngine {
+  /** Where the state is, for messages: a directory, an address. */
+  readonly place: string;
+  /**
+   * What is durable below a prefix ('' for everything), in bytewise order of the keys. Throws
+   * StateError when it cannot be read. Meant for the start: writes may not be seen before the next
+   * flush.
+   */
+  load(prefix: string): Iterable<EngineEntry> | AsyncIterable<EngineEntry>;
+  /**
+   * Queues a batch and returns at once. Batches become durable each as a whole and in the order of
+   * the calls, so what a crash leaves is the state after some batch. Once a batch could not be
+   * written no later one is: the reason goes to `flush`.
+   */
+  write(batch: readonly EngineWrite[]): void;
+  /**
+   * Resolves when every batch written so far is on stable storage; rejects with StateError if one
+   * of them, or one before, could not be written.
+   */
+  flush(): Promise<void>;
+  /** Flushes and lets go of everything; rejects as `flush` does. Calling it again does nothing. */
+  close(): Promise<void>;
+}
+
+/** Engines call it on every key, so that all of them refuse the same ones. */
+export function checkEngineKey(key: string): void {
+  const bytes = Buffer.byteLength(key);
+  if (bytes === 0 || bytes > MAX_KEY_BYTES) {
+    throw new StateError(`a state key has 1 to ${MAX_KEY_BYTES} bytes, not ${bytes}`);
+  }
+}
+
+export function closedEngine(place: string): StateError {
+  return new StateError(`the state in ${place} is closed`);
+}

@@ -1,0 +1,158 @@
+/**
+ * The journal: the events of the last while, in memory, in order. Each event is in one log for its
+ * kind and one for its namespace within the kind, so that a reader meets only events of the
+ * collection it follows, a change wakes only those who asked for it, and a collection where little
+ * happens stays resumable however busy the others are. Readers keep a position, not a queue: a slow
+ * one costs nothing and is dropped when the window has moved past it.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import { EventLog } from './event-log.ts';
+import { collectionId } from './object-index.ts';
+import { Sequence } from './sequence.ts';
+import type { Collection, JournalEvent } from './store.ts';
+
+/**
+ * How far back the journal reaches. An event is forgotten when it is both beyond the newest
+ * `keepEvents` and older than `keepMs`, or as soon as one of the limits on memory is passed.
+ */
+export interface JournalWindow {
+  readonly keepEvents: number;
+  /** Continue tokens and watches must hold for five minutes, as with the compaction of etcd. */
+  readonly keepMs: number;
+  /** An event takes some 200 bytes beside its object. */
+  readonly maxEvents: number;
+  /** JSON bytes of the object versions that the events brought; in memory about thrice that. */
+  readonly maxBytes: number;
+}
+
+export const DEFAULT_WINDOW: JournalWindow = {
+  keepEvents: 10_000,
+  keepMs: 5 * 60_000,
+  maxEvents: 100_000,
+  maxBytes: 128 * 1024 * 1024,
+};
+
+interface Entry {
+  readonly event: JournalEvent;
+  readonly bytes: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export class Journal {
+  readonly #floor: number;
+  readonly #window: JournalWindow;
+  readonly #clock: Clock;
+  readonly #entries = new Sequence<Entry>();
+  readonly #logs = new Map<string, EventLog>();
+  #bytes = 0;
+
+  /** `floor`: the version that the first event follows. */
+  constructor(floor: number, window: JournalWindow, clock: Clock) {
+    this.#floor = floor;
+    this.#window = window;
+    this.#clock = clock;
+  }
+
+  /**
+   * Appends, then forgets what has left the window. Wakes nobody: returns the logs whose readers
+   * have something to read. `bytes` says, for each event, what its object version is long.
+   */
+  append(events: readonly JournalEvent[], bytes: readonly number[]): Set<EventLog> {
+    const at = this.#clock.now();
+    const touched = new Set<EventLog>();
+    for (const [i, event] of events.entries()) {
+      const size = bytes[i] ?? 0;
+      this.#entries.push({ event, bytes: size, at });
+      this.#bytes += size;
+      for (const collection of collectionsOf(event)) {
+        const log = this.log(collection);
+        log.events.push(event);
+        touched.add(log);
+      }
+    }
+    this.#trim(at);
+    return touched;
+  }
+
+  /** The log of a collection, made when there is none; give it back with `release`. */
+  log(collection: Collection): EventLog {
+    const id = collectionId(collection);
+    let log = this.#logs.get(id);
+    if (log === undefined) {
+      log = new EventLog(this.floor(collection));
+      this.#logs.set(id, log);
+    }
+    return log;
+  }
+
+  /** The log of a collection if it has one. */
+  peek(collection: Collection): EventLog | undefined {
+    return this.#logs.get(collectionId(collection));
+  }
+
+  /**
+   * The oldest version of a collection that can be read on from. A namespace without a log has had
+   * no event in the window; what it had before, its kind's floor bounds.
+   */
+  floor({ group, kind, namespace }: Collection): number {
+    const own = this.peek({ group, kind, namespace });
+    if (own !== undefined) return own.floor;
+    return namespace === undefined ? this.#floor : this.floor({ group, kind });
+  }
+
+  /** To be called when a reader or listener has left. */
+  release(collection: Collection): void {
+    // The log of a kind stays: it remembers the floor.
+    if (collection.namespace === undefined) return;
+    if (this.peek(collection)?.idle === true) this.#logs.delete(collectionId(collection));
+  }
+
+  /** Calls everybody who listens to the collections of an event. */
+  tell(event: JournalEvent, onError: (error: unknown) => void): void {
+    for (const collection of collectionsOf(event)) {
+      const listeners = this.peek(collection)?.listeners;
+      if (listeners === undefined || listeners.size === 0) continue;
+      for (const listener of [...listeners]) {
+        try {
+          listener(event);
+        } catch (error) {
+          onError(error);
+        }
+      }
+    }
+  }
+
+  close(): void {
+    for (const log of [...this.#logs.values()]) for (const reader of log.readers) reader.end();
+  }
+
+  #trim(now: number): void {
+    const { keepEvents, keepMs, maxEvents, maxBytes } = this.#window;
+    for (;;) {
+      const oldest = this.#entries.at(this.#entries.first);
+      if (oldest === undefined) return;
+      const count = this.#entries.end - this.#entries.first;
+      const stale = count > keepEvents && now - oldest.at > keepMs;
+      if (!stale && count <= maxEvents && this.#bytes <= maxBytes) return;
+      this.#entries.shift();
+      this.#bytes -= oldest.bytes;
+      this.#forget(oldest.event);
+    }
+  }
+
+  #forget(event: JournalEvent): void {
+    for (const collection of collectionsOf(event)) {
+      this.peek(collection)?.forget();
+      this.release(collection);
+    }
+  }
+}
+
+function collectionsOf(event: JournalEvent): [kind: Collection, namespace: Collection] {
+  const { group, kind, namespace } = event.current.key;
+  return [
+    { group, kind },
+    { group, kind, namespace },
+  ];
+}

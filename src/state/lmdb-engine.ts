@@ -1,0 +1,188 @@
+/**
+ * The embedded engine: one LMDB file in a directory of its own, readable by its owner alone.
+ * One transaction is in flight at a time and everything written meanwhile goes into the next, so
+ * many writers share one flush and a failed transaction leaves a prefix, never a hole.
+ */
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { open, type RootDatabase } from 'lmdb';
+import {
+  checkEngineKey,
+  closedEngine,
+  type EngineEntry,
+  type EngineWrite,
+  type StateEngine,
+} from './engine.ts';
+import { lmdbIsReadable } from './lmdb-probe.ts';
+import { StateError, unreadableState } from './state-error.ts';
+
+const DATA_FILE = 'data.mdb';
+const LOCK_FILE = 'lock.mdb';
+/** Size and time of the data file as the last close left it; see `wasClosed`. */
+const CLOSED_FILE = 'closed';
+
+export interface LmdbEngineOptions {
+  /** Called once, when the first batch cannot be written (a full disk, for one). */
+  readonly onError: (error: StateError) => void;
+}
+
+/** Makes the directory if there is none. Throws StateError if it cannot be used or read. */
+export async function openLmdbEngine(
+  directory: string,
+  options: LmdbEngineOptions,
+): Promise<StateEngine> {
+  prepareFiles(directory);
+  if (!wasClosed(directory) && !(await lmdbIsReadable(directory))) {
+    throw unreadableState(directory, `the file ${DATA_FILE} is damaged`);
+  }
+  fs.rmSync(join(directory, CLOSED_FILE), { force: true });
+  try {
+    // Without overlappingSync a commit resolves after fsync and a failed one rejects. noMemInit
+    // stays off: it would leave old process memory in unused parts of the file.
+    const database = open<Buffer, Buffer>(directory, {
+      keyEncoding: 'binary',
+      encoding: 'binary',
+      overlappingSync: false,
+      noSubdir: false,
+      maxDbs: 1,
+    });
+    return new LmdbEngine(directory, database, options);
+  } catch (error) {
+    throw unreadableState(directory, reason(error), error);
+  }
+}
+
+/** LMDB would make its files readable for the group; files that exist keep their mode. */
+function prepareFiles(directory: string): void {
+  try {
+    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    for (const file of [DATA_FILE, LOCK_FILE]) {
+      const fd = fs.openSync(join(directory, file), 'a', 0o600);
+      fs.fchmodSync(fd, 0o600);
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    throw new StateError(
+      `the state directory ${directory} cannot be used: ${reason(error)}; it must be a directory that gitplane may write to`,
+      { cause: error },
+    );
+  }
+}
+
+/** Reading the whole file before trusting it is only spared where the last owner closed it. */
+function wasClosed(directory: string): boolean {
+  const { size } = fs.statSync(join(directory, DATA_FILE));
+  if (size === 0) return true;
+  try {
+    return fs.readFileSync(join(directory, CLOSED_FILE), 'utf8') === fingerprint(directory);
+  } catch {
+    return false;
+  }
+}
+
+function fingerprint(directory: string): string {
+  const { size, mtimeMs } = fs.statSync(join(directory, DATA_FILE));
+  return `${size} ${mtimeMs}\n`;
+}
+
+class LmdbEngine implements StateEngine {
+  readonly place: string;
+  readonly #database: RootDatabase<Buffer, Buffer>;
+  readonly #onError: (error: StateError) => void;
+  #queue: EngineWrite[] = [];
+  /** Whether a transaction that will take the queue is already in the chain. */
+  #scheduled = false;
+  /** Settles with the newest transaction in the chain; never rejects. */
+  #tail: Promise<void> = Promise.resolve();
+  #failure: StateError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    place: string,
+    database: RootDatabase<Buffer, Buffer>,
+    { onError }: LmdbEngineOptions,
+  ) {
+    this.place = place;
+    this.#database = database;
+    this.#onError = onError;
+  }
+
+  *load(prefix: string): Iterable<EngineEntry> {
+    const start = Buffer.from(prefix);
+    try {
+      for (const { key, value } of this.#database.getRange(start.length > 0 ? { start } : {})) {
+        const text = key.toString();
+        if (!text.startsWith(prefix)) return;
+        yield [text, value];
+      }
+    } catch (error) {
+      throw unreadableState(this.place, reason(error), error);
+    }
+  }
+
+  write(batch: readonly EngineWrite[]): void {
+    if (this.#closing !== undefined) throw closedEngine(this.place);
+    for (const { key } of batch) checkEngineKey(key);
+    if (this.#failure !== undefined) return;
+    for (const write of batch) this.#queue.push(write);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#tail = this.#tail.then(() => this.#commit());
+  }
+
+  async flush(): Promise<void> {
+    await this.#tail;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#tail;
+    await this.#database.close();
+    if (this.#failure !== undefined) throw this.#failure;
+    fs.writeFileSync(join(this.place, CLOSED_FILE), fingerprint(this.place), { mode: 0o600 });
+  }
+
+  async #commit(): Promise<void> {
+    const writes = this.#queue;
+    this.#queue = [];
+    this.#scheduled = false;
+    if (this.#failure !== undefined) return;
+    try {
+      await this.#database.batch(() => this.#put(writes));
+    } catch (error) {
+      const why = await commitReason(error);
+      this.#failure = new StateError(
+        `the state in ${this.place} cannot be written: ${why}; make room on the disk or repair it, then restart`,
+        { cause: error },
+      );
+      this.#onError(this.#failure);
+    }
+  }
+
+  #put(writes: readonly EngineWrite[]): void {
+    // The promise of the batch stands for those of its parts.
+    for (const { key, value } of writes) {
+      if (value === undefined) void this.#database.remove(Buffer.from(key));
+      else void this.#database.put(Buffer.from(key), value);
+    }
+  }
+}
+
+/**
+ * LMDB says why a commit failed in a promise beside the error, which must be handled and may come a
+ * moment later.
+ */
+function commitReason(error: unknown): Promise<string> {
+  const { commitError } = error as { commitError?: Promise<never> };
+  const general = new Promise<string>((resolve) => setImmediate(resolve, reason(error)));
+  return commitError === undefined ? general : Promise.race([commitError.catch(reason), general]);
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

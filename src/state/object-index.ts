@@ -1,0 +1,51 @@
+/** The objects that exist now, by identity and by collection. */
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { type Replacement, SortedObjects } from './sorted-objects.ts';
+import type { Collection, StoredObject } from './store.ts';
+
+/** A map key for a collection. Kinds and namespaces hold no `/`, so it is unambiguous. */
+export function collectionId({ group, kind, namespace }: Collection): string {
+  return namespace === undefined ? `${group}/${kind}` : `${group}/${kind}/${namespace}`;
+}
+
+const NONE: readonly StoredObject[] = [];
+
+export class ObjectIndex {
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #collections = new Map<string, SortedObjects>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: ObjectKey): StoredObject | undefined {
+    return this.#objects.get(keyString(key));
+  }
+
+  replace(key: ObjectKey, object: StoredObject | undefined): void {
+    const id = keyString(key);
+    const before = this.#objects.size;
+    if (object === undefined) this.#objects.delete(id);
+    else this.#objects.set(id, object);
+    const grown = this.#objects.size - before;
+    const replacement = { id, key, object };
+    const { group, kind, namespace } = key;
+    this.#replaceIn(collectionId({ group, kind }), replacement, grown);
+    this.#replaceIn(collectionId({ group, kind, namespace }), replacement, grown);
+  }
+
+  list(collection: Collection): readonly StoredObject[] {
+    return this.#collections.get(collectionId(collection))?.items ?? NONE;
+  }
+
+  /** Namespaces come and go: a collection without objects is not kept. */
+  #replaceIn(collection: string, replacement: Replacement, grown: number): void {
+    let objects = this.#collections.get(collection);
+    if (objects === undefined) {
+      objects = new SortedObjects();
+      this.#collections.set(collection, objects);
+    }
+    objects.replace(replacement, grown);
+    if (objects.size === 0) this.#collections.delete(collection);
+  }
+}

@@ -1,0 +1,102 @@
+/** What Prometheus reads at `/metrics`. Names and units follow its naming rules. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export interface Metrics {
+  readonly registry: Registry;
+  readonly pushToVisible: Histogram;
+  readonly writeToCommit: Histogram;
+  readonly publish: Histogram;
+  readonly publishedCommits: Counter;
+  readonly requests: Histogram<'verb' | 'resource' | 'code'>;
+  readonly reconciles: Counter<'source' | 'result'>;
+  readonly reconcileDuration: Histogram<'source'>;
+  readonly pushes: Counter<'result'>;
+  readonly watches: Gauge<'resource'>;
+}
+
+/** `objects` is asked at each scrape: how many there are by kind and health. */
+export function createMetrics(observe: {
+  objects(): Iterable<{ kind: string; health: 'healthy' | 'degraded'; count: number }>;
+  /** Seconds since the last applied commit was made; undefined before the first. */
+  lastCommitAge(): number | undefined;
+  waitingWrites(): number;
+}): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const histogram = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Histogram({ name, help, labelNames, buckets: LATENCY_SECONDS, registers });
+  new Gauge({
+    name: 'gitplane_objects',
+    help: 'Objects served, by kind and by whether their newest manifest is valid',
+    labelNames: ['kind', 'health'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { kind, health, count } of observe.objects()) this.set({ kind, health }, count);
+    },
+  });
+  new Gauge({
+    name: 'gitplane_last_applied_commit_age_seconds',
+    help: 'Seconds since the newest applied commit was committed',
+    registers,
+    collect() {
+      this.set(observe.lastCommitAge() ?? Number.NaN);
+    },
+  });
+  new Gauge({
+    name: 'gitplane_waiting_writes',
+    help: 'API writes that wait for their turn',
+    registers,
+    collect() {
+      this.set(observe.waitingWrites());
+    },
+  });
+  return {
+    registry,
+    pushToVisible: histogram(
+      'gitplane_push_to_visible_seconds',
+      'From the moment the daemon saw that a push moved the branch until readers see it',
+    ),
+    writeToCommit: histogram(
+      'gitplane_write_to_commit_seconds',
+      'From the arrival of an API write until its commit is durable and visible',
+    ),
+    publish: histogram('gitplane_publish_seconds', 'Time to make one group of commits durable'),
+    publishedCommits: new Counter({
+      name: 'gitplane_published_commits_total',
+      help: 'Commits that API writes became',
+      registers,
+    }),
+    requests: histogram('gitplane_request_duration_seconds', 'Requests of the API', [
+      'verb',
+      'resource',
+      'code',
+    ]),
+    reconciles: new Counter({
+      name: 'gitplane_reconciles_total',
+      help: 'Revisions applied, by who moved the branch and by result',
+      labelNames: ['source', 'result'],
+      registers,
+    }),
+    reconcileDuration: histogram(
+      'gitplane_reconcile_duration_seconds',
+      'Time to bring the state to a new revision',
+      ['source'],
+    ),
+    pushes: new Counter({
+      name: 'gitplane_pushes_total',
+      help: 'Pushes judged, by verdict',
+      labelNames: ['result'],
+      registers,
+    }),
+    watches: new Gauge({
+      name: 'gitplane_watches',
+      help: 'Open watches, by resource',
+      labelNames: ['resource'],
+      registers,
+    }),
+  };
+}

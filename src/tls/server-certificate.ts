@@ -1,0 +1,110 @@
+/**
+ * The server certificate below `tls/` of the data directory, for a daemon that was given none: made
+ * on the first start by the private authority beside it, and renewed at a start when it is about to
+ * end or its names changed.
+ */
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../apimachinery/clock.ts';
+import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/secret-file.ts';
+import { type Authority, namesOf, newKeyPem, serverCertificate } from './certificates.ts';
+import { canonicalName, certificateNames } from './host-names.ts';
+import { certificateIn, endOf, privateKeyIn } from './pem-files.ts';
+import { ensureAuthority } from './private-authority.ts';
+import { BACKDATE_MS, DAY_MS, PUBLIC_MODE } from './validity.ts';
+
+export interface ServerCertificateOptions {
+  /** The `tls` directory; made when absent. */
+  readonly directory: string;
+  /** DNS names and IP addresses beside localhost, the loopback addresses and the host's own name. */
+  readonly hostnames: readonly string[];
+  readonly clock: Clock;
+}
+
+export interface ServerCertificate {
+  readonly keyPem: string;
+  readonly certificatePem: string;
+  /** What clients must trust. */
+  readonly caPem: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** True when the certificate was made by this call. */
+  readonly renewed: boolean;
+}
+
+/** Clients of Apple refuse certificates with a life of more than 398 days. */
+const LIFE_DAYS = 397;
+const RENEW_WITHIN_DAYS = 30;
+const REMEDY = 'remove it to get a new one from the same authority';
+
+interface Pair {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
+
+interface Wanted {
+  readonly names: readonly string[];
+  readonly now: number;
+}
+
+/** Throws when a file is damaged or cannot be used, with its path and what to do. */
+export async function ensureServerCertificate(
+  options: ServerCertificateOptions,
+): Promise<ServerCertificate> {
+  const { directory, hostnames, clock } = options;
+  const wanted = { names: certificateNames(hostnames), now: clock.now() };
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const authority = await ensureAuthority(directory, wanted.now);
+  const current = await readPair(directory);
+  const renewed = current === undefined || !isGood(current, authority, wanted);
+  const pair = renewed ? await makePair(directory, authority, wanted) : current;
+  const expiresAt = endOf(new X509Certificate(pair.certificatePem));
+  return { ...pair, caPem: authority.certificatePem, expiresAt, renewed };
+}
+
+/** The pair on disk, or undefined when one of the two files is not there. */
+async function readPair(directory: string): Promise<Pair | undefined> {
+  const [keyPath, certificatePath] = pathsIn(directory);
+  const keyPem = await readIfThere(keyPath);
+  const certificatePem = await readIfThere(certificatePath);
+  if (keyPem !== undefined) privateKeyIn({ path: keyPath, pem: keyPem, remedy: REMEDY });
+  if (certificatePem !== undefined) {
+    certificateIn({ path: certificatePath, pem: certificatePem, remedy: REMEDY });
+  }
+  if (keyPem === undefined || certificatePem === undefined) return undefined;
+  return { keyPem, certificatePem };
+}
+
+/** A pair that does not fit together is what a crash between the two writes leaves behind. */
+function isGood(pair: Pair, authority: Authority, { names, now }: Wanted): boolean {
+  const certificate = new X509Certificate(pair.certificatePem);
+  const present = new Set(namesOf(pair.certificatePem).map(canonicalName));
+  return (
+    certificate.verify(createPublicKey(authority.certificatePem)) &&
+    certificate.checkPrivateKey(createPrivateKey(pair.keyPem)) &&
+    endOf(certificate) - now >= RENEW_WITHIN_DAYS * DAY_MS &&
+    present.size === names.length &&
+    names.every((name) => present.has(name))
+  );
+}
+
+async function makePair(
+  directory: string,
+  authority: Authority,
+  { names, now }: Wanted,
+): Promise<Pair> {
+  const [keyPath, certificatePath] = pathsIn(directory);
+  const keyPem = await newKeyPem();
+  const from = now - BACKDATE_MS;
+  const authorityEnd = endOf(new X509Certificate(authority.certificatePem));
+  const validity = { from, until: Math.min(from + LIFE_DAYS * DAY_MS, authorityEnd) };
+  const certificatePem = await serverCertificate(authority, { keyPem, names, validity });
+  await replaceFile(keyPath, keyPem, OWNER_ONLY);
+  await replaceFile(certificatePath, certificatePem, PUBLIC_MODE);
+  return { keyPem, certificatePem };
+}
+
+function pathsIn(directory: string): [string, string] {
+  return [join(directory, 'server.key'), join(directory, 'server.crt')];
+}

@@ -1,0 +1,8 @@
+/** The version of this build, from package.json. */
+import { readFileSync } from 'node:fs';
+
+const manifest: unknown = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+);
+
+export const VERSION: string = (manifest as { version: string }).version;

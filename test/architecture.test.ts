@@ -1,0 +1,95 @@
+/**
+ * Holds the plan of the house (docs/architecture.md): who may import whom, no cycles between
+ * folders, no kind singled out outside kinds/. One table reads better than a lint override a folder.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+/** What each folder of src/ may import, lowest layer first. Files at the root may import anything
+ * but `daemon`, and the folders below may import no file at the root but those in ROOT_FILES. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  apimachinery: [],
+  kinds: ['apimachinery'],
+  git: [],
+  manifests: ['apimachinery'],
+  admission: ['apimachinery', 'kinds', 'manifests'],
+  state: ['apimachinery'],
+  telemetry: [],
+  auth: ['apimachinery', 'kinds'],
+  tls: ['apimachinery', 'auth'],
+  catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'admission'],
+  registry: ['apimachinery', 'kinds', 'git', 'manifests', 'admission', 'catalog', 'state'],
+  controllers: ['apimachinery', 'kinds', 'git', 'registry', 'state', 'telemetry'],
+  server: [
+    'apimachinery',
+    'kinds',
+    'git',
+    'manifests',
+    'auth',
+    'registry',
+    'state',
+    'telemetry',
+  ],
+  cli: ['apimachinery', 'kinds', 'manifests', 'catalog'],
+  bootstrap: ['apimachinery', 'kinds', 'git', 'manifests', 'auth', 'catalog', 'registry', 'state'],
+  bench: ['*'],
+  daemon: ['*'],
+};
+const ROOT_FILES = ['options.ts', 'version.ts'];
+
+const src = join(import.meta.dirname, '../src');
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.ts'),
+);
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, specifier = '']) =>
+    relative(src, join(src, file, '..', specifier)),
+  );
+}
+
+describe('layers', () => {
+  test.each(files.filter((file) => file.includes('/')))('%s keeps to its layer', (file) => {
+    const [folder = ''] = file.split('/');
+    const allowed = MAY_IMPORT[folder];
+    expect(allowed, `${folder}/ has no row in the table`).toBeDefined();
+
+    const wrong = importsOf(file).filter((target) => {
+      const [other = ''] = target.split('/');
+      if (other === folder || allowed?.includes('*')) return false;
+      if (!target.includes('/')) return !ROOT_FILES.includes(target);
+      return !allowed?.includes(other);
+    });
+
+    expect(wrong).toEqual([]);
+  });
+
+  test('every row of the table names a folder that is there', () => {
+    const folders = new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]));
+
+    expect(Object.keys(MAY_IMPORT).filter((folder) => !folders.has(folder))).toEqual([]);
+  });
+});
+
+describe('kinds', () => {
+  /** `if (kind === 'Team')` and the like: behaviour of a kind belongs into its own file. */
+  const SINGLED_OUT =
+    /(?:===|!==|case)\s*['"](?:Team|SharedSecret|OwnedAccessKey|DirectClusterEndpointToken|Config|User|ProjectSecret|Role|ClusterRole|RoleBinding|ClusterRoleBinding)['"]/;
+
+  /** Subjects and roleRefs of RBAC name kinds as data; reading them is what this file is for. */
+  const READS_RBAC_REFERENCES = ['auth/binding-index.ts'];
+  const judged = files.filter(
+    (file) => !/^(kinds|bench)\//.test(file) && !READS_RBAC_REFERENCES.includes(file),
+  );
+
+  test.each(judged)(
+    '%s singles out no kind',
+    (file) => {
+      const lines = readFileSync(join(src, file), 'utf8').split('\n');
+
+      expect(lines.filter((line) => SINGLED_OUT.test(line))).toEqual([]);
+    },
+  );
+});

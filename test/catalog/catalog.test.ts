@@ -1,0 +1,240 @@
+import { describe, expect, test } from 'vitest';
+import { Catalog, type CatalogObject } from '../../src/catalog/catalog.ts';
+import { type FileEntry, fileReader } from '../../src/catalog/file.ts';
+import { objectId } from '../../src/git/object-id.ts';
+import { buildKindTable } from '../../src/kinds/table.ts';
+
+const reader = fileReader(buildKindTable('management.gitplane.dev'), '');
+const ROOT = 'f'.repeat(40);
+
+/** A history of file changes, folded one commit at a time. */
+class History {
+  readonly catalog = new Catalog(ROOT);
+  #time = 1_700_000_000;
+
+  commit(id: string, changes: Record<string, string | null>, otherParents: Catalog[] = []) {
+    const files = new Map<string, FileEntry | undefined>();
+    for (const [path, text] of Object.entries(changes)) {
+      const content = Buffer.from(text ?? '');
+      const entry = text === null ? undefined : reader.read(path, objectId('blob', content), content);
+      files.set(path, entry);
+    }
+    return this.catalog.advance({
+      commit: { id, committerTime: this.#time++ },
+      files,
+      otherParents,
+    });
+  }
+
+  team(name: string): CatalogObject | undefined {
+    return this.catalog.object(teamKey(name));
+  }
+}
+
+function teamKey(name: string) {
+  return { group: 'management.gitplane.dev', kind: 'Team', namespace: '', name };
+}
+
+function team(name: string, spec = '  displayName: One\n', labels = ''): string {
+  return `apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: ${name}\n${labels}spec:\n${spec}`;
+}
+
+const BROKEN = 'apiVersion: management.gitplane.dev/v1\nkind: Team\n  metadata: [\n';
+
+describe('identity', () => {
+  test('an object keeps its uid, creation time and generation when its file moves', () => {
+    const history = new History();
+    history.commit('c1', { 'teams/ops.yaml': team('ops') });
+    const before = history.team('ops');
+
+    history.commit('c2', { 'teams/ops.yaml': null, 'a/b/elsewhere.yml': team('ops') });
+
+    expect(history.team('ops')?.identity).toEqual(before?.identity);
+    expect(history.team('ops')?.place).toEqual({ path: 'a/b/elsewhere.yml', index: 0 });
+  });
+
+  test('splitting one file into two and merging two into one changes no uid', () => {
+    const history = new History();
+    history.commit('c1', { 'all.yaml': `${team('a')}---\n${team('b')}` });
+    const uids = [history.team('a'), history.team('b')].map((object) => object?.identity.uid);
+
+    history.commit('c2', { 'all.yaml': null, 'a.yaml': team('a'), 'b.yaml': team('b') });
+    history.commit('c3', { 'a.yaml': null, 'b.yaml': `${team('b')}---\n${team('a')}` });
+
+    expect([history.team('a'), history.team('b')].map((object) => object?.identity.uid)).toEqual(uids);
+    expect(new Set(uids).size).toBe(2);
+  });
+
+  test('an object that was deleted and made again is another one', () => {
+    const history = new History();
+    history.commit('c1', { 'a.yaml': team('a') });
+    const first = history.team('a')?.identity;
+    history.commit('c2', { 'a.yaml': null });
+    expect(history.team('a')).toBeUndefined();
+
+    history.commit('c3', { 'a.yaml': team('a') });
+
+    expect(history.team('a')?.identity.uid).not.toBe(first?.uid);
+    expect(history.team('a')?.identity.generation).toBe(1);
+  });
+
+  test('the generation grows with desired state, and not with labels, comments or layout', () => {
+    const history = new History();
+    const generations: (number | undefined)[] = [];
+    const commit = (id: string, text: string): void => {
+      history.commit(id, { 'a.yaml': text });
+      generations.push(history.team('a')?.identity.generation);
+    };
+    commit('c1', team('a'));
+    commit('c2', `# a comment\n${team('a')}`);
+    commit('c3', team('a', '  displayName: One\n', '  labels: {x: y}\n'));
+    commit('c4', team('a', '  displayName: Two\n'));
+    commit('c5', team('a', '  displayName: One\n'));
+
+    expect(generations).toEqual([1, 1, 1, 2, 3]);
+  });
+});
+
+describe('a broken manifest harms only itself', () => {
+  test('its object serves the last good version and is marked with the place', () => {
+    const history = new History();
+    history.commit('c1', { 'a.yaml': team('a'), 'b.yaml': team('b') });
+    const good = history.team('a');
+
+    history.commit('c2', { 'a.yaml': team('a', '  displayName: 5\n'), 'b.yaml': team('b', '  displayName: New\n') });
+
+    expect(history.team('a')?.manifest).toEqual(good?.manifest);
+    expect(history.team('a')?.problems).toEqual([
+      expect.objectContaining({ path: 'a.yaml', line: 6, col: 16 }),
+    ]);
+    expect(history.team('b')?.manifest.spec).toEqual({ displayName: 'New' });
+  });
+
+  test('its own syntax error cannot prune it, and mending the file revives it as the same', () => {
+    const history = new History();
+    history.commit('c1', { 'a.yaml': team('a') });
+    const good = history.team('a');
+
+    history.commit('c2', { 'a.yaml': BROKEN });
+    expect(history.team('a')?.identity).toEqual(good?.identity);
+    expect(history.team('a')?.problems).not.toEqual([]);
+    history.commit('c3', { 'a.yaml': team('a') });
+
+    expect(history.team('a')).toMatchObject({ identity: good?.identity, problems: [] });
+  });
+
+  test('a document that lost its name shields only the objects of its own file', () => {
+    const history = new History();
+    history.commit('c1', { 'a.yaml': `${team('a')}---\n${team('b')}`, 'c.yaml': team('c') });
+
+    history.commit('c2', { 'a.yaml': `${team('a')}---\nkind: Team\n`, 'c.yaml': null });
+
+    expect(history.team('b')?.problems).not.toEqual([]);
+    expect(history.team('a')?.problems).toEqual([]);
+    expect(history.team('c')).toBeUndefined();
+  });
+
+  test('a shielded object is pruned once its file reads well without it', () => {
+    const history = new History();
+    history.commit('c1', { 'a.yaml': `${team('a')}---\n${team('b')}` });
+    history.commit('c2', { 'a.yaml': BROKEN });
+
+    history.commit('c3', { 'a.yaml': team('a') });
+
+    expect(history.team('b')).toBeUndefined();
+    expect(history.team('a')?.problems).toEqual([]);
+  });
+
+  test('removing the broken file removes its objects', () => {
+    const history = new History();
+    history.commit('c1', { 'a.yaml': team('a') });
+    history.commit('c2', { 'a.yaml': BROKEN });
+
+    history.commit('c3', { 'a.yaml': null });
+
+    expect(history.catalog.size).toBe(0);
+    expect(history.catalog.problems()).toEqual([]);
+  });
+});
+
+describe('the same identity twice', () => {
+  test('names both places, and the incumbent stays', () => {
+    const history = new History();
+    history.commit('c1', { 'z.yaml': team('a', '  displayName: Incumbent\n') });
+
+    history.commit('c2', { 'a.yaml': team('a', '  displayName: Newcomer\n') });
+
+    expect(history.team('a')?.manifest.spec).toEqual({ displayName: 'Incumbent' });
+    expect(history.catalog.problemsOf(['a.yaml'])).toEqual([
+      { path: 'a.yaml', line: 1, col: 1, message: 'Team "a" is also at z.yaml:1; keep one of them' },
+      { path: 'z.yaml', line: 1, col: 1, message: 'Team "a" is also at a.yaml:1; keep one of them' },
+    ]);
+  });
+
+  test('the other takes over, as the same object, when the incumbent goes', () => {
+    const history = new History();
+    history.commit('c1', { 'z.yaml': team('a', '  displayName: Incumbent\n') });
+    const uid = history.team('a')?.identity.uid;
+    history.commit('c2', { 'a.yaml': team('a', '  displayName: Newcomer\n') });
+
+    history.commit('c3', { 'z.yaml': null });
+
+    expect(history.team('a')?.manifest.spec).toEqual({ displayName: 'Newcomer' });
+    expect(history.team('a')?.identity.uid).toBe(uid);
+    expect(history.catalog.problems()).toEqual([]);
+  });
+});
+
+describe('undo', () => {
+  test('puts everything back, whatever the step did', () => {
+    const history = new History();
+    history.commit('c1', { 'a.yaml': `${team('a')}---\n${team('b')}`, 'c.yaml': team('c') });
+    const snapshot = (): unknown => ({
+      objects: [...history.catalog.objects()].sort((x, y) => (x.key.name < y.key.name ? -1 : 1)),
+      files: [...history.catalog.files()].sort((x, y) => (x.path < y.path ? -1 : 1)),
+      claims: ['a', 'b', 'c', 'd'].map((name) => history.catalog.claims(teamKey(name))),
+      revision: history.catalog.revision,
+    });
+    const before = structuredClone(snapshot());
+
+    const { undo } = history.commit('c2', {
+      'a.yaml': BROKEN,
+      'c.yaml': null,
+      'd.yaml': `${team('d')}---\n${team('c')}`,
+    });
+    expect(snapshot()).not.toEqual(before);
+    undo();
+
+    expect(snapshot()).toEqual(before);
+  });
+});
+
+describe('merges', () => {
+  test('both sides keep the identity that the older introduction gave', () => {
+    const left = new History();
+    left.commit('c1', { 'x.yaml': team('x') });
+    const right = new History();
+    right.commit('c1', { 'x.yaml': team('x') });
+    left.commit('c2', { 'a.yaml': team('a') });
+    const uid = left.team('a')?.identity.uid;
+
+    right.commit('c3', { 'b.yaml': team('b') });
+    right.commit('m', { 'a.yaml': team('a') }, [left.catalog]);
+
+    expect(right.team('a')?.identity.uid).toBe(uid);
+    expect(right.team('a')?.identity.generation).toBe(1);
+  });
+
+  test('the generation never falls and never repeats with other content', () => {
+    const left = new History();
+    left.commit('c1', { 'a.yaml': team('a') });
+    const right = new History();
+    right.commit('c1', { 'a.yaml': team('a') });
+    left.commit('c2', { 'a.yaml': team('a', '  displayName: Left\n') });
+    right.commit('c3', { 'a.yaml': team('a', '  displayName: Right\n') });
+
+    right.commit('m', { 'a.yaml': team('a', '  displayName: Left\n') }, [left.catalog]);
+
+    expect(right.team('a')?.identity.generation).toBe(3);
+  });
+});

@@ -1,0 +1,99 @@
+/** Changes that are applied together. */
+import { expect, test } from 'vitest';
+import {
+  describeEvent,
+  keyOf,
+  objectOf,
+  paths,
+  put,
+  remove,
+  TEAMS,
+  take,
+} from '../../state/builders.ts';
+import { type MakeHarness, useStore } from './fixture.ts';
+
+export function testBatches(make: MakeHarness): void {
+  const fixture = useStore(make);
+
+  test('changes to one object within a batch follow each other', async () => {
+    const { store } = fixture;
+    const since = store.resourceVersion;
+    await using watch = store.watch(TEAMS, since);
+
+    const results = store.apply([
+      put('ops', { a: 1 }),
+      put('ops', { a: 2 }),
+      remove('ops'),
+      put('ops', { a: 3 }),
+      put('ops', { a: 3 }),
+    ]);
+
+    const events = await take(watch.events(), 4);
+    expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED', 'ADDED']);
+    expect(results.map((each) => each?.object.spec)).toEqual([
+      { a: 1 },
+      { a: 2 },
+      undefined,
+      { a: 3 },
+      { a: 3 },
+    ]);
+    expect(store.get(keyOf('ops'))).toBe(results[4]);
+  });
+
+  test('a put after a removal of a stored object is DELETED, then ADDED', async () => {
+    const { store } = fixture;
+    store.apply([put('ops', { a: 1 })]);
+    await using watch = store.watch(TEAMS, store.resourceVersion);
+
+    store.apply([remove('ops'), put('ops', { a: 1 })]);
+
+    const events = await take(watch.events(), 2);
+    expect(events.map(describeEvent)).toEqual(['DELETED ops', 'ADDED ops']);
+    expect(events[1]?.previous).toBeUndefined();
+  });
+
+  test('a batch that cannot be encoded changes nothing at all', async () => {
+    const { store } = fixture;
+    store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });
+    const { resourceVersion } = store;
+    const cyclic: Record<string, unknown> = {};
+    cyclic['self'] = cyclic;
+    const bad = { ...objectOf('bad'), extra: cyclic };
+
+    expect(() =>
+      store.apply([put('ops', { a: 2 }), { type: 'put', key: keyOf('bad'), object: bad }], {
+        head: { revision: 'two' },
+      }),
+    ).toThrow(TypeError);
+
+    expect(store.resourceVersion).toBe(resourceVersion);
+    expect(store.get(keyOf('ops'))?.object.spec).toEqual({ a: 1 });
+    expect(store.note('head')).toEqual({ revision: 'one' });
+    expect(paths(store.list(TEAMS))).toEqual(['ops']);
+    await using watch = store.watch(TEAMS, resourceVersion);
+    store.apply([put('after')]);
+    expect((await take(watch.events(), 1)).map(describeEvent)).toEqual(['ADDED after']);
+  });
+
+  test('nobody sees half of a batch', () => {
+    const { store } = fixture;
+    const seen: string[][] = [];
+    store.observe(TEAMS, () => seen.push(paths(store.list(TEAMS))));
+
+    store.apply([put('a'), put('b'), put('c')]);
+
+    expect(seen).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+    ]);
+  });
+
+  test('a closed store refuses changes and watches', async () => {
+    const { store } = fixture;
+    await store.close();
+
+    expect(() => store.apply([put('ops')])).toThrow('is closed');
+    expect(() => store.watch(TEAMS, store.resourceVersion)).toThrow('is closed');
+  });
+}

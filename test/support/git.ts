@@ -1,0 +1,140 @@
+/** Real repositories in temporary folders, for tests. Everything is removed when the test ends. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { BareRepository } from '../../src/git/bare-repository.ts';
+import { initRepository } from '../../src/git/init-repository.ts';
+import { type OpenOptions, openRepository } from '../../src/git/open-repository.ts';
+import type { NewCommit, Person, Repository } from '../../src/git/repository.ts';
+
+export const ada: Person = { name: 'Ada Lovelace', email: 'ada@example.com' };
+
+export const gitEnv: NodeJS.ProcessEnv = {
+  ...process.env,
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_AUTHOR_NAME: 'Grace Hopper',
+  GIT_AUTHOR_EMAIL: 'grace@example.com',
+  GIT_COMMITTER_NAME: 'Grace Hopper',
+  GIT_COMMITTER_EMAIL: 'grace@example.com',
+};
+
+export function temporaryFolder(): string {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'gitplane-test-')));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+export interface GitOptions {
+  readonly input?: string | Buffer;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Runs git in a folder (a work tree or a bare repository) and returns what it prints, trimmed. */
+export function git(folder: string, args: readonly string[], options: GitOptions = {}): string {
+  return execFileSync('git', args, {
+    cwd: folder,
+    env: { ...gitEnv, ...options.env },
+    input: options.input ?? '',
+    stdio: ['pipe', 'pipe', 'pipe'],
+    maxBuffer: 256 * 1024 * 1024,
+  })
+    .toString('utf8')
+    .trim();
+}
+
+/** The same for a command that may fail. */
+export function tryGit(
+  folder: string,
+  args: readonly string[],
+  options: GitOptions = {},
+): { status: number | null; stdout: string; stderr: string } {
+  const { status, stdout, stderr } = spawnSync('git', args, {
+    cwd: folder,
+    env: { ...gitEnv, ...options.env },
+    input: options.input ?? '',
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+/** An empty hosted repository whose branch is `main`; returns its path. */
+export async function bareRepository(): Promise<string> {
+  const gitDir = join(temporaryFolder(), 'repo.git');
+  await initRepository({ gitDir, branch: 'main' });
+  return gitDir;
+}
+
+/** Opens a repository for one test: a new one unless `gitDir` names one. */
+export async function openForTest(options: Partial<OpenOptions> = {}): Promise<BareRepository> {
+  const gitDir = options.gitDir ?? (await bareRepository());
+  const repository = await openRepository({ branch: 'main', ...options, gitDir });
+  onTestFinished(() => repository.close());
+  return repository;
+}
+
+/** A work tree of the repository, on `main`. */
+export function cloneForTest(gitDir: string): string {
+  const folder = join(temporaryFolder(), 'clone');
+  git('/', ['clone', '-q', gitDir, folder]);
+  git(folder, ['symbolic-ref', 'HEAD', 'refs/heads/main']);
+  return folder;
+}
+
+/** A commit of `path → content`, null to remove the path. */
+export function commitOf(
+  files: Readonly<Record<string, string | Buffer | null>>,
+  more: Partial<NewCommit> = {},
+): NewCommit {
+  return {
+    changes: Object.entries(files).map(([path, content]) => ({
+      path,
+      content: content === null ? null : Buffer.from(content),
+    })),
+    author: ada,
+    committer: ada,
+    time: 1_700_000_000,
+    message: 'change files',
+    ...more,
+  };
+}
+
+/** Publishes commits in one batch on top of the branch; returns their ids. */
+export async function publish(
+  repository: Pick<Repository, 'begin' | 'head'>,
+  ...commits: readonly NewCommit[]
+): Promise<string[]> {
+  const batch = repository.begin(await repository.head());
+  const ids: string[] = [];
+  for (const commit of commits) ids.push((await batch.add(commit)).id);
+  await batch.publish();
+  return ids;
+}
+
+/** Every object and ref is as git wants it, and nothing that is reachable is missing. */
+export function expectSound(gitDir: string): void {
+  const { status, stdout, stderr } = tryGit(gitDir, [
+    'fsck',
+    '--full',
+    '--strict',
+    '--no-dangling',
+  ]);
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
+}
+
+export function packFiles(gitDir: string): string[] {
+  return readdirSync(join(gitDir, 'objects', 'pack')).sort();
+}
+
+/** `path → content` of a revision, read by git. */
+export function filesOf(gitDir: string, revision: string): Record<string, string> {
+  const paths = git(gitDir, ['ls-tree', '-r', '-z', '--name-only', revision]).split('\0');
+  return Object.fromEntries(
+    paths
+      .filter((path) => path !== '')
+      .map((path) => [path, git(gitDir, ['cat-file', 'blob', `${revision}:${path}`])]),
+  );
+}
