@@ -40,14 +40,16 @@ function banner({ url, root, data, platform, caFile }: Daemon): string {
   };
   const token = `$(cat ${file(data.adminToken)})`;
   const trust = caFile === undefined ? '' : ` --cacert ${file(caFile)}`;
-  const gitTrust = caFile === undefined ? '' : ` -c http.sslCAInfo=${caFile}`;
+  // The variable wins over whatever the environment says; the setting goes into the clone.
+  const [variable, setting] =
+    caFile === undefined ? ['', ''] : [`GIT_SSL_CAINFO=${caFile} `, ` -c http.sslCAInfo=${caFile}`];
   const [group = ''] = platform.kinds.groups;
   const { catalog } = platform.branch.state;
   return `gitplane ${VERSION}: ${catalog.size} objects at ${url} from ${file(data.repository)}
 
 Try next, in another shell:
   kubectl --kubeconfig ${file(data.kubeconfig)} get teams,sharedsecrets -A
-  git${gitTrust} clone ${url.replace('://', `://admin:${token}@`)}/git/platform.git
+  ${variable}git clone${setting} ${url.replace('://', `://admin:${token}@`)}/git/platform.git
   curl${trust} -H "Authorization: Bearer ${token}" ${url}${root}/apis/${group}/v1/teams
 `;
 }

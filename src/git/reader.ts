@@ -28,12 +28,15 @@ export const DEFAULT_MAX_BLOB_BYTES = 64 * 1024 * 1024;
 
 /** One serves a long list while the others answer short questions. */
 const OBJECT_PROCESSES = 3;
+/** Commits remembered to be commits. */
+const MAX_KNOWN_COMMITS = 1000;
 
 export class Reader implements ObjectReader {
   readonly #context: GitContext;
   readonly #maxBlobBytes: number;
   readonly #objects: readonly RequestProcess<CatFileReply>[];
   readonly #diffs: RequestProcess<DiffTreeReply>;
+  readonly #commits = new Set<string>();
   #lastRoot: { revision: string; root: string } | undefined;
 
   constructor(context: GitContext, options: ReaderOptions = {}) {
@@ -60,6 +63,8 @@ export class Reader implements ObjectReader {
     if (from === undefined) return (await this.listFiles(to)).map(asAddition);
     assertObjectId(from);
     if (from === to) return [];
+    // diff-tree takes a parent that is no commit for nothing at all, and answers that all is new.
+    await this.#assertCommit(from);
     const lists = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
     const changes = lists?.[0];
     if (changes === undefined) throw new MissingObjectError(to, this.#context.gitDir);
@@ -114,6 +119,13 @@ export class Reader implements ObjectReader {
 
   async close(): Promise<void> {
     await Promise.all([...this.#objects, this.#diffs].map((process) => process.close()));
+  }
+
+  async #assertCommit(id: string): Promise<void> {
+    if (this.#commits.has(id)) return;
+    await this.readObject(id, 'commit');
+    if (this.#commits.size >= MAX_KNOWN_COMMITS) this.#commits.clear();
+    this.#commits.add(id);
   }
 
   async #has(id: string): Promise<boolean> {

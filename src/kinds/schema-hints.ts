@@ -6,7 +6,7 @@ import { type SchemaNode, schemaAt, schemaPlaces } from './schema-files.ts';
 /** The candidate that differs from `word` by case or by a slip of the fingers, if there is one. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
-  const limit = Math.min(3, Math.floor(wanted.length * 0.4));
+  const limit = Math.min(3, Math.floor(wanted.length * 0.5));
   let best: { name: string; edits: number } | undefined;
   for (const name of candidates) {
     const edits = distance(wanted, name.toLowerCase());

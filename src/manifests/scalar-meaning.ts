@@ -23,6 +23,7 @@ const WORDS: ReadonlyMap<string, boolean | null | undefined> = new Map([
 
 const LONGEST_WORD = 5;
 const INTEGER = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/;
+const LOOSE_UNDERSCORE = /(?<![0-9])_|_(?![0-9])/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
@@ -34,7 +35,9 @@ export function resolvePlain(source: string): PlainValue {
   const first = source.charCodeAt(0);
   const digit = first >= 0x30 && first <= 0x39;
   if (!digit && first !== 0x2b && first !== 0x2d && first !== 0x2e) return source;
-  const plain = first === 0x2e ? source : source.replaceAll('_', '');
+  // Behind a leading point, underscores count only between digits.
+  if (first === 0x2e && LOOSE_UNDERSCORE.test(source)) return source;
+  const plain = source.replaceAll('_', '');
   if (INTEGER.test(plain)) return integer(plain);
   if (!FLOAT.test(plain)) return source;
   const value = Number(plain);

@@ -39,7 +39,7 @@ export interface Discovery {
   apis(accept: string | undefined): ReadyDocument;
   /** `/apis/<group>`; undefined for a group that does not exist. */
   group(name: string, accept: string | undefined): ReadyDocument | undefined;
-  /** `/apis/<group>/<version>` and `/api/v1`; undefined for what does not exist. */
+  /** `/apis/<group>/<version>`, `/api/v1` with group `''`; undefined for what does not exist. */
   resources(gv: GroupVersion, accept: string | undefined): ReadyDocument | undefined;
 }
 
@@ -48,14 +48,15 @@ export interface GroupVersion {
   readonly version: string;
 }
 
-/** `virtual`: groups that are served beside the kinds, such as `authorization.k8s.io`. */
+/**
+ * `virtual`: groups that are served beside the kinds, such as `authorization.k8s.io`. A version
+ * without resources is left out: kubectl takes an empty list for a failure and stops.
+ */
 export function buildDiscovery(
   table: KindTable,
   virtual: readonly ApiGroupVersion[] = [],
 ): Discovery {
-  const core: ApiGroupVersion = { group: '', version: 'v1', resources: [] };
-  const hasCore = virtual.some(({ group }) => group === '');
-  const all = [...groupsOf(table), ...virtual, ...(hasCore ? [] : [core])];
+  const all = [...groupsOf(table), ...virtual].filter(({ resources }) => resources.length > 0);
   const named = all.filter(({ group }) => group !== '');
   const unnamed = all.filter(({ group }) => group === '');
   const encode = memoized(newEncoder);

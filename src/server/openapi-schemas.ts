@@ -9,7 +9,7 @@ import { openApiSchema } from '../kinds/openapi-schema.ts';
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 /** `dev.gitplane.management.v1.Team`, as the apiserver names the models of custom resources. */
-export function modelName({ group, version, kind }: Pick<Kind, 'group' | 'version' | 'kind'>) {
+export function modelName({ group, version, kind }: GroupVersionKind): string {
   return `${group.split('.').reverse().join('.')}.${version}.${kind}`;
 }
 

@@ -35,11 +35,11 @@ export interface HashedDocument extends ReadyDocument {
 
 /** Each document is built when it is first asked for. */
 export function buildOpenApi(table: KindTable, options: OpenApiOptions): OpenApiV3 {
-  const paths = new Map(
-    table.groups.map((group) => {
-      const kinds = table.kinds.filter((kind) => kind.group === group);
-      return [`apis/${group}/v1`, kinds] as const;
-    }),
+  const paths = new Map<string, readonly Kind[]>(
+    table.groups.map((group) => [
+      `apis/${group}/v1`,
+      table.kinds.filter((kind) => kind.group === group),
+    ]),
   );
   const document = memoized((path: string) => {
     const kinds = paths.get(path);

@@ -20,7 +20,7 @@ import {
 import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './answer.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './body.ts';
 import type { ServerDependencies } from './dependencies.ts';
-import { answerDocument } from './documents.ts';
+import { buildDocuments, type Documents } from './documents.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
 import type { ApiRequest } from './request.ts';
@@ -56,6 +56,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   const app = (options.tls === undefined
     ? fastify(common)
     : fastify({ ...common, https: options.tls })) as unknown as FastifyInstance;
+  const documents = buildDocuments(deps);
   const admitted = new WeakMap<IncomingMessage, Admitted>();
   app.server.headersTimeout = 30_000;
 
@@ -74,7 +75,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     handler: async (request, reply) => {
       const found = admitted.get(request.raw);
       if (found === undefined) throw noSuchRoute();
-      const answer = await answerRequest(deps, apiRequest(request, reply, found));
+      const answer = await answerRequest(deps, documents, apiRequest(request, reply, found));
       if (answer === undefined) return;
       send(reply, answer);
       measure(deps, found, answer.code);
@@ -126,12 +127,13 @@ function apiRequest(request: FastifyRequest, reply: FastifyReply, found: Admitte
 
 async function answerRequest(
   deps: ServerDependencies,
+  documents: Documents,
   request: ApiRequest,
 ): Promise<Answer | undefined> {
   const { info } = request;
   return info.isResource
     ? await answerResource(deps, { ...request, info })
-    : await answerDocument(deps, request);
+    : await documents(request);
 }
 
 function send(reply: FastifyReply, answer: Answer): void {

@@ -89,7 +89,8 @@ class LmdbEngine implements StateEngine {
   readonly place: string;
   readonly #database: RootDatabase<Buffer, Buffer>;
   readonly #onError: (error: StateError) => void;
-  #queue: EngineWrite[] = [];
+  /** All of it goes into one transaction, so only the last value of a key counts. */
+  #queue = new Map<string, Buffer | undefined>();
   /** Whether a transaction that will take the queue is already in the chain. */
   #scheduled = false;
   /** Settles with the newest transaction in the chain; never rejects. */
@@ -124,7 +125,7 @@ class LmdbEngine implements StateEngine {
     if (this.#closing !== undefined) throw closedEngine(this.place);
     for (const { key } of batch) checkEngineKey(key);
     if (this.#failure !== undefined) return;
-    for (const write of batch) this.#queue.push(write);
+    for (const { key, value } of batch) this.#queue.set(key, value);
     if (this.#scheduled) return;
     this.#scheduled = true;
     this.#tail = this.#tail.then(() => this.#commit());
@@ -149,7 +150,7 @@ class LmdbEngine implements StateEngine {
 
   async #commit(): Promise<void> {
     const writes = this.#queue;
-    this.#queue = [];
+    this.#queue = new Map();
     this.#scheduled = false;
     if (this.#failure !== undefined) return;
     try {
@@ -164,9 +165,9 @@ class LmdbEngine implements StateEngine {
     }
   }
 
-  #put(writes: readonly EngineWrite[]): void {
+  #put(writes: ReadonlyMap<string, Buffer | undefined>): void {
     // The promise of the batch stands for those of its parts.
-    for (const { key, value } of writes) {
+    for (const [key, value] of writes) {
       if (value === undefined) void this.#database.remove(Buffer.from(key));
       else void this.#database.put(Buffer.from(key), value);
     }

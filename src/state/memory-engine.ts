@@ -11,7 +11,7 @@ import { compareBytes } from './key-order.ts';
 export class MemoryEngine implements StateEngine {
   readonly place = 'memory';
   readonly #disk: Map<string, Buffer>;
-  #queue: EngineWrite[] = [];
+  #queue = new Map<string, Buffer | undefined>();
   #drain: NodeJS.Immediate | undefined;
   #closed = false;
 
@@ -31,7 +31,7 @@ export class MemoryEngine implements StateEngine {
   write(batch: readonly EngineWrite[]): void {
     if (this.#closed) throw closedEngine(this.place);
     for (const { key } of batch) checkEngineKey(key);
-    for (const write of batch) this.#queue.push(write);
+    for (const { key, value } of batch) this.#queue.set(key, value);
     this.#drain ??= setImmediate(() => this.#settle());
   }
 
@@ -47,10 +47,10 @@ export class MemoryEngine implements StateEngine {
   #settle(): void {
     clearImmediate(this.#drain);
     this.#drain = undefined;
-    for (const { key, value } of this.#queue) {
+    for (const [key, value] of this.#queue) {
       if (value === undefined) this.#disk.delete(key);
       else this.#disk.set(key, value);
     }
-    this.#queue = [];
+    this.#queue = new Map();
   }
 }

@@ -32,11 +32,11 @@ async function load(directory: string): Promise<Map<string, string>> {
   return loaded;
 }
 
-/** A closed directory with 5,000 entries of a kilobyte. */
+/** A closed directory with 2,000 entries of a kilobyte. */
 async function filled(directory: string): Promise<void> {
   const engine = await open(directory);
   const value = Buffer.alloc(1024, 'v');
-  engine.write(Array.from({ length: 5000 }, (_, i) => ({ key: `k${i}`, value })));
+  engine.write(Array.from({ length: 2000 }, (_, i) => ({ key: `k${i}`, value })));
   await engine.close();
 }
 
@@ -115,7 +115,7 @@ describe('damage', () => {
     await filled(root);
     fs.rmSync(join(root, 'closed'));
 
-    expect((await load(root)).size).toBe(5000);
+    expect((await load(root)).size).toBe(2000);
   });
 });
 
