@@ -187,7 +187,8 @@ class JournaledStore implements Store {
     }
     for (const [name, value] of notes) {
       if (value === undefined) this.#notes.delete(name);
-      else this.#notes.set(name, value);
+      // A copy: a note that its writer went on changing would look as if it were kept.
+      else this.#notes.set(name, Object.freeze(structuredClone(value)));
     }
     this.#head = events.at(-1)?.resourceVersion ?? this.#head;
     this.#next = Math.max(this.#next, this.#head + 1);

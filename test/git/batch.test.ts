@@ -41,7 +41,11 @@ describe('a commit', () => {
   });
 
   test.each([
-    ['Eve <root@example.com>\nparent 1', 'eve@example.com>\n', 'Eve  root@example.com  parent 1 <eve@example.com>'],
+    [
+      'Eve <root@example.com>\nparent 1',
+      'eve@example.com>\n',
+      'Eve  root@example.com parent 1 <eve@example.com>',
+    ],
     ['', 'nameless@example.com', 'nameless <nameless@example.com>'],
     ['...', '', 'unknown <>'],
     ['  "A.", ', 'a b@c', 'A <ab@c>'],
@@ -67,11 +71,16 @@ describe('a commit', () => {
     expectSound(repository.gitDir);
   });
 
-  test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('cannot be of time %d', async (time) => {
-    const repository = await openForTest();
-    await expect(publish(repository, commitOf({ a: '1' }, { time }))).rejects.toThrow('whole seconds');
-    expect(await repository.head()).toBeUndefined();
-  });
+  test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+    'cannot be of time %d',
+    async (time) => {
+      const repository = await openForTest();
+      await expect(publish(repository, commitOf({ a: '1' }, { time }))).rejects.toThrow(
+        'whole seconds',
+      );
+      expect(await repository.head()).toBeUndefined();
+    },
+  );
 
   test('tells the ids of the blobs it added', async () => {
     const repository = await openForTest();
@@ -142,15 +151,25 @@ describe('paths', () => {
     expect(filesOf(repository.gitDir, id)).toEqual({ 'good.yaml': '1' });
   });
 
-  test.each(['.gitignore', '.gitplaneignore', 'a.git', 'ä/ö/日本.yaml', 'a b', '"q"', "it's", '-x', ':(top)', '*', '__proto__', 'constructor/x'])(
-    '%j can be written',
-    async (path) => {
-      const repository = await openForTest();
-      const [id = ''] = await publish(repository, commitOf({ [path]: 'content' }));
-      expect((await repository.listFiles(id)).map((f) => f.path)).toEqual([path]);
-      expectSound(repository.gitDir);
-    },
-  );
+  test.each([
+    '.gitignore',
+    '.gitplaneignore',
+    'a.git',
+    'ä/ö/日本.yaml',
+    'a b',
+    '"q"',
+    "it's",
+    '-x',
+    ':(top)',
+    '*',
+    '__proto__',
+    'constructor/x',
+  ])('%j can be written', async (path) => {
+    const repository = await openForTest();
+    const [id = ''] = await publish(repository, commitOf({ [path]: 'content' }));
+    expect((await repository.listFiles(id)).map((f) => f.path)).toEqual([path]);
+    expectSound(repository.gitDir);
+  });
 
   const conflicts: [string, Record<string, string | null>, string][] = [
     ['a file below a file', { 'file/x': '1' }, 'file'],
@@ -231,7 +250,11 @@ describe('what is there', () => {
     git(clone, ['commit', '-q', '-m', 'pushed']);
     git(clone, ['push', '-q', 'origin', 'main']);
     const [id = ''] = await publish(repository, commitOf({ 'b/1': 'changed' }));
-    expect(filesOf(repository.gitDir, id)).toEqual({ 'a/1': '1', 'a/2': 'pushed', 'b/1': 'changed' });
+    expect(filesOf(repository.gitDir, id)).toEqual({
+      'a/1': '1',
+      'a/2': 'pushed',
+      'b/1': 'changed',
+    });
     expect(git(repository.gitDir, ['rev-parse', `${id}~`])).toBe(git(clone, ['rev-parse', 'HEAD']));
   });
 });
@@ -271,7 +294,9 @@ describe('publishing', () => {
   test('commits added at the same time are chained, not lost', async () => {
     const repository = await openForTest();
     const batch = repository.begin(undefined);
-    await Promise.all(Array.from({ length: 20 }, (_, i) => batch.add(commitOf({ [`f${i}`]: 'x' }))));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => batch.add(commitOf({ [`f${i}`]: 'x' }))),
+    );
     await batch.publish();
     expect(Object.keys(filesOf(repository.gitDir, 'main'))).toHaveLength(20);
     expect(git(repository.gitDir, ['rev-list', '--count', 'main'])).toBe('20');

@@ -83,6 +83,7 @@ function cheapest(costs: readonly (readonly number[])[], before: number, after: 
 /** 0 for equal items, below 2 where a change keeps more than removing one and adding the other. */
 function changeCost(before: JsonValue, after: JsonValue): number {
   if (jsonEqual(before, after)) return 0;
+  if (before === null) return 1.9;
   if (isRecord(before) && isRecord(after)) return 0.1 + 1.9 * (1 - likeness(before, after));
   if (Array.isArray(before) || Array.isArray(after) || isRecord(before) || isRecord(after)) {
     return Array.isArray(before) && Array.isArray(after) ? 1.5 : NEVER;

@@ -60,10 +60,10 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
     return { start: head.start, end: head.start, text, owner };
   }
   const first = change.entries.find((entry) => !change.removed.has(entry)) as Entry;
-  const at =
-    change.belowComment && first === head
-      ? lineStart(source, first.start)
-      : commentStart(source, first, change.from);
+  const comment = commentStart(source, first, change.from);
+  // Comments at the top of a file speak of the file, not of its first key.
+  const atTop = change.isMap && source.slice(change.from, comment).trim() === '';
+  const at = atTop && first === head && isRoot(change) ? lineStart(source, first.start) : comment;
   return { start: at, end: at, text: lines.map((line) => line + eol).join(''), owner };
 }
 

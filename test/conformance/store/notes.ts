@@ -30,6 +30,18 @@ export function testNotes(make: MakeHarness): void {
     expect([...store.notes('')].map(([name]) => name)).toEqual(['a', 'b/1', 'b/10', 'b/2']);
   });
 
+  test('a note that is changed in place and kept again is kept as changed', async () => {
+    const note = { seen: ['a'] };
+    fixture.store.apply([], { base: note });
+    note.seen.push('b');
+    expect(fixture.store.note('base')).toEqual({ seen: ['a'] });
+
+    fixture.store.apply([], { base: note });
+    await fixture.restart();
+
+    expect(fixture.store.note('base')).toEqual({ seen: ['a', 'b'] });
+  });
+
   test('a note is no change of any object: the version stays', () => {
     const { store } = fixture;
     const { resourceVersion } = store;

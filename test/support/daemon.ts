@@ -1,0 +1,243 @@
+/**
+ * The real daemon, as a process of its own, on a port of its own, in a directory of its own; with
+ * real clients beside it. Tests that need it run on the built program: `npm test` builds first.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'dist/main.js');
+
+export const EXAMPLE_PLATFORM = join(ROOT, 'examples/platform');
+export const API = '/kubernetes/management/apis/management.gitplane.dev/v1';
+export const RBAC = '/kubernetes/management/apis/rbac.authorization.k8s.io/v1';
+
+export interface Answer {
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The body as JSON; throws when it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers of every shape
+  json(): any;
+}
+
+export interface CallOptions {
+  readonly body?: string | Buffer | object;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** null: no Authorization header at all. */
+  readonly token?: string | null;
+}
+
+export interface RunResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Daemon {
+  readonly url: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly token: string;
+  readonly process: ChildProcess;
+  /** What the daemon wrote to its standard output and error so far. */
+  output(): string;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  kubectl(
+    args: readonly string[],
+    options?: { input?: string; version?: string },
+  ): Promise<RunResult>;
+  git(args: readonly string[], cwd: string): Promise<RunResult>;
+  /** Clones the hosted repository over HTTPS into a fresh folder and returns it. */
+  clone(): Promise<string>;
+  /** Ends the process; SIGTERM unless told otherwise. Resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface DaemonSetup {
+  /** An existing data directory to continue with; a fresh one when absent. */
+  readonly dataDir?: string;
+  readonly seed?: string | undefined;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const scratch: string[] = [];
+
+/** A folder that goes away with the test process. */
+export function scratchDir(prefix = 'gitplane-test-'): string {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  scratch.push(folder);
+  return folder;
+}
+
+process.on('exit', () => {
+  for (const folder of scratch) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts the daemon and waits until it serves. Rejects with its output when it ends before. */
+export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run npm run build first`);
+  const dataDir = setup.dataDir ?? join(scratchDir(), 'data');
+  const seed = 'seed' in setup ? setup.seed : EXAMPLE_PLATFORM;
+  const args = ['serve', '--data-dir', dataDir, '--listen', '127.0.0.1:0'];
+  if (seed !== undefined) args.push('--seed', seed);
+  const child = spawn(process.execPath, [MAIN, ...args, ...(setup.args ?? [])], {
+    env: { ...process.env, ...setup.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  await new Promise<void>((resolve, reject) => {
+    const look = (): void => {
+      if (output.includes('Try next')) resolve();
+    };
+    child.stdout.on('data', look);
+    child.on('exit', (code) => reject(new Error(`The daemon ended with ${code}:\n${output}`)));
+    child.on('error', reject);
+  });
+  const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1]);
+  return new RunningDaemon({ child, dataDir, port, output: () => output });
+}
+
+class RunningDaemon implements Daemon {
+  readonly url: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly token: string;
+  readonly process: ChildProcess;
+  readonly output: () => string;
+  readonly #ca: string;
+  readonly #home = scratchDir('gitplane-home-');
+
+  constructor(of: { child: ChildProcess; dataDir: string; port: number; output: () => string }) {
+    this.process = of.child;
+    this.dataDir = of.dataDir;
+    this.port = of.port;
+    this.output = of.output;
+    this.url = `https://127.0.0.1:${of.port}`;
+    this.token = readFileSync(join(of.dataDir, 'admin.token'), 'utf8').trim();
+    this.#ca = readFileSync(join(of.dataDir, 'tls/ca.crt'), 'utf8');
+  }
+
+  call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const { body, token = this.token } = options;
+    const raw = typeof body === 'string' || Buffer.isBuffer(body) || body === undefined;
+    const bytes = raw ? body : JSON.stringify(body);
+    const headers = {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(options.type === undefined && raw
+        ? {}
+        : { 'content-type': options.type ?? 'application/json' }),
+      ...options.headers,
+    };
+    return new Promise((resolve, reject) => {
+      const sent = request(`${this.url}${path}`, { method, headers, ca: this.#ca }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          const { statusCode: code = 0, headers: received } = response;
+          resolve({ code, headers: received, text, json: () => JSON.parse(text) });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(bytes);
+    });
+  }
+
+  kubectl(
+    args: readonly string[],
+    options: { input?: string; version?: string } = {},
+  ): Promise<RunResult> {
+    const program = findKubectl(options.version ?? '1.32');
+    if (program === undefined) throw new Error('kubectl is missing');
+    const config = ['--kubeconfig', join(this.dataDir, 'kubeconfig')];
+    return run(program, [...config, ...args], {
+      env: { ...process.env, HOME: this.#home, KUBECONFIG: '' },
+      input: options.input,
+    });
+  }
+
+  git(args: readonly string[], cwd: string): Promise<RunResult> {
+    return run('git', args, {
+      cwd,
+      env: {
+        ...process.env,
+        HOME: this.#home,
+        GIT_SSL_CAINFO: join(this.dataDir, 'tls/ca.crt'),
+        GIT_TERMINAL_PROMPT: '0',
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_AUTHOR_NAME: 'Ann Author',
+        GIT_AUTHOR_EMAIL: 'ann@example.com',
+        GIT_COMMITTER_NAME: 'Ann Author',
+        GIT_COMMITTER_EMAIL: 'ann@example.com',
+      },
+    });
+  }
+
+  async clone(): Promise<string> {
+    const folder = join(scratchDir('gitplane-clone-'), 'platform');
+    const url = `https://admin:${this.token}@127.0.0.1:${this.port}/git/platform.git`;
+    const { code, stderr } = await this.git(['clone', '--quiet', url, folder], tmpdir());
+    if (code !== 0) throw new Error(`git clone failed: ${stderr}`);
+    return folder;
+  }
+
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) {
+      return Promise.resolve(this.process.exitCode);
+    }
+    return new Promise((resolve) => {
+      this.process.on('exit', (code) => resolve(code));
+      this.process.kill(signal);
+    });
+  }
+}
+
+/** The kubectl of a minor version (`1.32`); any kubectl of that version on the PATH will do. */
+export function findKubectl(version: string): string | undefined {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const plain = join(folder, 'kubectl');
+    if (!existsSync(plain)) continue;
+    const beside = join(dirname(realpathSync(plain)), `kubectl.${version}`);
+    if (existsSync(beside)) return beside;
+    const named = join(folder, `kubectl.${version}`);
+    if (existsSync(named)) return named;
+    return version === '1.32' && !hasVersionsBeside(plain) ? plain : undefined;
+  }
+  return undefined;
+}
+
+function hasVersionsBeside(program: string): boolean {
+  return readdirSync(dirname(realpathSync(program))).some((name) => /^kubectl\.\d/.test(name));
+}
+
+export function run(
+  program: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; input?: string | undefined } = {},
+): Promise<RunResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      program,
+      [...args],
+      { cwd: options.cwd, env: options.env, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+        resolve({ code, stdout, stderr });
+      },
+    );
+    child.stdin?.end(options.input ?? '');
+  });
+}
