@@ -48,7 +48,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 function help(): string {
   const blocks = Object.entries(COMMANDS).map(([name, command]) =>
     [
-      `gitplane ${name} ${command.operands}`.trimEnd() + `: ${command.summary}`,
+      `${`gitplane ${name} ${command.operands}`.trimEnd()}: ${command.summary}`,
       describeOptions(command.options),
     ]
       .filter((part) => part !== '')

@@ -21,16 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'admission'],
   registry: ['apimachinery', 'kinds', 'git', 'manifests', 'admission', 'catalog', 'state'],
   controllers: ['apimachinery', 'kinds', 'git', 'registry', 'state', 'telemetry'],
-  server: [
-    'apimachinery',
-    'kinds',
-    'git',
-    'manifests',
-    'auth',
-    'registry',
-    'state',
-    'telemetry',
-  ],
+  server: ['apimachinery', 'kinds', 'git', 'manifests', 'auth', 'registry', 'state', 'telemetry'],
   cli: ['apimachinery', 'kinds', 'manifests', 'catalog'],
   bootstrap: ['apimachinery', 'kinds', 'git', 'manifests', 'auth', 'catalog', 'registry', 'state'],
   bench: ['*'],
@@ -67,7 +58,9 @@ describe('layers', () => {
   });
 
   test('every row of the table names a folder that is there', () => {
-    const folders = new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]));
+    const folders = new Set(
+      files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]),
+    );
 
     expect(Object.keys(MAY_IMPORT).filter((folder) => !folders.has(folder))).toEqual([]);
   });
@@ -84,12 +77,9 @@ describe('kinds', () => {
     (file) => !/^(kinds|bench)\//.test(file) && !READS_RBAC_REFERENCES.includes(file),
   );
 
-  test.each(judged)(
-    '%s singles out no kind',
-    (file) => {
-      const lines = readFileSync(join(src, file), 'utf8').split('\n');
+  test.each(judged)('%s singles out no kind', (file) => {
+    const lines = readFileSync(join(src, file), 'utf8').split('\n');
 
-      expect(lines.filter((line) => SINGLED_OUT.test(line))).toEqual([]);
-    },
-  );
+    expect(lines.filter((line) => SINGLED_OUT.test(line))).toEqual([]);
+  });
 });

@@ -16,7 +16,8 @@ class History {
     const files = new Map<string, FileEntry | undefined>();
     for (const [path, text] of Object.entries(changes)) {
       const content = Buffer.from(text ?? '');
-      const entry = text === null ? undefined : reader.read(path, objectId('blob', content), content);
+      const entry =
+        text === null ? undefined : reader.read(path, objectId('blob', content), content);
       files.set(path, entry);
     }
     return this.catalog.advance({
@@ -61,7 +62,9 @@ describe('identity', () => {
     history.commit('c2', { 'all.yaml': null, 'a.yaml': team('a'), 'b.yaml': team('b') });
     history.commit('c3', { 'a.yaml': null, 'b.yaml': `${team('b')}---\n${team('a')}` });
 
-    expect([history.team('a'), history.team('b')].map((object) => object?.identity.uid)).toEqual(uids);
+    expect([history.team('a'), history.team('b')].map((object) => object?.identity.uid)).toEqual(
+      uids,
+    );
     expect(new Set(uids).size).toBe(2);
   });
 
@@ -101,7 +104,10 @@ describe('a broken manifest harms only itself', () => {
     history.commit('c1', { 'a.yaml': team('a'), 'b.yaml': team('b') });
     const good = history.team('a');
 
-    history.commit('c2', { 'a.yaml': team('a', '  displayName: 5\n'), 'b.yaml': team('b', '  displayName: New\n') });
+    history.commit('c2', {
+      'a.yaml': team('a', '  displayName: 5\n'),
+      'b.yaml': team('b', '  displayName: New\n'),
+    });
 
     expect(history.team('a')?.manifest).toEqual(good?.manifest);
     expect(history.team('a')?.problems).toEqual([
@@ -166,8 +172,18 @@ describe('the same identity twice', () => {
 
     expect(history.team('a')?.manifest.spec).toEqual({ displayName: 'Incumbent' });
     expect(history.catalog.problemsOf(['a.yaml'])).toEqual([
-      { path: 'a.yaml', line: 1, col: 1, message: 'Team "a" is also at z.yaml:1; keep one of them' },
-      { path: 'z.yaml', line: 1, col: 1, message: 'Team "a" is also at a.yaml:1; keep one of them' },
+      {
+        path: 'a.yaml',
+        line: 1,
+        col: 1,
+        message: 'Team "a" is also at z.yaml:1; keep one of them',
+      },
+      {
+        path: 'z.yaml',
+        line: 1,
+        col: 1,
+        message: 'Team "a" is also at a.yaml:1; keep one of them',
+      },
     ]);
   });
 
