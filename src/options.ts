@@ -62,6 +62,14 @@ export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+export const BENCH_OPTIONS: readonly OptionSpec[] = [
+  { name: 'manifests', value: 'N', default: '10000', help: 'manifests in the repository' },
+  { name: 'rows', value: 'LIST', default: 'all', help: 'rows to measure, as in start,push' },
+  { name: 'repetitions', value: 'N', default: '3', help: 'how often what varies is measured' },
+  { name: 'format', value: 'FORMAT', default: 'text', help: 'text or json' },
+  { name: 'profile', value: 'DIR', help: 'write CPU profiles of the daemons to this folder' },
+];
+
 /** Wrong words on the command line: one sentence for the user, exit status 2. */
 export class UsageError extends Error {}
 

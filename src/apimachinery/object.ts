@@ -83,6 +83,17 @@ export const SERVER_POPULATED_META = [
   'selfLink',
 ] as const;
 
+const MAPS_AND_LISTS = ['labels', 'annotations', 'ownerReferences', 'finalizers'] as const;
+
+/** Removes maps and lists of metadata that hold nothing: Kubernetes takes them for absent. */
+export function dropEmptyMeta(meta: ObjectMeta): void {
+  for (const field of MAPS_AND_LISTS) {
+    const value: unknown = meta[field];
+    if (isRecord(value) && Object.keys(value).length === 0) delete meta[field];
+    if (Array.isArray(value) && value.length === 0) delete meta[field];
+  }
+}
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -253,9 +253,3 @@ export function resourceVersionTooLarge(wanted: number, current: number): Status
 export function unavailable(message: string, retryAfterSeconds = 1): StatusError {
   return new StatusError(503, 'ServiceUnavailable', message, { retryAfterSeconds });
 }
-
-export function internalError(message: string): StatusError {
-  return new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, {
-    causes: [{ message }],
-  });
-}

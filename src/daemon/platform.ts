@@ -56,13 +56,27 @@ export interface PlatformParts {
   readonly issuer: string;
 }
 
+/** What was opened so far, to be closed, last first, when the rest cannot be opened. */
+type Opened = { close(): Promise<void> }[];
+
 /** Throws with one line that names the place and the remedy when something cannot be opened. */
 export async function openPlatform(parts: PlatformParts): Promise<Platform> {
+  const opened: Opened = [];
+  try {
+    return await openParts(parts, opened);
+  } catch (error) {
+    for (const part of opened.reverse()) await part.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform> {
   const { options, data, logger, clock } = parts;
   const kinds = buildKindTable(options.apiGroup);
   const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
-  const repository = await openHosted(parts, kinds);
+  const repository = await openHosted(parts, kinds, opened);
   const store = await openState(data, kinds, onError);
+  opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger });
   const branch = await Branch.open({
     repository,
@@ -74,6 +88,7 @@ export async function openPlatform(parts: PlatformParts): Promise<Platform> {
     rules: rulesFingerprint(options),
     observer: observation.observer,
   });
+  opened.push(branch);
   observation.follow(branch);
   const settings = followSettings(store, kinds);
   const access = startAccessControl({
@@ -117,11 +132,16 @@ export async function openPlatform(parts: PlatformParts): Promise<Platform> {
   };
 }
 
-async function openHosted(parts: PlatformParts, kinds: KindTable): Promise<BareRepository> {
+async function openHosted(
+  parts: PlatformParts,
+  kinds: KindTable,
+  opened: Opened,
+): Promise<BareRepository> {
   const { options, data, clock } = parts;
   const where = { gitDir: data.repository, branch: options.branch };
   await initRepository(where);
   const repository = await openRepository({ ...where, logger: parts.logger });
+  opened.push(repository);
   if (options.seed === undefined || (await repository.head()) !== undefined) return repository;
   await seedRepository({
     repository,

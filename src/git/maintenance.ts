@@ -4,8 +4,9 @@
  * and writers go on meanwhile. Nothing is ever pruned here.
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir, unlink } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
+import { join } from 'node:path';
 import type { GitContext } from './git-environment.ts';
 import { collectStderr, ending, processError, spawnGit } from './git-process.ts';
 import type { GitLogger } from './logger.ts';
@@ -26,6 +27,15 @@ const steps: readonly (readonly string[])[] = [
 ];
 
 const KILL_AFTER_MS = 2_000;
+
+/** What a run that was killed may leave locked. All of it can be made anew at any time. */
+const derivedLocks = [
+  ['objects', 'pack', 'multi-pack-index.lock'],
+  ['objects', 'info', 'commit-graph.lock'],
+  ['objects', 'info', 'commit-graphs', 'commit-graph-chain.lock'],
+];
+/** No writer of these holds its lock for so long. */
+const STALE_LOCK_MS = 10 * 60 * 1000;
 
 export class Maintenance {
   readonly #context: GitContext;
@@ -82,6 +92,7 @@ export class Maintenance {
     const { logger, onRepacked } = this.#options;
     const started = performance.now();
     let succeeded = true;
+    await removeStaleLocks(this.#context.gitDir);
     for (const args of steps) {
       if (this.#closed || !(await this.#step(args))) succeeded = false;
     }
@@ -116,6 +127,15 @@ async function countPacks(gitDir: string): Promise<number> {
     return (await readdir(packFolder(gitDir))).filter((name) => name.endsWith('.idx')).length;
   } catch {
     return 0;
+  }
+}
+
+async function removeStaleLocks(gitDir: string): Promise<void> {
+  for (const parts of derivedLocks) {
+    const lock = join(gitDir, ...parts);
+    const found = await lstat(lock).catch(() => undefined);
+    const isStale = found !== undefined && Date.now() - found.mtimeMs > STALE_LOCK_MS;
+    if (isStale) await unlink(lock).catch(() => undefined);
   }
 }
 

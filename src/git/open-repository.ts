@@ -7,7 +7,7 @@ import { treeOfCommit } from './commit-object.ts';
 import { type DurableFiles, realFiles } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
-import { runGit, tryGit } from './git-process.ts';
+import { processError, runGit, tryGit } from './git-process.ts';
 import { type GitLogger, silent } from './logger.ts';
 import { Maintenance } from './maintenance.ts';
 import { thisOwner } from './owner.ts';
@@ -40,8 +40,8 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
   const context: GitContext = { gitDir };
   const ref = `refs/heads/${branch}`;
   await assertGit(context);
-  await assertBranchName(context, branch);
   await assertBareSha1(context);
+  await assertBranchName(context, branch);
   const reader = new Reader(context, options);
   try {
     await assertReadable(reader, await readRef(gitDir, ref), ref);
@@ -102,9 +102,11 @@ async function assertGit(context: GitContext): Promise<void> {
 }
 
 export async function assertBranchName(context: GitContext, branch: string): Promise<void> {
-  const { code } = await tryGit(context, ['check-ref-format', '--branch', branch]);
-  // `@{-1}` and the like are expanded by git, not names.
-  if (code !== 0 || branch.includes('@{')) {
+  const args = ['check-ref-format', `refs/heads/${branch}`];
+  const { code, stderr } = await tryGit(context, args);
+  if (code !== 0 && code !== 1) throw processError(args, { code, signal: null }, stderr);
+  // Names that git takes for a ref, but for no branch.
+  if (code === 1 || branch.startsWith('-') || branch === 'HEAD') {
     throw new GitError(`${JSON.stringify(branch)} is not a branch name`, {
       remedy: 'Choose one like `main`',
     });
@@ -114,7 +116,7 @@ export async function assertBranchName(context: GitContext, branch: string): Pro
 async function assertBareSha1(context: GitContext): Promise<void> {
   const { gitDir } = context;
   const { code, stdout, stderr } = await tryGit(context, ['config', '--local', '-z', '--list']);
-  if (code !== 0) throw notARepository(gitDir, stderr.replace(/^fatal: /, ''));
+  if (code !== 0) throw notARepository(gitDir, /bad config .*/.exec(stderr)?.[0]);
   const config = parseConfig(stdout.toString('utf8'));
   const objectFormat = config.get('extensions.objectformat') ?? 'sha1';
   if (objectFormat !== 'sha1') {

@@ -12,6 +12,7 @@ export const CLUSTER_ROLE_BINDING: Kind = defineKind({
   schema: 'clusterrolebinding',
   nameRule: pathSegmentProblems,
   allowUnconditionalUpdate: true,
+  strategicMerge: true,
   columns: BINDING_COLUMNS,
   setDefaults: setBindingDefaults,
   validate: (object, old) =>

@@ -34,6 +34,7 @@ export const CLUSTER_ROLE: Kind = defineKind({
   schema: 'clusterrole',
   nameRule: pathSegmentProblems,
   allowUnconditionalUpdate: true,
+  strategicMerge: true,
   columns: [AGE],
   validate: (object) => [...policyRuleProblems(object, false), ...aggregationProblems(object)],
 });

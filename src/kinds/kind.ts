@@ -50,6 +50,8 @@ export interface Kind {
   readonly nameRule: NameRule;
   /** Whether PUT works without metadata.resourceVersion; custom resources of Kubernetes refuse it. */
   readonly allowUnconditionalUpdate: boolean;
+  /** Whether kubectl has a Go type of the kind, and so sends it strategic merge patches. */
+  readonly strategicMerge: boolean;
   /** True where a create without name and generateName gets a name from the server. */
   readonly namedByServer: boolean;
   readonly columns: readonly PrinterColumn[];
@@ -83,6 +85,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     storedIn: 'git',
     nameRule: dnsSubdomainProblems,
     allowUnconditionalUpdate: false,
+    strategicMerge: false,
     namedByServer: false,
     columns: [],
     selectableFields: [],

@@ -12,6 +12,7 @@ export const ROLE_BINDING: Kind = defineKind({
   schema: 'rolebinding',
   nameRule: pathSegmentProblems,
   allowUnconditionalUpdate: true,
+  strategicMerge: true,
   columns: BINDING_COLUMNS,
   setDefaults: setBindingDefaults,
   validate: (object, old) =>

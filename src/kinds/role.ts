@@ -13,6 +13,7 @@ export const ROLE: Kind = defineKind({
   schema: 'role',
   nameRule: pathSegmentProblems,
   allowUnconditionalUpdate: true,
+  strategicMerge: true,
   columns: [AGE],
   validate: (object) => policyRuleProblems(object, true),
 });

@@ -207,7 +207,7 @@ export function removeDocument(text: string, index: number): string {
   const slices = splitStream(text);
   const slice = sliceAt(slices, index);
   const before = text.slice(0, slice.start) + leftoverBefore(text, slice);
-  const rest = before + leftoverBehind(text, slice, slices[index + 1]) + text.slice(slice.end);
+  const rest = before + leftoverBehind(text, slices, slice) + text.slice(slice.end);
   return NOTHING.test(rest) ? '' : rest;
 }
 

@@ -1,6 +1,11 @@
 /** From the body of a request to an object of the right kind in the right place. */
 import { type FieldError, formatPath, unknownField } from '../apimachinery/field-error.ts';
-import { isRecord, type KubeObject, SERVER_POPULATED_META } from '../apimachinery/object.ts';
+import {
+  dropEmptyMeta,
+  isRecord,
+  type KubeObject,
+  SERVER_POPULATED_META,
+} from '../apimachinery/object.ts';
 import { badRequest, invalidObject } from '../apimachinery/status-error.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 import type { CompiledSchema } from '../kinds/schema.ts';
@@ -42,6 +47,7 @@ export function decodeObject(
   if (problems.length > 0 && fieldValidation === 'Strict')
     throw strictError(object, problems, decoding);
   schema.prune(object);
+  dropEmptyMeta(object.metadata);
   fillNamespace(object, decoding);
   return { object, warnings: fieldValidation === 'Warn' ? problems : [] };
 }

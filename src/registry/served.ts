@@ -5,6 +5,7 @@
 import { rfc3339 } from '../apimachinery/clock.ts';
 import {
   type Condition,
+  dropEmptyMeta,
   isRecord,
   type JsonObject,
   type KubeObject,
@@ -103,6 +104,7 @@ export function serveObject(
   const hidden: JsonObject = {};
   const object = withoutWriteOnly(kind, manifest, hidden);
   object.metadata = servedMeta(manifest.metadata, source, context.previous);
+  dropEmptyMeta(object.metadata);
   kind.setDefaults(object);
   const status = servedStatus(kind, object, { ...context, source });
   delete object.status;

@@ -1,5 +1,5 @@
 /** PUT and PATCH: a change of a served object becomes a splice of its manifest. */
-import { objectProblems, objectWarnings } from '../admission/check.ts';
+import { objectProblems, objectWarnings, sameDesiredState } from '../admission/check.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
@@ -72,6 +72,10 @@ function wanted(parts: WriteParts, request: UpdateRequest, current: StoredObject
   const errors = [...objectProblems(kind, schema, { object, old: current.object }), ...problems];
   if (errors.length > 0) throw invalidObject(kind, request.name, errors);
   applyGuards(parts.guards, { user: options.user, kind, object, old: current.object });
+  // Of a real write history tells the generation; a dry run has no history.
+  if (!sameDesiredState(object, current.object)) {
+    object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;
+  }
   return { object, concealed, warnings: [...warnings, ...objectWarnings(kind, object)] };
 }
 

@@ -84,7 +84,7 @@ export function buildDiscovery(
 }
 
 /** The kinds as the resources of their groups. */
-export function groupsOf({ groups, kinds }: KindTable): ApiGroupVersion[] {
+function groupsOf({ groups, kinds }: KindTable): ApiGroupVersion[] {
   return groups.map((group) => ({
     group,
     version: 'v1',

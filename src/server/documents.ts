@@ -2,6 +2,7 @@
 import { noSuchRoute } from '../apimachinery/status-error.ts';
 import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
 import { type Answer, jsonAnswer, textAnswer } from './answer.ts';
+import { CORE_GROUP } from './core-events.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { buildDiscovery } from './discovery.ts';
 import { PATCH_SUPPORT } from './handlers/patch.ts';
@@ -55,7 +56,7 @@ function version(deps: ServerDependencies): Document {
 const DISCOVERY_PATH = /^\/(api|apis)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 function discovery(deps: ServerDependencies): Document {
-  const documents = buildDiscovery(deps.kinds);
+  const documents = buildDiscovery(deps.kinds, [CORE_GROUP]);
   return (request) => {
     const match = request.info.belowRoot ? DISCOVERY_PATH.exec(request.info.path) : null;
     if (match === null) return undefined;

@@ -8,7 +8,7 @@
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
 import { badRequest, StatusError, unprocessablePatch } from '../apimachinery/status-error.ts';
 
-export const MAX_PATCH_OPERATIONS = 10_000;
+const MAX_PATCH_OPERATIONS = 10_000;
 /** What all `copy` operations of a patch may add, in bytes of JSON. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 

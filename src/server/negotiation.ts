@@ -8,7 +8,7 @@ import { notAcceptable } from '../apimachinery/status-error.ts';
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
 
-export interface AcceptClause {
+interface AcceptClause {
   readonly type: string;
   readonly subtype: string;
   readonly q: number;
@@ -74,7 +74,7 @@ function wildcards(clause: AcceptClause): number {
  * The first of the offered types that the header accepts together with the clause that did, or
  * undefined. `allows` judges the parameters of a clause. No header accepts the first offer.
  */
-export function chooseMediaType<Offer extends string>(
+function chooseMediaType<Offer extends string>(
   accept: string | undefined,
   offers: readonly Offer[],
   allows: (clause: AcceptClause, offer: Offer) => boolean,
@@ -101,7 +101,7 @@ function covers(clause: AcceptClause, mediaType: string): boolean {
   return clause.type === type && (clause.subtype === '*' || clause.subtype === subtype);
 }
 
-export function targetOf(clause: AcceptClause): Target | undefined {
+function targetOf(clause: AcceptClause): Target | undefined {
   const { as: kind, g: group, v: version } = clause.params;
   if (kind === undefined && group === undefined && version === undefined) return undefined;
   return { kind: kind ?? '', group: group ?? '', version: version ?? '' };
@@ -139,7 +139,7 @@ function transformOf({ kind, group, version }: Target, shape: Shape): Transform 
 }
 
 /** People get indented JSON: by `?pretty`, else by the User-Agent of a browser or curl or Wget. */
-export function wantsPretty({ query, userAgent = '' }: Omit<AnswerWish, 'accept'>): boolean {
+function wantsPretty({ query, userAgent = '' }: Omit<AnswerWish, 'accept'>): boolean {
   const asked = query.get('pretty') ?? '';
   if (asked !== '') return /^(1|t|T|TRUE|true|True)$/.test(asked);
   return /^(curl|Wget|Mozilla)/.test(userAgent);

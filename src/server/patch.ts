@@ -1,20 +1,15 @@
 /** Patches of objects: which types are accepted, and what they make of an object. */
-import {
-  isRecord,
-  type JsonObject,
-  type JsonValue,
-  type KubeObject,
-} from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
 import {
   badRequest,
   StatusError,
   unprocessablePatch,
   unsupportedMediaType,
 } from '../apimachinery/status-error.ts';
-import { decodeBody, mediaTypeOf } from './body.ts';
+import { mediaTypeOf } from './body.ts';
 import { patchJson } from './json-patch.ts';
 
-export type PatchType = 'json' | 'merge' | 'apply';
+export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
@@ -23,16 +18,24 @@ const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const PATCH_TYPES: Readonly<Record<string, PatchType>> = {
   [JSON_PATCH]: 'json',
   [MERGE_PATCH]: 'merge',
+  [STRATEGIC_MERGE_PATCH]: 'strategic',
   [APPLY_PATCH]: 'apply',
 };
 
 export interface PatchSupport {
   readonly serverSideApply: boolean;
+  /** For the kinds that kubectl patches in no other way; see `strategic-merge.ts`. */
+  readonly strategicMerge?: boolean;
 }
 
 /** The media types of PATCH, as error messages and OpenAPI name them. */
-export function acceptedPatchTypes({ serverSideApply }: PatchSupport): string[] {
-  return [JSON_PATCH, MERGE_PATCH, ...(serverSideApply ? [APPLY_PATCH] : [])];
+export function acceptedPatchTypes({ serverSideApply, strategicMerge }: PatchSupport): string[] {
+  return [
+    JSON_PATCH,
+    MERGE_PATCH,
+    ...(strategicMerge === true ? [STRATEGIC_MERGE_PATCH] : []),
+    ...(serverSideApply ? [APPLY_PATCH] : []),
+  ];
 }
 
 /** Throws 415, for a missing Content-Type too. */
@@ -47,32 +50,6 @@ export function patchTypeOf(contentType: string | undefined, support: PatchSuppo
     'UnsupportedMediaType',
     `strategic merge patches (${mediaType}) are not supported, as for custom resources of Kubernetes; use kubectl patch --type=merge or --type=json - accepted media types include: ${accepted.join(', ')}`,
   );
-}
-
-export interface DecodedPatch {
-  readonly type: 'json' | 'merge';
-  /** Sentences for strict decoding. */
-  readonly duplicates: string[];
-  /** See `applyJsonPatch` and `applyMergePatch`. */
-  apply(object: KubeObject): JsonObject;
-}
-
-/** The body of a PATCH that is no server-side apply. Throws 413, 415, and 400 for bad JSON. */
-export function decodePatch(contentType: string | undefined, body: Uint8Array): DecodedPatch {
-  const type = patchTypeOf(contentType, { serverSideApply: false });
-  const { value, duplicates } = decodeBody(body, 'json');
-  if (type === 'json') {
-    return {
-      type,
-      duplicates: duplicates.map((sentence) => `json patch ${sentence}`),
-      apply: (object) => applyJsonPatch(object as unknown as JsonObject, value),
-    };
-  }
-  return {
-    type: 'merge',
-    duplicates,
-    apply: (object) => applyMergePatch(object as unknown as JsonObject, value),
-  };
 }
 
 /**

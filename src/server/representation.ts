@@ -79,13 +79,14 @@ export interface ObjectList {
 
 export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm): Encoded {
   const { metadata, items } = list;
+  const head = { kind: `${kind.kind}List`, apiVersion: versionOf(kind), metadata };
+  if (form.transform === undefined && hasReadyForm(form)) {
+    return { contentType: JSON_TYPE, body: joinList(JSON.stringify(head), items) };
+  }
   const objects = items.map(({ object }) => object);
   switch (form.transform?.kind) {
-    case undefined: {
-      const head = { kind: `${kind.kind}List`, apiVersion: versionOf(kind), metadata };
-      if (!hasReadyForm(form)) return encodeDocument({ ...head, items: objects }, form);
-      return { contentType: JSON_TYPE, body: joinList(JSON.stringify(head), items) };
-    }
+    case undefined:
+      return encodeDocument({ ...head, items: objects }, form);
     case 'Table':
       return encodeDocument(buildTable(kind, { metadata, objects }, tableOptions(form)), form);
     default: {
@@ -114,7 +115,8 @@ function joinList(head: string, items: readonly ReadyObject[]): Buffer {
   let at = start.copy(body, 0);
   parts.forEach((part, index) => {
     if (index > 0) body[at++] = COMMA;
-    at += part.copy(body, at);
+    body.set(part, at);
+    at += part.length;
   });
   LIST_END.copy(body, at);
   return body;

@@ -2,6 +2,7 @@
 import { methodNotAllowed, noSuchRoute } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Answer } from './answer.ts';
+import { answerEvents } from './core-events.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { handleCreate } from './handlers/create.ts';
 import { handleDelete } from './handlers/delete.ts';
@@ -37,6 +38,8 @@ export async function answerResource(
   request: ApiRequest & { info: ResourceInfo },
 ): Promise<Answer | undefined> {
   const { info, user } = request;
+  const events = answerEvents(info, deps.store.resourceVersion);
+  if (events !== undefined) return events;
   const kind = findKind(deps, info);
   const handler = HANDLERS[info.verb];
   if (handler === undefined || !(kind.verbs as readonly string[]).includes(info.verb)) {

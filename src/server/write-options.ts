@@ -25,13 +25,14 @@ export interface WriteOptions {
 }
 
 /** The operation that the options belong to; a patch is named by its type. */
-export type WriteOperation = 'create' | 'update' | 'json' | 'merge' | 'apply';
+export type WriteOperation = 'create' | 'update' | 'json' | 'merge' | 'strategic' | 'apply';
 
 const OPTIONS_KIND: Readonly<Record<WriteOperation, string>> = {
   create: 'CreateOptions',
   update: 'UpdateOptions',
   json: 'PatchOptions',
   merge: 'PatchOptions',
+  strategic: 'PatchOptions',
   apply: 'PatchOptions',
 };
 const FIELD_VALIDATIONS: readonly string[] = ['Strict', 'Warn', 'Ignore'];
@@ -72,7 +73,7 @@ export function dryRunErrors(values: readonly unknown[]): FieldError[] {
 }
 
 function forceErrors(query: URLSearchParams, operation: WriteOperation): FieldError[] {
-  const isPatch = operation === 'json' || operation === 'merge';
+  const isPatch = ['json', 'merge', 'strategic'].includes(operation);
   return isPatch && query.has('force')
     ? [forbidden(['force'], 'may not be specified for non-apply patch')]
     : [];

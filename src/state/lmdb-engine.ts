@@ -24,7 +24,13 @@ const CLOSED_FILE = 'closed';
 export interface LmdbEngineOptions {
   /** Called once, when the first batch cannot be written (a full disk, for one). */
   readonly onError: (error: StateError) => void;
+  /** Bytes that can still be written below a directory. */
+  readonly freeBytes?: (directory: string) => number;
 }
+
+/** What a transaction takes beside its values: pages of the tree that are written anew. */
+const TREE_BYTES = 4 * 1024 * 1024;
+const TREE_BYTES_PER_WRITE = 1024;
 
 /** Makes the directory if there is none. Throws StateError if it cannot be used or read. */
 export async function openLmdbEngine(
@@ -88,7 +94,7 @@ function fingerprint(directory: string): string {
 class LmdbEngine implements StateEngine {
   readonly place: string;
   readonly #database: RootDatabase<Buffer, Buffer>;
-  readonly #onError: (error: StateError) => void;
+  readonly #options: Required<LmdbEngineOptions>;
   /** All of it goes into one transaction, so only the last value of a key counts. */
   #queue = new Map<string, Buffer | undefined>();
   /** Whether a transaction that will take the queue is already in the chain. */
@@ -98,14 +104,10 @@ class LmdbEngine implements StateEngine {
   #failure: StateError | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(
-    place: string,
-    database: RootDatabase<Buffer, Buffer>,
-    { onError }: LmdbEngineOptions,
-  ) {
+  constructor(place: string, database: RootDatabase<Buffer, Buffer>, options: LmdbEngineOptions) {
     this.place = place;
     this.#database = database;
-    this.#onError = onError;
+    this.#options = { freeBytes, ...options };
   }
 
   *load(prefix: string): Iterable<EngineEntry> {
@@ -154,6 +156,7 @@ class LmdbEngine implements StateEngine {
     this.#scheduled = false;
     if (this.#failure !== undefined) return;
     try {
+      this.#checkRoom(writes);
       await this.#database.batch(() => this.#put(writes));
     } catch (error) {
       const why = await commitReason(error);
@@ -161,8 +164,19 @@ class LmdbEngine implements StateEngine {
         `the state in ${this.place} cannot be written: ${why}; make room on the disk or repair it, then restart`,
         { cause: error },
       );
-      this.#onError(this.#failure);
+      this.#options.onError(this.#failure);
     }
+  }
+
+  /**
+   * A write that the disk refuses makes lmdb 3.5 overrun a buffer, which can end the process, so a
+   * full disk is better noticed before. The estimate is rough and on the safe side.
+   */
+  #checkRoom(writes: ReadonlyMap<string, Buffer | undefined>): void {
+    let needed = TREE_BYTES + writes.size * TREE_BYTES_PER_WRITE;
+    for (const value of writes.values()) needed += 2 * (value?.length ?? 0);
+    const free = this.#options.freeBytes(this.place);
+    if (free < needed) throw new Error(`${free} bytes are free and ${needed} may be needed`);
   }
 
   #put(writes: ReadonlyMap<string, Buffer | undefined>): void {
@@ -172,6 +186,11 @@ class LmdbEngine implements StateEngine {
       else void this.#database.put(Buffer.from(key), value);
     }
   }
+}
+
+function freeBytes(directory: string): number {
+  const { bavail, bsize } = fs.statfsSync(directory);
+  return bavail * bsize;
 }
 
 /**

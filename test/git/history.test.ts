@@ -1,5 +1,4 @@
 /** History with every shape of merge, held against `git diff-tree` of each pair of commits. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
@@ -17,9 +16,7 @@ beforeEach(async () => {
 /** A commit made by git, with any parents and any files. */
 function commit(files: Readonly<Record<string, string>>, ...parents: readonly string[]): string {
   const { gitDir } = repository;
-  const index = join(gitDir, 'test-index');
-  writeFileSync(index, '');
-  const env = { GIT_INDEX_FILE: `${index}-${clock}` };
+  const env = { GIT_INDEX_FILE: join(gitDir, `test-index-${clock}`) };
   for (const [path, content] of Object.entries(files)) {
     const blob = git(gitDir, ['hash-object', '-w', '--stdin'], { input: content });
     git(gitDir, ['update-index', '--add', '--cacheinfo', `100644,${blob},${path}`], { env });
@@ -193,7 +190,12 @@ test('modes, odd names and large commits come out exactly', async () => {
   await publish(repository, commitOf(many), commitOf({ ':100644 =': '1', '=': '2', 'ä "q"': '3' }));
   const { gitDir } = repository;
   const blob = git(gitDir, ['hash-object', '-w', '--stdin'], { input: 'x' });
-  const input = `120000 blob ${blob}\tlink\0100755 blob ${blob}\t=\n=\0160000 commit ${'2'.repeat(40)}\tsub\0`;
+  const entries = [
+    `120000 blob ${blob}\tlink`,
+    `100755 blob ${blob}\t=\n=`,
+    `160000 commit ${'2'.repeat(40)}\tsub`,
+  ];
+  const input = entries.map((entry) => `${entry}\0`).join('');
   const tree = git(gitDir, ['mktree', '-z', '--missing'], { input });
   const head = (await repository.head()) ?? '';
   await expectHistory(undefined, git(gitDir, ['commit-tree', '-p', head, '-m', 'odd', tree]));

@@ -185,6 +185,7 @@ class Writer {
   document(): RandomDocument {
     const random = this.#random;
     const lines: string[] = [];
+    if (random.chance(8)) lines.push('');
     if (random.chance(20)) lines.push('# file header', '');
     const json = random.chance(5);
     const marker = random.chance(30);
@@ -236,7 +237,8 @@ class Writer {
     if (maps.length === 0) return undefined;
     const first = this.#random.pick(maps);
     this.#hasAliases = true;
-    if (this.#random.chance(70)) return { text: `*${first.name}`, value: first.value as JsonObject };
+    if (this.#random.chance(70))
+      return { text: `*${first.name}`, value: first.value as JsonObject };
     const second = this.#random.pick(maps);
     const value = { ...(second.value as JsonObject), ...(first.value as JsonObject) };
     return { text: `[*${first.name}, *${second.name}]`, value };
@@ -374,14 +376,16 @@ class Writer {
   #inlineScalar(value: JsonValue, flow: boolean): string {
     if (typeof value !== 'string') return JSON.stringify(value);
     const plain = flow ? /^[a-z]{3,}( [a-z]+)*$/ : /^[a-z\u00e0-\u00ff][^:#\n\t"'\\]*[^\s:]$/;
-    const isWord = /^(?:yes|null|[^a-zA-Z]*)$/.test(value) || /[\u0000-\u001f\u0085\u2028]/.test(value);
+    const isWord =
+      /^(?:yes|null|[^a-zA-Z]*)$/.test(value);
     const style = this.#random.below(3);
     if (style === 0 && plain.test(value) && !isWord) return value;
     if (style === 1 && !/[\u0000-\u001f\u0085\u2028]/.test(value)) {
       return `'${value.replaceAll("'", "''")}'`;
     }
-    return JSON.stringify(value).replace(/[\u0085\u2028]/g, (char) =>
-      `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    return JSON.stringify(value).replace(
+      /[\u0085\u2028]/g,
+      (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
   }
 
@@ -427,7 +431,9 @@ class Writer {
   }
 
   #trailing({ path }: Place): string {
-    return this.#random.chance(12) ? `${this.#random.pick([' ', '   '])}${this.#comment(path)}` : '';
+    return this.#random.chance(12)
+      ? `${this.#random.pick([' ', '   '])}${this.#comment(path)}`
+      : '';
   }
 }
 

@@ -8,7 +8,6 @@ import {
   acceptedPatchTypes,
   applyJsonPatch,
   applyMergePatch,
-  decodePatch,
   mergePatch,
   patchTypeOf,
 } from '../../src/server/patch.ts';
@@ -312,44 +311,5 @@ describe('types of patches', () => {
       }),
     );
     expect(acceptedPatchTypes(without)).not.toContain('application/apply-patch+yaml');
-  });
-});
-
-describe('the body of a PATCH', () => {
-  const decode = (contentType: string | undefined, text: string) =>
-    decodePatch(contentType, Buffer.from(text));
-  const team = { apiVersion: 'g/v1', kind: 'Team', metadata: { name: 'a' } };
-
-  test('becomes a change of an object', () => {
-    const patch = decode('application/json-patch+json', '[{"op":"add","path":"/spec","value":{}}]');
-    expect(patch).toMatchObject({ type: 'json', duplicates: [] });
-    expect(patch.apply(team)).toEqual({ ...team, spec: {} });
-    expect(decode('application/merge-patch+json', '{"spec":{}}').apply(team)).toEqual({
-      ...team,
-      spec: {},
-    });
-    expect(team).not.toHaveProperty('spec');
-  });
-
-  test('reports keys that occur twice', () => {
-    const merge = decode('application/merge-patch+json', '{"spec":{"a":1,"a":2}}');
-    expect(merge.duplicates).toEqual(['duplicate field "spec.a"']);
-    const json = decode(
-      'application/json-patch+json',
-      '[{"op":"test","op":"add","path":"/x","value":1}]',
-    );
-    expect(json.duplicates).toEqual(['json patch duplicate field "[0].op"']);
-  });
-
-  test.each([
-    ['application/json-patch+json', '{}'],
-    ['application/json-patch+json', 'op: add'],
-    ['application/json-patch+json', ''],
-    ['application/merge-patch+json', '[]'],
-    ['application/merge-patch+json', '"x"'],
-  ])('%s with %j is 400', (contentType, text) => {
-    expect(() => decode(contentType, text).apply(team)).toThrow(
-      expect.objectContaining({ code: 400 }),
-    );
   });
 });

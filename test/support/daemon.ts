@@ -238,6 +238,8 @@ export function run(
         resolve({ code, stdout, stderr });
       },
     );
+    // A program that ends before it read everything breaks the pipe; its exit status tells.
+    child.stdin?.on('error', () => undefined);
     child.stdin?.end(options.input ?? '');
   });
 }

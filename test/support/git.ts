@@ -68,10 +68,14 @@ export async function bareRepository(): Promise<string> {
   return gitDir;
 }
 
-/** Opens a repository for one test: a new one unless `gitDir` names one. */
+/**
+ * Opens a repository for one test: a new one unless `gitDir` names one. Without maintenance unless
+ * `packThreshold` asks for it: `git fsck` complains of packs that are replaced while it looks.
+ */
 export async function openForTest(options: Partial<OpenOptions> = {}): Promise<BareRepository> {
   const gitDir = options.gitDir ?? (await bareRepository());
-  const repository = await openRepository({ branch: 'main', ...options, gitDir });
+  const defaults = { branch: 'main', packThreshold: Number.POSITIVE_INFINITY };
+  const repository = await openRepository({ ...defaults, ...options, gitDir });
   onTestFinished(() => repository.close());
   return repository;
 }

@@ -4,6 +4,7 @@ import type { Entry } from './slots.ts';
 import {
   commentColumn,
   isBlankLine,
+  lineEnd,
   lineStart,
   nextLine,
   previousLineEnd,
@@ -21,7 +22,7 @@ export interface BlockChange {
   readonly added: readonly Addition[];
   /** Where the collection begins at the earliest: no comment above that is its own. */
   readonly from: number;
-  /** Set where new first entries go below the comment above the first entry, not above it. */
+  /** Set where new first entries go below a comment at the very top, not above it. */
   readonly belowComment: boolean;
 }
 
@@ -62,8 +63,8 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
   const first = change.entries.find((entry) => !change.removed.has(entry)) as Entry;
   const comment = commentStart(source, first, change.from);
   // Comments at the top of a file speak of the file, not of its first key.
-  const atTop = change.isMap && source.slice(change.from, comment).trim() === '';
-  const at = atTop && first === head && isRoot(change) ? lineStart(source, first.start) : comment;
+  const atTop = first === head && source.slice(change.from, comment).trim() === '';
+  const at = change.belowComment && atTop ? lineStart(source, first.start) : comment;
   return { start: at, end: at, text: lines.map((line) => line + eol).join(''), owner };
 }
 
@@ -81,7 +82,7 @@ function removeInlineHead({ source }: EditTree, change: BlockChange, kept: numbe
 
 /**
  * An entry goes with the comments on its lines, those directly above it at its own column, and
- * those below it that are indented deeper. Blank lines above it go where others are left below.
+ * those below it that are indented deeper. Of the blank lines around it, one side goes.
  */
 function removal({ source }: EditTree, change: BlockChange, index: number): Splice {
   const { owner, entries } = change;
@@ -89,19 +90,21 @@ function removal({ source }: EditTree, change: BlockChange, index: number): Spli
   const previous = entries[index - 1];
   const from = previous === undefined ? change.from : previous.tail;
   let start = commentStart(source, entry, from);
-  const next = nextLine(source, entry.tail);
-  if (next === source.length || isBlankLine(source, next)) start = blankStart(source, start, from);
-  if (start === 0) return { start, end: next, text: '', owner };
-  const lastLine = entry.tail === source.length;
-  if (lastLine && previous !== undefined && source[previous.contentEnd - 1] === '\n') {
-    // A block scalar above keeps the line end that belongs to it.
-    return { start, end: entry.tail, text: '', owner };
+  let end = entry.tail;
+  const next = nextLine(source, end);
+  if (next === source.length || isBlankLine(source, next)) {
+    if (previous === undefined && index < entries.length - 1) end = blankEnd(source, end);
+    else start = blankStart(source, start, from);
   }
-  return { start: previousLineEnd(source, start), end: entry.tail, text: '', owner };
+  if (start === 0) return { start, end: nextLine(source, end), text: '', owner };
+  const takesLastLine = end === source.length && previous !== undefined;
+  // A block scalar above keeps the line end that belongs to it.
+  const keepsLineEnd = takesLastLine && source[previous.contentEnd - 1] === '\n';
+  return { start: keepsLineEnd ? start : previousLineEnd(source, start), end, text: '', owner };
 }
 
 /** The line on which the comments directly above an entry begin, or the entry itself. */
-function commentStart(source: string, entry: Entry, from: number): number {
+export function commentStart(source: string, entry: Entry, from: number): number {
   let start = lineStart(source, entry.start);
   while (start > 0) {
     const above = lineStart(source, start - 1);
@@ -119,4 +122,20 @@ function blankStart(source: string, line: number, from: number): number {
     start = above;
   }
   return start;
+}
+
+/** The end of the last of the blank lines below. */
+function blankEnd(source: string, end: number): number {
+  let last = end;
+  for (let line = nextLine(source, end); isBlankLine(source, line); line = nextLine(source, line)) {
+    last = lineEnd(source, line);
+  }
+  return last;
+}
+
+/** The lines of an entry with the comments that belong to it, for putting them elsewhere. */
+export function entryLines(source: string, entry: Entry): string[] | undefined {
+  if (!startsLine(source, entry.start)) return undefined;
+  const text = source.slice(commentStart(source, entry, 0), entry.tail);
+  return text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
 }

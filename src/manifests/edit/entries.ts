@@ -1,8 +1,8 @@
 /** What a map or a list loses and gains, handed to the style it is written in. */
-import type { JsonValue } from '../../apimachinery/object.ts';
+import { type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
 import { flowPair, flowText, itemLines, pairLines } from '../render.ts';
 import { OBJECT_KEYS } from '../write.ts';
-import { changeBlock } from './block.ts';
+import { changeBlock, entryLines } from './block.ts';
 import { changeFlow } from './flow.ts';
 import { type Entry, isFlow, type MapNode, propsEnd, type SeqNode, type Slot } from './slots.ts';
 import type { Splice } from './splice.ts';
@@ -44,16 +44,30 @@ export function changeEntries(tree: EditTree, change: EntryChange): Splice[] {
     return changeFlow(tree, { owner, entries, removed, added });
   }
   const column = (entries[0] as Entry).slot.column;
+  const movable = new Set(removed);
   const added = groups.map(({ after, news }) => ({
     after,
     lines: news.flatMap(({ key, value }) =>
       key === undefined
-        ? itemLines(value, column, tree.style)
+        ? (movedLines(tree, movable, value) ?? itemLines(value, column, tree.style))
         : pairLines(key, value, { column, style: tree.style }),
     ),
   }));
   const belowComment = change.names !== undefined;
   return changeBlock(tree, { owner, entries, removed, added, from: propsEnd(slot), belowComment });
+}
+
+/** The source of an item that only changes its place, taken from those that are removed. */
+function movedLines(tree: EditTree, movable: Set<Entry>, value: JsonValue): string[] | undefined {
+  // An anchor or an alias may mean something else where it would come to stand.
+  if (tree.aliases.size > 0) return undefined;
+  for (const entry of movable) {
+    const { node } = entry.slot;
+    if (node === null || !jsonEqual(tree.values.get(node), value)) continue;
+    movable.delete(entry);
+    return entryLines(tree.source, entry);
+  }
+  return undefined;
 }
 
 interface Group {

@@ -1,5 +1,6 @@
 /** Adds entries to flow collections and takes entries out of them. */
 import type { ParsedNode } from 'yaml';
+import { commentStart } from './block.ts';
 import type { Entry } from './slots.ts';
 import {
   column,
@@ -62,7 +63,7 @@ function changeLines({ source, eol }: EditTree, change: FlowChange): Splice[] {
   if (first !== undefined)
     splices.push(...linesBefore(source, { eol, change, texts: first.texts }));
   for (const entry of removed) {
-    const start = previousLineEnd(source, lineStart(source, entry.start));
+    const start = previousLineEnd(source, commentStart(source, entry, 0));
     const end = lineEnd(source, afterComma(entry));
     splices.push({ start, end, text: '', owner });
   }

@@ -80,8 +80,11 @@ class Planner {
   }
 
   #replace(slot: Slot, desired: JsonValue, context: Context, newAnchor?: string): void {
-    const { owner, json = false } = context;
+    const { owner } = context;
     const { node } = slot;
+    const isCollected = isMap(node) || isSeq(node);
+    const style = isCollected ? jsonStyle(node as MapNode | SeqNode, context.json) : context.json;
+    const json = style ?? false;
     if (isImplicitPair(node)) {
       const [start, end] = node.range;
       this.splices.push({ start, end, text: flowText(desired, { json }), owner });

@@ -2,8 +2,8 @@
  * Puts a fresh value into a slot, whatever is there now. Anchors and comments around the value
  * stay, and so does a tag that still fits; comments inside a collection go with it.
  */
-import { type CST, isAlias, isCollection, type ParsedNode } from 'yaml';
-import type { JsonValue } from '../../apimachinery/object.ts';
+import { type CST, isAlias, isCollection, isSeq, type ParsedNode } from 'yaml';
+import { isRecord, type JsonValue } from '../../apimachinery/object.ts';
 import {
   blockLines,
   compactValue,
@@ -20,7 +20,7 @@ import {
   tailEnd,
   valueEnd,
 } from './slots.ts';
-import { column, lineEnd, lineStart, type Splice } from './splice.ts';
+import { column, lineEnd, lineStart, previousLineEnd, type Splice } from './splice.ts';
 import type { EditTree } from './tree.ts';
 
 export interface Replacement {
@@ -56,6 +56,7 @@ function render({ source, style }: EditTree, replacement: Replacement): Rendered
   const { slot, desired, newAnchor, json = false } = replacement;
   const prefix = newAnchor === undefined ? '' : `&${newAnchor} `;
   if (slot.kind === 'flow') return { head: prefix + flowText(desired, { json }), tail: [] };
+  if (staysFlow(slot, desired)) return { head: prefix + flowText(desired, { json }), tail: [] };
   const isBlock = typeof desired === 'object' && desired !== null && !isEmptyCollection(desired);
   if (slot.kind === 'pair' || !isBlock) {
     const { head, tail } = pairValue(desired, { column: slot.column, style });
@@ -66,6 +67,12 @@ function render({ source, style }: EditTree, replacement: Replacement): Rendered
     return { head: prefix.trimEnd(), tail: blockLines(desired, slot.column + 2, style) };
   }
   return compactValue(desired, compactColumn(source, slot), style);
+}
+
+/** A flow collection that holds something is replaced by another in its style. */
+function staysFlow({ node }: Slot, desired: JsonValue): boolean {
+  if (!isCollection(node) || node.flow !== true || node.items.length === 0) return false;
+  return isSeq(node) ? Array.isArray(desired) : isRecord(desired);
 }
 
 /** Where a collection on the line of its dash begins: where the value begins now, if it is there. */
@@ -147,6 +154,8 @@ function inlineText(
   const kept = keptEnd(slot);
   if (head === '') return { start: kept, text: '' };
   const gap = source.slice(kept, valueStart);
+  // The first item of a flow list has no indicator before its tag.
+  if (slot.kind === 'flow' && kept === slot.tag?.offset) return { start: kept, text: head };
   const clean = slot.kind === 'flow' ? gap.trim() === '' : /^[ \r\n]*$/.test(gap);
   return clean ? { start: valueStart, text: head } : { start: kept, text: ` ${head}` };
 }
@@ -165,12 +174,20 @@ function replaceBelow(tree: EditTree, { slot, value, owner }: Present): Splice[]
   const kept = keptEnd(slot);
   const tag = propsEnd(slot) > kept && slot.tag !== undefined ? propsEnd(slot) : kept;
   const head = value.head === '' ? '' : ` ${value.head}`;
-  const start = lineEnd(source, tag);
+  const isBlock = isCollection(slot.node) && slot.node.flow !== true;
+  // Comments above a scalar stay above what takes its place, unless that begins further up.
+  const above =
+    isBlock || value.head !== '' ? tag : previousLineEnd(source, valueLine(source, slot));
+  const start = lineEnd(source, above);
   const end = tailEnd(source, contentLineEnd(source, valueEnd(slot)), slot.column);
   return [
     { start: kept, end: tag, text: head, owner },
     { start, end, text: lines(tree, value.tail), owner },
   ];
+}
+
+function valueLine(source: string, { node }: Slot): number {
+  return lineStart(source, (node as ParsedNode).range[0]);
 }
 
 /** The root: on the lines below `---`, or from its own first line on. */

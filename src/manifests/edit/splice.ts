@@ -48,7 +48,7 @@ export function apply(source: string, splices: readonly Splice[]): string {
 }
 
 export function lineStart(source: string, offset: number): number {
-  return source.lastIndexOf('\n', offset - 1) + 1;
+  return offset === 0 ? 0 : source.lastIndexOf('\n', offset - 1) + 1;
 }
 
 /** The end of the line that `offset` is on, without its line end. */

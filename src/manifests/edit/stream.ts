@@ -24,25 +24,28 @@ export function leftoverBefore(text: string, slice: StreamSlice): string {
  */
 export function leftoverBehind(
   text: string,
+  slices: readonly StreamSlice[],
   slice: StreamSlice,
-  next: StreamSlice | undefined,
 ): string {
   const bodyEnd = slice.closedAt ?? slice.end;
   let line = nextLine(text, contentEnd(text.slice(0, bodyEnd), slice));
   while (line < bodyEnd && !isBlankLine(text, line)) line = nextLine(text, line);
   const comments = linesOf(text.slice(Math.min(line, bodyEnd), bodyEnd));
-  while (comments[0]?.trim() === '') comments.shift();
+  if (slice.index === 0) while (comments[0]?.trim() === '') comments.shift();
+  const left = comments.every((comment) => comment.trim() === '') ? '' : comments.join('');
   const closed = slice.closedAt === undefined ? '' : text.slice(slice.closedAt, slice.end);
-  return comments.join('') + (needsClosing(text, slice, next) ? closed : behindMarker(closed));
+  return left + (needsClosing(text, slices, slice) ? closed : behindMarker(closed));
 }
 
 /** A document before this one ends at the `---` of the next, unless that has none or has directives. */
 function needsClosing(
   text: string,
+  slices: readonly StreamSlice[],
   { index }: StreamSlice,
-  next: StreamSlice | undefined,
 ): boolean {
-  if (index === 0 || next === undefined) return false;
+  const previous = slices[index - 1];
+  const next = slices[index + 1];
+  if (previous === undefined || previous.closedAt !== undefined || next === undefined) return false;
   if (!text.startsWith('---', next.bodyStart)) return true;
   return linesOf(text.slice(next.start, next.bodyStart)).some((line) => line.startsWith('%'));
 }

@@ -1,23 +1,43 @@
-/** PATCH: JSON Patch and JSON Merge Patch, applied to the newest version in the write's turn. */
+/** PATCH: every type of patch, applied to the newest version in the write's turn. */
 import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import { unsupportedMediaType } from '../../apimachinery/status-error.ts';
 import type { Answer } from '../answer.ts';
 import { decodeBody } from '../body.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { applyJsonPatch, applyMergePatch, type PatchSupport, patchTypeOf } from '../patch.ts';
+import {
+  acceptedPatchTypes,
+  applyJsonPatch,
+  applyMergePatch,
+  type PatchSupport,
+  type PatchType,
+  patchTypeOf,
+} from '../patch.ts';
 import { header, type ResourceRequest } from '../request.ts';
+import { applyStrategicMergePatch } from '../strategic-merge.ts';
 import { answerForm, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
 
 export const PATCH_SUPPORT: PatchSupport = { serverSideApply: false };
+
+type Apply = (object: JsonObject, patch: unknown) => JsonObject;
+
+const APPLY: Readonly<Record<Exclude<PatchType, 'apply'>, Apply>> = {
+  json: applyJsonPatch,
+  merge: applyMergePatch,
+  strategic: applyStrategicMergePatch,
+};
 
 export async function handlePatch(
   deps: ServerDependencies,
   request: ResourceRequest,
 ): Promise<Answer> {
   answerForm(deps, request, 'object');
-  const type = patchTypeOf(header(request, 'content-type'), PATCH_SUPPORT);
+  const { strategicMerge } = request.kind;
+  const support = { ...PATCH_SUPPORT, strategicMerge };
+  const type = patchTypeOf(header(request, 'content-type'), support);
+  if (type === 'apply') throw unsupportedMediaType(acceptedPatchTypes(support));
   const options = writeOptions(request, type);
   const { value: patch, duplicates } = decodeBody(request.body, 'json');
-  const apply = type === 'json' ? applyJsonPatch : applyMergePatch;
+  const apply = APPLY[type];
   const change = (current: KubeObject): unknown => apply(current as unknown as JsonObject, patch);
   const result = await timed(
     deps,

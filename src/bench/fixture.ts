@@ -1,0 +1,80 @@
+/** What rows measure on. Made once a run, on first use; a row that writes takes a copy. */
+import { cp, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Corpus } from './corpus.ts';
+import { type DaemonProcess, startDaemon } from './daemon-process.ts';
+import { makeRepository } from './git.ts';
+import type { Workspace } from './workspace.ts';
+
+export interface FixtureOptions {
+  readonly workspace: Workspace;
+  readonly corpus: Corpus;
+  readonly repetitions: number;
+  /** Where CPU profiles of the daemons go. */
+  readonly profile: string | undefined;
+}
+
+export class Fixture {
+  readonly workspace: Workspace;
+  readonly corpus: Corpus;
+  readonly repetitions: number;
+  readonly #profile: string | undefined;
+  #repository: Promise<string> | undefined;
+  #platform: Promise<string> | undefined;
+
+  constructor(options: FixtureOptions) {
+    this.workspace = options.workspace;
+    this.corpus = options.corpus;
+    this.repetitions = options.repetitions;
+    this.#profile = options.profile;
+  }
+
+  /** A bare repository with every manifest in one commit and one pack. Not to be written to. */
+  repository(): Promise<string> {
+    this.#repository ??= this.#makeRepository();
+    return this.#repository;
+  }
+
+  /**
+   * The data directory of a daemon that has served the corpus and was stopped. Starting a daemon
+   * on it and deleting its state are fine; commits are not.
+   */
+  platform(): Promise<string> {
+    this.#platform ??= this.repository().then((repository) => this.#makePlatform(repository));
+    return this.#platform;
+  }
+
+  /** A data directory like `platform`, to write to. */
+  async copyOfPlatform(): Promise<string> {
+    const copy = this.workspace.path('platform');
+    await cp(await this.platform(), copy, { recursive: true, preserveTimestamps: true });
+    return copy;
+  }
+
+  /** The data directory of a daemon that was started on no manifests at all. */
+  emptyPlatform(): Promise<string> {
+    return this.#makePlatform(undefined);
+  }
+
+  start(dataDir: string): Promise<DaemonProcess> {
+    return startDaemon({ workspace: this.workspace, dataDir, profile: this.#profile });
+  }
+
+  async #makeRepository(): Promise<string> {
+    const gitDir = this.workspace.path('repository.git');
+    await makeRepository(gitDir, this.corpus.files());
+    return gitDir;
+  }
+
+  async #makePlatform(repository: string | undefined): Promise<string> {
+    const dataDir = this.workspace.path('platform');
+    await mkdir(dataDir);
+    if (repository !== undefined) {
+      await cp(repository, join(dataDir, 'repo.git'), { recursive: true });
+    }
+    // Makes the certificate and the first access key, which are no part of any row.
+    const daemon = await startDaemon({ workspace: this.workspace, dataDir, profile: undefined });
+    await daemon.stop();
+    return dataDir;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * A keep-alive connection that does as little as HTTP/1.1 allows, so that a measurement is of the
+ * server and not of the client: ready bytes out, status and length of the answer back.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** A server on the loopback interface; over TLS where `ca` is given. */
+export interface Endpoint {
+  readonly port: number;
+  readonly ca?: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly bytes: number;
+  /** Undefined unless the request asked to keep it. */
+  readonly body: Buffer | undefined;
+}
+
+interface Waiting {
+  readonly keep: boolean;
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+export class HttpConnection {
+  readonly #socket: Socket;
+  #waiting: Waiting | undefined;
+  #head: Buffer = Buffer.alloc(0);
+  /** The answer whose head has come: its status and how much of its body is still to come. */
+  #reply: { status: number; bytes: number; left: number; parts: Buffer[] } | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('error', (error) => this.#fail(error));
+    socket.on('close', () => this.#fail(new Error('The server closed the connection')));
+  }
+
+  static async open({ port, ca }: Endpoint): Promise<HttpConnection> {
+    const host = '127.0.0.1';
+    const socket = ca === undefined ? connect({ host, port }) : connectTls({ host, port, ca });
+    await once(socket, ca === undefined ? 'connect' : 'secureConnect');
+    return new HttpConnection(socket);
+  }
+
+  /** One request at a time. Rejects when the answer cannot be understood or the server is gone. */
+  send(request: Buffer, keep = false): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { keep, resolve, reject };
+      this.#socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#socket.removeAllListeners('close');
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#reply !== undefined) {
+      this.#takeBody(chunk);
+      return;
+    }
+    this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
+    const end = this.#head.indexOf(HEAD_END);
+    if (end === -1) return;
+    const head = this.#head.toString('latin1', 0, end);
+    const body = this.#head.subarray(end + HEAD_END.length);
+    this.#head = Buffer.alloc(0);
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    if (length === undefined) {
+      this.#fail(new Error(`An answer without Content-Length: ${head.split('\r\n')[0]}`));
+      return;
+    }
+    const bytes = Number(length);
+    this.#reply = { status: Number(head.slice(9, 12)), bytes, left: bytes, parts: [] };
+    this.#takeBody(body);
+  }
+
+  #takeBody(chunk: Buffer): void {
+    const reply = this.#reply;
+    if (reply === undefined) return;
+    reply.left -= chunk.length;
+    if (this.#waiting?.keep === true) reply.parts.push(chunk);
+    if (reply.left > 0) return;
+    const waiting = this.#waiting;
+    this.#reply = undefined;
+    this.#waiting = undefined;
+    const body = waiting?.keep === true ? Buffer.concat(reply.parts) : undefined;
+    waiting?.resolve({ status: reply.status, bytes: reply.bytes, body });
+  }
+
+  #fail(error: Error): void {
+    this.#waiting?.reject(error);
+    this.#waiting = undefined;
+  }
+}
+
+/** The bytes of a request. */
+export function requestBytes(of: {
+  method: 'GET' | 'POST';
+  path: string;
+  token?: string;
+  body?: Buffer;
+}): Buffer {
+  const { method, path, token, body } = of;
+  const lines = [`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1', 'accept: application/json'];
+  if (token !== undefined) lines.push(`authorization: Bearer ${token}`);
+  if (body !== undefined) {
+    lines.push('content-type: application/json', `content-length: ${body.length}`);
+  }
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  return body === undefined ? head : Buffer.concat([head, body]);
+}

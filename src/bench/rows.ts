@@ -1,0 +1,18 @@
+/** Every row, in the order of the table. */
+import type { Fixture } from './fixture.ts';
+import type { Line } from './report.ts';
+import { measureEngine } from './rows/engine.ts';
+import { measurePush } from './rows/push.ts';
+import { measureRead } from './rows/read.ts';
+import { measureStart } from './rows/start.ts';
+import { measureThroughput } from './rows/throughput.ts';
+import { measureWrite } from './rows/write.ts';
+
+export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = new Map([
+  ['start', measureStart],
+  ['push', measurePush],
+  ['write', measureWrite],
+  ['throughput', measureThroughput],
+  ['read', measureRead],
+  ['engine', measureEngine],
+]);

@@ -1,0 +1,82 @@
+/** Starts: from a clone without state, and with the state of the last run; and what it takes to
+ * hold the objects in memory. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DaemonProcess } from '../daemon-process.ts';
+import type { Fixture } from '../fixture.ts';
+import { streamBlobs } from '../git.ts';
+import { HttpConnection, requestBytes } from '../http-connection.ts';
+import { assertStatus } from '../load.ts';
+import { type Line, withGoal } from '../report.ts';
+import { summarize, timed } from '../statistics.ts';
+
+const MEGABYTE = 1_000_000;
+
+interface Samples {
+  readonly seconds: number[];
+  readonly memory: number[];
+}
+
+export async function measureStart(fixture: Fixture): Promise<Line[]> {
+  const dataDir = await fixture.platform();
+  const empty = await fixture.emptyPlatform();
+  const cold: Samples = { seconds: [], memory: [] };
+  const warm: Samples = { seconds: [], memory: [] };
+  const nothing: Samples = { seconds: [], memory: [] };
+  const git: number[] = [];
+  for (let i = 0; i < fixture.repetitions; i++) {
+    git.push((await timed(() => streamBlobs(join(dataDir, 'repo.git')))).ms / 1000);
+    await rm(join(dataDir, 'state'), { recursive: true });
+    await startOnce(fixture, dataDir, cold);
+    await startOnce(fixture, dataDir, warm);
+    await startOnce(fixture, empty, nothing);
+  }
+  const seconds = (name: string, of: Samples): Line => {
+    return { name, unit: 's', measured: summarize(of.seconds) };
+  };
+  const coldLine = seconds('cold start, no state', cold);
+  const reference = { name: 'git ls-tree + cat-file --batch', measured: summarize(git) };
+  const coldReference = { name: 'cold start', measured: coldLine.measured };
+  return [
+    withGoal({ ...coldLine, reference }, { atMost: 2 }),
+    withGoal({ ...seconds('warm start', warm), reference: coldReference }, { atMost: 0.3 }),
+    seconds('start of an empty platform', nothing),
+    ...memoryLines(fixture, { cold, warm, nothing }),
+  ];
+}
+
+async function startOnce(fixture: Fixture, dataDir: string, samples: Samples): Promise<void> {
+  const daemon = await fixture.start(dataDir);
+  await assertReady(daemon);
+  samples.seconds.push(daemon.readyMs / 1000);
+  const memory = daemon.memory();
+  if (memory !== undefined) samples.memory.push(memory / MEGABYTE);
+  await daemon.stop();
+}
+
+async function assertReady({ http }: DaemonProcess): Promise<void> {
+  const connection = await HttpConnection.open(http);
+  assertStatus(await connection.send(requestBytes({ method: 'GET', path: '/readyz' })), 200);
+  connection.close();
+}
+
+function memoryLines(
+  { corpus }: Fixture,
+  of: { cold: Samples; warm: Samples; nothing: Samples },
+): Line[] {
+  if (of.nothing.memory.length === 0) return [];
+  const base = summarize(of.nothing.memory).median;
+  const reference = {
+    name: 'bytes of the manifests',
+    measured: summarize([corpus.bytes / MEGABYTE]),
+  };
+  const above = (name: string, { memory }: Samples): Line => {
+    const measured = summarize(memory.map((bytes) => bytes - base));
+    return withGoal({ name, unit: 'MB', measured, reference }, { atMost: 5 });
+  };
+  return [
+    above('memory above empty, after a cold start', of.cold),
+    above('memory above empty, after a warm start', of.warm),
+    { name: 'memory of an empty platform', unit: 'MB', measured: summarize(of.nothing.memory) },
+  ];
+}

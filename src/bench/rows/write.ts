@@ -1,0 +1,75 @@
+/** One write after another: the latency of a durable, acknowledged create. */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { type BareServer, startBareServer } from '../bare-server.ts';
+import { API } from '../daemon-process.ts';
+import type { Fixture } from '../fixture.ts';
+import { HttpConnection, requestBytes } from '../http-connection.ts';
+import { assertStatus } from '../load.ts';
+import { type Line, withGoal } from '../report.ts';
+import { summarize, timed } from '../statistics.ts';
+
+const WRITES = 400;
+const WARM_UP = 100;
+
+export async function measureWrite(fixture: Fixture): Promise<Line[]> {
+  const daemon = await fixture.start(await fixture.copyOfPlatform());
+  const connection = await HttpConnection.open(daemon.http);
+  const log = openSync(fixture.workspace.path('log'), 'a');
+  const samples = { created: [] as number[], appended: [] as number[], answered: [] as number[] };
+  let bare: { server: BareServer; connection: HttpConnection } | undefined;
+  try {
+    for (let i = 0; i < WRITES; i++) {
+      const request = createRequest(fixture, daemon.token, i);
+      const created = await timed(() => connection.send(request, true));
+      assertStatus(created.result, 201);
+      bare ??= await bareCreate(fixture, created.result.body ?? Buffer.alloc(0));
+      const { connection: other } = bare;
+      samples.created.push(created.ms);
+      samples.answered.push((await timed(() => other.send(request))).ms);
+      samples.appended.push((await timed(() => append(log))).ms);
+    }
+  } finally {
+    connection.close();
+    bare?.connection.close();
+    bare?.server.close();
+    closeSync(log);
+    await daemon.stop();
+  }
+  return linesOf(samples);
+}
+
+export function createRequest({ corpus }: Fixture, token: string, i: number): Buffer {
+  const { namespace, body } = corpus.newSecret(i);
+  const path = `${API}/namespaces/${namespace}/sharedsecrets`;
+  return requestBytes({ method: 'POST', path, token, body });
+}
+
+async function bareCreate(
+  fixture: Fixture,
+  body: Buffer,
+): Promise<{ server: BareServer; connection: HttpConnection }> {
+  const answer = { body: body.toString('base64'), status: 201 };
+  const server = await startBareServer(fixture.workspace, answer);
+  return { server, connection: await HttpConnection.open(server) };
+}
+
+const KIBIBYTE = Buffer.alloc(1024, 'x');
+
+function append(log: number): void {
+  writeSync(log, KIBIBYTE);
+  fsyncSync(log);
+}
+
+function linesOf(samples: { created: number[]; appended: number[]; answered: number[] }): Line[] {
+  const steady = (values: number[]) => summarize(values.slice(WARM_UP));
+  const measured = steady(samples.created);
+  const append = { name: 'one fsynced append of 1 KB', measured: steady(samples.appended) };
+  const bare = { name: 'bare node:http, same bytes', measured: steady(samples.answered) };
+  return [
+    withGoal(
+      { name: 'create, one at a time', unit: 'ms', measured, reference: append },
+      { atMost: 3 },
+    ),
+    { name: 'create, one at a time', unit: 'ms', measured, reference: bare },
+  ];
+}

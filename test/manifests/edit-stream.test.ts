@@ -1,0 +1,152 @@
+/** Edits in streams of several documents, and documents that come and go. */
+import { describe, expect, test } from 'vitest';
+import {
+  appendDocument,
+  editDocument,
+  isEmptyStream,
+  removeDocument,
+} from '../../src/manifests/edit.ts';
+import { parseManifests } from '../../src/manifests/parse.ts';
+
+const STREAM = `# file
+--- # first
+a: 1 # one
+# end of a
+---
+b: 2
+
+# about c
+---
+%x
+c: 3
+`.replace('%x\n', '');
+
+describe('editing one document of a stream', () => {
+  test.each([
+    [0, { a: 9 }, STREAM.replace('a: 1', 'a: 9')],
+    [1, { b: 2, d: 4 }, STREAM.replace('b: 2\n', 'b: 2\nd: 4\n')],
+    [2, { c: 'x' }, STREAM.replace('c: 3', 'c: x')],
+  ])('document %i changes, the others do not', (index, desired, after) => {
+    expect(editDocument(STREAM, index, desired)).toBe(after);
+  });
+
+  test('a broken neighbour does not matter', () => {
+    const text = 'a: [1\n---\nb: 2 # c\n---\nc: "\n';
+    expect(editDocument(text, 1, { b: 3 })).toBe('a: [1\n---\nb: 3 # c\n---\nc: "\n');
+  });
+
+  test('a value that looks like a marker stays inside its document', () => {
+    const text = editDocument('a: 1\n---\nb: 2\n', 0, { a: '---\nx\n' });
+    expect(text).toBe('a: |\n  ---\n  x\n---\nb: 2\n');
+    expect(parseManifests(text).documents.map(({ value }) => value)).toEqual([
+      { a: '---\nx\n' },
+      { b: 2 },
+    ]);
+  });
+
+  test('the last key of a document that is not the last may go', () => {
+    expect(editDocument('a: 1\n---\nb: 2\n', 0, {})).toBe('{}\n---\nb: 2\n');
+  });
+});
+
+describe('appending a document', () => {
+  const object = { kind: 'T', apiVersion: 'v1' };
+  const manifest = 'apiVersion: v1\nkind: T\n';
+  test.each([
+    ['to nothing', '', manifest],
+    ['to blank lines', '\n\n', manifest],
+    ['to a byte order mark', '\uFEFF', `\uFEFF${manifest}`],
+    ['to a document', 'a: 1\n', `a: 1\n---\n${manifest}`],
+    ['to a document without a line end', 'a: 1', `a: 1\n---\n${manifest}`],
+    ['to a document with CRLF', 'a: 1\r\n', 'a: 1\r\n---\r\napiVersion: v1\r\nkind: T\r\n'],
+    ['to a document that ends with ...', 'a: 1\n...\n', `a: 1\n...\n---\n${manifest}`],
+    [
+      'to a block scalar that keeps blank lines',
+      'a: |+\n  x\n\n',
+      `a: |+\n  x\n\n---\n${manifest}`,
+    ],
+    ['to a marker that waits for a document', 'a: 1\n---\n', `a: 1\n---\n${manifest}`],
+    ['to comments', '# c\n', `# c\n---\n${manifest}`],
+    ['to a document that does not parse', 'a: [\n', `a: [\n---\n${manifest}`],
+  ])('%s', (_title, before, after) => {
+    expect(appendDocument(before, object)).toBe(after);
+    expect(parseManifests(after).documents.at(-1)?.value).toEqual(object);
+  });
+});
+
+describe('removing a document', () => {
+  test.each([
+    ['the only one, with its comments', '# about a\na: 1\n# end\n', 0, ''],
+    [
+      'the only one, below a comment set apart',
+      '# licence\n\n# about a\na: 1\n',
+      0,
+      '# licence\n\n',
+    ],
+    ['the first, whose comments go with it', '# about a\na: 1\n---\nb: 2\n', 0, '---\nb: 2\n'],
+    [
+      'the first, below a comment on the file',
+      '# f\n---\n# x\na: 1\n---\nb: 2\n',
+      0,
+      '# f\n---\nb: 2\n',
+    ],
+    [
+      'one in the middle, between comments of its neighbours',
+      'a: 1\n# end of a\n---\n# b\nb: 2\n# end of b\n\n# about c\n---\nc: 3\n',
+      1,
+      'a: 1\n# end of a\n\n# about c\n---\nc: 3\n',
+    ],
+    ['the last', 'a: 1\n---\nb: 2\n', 1, 'a: 1\n'],
+    ['the last, without a line end', 'a: 1\n---\nb: 2', 1, 'a: 1\n'],
+    ['the first of a stream without a last line end', 'a: 1\n---\nb: 2', 0, '---\nb: 2'],
+    [
+      'comments inside its maps go',
+      'a:\n  b: 1\n\n  # c: 2\n\n# keep\n---\nb: 1\n',
+      0,
+      '# keep\n---\nb: 1\n',
+    ],
+    [
+      'lines of a block scalar are no comments',
+      'a: 1\n---\nb: |\n  x\n  # text\n\n# c\n',
+      1,
+      'a: 1\n\n# c\n',
+    ],
+    ['CRLF', 'a: 1\r\n---\r\nb: 2\r\n', 0, '---\r\nb: 2\r\n'],
+    ['a byte order mark stays', '\uFEFFa: 1\n---\nb: 2\n', 0, '\uFEFF---\nb: 2\n'],
+    ['its ... goes', 'a: 1\n...\nb: 2\n', 0, 'b: 2\n'],
+    [
+      'its ... stays where the next has no marker',
+      'a: 1\n---\nb: 2\n...\nc: 3\n',
+      1,
+      'a: 1\n...\nc: 3\n',
+    ],
+    [
+      'its ... stays where the next has directives',
+      'a: 1\n---\nb: 2\n...\n%YAML 1.2\n---\nc: 3\n',
+      1,
+      'a: 1\n...\n%YAML 1.2\n---\nc: 3\n',
+    ],
+    ['its directives go', '%YAML 1.2\n# f\n---\na: 1\n---\nb: 2\n', 0, '# f\n---\nb: 2\n'],
+    ['comments behind its ... stay', 'a: 1\n...\n# tail\n', 0, '# tail\n'],
+    ['one that does not parse', 'a: 1\n---\nb: [\n# c\n---\nc: 3\n', 1, 'a: 1\n---\nc: 3\n'],
+    ['one that is empty', 'a: 1\n---\n---\nc: 3\n', 1, 'a: 1\n---\nc: 3\n'],
+  ])('%s', (_title, before, index, after) => {
+    expect(removeDocument(before, index)).toBe(after);
+  });
+
+  test('one that is not there is refused', () => {
+    expect(() => removeDocument('a: 1\n', 3)).toThrow('there is no document 4');
+  });
+});
+
+test.each([
+  ['', true],
+  ['# c\n\n', true],
+  ['\uFEFF---\n# c\n---\n...\n', true],
+  ['%YAML 1.2\n---\n', true],
+  ['a: 1\n', false],
+  ['# c\n--- {}\n', false],
+  ['[\n', false],
+])('%j is empty: %s', (text, empty) => {
+  expect(isEmptyStream(text)).toBe(empty);
+});
