@@ -51,8 +51,9 @@ export function admitManifest(
   const key = identityOf(kind, manifest);
   const errors = objectProblems(kind, kinds.schemaOf(kind), { object: manifest });
   for (const error of [...errors, ...secretInClear(kind, manifest)]) report.field(error);
-  for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
   if (report.failed) return report.refuse(key);
+  // Asked last: only an object of the right shape can be asked what is deprecated in it.
+  for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
   return { key, manifest, problems: [], warnings: report.warnings };
 }
 

@@ -1,6 +1,6 @@
 /** What rows measure on. Made once a run, on first use; a row that writes takes a copy. */
 import { cp, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Corpus } from './corpus.ts';
 import { type DaemonProcess, startDaemon } from './daemon-process.ts';
 import { makeRepository } from './git.ts';
@@ -47,7 +47,12 @@ export class Fixture {
   /** A data directory like `platform`, to write to. */
   async copyOfPlatform(): Promise<string> {
     const copy = this.workspace.path('platform');
-    await cp(await this.platform(), copy, { recursive: true, preserveTimestamps: true });
+    await cp(await this.platform(), copy, {
+      recursive: true,
+      preserveTimestamps: true,
+      // Sockets cannot be copied.
+      filter: (path) => basename(path) !== 'run',
+    });
     return copy;
   }
 

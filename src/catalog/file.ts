@@ -1,10 +1,10 @@
 /** One file of the repository, read: which documents it holds and what is wrong with them. */
-import { admitManifest } from '../admission/manifest.ts';
+import { type AdmittedManifest, admitManifest, type ManifestPlace } from '../admission/manifest.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { folderNamespace } from '../manifests/layout.ts';
-import type { ManifestFile, Problem } from '../manifests/manifest.ts';
+import type { ManifestDocument, ManifestFile, Problem } from '../manifests/manifest.ts';
 import { readManifests } from '../manifests/read.ts';
 
 export interface DocumentEntry {
@@ -61,8 +61,21 @@ export function fileReader(kinds: KindTable, under: string): FileReader {
     const place = { path, folderNamespace: folderNamespace(under, path) };
     return file.documents.map((document) => ({
       index: document.index,
-      ...admitManifest(kinds, place, document),
+      ...admitted(place, document),
       line: document.locate([]).line,
     }));
+  }
+
+  /** A rule that fails on a document must harm that document only, whatever is in it. */
+  function admitted(place: ManifestPlace, document: ManifestDocument): AdmittedManifest {
+    try {
+      return admitManifest(kinds, place, document);
+    } catch (error) {
+      // The words of the error may quote a value.
+      const why = error instanceof Error ? error.name : typeof error;
+      const message = `The document cannot be judged (${why}): a fault of gitplane, please report it`;
+      const problem = { path: place.path, ...document.locate([]), message };
+      return { key: undefined, manifest: undefined, problems: [problem], warnings: [] };
+    }
   }
 }

@@ -47,16 +47,17 @@ export interface ParentView {
 }
 
 /**
- * The identity of an object after a merge: the oldest introduction wins, and the generation grows
- * unless all parents asked for the same. So a generation never falls and never repeats with other
- * content, whichever side of the merge was served before.
+ * The identity of an object after a merge: the oldest introduction wins, and the generation is that
+ * of the parent that is ahead, or one more where a parent with that generation asked for something
+ * else. So a generation never falls and never repeats with other content, whichever side of the
+ * merge was served before; and what only one side changed is not counted twice.
  */
 export function mergedIdentity(views: readonly [ParentView, ...ParentView[]]): Identity {
   const oldest = views
     .map((view) => view.identity)
     .reduce((a, b) => (introducedBefore(b, a) ? b : a));
   const generation = Math.max(...views.map((view) => view.identity.generation));
-  const settled = views.every((view) => view.unchanged);
+  const settled = views.every((view) => view.unchanged || view.identity.generation < generation);
   return { ...oldest, generation: settled ? generation : generation + 1 };
 }
 

@@ -5,7 +5,13 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import type { Attributes, Authorizer, Decision, User } from '../apimachinery/request.ts';
+import {
+  type Attributes,
+  AUTHENTICATED_GROUP,
+  type Authorizer,
+  type Decision,
+  type User,
+} from '../apimachinery/request.ts';
 import { AccessKeyIndex, type Authenticated } from '../auth/access-keys.ts';
 import { ActivityTracker } from '../auth/activity.ts';
 import { RbacAuthorizer, type RuleSource } from '../auth/authorizer.ts';
@@ -77,6 +83,9 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
   };
 }
 
+/** Has no name: bindings that name the owner must not count. */
+const EVERYONE: User = { name: '', groups: [AUTHENTICATED_GROUP] };
+
 /**
  * Rights of the owner, narrowed by the scope of the key. Scopes are not evaluated yet, so a key
  * that has one is given what every authenticated caller has and no more: a key must never grant
@@ -90,8 +99,7 @@ function authorize(
   const { user, attributes } = request;
   const decision = rules.authorize(user, attributes);
   if (session?.keyScope === undefined || !decision.allowed) return decision;
-  const everyone = { name: user.name, groups: ['system:authenticated'] };
-  if (rules.authorize(everyone, attributes).allowed) return decision;
+  if (rules.authorize(EVERYONE, attributes).allowed) return decision;
   return { allowed: false, reason: 'the scope of the access key does not allow it' };
 }
 

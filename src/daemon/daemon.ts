@@ -84,7 +84,6 @@ async function startAll(starting: Starting): Promise<Daemon> {
     clock,
     version: VERSION,
     root,
-    settings: () => platform.settings.platform(),
     jwks: () => platform.tokens.jwks(),
   };
   const listen = async (address: Address, server: ServerOptions): Promise<number> => {

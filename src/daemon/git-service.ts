@@ -11,7 +11,7 @@ import { installHooks } from '../git/hook.ts';
 import type { PushRequest, PushVerdict } from '../git/hook-protocol.ts';
 import { listenForPushes, pushSocketPath } from '../git/hook-server.ts';
 import { withQuarantine } from '../git/quarantine.ts';
-import type { GitService } from '../server/git.ts';
+import type { GitService } from '../server/dependencies.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Platform } from './platform.ts';
 

@@ -71,8 +71,12 @@ export function observeBranch(of: {
     },
     pushVisible: (seen) => metrics.pushToVisible.observe((performance.now() - seen) / 1000),
     report: (check, problem) => {
-      if (problem === undefined) problems.delete(check);
-      else problems.set(check, problem);
+      if (problem === undefined) {
+        problems.delete(check);
+        return;
+      }
+      problems.set(check, problem);
+      metrics.reconciles.inc({ source: 'push', result: 'failed' });
     },
   };
 }

@@ -13,8 +13,10 @@ export async function serve(
   out: { write(text: string): void },
 ): Promise<number> {
   const daemon = await startDaemon({ options: readDaemonOptions(options) });
+  // Before the banner: whoever reads it may end the daemon at once, and cleanly.
+  const ended = signalled();
   out.write(banner(daemon));
-  await signalled();
+  await ended;
   const limit = setTimeout(() => process.exit(1), STOP_WITHIN_MS);
   await daemon.stop();
   clearTimeout(limit);

@@ -4,8 +4,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { PlatformSettings } from '../server/dependencies.ts';
 import type { Store } from '../state/store.ts';
 
-export interface Settings {
-  platform(): PlatformSettings;
+export interface Settings extends PlatformSettings {
   keyLimits(): { accessKeyMaxTTLSeconds: number; loginAccessKeyTTLSeconds: number | undefined };
   close(): void;
 }
@@ -28,10 +27,7 @@ export function followSettings(store: Store, kinds: KindTable): Settings {
     return typeof value === 'number' ? value : undefined;
   };
   return {
-    platform: () => ({
-      authenticateVersionEndpoint: status['authenticateVersionEndpoint'] === true,
-      disableConfigEndpoint: status['disableConfigEndpoint'] === true,
-    }),
+    isOn: (name) => status[name] === true,
     keyLimits: () => ({
       accessKeyMaxTTLSeconds: number(['auth', 'accessKeyMaxTTLSeconds']) ?? 0,
       loginAccessKeyTTLSeconds: isRecord(status['auth'])

@@ -3,7 +3,7 @@
  * `<ref>.lock`. We follow git's lock protocol to the letter, so that a push by git and a commit of
  * ours never lose each other.
  */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode, GitError } from './git-error.ts';
 import { isObjectId } from './object-id.ts';
@@ -11,16 +11,18 @@ import { isObjectId } from './object-id.ts';
 /** Where a ref points now; undefined when it does not exist. */
 export async function readRef(gitDir: string, ref: string): Promise<string | undefined> {
   const path = join(gitDir, ref);
-  const loose = await readIfThere(path);
+  const loose = readIfThere(path);
   if (loose !== undefined) return parseLooseRef(loose, path);
   // In this order: git writes a ref to packed-refs before it removes the loose file.
-  const packed = await readIfThere(join(gitDir, 'packed-refs'));
+  const packed = readIfThere(join(gitDir, 'packed-refs'));
   return packed === undefined ? undefined : findPackedRef(packed, ref);
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+/** Blocking: some 40 bytes from the page cache, several times a write; the way to another thread and
+ * back costs many times as much. */
+function readIfThere(path: string): string | undefined {
   try {
-    return await readFile(path, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
     const code = errorCode(error);
     // A directory of the name holds other branches, or nothing.

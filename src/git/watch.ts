@@ -17,8 +17,6 @@ export interface WatchOptions {
 }
 
 export interface RefWatch {
-  /** A head that needs no report: we moved the branch there ourselves. */
-  note(head: string | undefined): void;
   /** Looks now; resolves when what it found was reported. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -28,8 +26,9 @@ export interface RefWatch {
 const SECOND_LOOK_MS = 75;
 
 /**
- * Calls back with each new head, one call at a time, never twice in a row with the same. A head
- * that was there only between two looks is not reported.
+ * Calls back with each new head, one call at a time, never twice in a row with the same; moves of
+ * our own are reported too. A head that was there only between two looks is not. A report that
+ * fails is logged, not repeated.
  */
 export async function watchRef(
   repository: Pick<Repository, 'gitDir' | 'ref' | 'head'>,
@@ -82,10 +81,6 @@ class Watcher implements RefWatch {
     await new Promise<void>((ready) => this.#files?.once('ready', ready));
     this.#interval = setInterval(() => void this.check(), this.#intervalMs);
     await this.check();
-  }
-
-  note(head: string | undefined): void {
-    this.#known = head;
   }
 
   check(): Promise<void> {

@@ -20,6 +20,7 @@ export function config(group: string): Kind {
     scope: 'Cluster',
     verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
     schema: 'config',
+    lockedBy: 'disableConfigEndpoint',
     columns: [
       {
         name: 'Platform Host',

@@ -52,6 +52,9 @@ export interface Kind {
   readonly allowUnconditionalUpdate: boolean;
   /** Whether kubectl has a Go type of the kind, and so sends it strategic merge patches. */
   readonly strategicMerge: boolean;
+  /** Name of the switch in the platform configuration that closes the kind for writes through the
+   * API; git stays open. */
+  readonly lockedBy: string | undefined;
   /** True where a create without name and generateName gets a name from the server. */
   readonly namedByServer: boolean;
   readonly columns: readonly PrinterColumn[];
@@ -86,6 +89,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     nameRule: dnsSubdomainProblems,
     allowUnconditionalUpdate: false,
     strategicMerge: false,
+    lockedBy: undefined,
     namedByServer: false,
     columns: [],
     selectableFields: [],

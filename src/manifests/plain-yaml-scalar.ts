@@ -26,8 +26,8 @@ const CHECK = 2;
 /** What the first character of a plain scalar tells about it. */
 const FIRST = new Uint8Array(128);
 for (let code = 0x21; code < 0x7f; code++) FIRST[code] = STRING;
-for (const char of '?:,[]{}#&*!|>\'"%@`~=+') FIRST[char.charCodeAt(0)] = REFUSED;
-for (const char of '0123456789-.<yYnNoOtTfFeE') FIRST[char.charCodeAt(0)] = CHECK;
+for (const char of '?:,[]{}#&*!|>\'"%@`~=') FIRST[char.charCodeAt(0)] = REFUSED;
+for (const char of '0123456789-+.<yYnNoOtTfFeE') FIRST[char.charCodeAt(0)] = CHECK;
 
 /** Words that are no string in one version of YAML or in both, in lower case. */
 const WORDS = new Set(['y', 'yes', 'n', 'no', 'on', 'off', 'true', 'false', 'null']);
@@ -39,11 +39,13 @@ const FRACTION = /^-?(?:0|[1-9]\d{0,7})\.\d{1,7}$/;
 /** All that any version may read as a number or a date, and more. */
 const NUMERIC = /^[-+]?[.\d][\d_.:eE+-]*$|^[-+]?0_*[xXoObB][\da-fA-F_]*$|^\d{4}-\d\d?-\d/;
 /** `e5`, `-e5` and `.e5`, which the library's YAML 1.1 takes for floats (not a number). */
-const EXPONENT = /^[-.]?[eE][-+]?\d+$/;
+const EXPONENT = /^[-+.]?[eE][-+]?\d+$/;
 /** `1.2.3` and `10.0.0.1:8443` look numeric and are not: no number has two dots. */
 const DOTTED = /^\d+\.\d+\.\d+(?:\.\d+)*(?::\d+)?$/;
 /** `-x` and `--flag`, but not `-1`, `-.5`, `- a` or `---`. */
 const FLAG = /^--?[A-Za-z]/;
+/** One value in 64 of base64 begins with a `+`; `+1`, `+.5` and `+.inf` are something else. */
+const PLUS_TEXT = /^\+[A-Za-z/]/;
 /** `.git` and `./x`, but not `.5`, `.inf`, `.nan`, `...` or `._`, which YAML 1.1 takes for a float. */
 const DOT_NAME = /^\.[A-HJ-MO-Za-hj-mo-z/]/;
 
@@ -74,6 +76,7 @@ function resolveNumeric(source: string): Scalar {
   }
   const first = source[0];
   if (first === '-') return FLAG.test(source) ? source : unusual();
+  if (first === '+') return PLUS_TEXT.test(source) ? source : unusual();
   if (first === '.') return DOT_NAME.test(source) ? source : unusual();
   if (first === '<') return source === '<<' ? unusual() : source;
   return NUMERIC.test(source) && !DOTTED.test(source) ? unusual() : source;

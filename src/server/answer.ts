@@ -10,8 +10,9 @@ export interface Answer {
   readonly warnings?: readonly string[];
 }
 
+/** As bytes: to a text the server would add a charset, which Kubernetes does not send. */
 export function jsonAnswer(value: unknown, code = 200): Answer {
-  return { code, contentType: JSON_TYPE, body: JSON.stringify(value) };
+  return { code, contentType: JSON_TYPE, body: Buffer.from(JSON.stringify(value)) };
 }
 
 export function textAnswer(text: string, code = 200): Answer {

@@ -6,13 +6,23 @@ import type { Registry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { GitService } from './git.ts';
 import type { HealthChecks } from './health.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (
   token: string,
 ) => { readonly user: User } | { readonly message: string };
+
+/** What the server needs to know of the hosted repository. */
+export interface GitService {
+  readonly repository: { readonly gitDir: string };
+  /** Begins a push of a user; its hook knows the user by the environment returned. */
+  beginPush(user: User): {
+    readonly env: Readonly<Record<string, string>>;
+    /** Resolves when readers see what the push did. */
+    end(): Promise<void>;
+  };
+}
 
 export interface ServerDependencies {
   readonly kinds: KindTable;
@@ -29,12 +39,12 @@ export interface ServerDependencies {
   /** `/kubernetes/management`. */
   readonly root: string;
   /** Facts of the platform configuration that requests depend on; asked at each request. */
-  readonly settings: () => PlatformSettings;
+  readonly settings: PlatformSettings;
   /** JSON Web Key Set of the keys that sign endpoint tokens. */
   readonly jwks: () => object;
 }
 
+/** Switches of `Config.status`, by name. */
 export interface PlatformSettings {
-  readonly authenticateVersionEndpoint: boolean;
-  readonly disableConfigEndpoint: boolean;
+  isOn(name: string): boolean;
 }

@@ -20,17 +20,6 @@ import { authenticateRequest, authorizeRequest } from './access.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
 
-/** What the server needs to know of the hosted repository. */
-export interface GitService {
-  readonly repository: { readonly gitDir: string };
-  /** Begins a push of a user; its hook knows the user by the environment returned. */
-  beginPush(user: User): {
-    readonly env: Readonly<Record<string, string>>;
-    /** Resolves when readers see what the push did. */
-    end(): Promise<void>;
-  };
-}
-
 const PATH = '/git/platform.git';
 /** git itself sends packs of any size in one request. */
 const LARGEST_PUSH = 2 ** 31;

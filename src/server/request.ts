@@ -14,6 +14,8 @@ export interface ApiRequest {
   readonly body: Buffer;
   /** Takes the response over from the server; returns the headers that were set so far. */
   hijack(): [string, unknown][];
+  /** Aborted when the server begins to close. */
+  readonly closing: AbortSignal;
   readonly raw: { readonly request: IncomingMessage; readonly response: ServerResponse };
 }
 

@@ -1,5 +1,5 @@
 /** Requests for objects: finds the kind and hands over to the handler of the verb. */
-import { methodNotAllowed, noSuchRoute } from '../apimachinery/status-error.ts';
+import { forbiddenError, methodNotAllowed, noSuchRoute } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Answer } from './answer.ts';
 import { answerEvents } from './core-events.ts';
@@ -29,6 +29,9 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   deletecollection: handleDeleteCollection,
 };
 
+/** Whether the path of a verb must, or must not, end in a name; the others follow from it. */
+const NEEDS_NAME: Readonly<Record<string, boolean>> = { create: false, update: true, patch: true };
+
 /** Verbs that need the namespace of a namespaced kind in the path. */
 const IN_ONE_NAMESPACE = ['get', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
@@ -41,12 +44,31 @@ export async function answerResource(
   const events = answerEvents(info, deps.store.resourceVersion);
   if (events !== undefined) return events;
   const kind = findKind(deps, info);
-  const handler = HANDLERS[info.verb];
-  if (handler === undefined || !(kind.verbs as readonly string[]).includes(info.verb)) {
-    throw methodNotAllowed(info.verb === '' ? 'this method' : info.verb, kind);
-  }
+  const handler = handlerOf(kind, info);
   if (user === undefined) throw noSuchRoute();
+  refuseLocked(deps, kind, info.verb);
   return await handler(deps, { ...request, user, kind });
+}
+
+function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {
+  const hasName = name !== '';
+  const fits = (NEEDS_NAME[verb] ?? hasName) === hasName;
+  const offered = (kind.verbs as readonly string[]).includes(verb);
+  const handler = fits && offered ? HANDLERS[verb] : undefined;
+  if (handler === undefined) throw methodNotAllowed(verb === '' ? 'this method' : verb, kind);
+  return handler;
+}
+
+const READS = ['get', 'list', 'watch'];
+
+/** Some kinds can be closed for writes through the API; git stays open, and opens them again. */
+function refuseLocked(deps: ServerDependencies, kind: Kind, verb: string): void {
+  const { lockedBy } = kind;
+  if (lockedBy === undefined || READS.includes(verb) || !deps.settings.isOn(lockedBy)) return;
+  throw forbiddenError(
+    `${kind.plural}.${kind.group} is forbidden: ${lockedBy} is set; change it in git`,
+    kind,
+  );
 }
 
 function findKind(deps: ServerDependencies, info: ResourceInfo): Kind {

@@ -26,6 +26,7 @@ import { registerGit } from './git.ts';
 import type { ApiRequest } from './request.ts';
 import { parseRequest, type RequestInfo } from './request-info.ts';
 import { answerResource } from './resources.ts';
+import { closingSignal } from './shutdown.ts';
 
 /** What the filters found out about a request before its body was read. */
 interface Admitted {
@@ -49,7 +50,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     // Kubernetes clients keep watches open for hours; slow headers are the attack to stop.
     requestTimeout: 0,
     keepAliveTimeout: 75_000,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
   } as const;
@@ -58,6 +59,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     : fastify({ ...common, https: options.tls })) as unknown as FastifyInstance;
   const documents = buildDocuments(deps);
   const admitted = new WeakMap<IncomingMessage, Admitted>();
+  const closing = closingSignal(app);
   app.server.headersTimeout = 30_000;
 
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
@@ -75,7 +77,11 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     handler: async (request, reply) => {
       const found = admitted.get(request.raw);
       if (found === undefined) throw noSuchRoute();
-      const answer = await answerRequest(deps, documents, apiRequest(request, reply, found));
+      const answer = await answerRequest(
+        deps,
+        documents,
+        apiRequest(request, reply, { found, closing }),
+      );
       if (answer === undefined) return;
       send(reply, answer);
       measure(deps, found, answer.code);
@@ -110,13 +116,18 @@ function admit(deps: ServerDependencies, request: FastifyRequest): Admitted {
   return { ...found, user };
 }
 
-function apiRequest(request: FastifyRequest, reply: FastifyReply, found: Admitted): ApiRequest {
+function apiRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { found, closing }: { found: Admitted; closing: AbortSignal },
+): ApiRequest {
   return {
     id: found.id,
     info: found.info,
     user: found.user,
     headers: request.headers,
     body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    closing,
     raw: { request: request.raw, response: reply.raw as ServerResponse },
     hijack: () => {
       void reply.hijack();

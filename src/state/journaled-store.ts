@@ -5,7 +5,7 @@
  */
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import { type JsonObject, jsonEqual } from '../apimachinery/object.ts';
+import type { JsonObject } from '../apimachinery/object.ts';
 import type { RecordCodec } from './codec.ts';
 import { Draft } from './draft.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
@@ -62,7 +62,8 @@ class JournaledStore implements Store {
   readonly #codec: RecordCodec;
   readonly #onError: (error: unknown) => void;
   readonly #index = new ObjectIndex();
-  readonly #notes: Map<string, JsonObject>;
+  /** As JSON: small, and out of reach of a writer that goes on changing what it wrote. */
+  readonly #notes: Map<string, string>;
   readonly #journal: Journal;
   readonly #first: FirstVersions;
   #head: number;
@@ -109,12 +110,14 @@ class JournaledStore implements Store {
     this.#assertOpen();
     const draft = new Draft((key) => this.#index.get(key), this.#next);
     for (const change of changes) draft.add(change);
-    const news = Object.entries(notes).filter(([k, v]) => !jsonEqual(this.#notes.get(k), v));
+    const news = Object.entries(notes)
+      .map(([name, value]) => [name, value && JSON.stringify(value)] as const)
+      .filter(([name, text]) => this.#notes.get(name) !== text);
     if (draft.events.length === 0 && news.length === 0) return draft.results;
     // Whatever can fail, such as encoding an object, fails before the first line that changes
     // something.
     const writes = draft.events.map((event) => eventWrite(this.#codec, event));
-    for (const [name, value] of news) writes.push(noteWrite(this.#codec, name, value));
+    for (const [name, text] of news) writes.push(noteWrite(this.#codec, name, text));
     const touched = this.#commit(draft.events, news, writes);
     for (const log of touched) log.wake();
     this.#tell(draft.events);
@@ -122,12 +125,14 @@ class JournaledStore implements Store {
   }
 
   note(name: string): JsonObject | undefined {
-    return this.#notes.get(name);
+    const text = this.#notes.get(name);
+    return text === undefined ? undefined : JSON.parse(text);
   }
 
   *notes(prefix: string): IterableIterator<[string, JsonObject]> {
     const found = [...this.#notes].filter(([name]) => name.startsWith(prefix));
-    yield* found.sort(([a], [b]) => compareBytes(a, b));
+    found.sort(([a], [b]) => compareBytes(a, b));
+    for (const [name, text] of found) yield [name, JSON.parse(text)];
   }
 
   watch(collection: Collection, since: number): Watch {
@@ -179,16 +184,15 @@ class JournaledStore implements Store {
 
   #commit(
     events: readonly JournalEvent[],
-    notes: readonly [string, JsonObject | undefined][],
+    notes: readonly (readonly [string, string | undefined])[],
     writes: readonly EngineWrite[],
   ): Set<EventLog> {
     for (const { type, current } of events) {
       this.#index.replace(current.key, type === 'DELETED' ? undefined : current);
     }
-    for (const [name, value] of notes) {
-      if (value === undefined) this.#notes.delete(name);
-      // A copy: a note that its writer went on changing would look as if it were kept.
-      else this.#notes.set(name, Object.freeze(structuredClone(value)));
+    for (const [name, text] of notes) {
+      if (text === undefined) this.#notes.delete(name);
+      else this.#notes.set(name, text);
     }
     this.#head = events.at(-1)?.resourceVersion ?? this.#head;
     this.#next = Math.max(this.#next, this.#head + 1);

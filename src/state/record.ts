@@ -39,11 +39,20 @@ export function decodeObject(record: Buffer): ObjectVersion {
   return new ObjectVersion(head.key, object, head.hidden);
 }
 
-export function encodeNote(name: string, value: JsonObject): string {
-  return JSON.stringify({ name, value });
+/** `{"name":…,"value":…}`; `text` is the value as JSON. */
+export function encodeNote(name: string, text: string): string {
+  return `${noteHead(name)}${text}}`;
 }
 
-export function decodeNote(record: Buffer): [name: string, value: JsonObject] {
-  const { name, value } = JSON.parse(record.toString()) as { name: string; value: JsonObject };
-  return [name, value];
+/** The value comes as JSON, to be parsed when somebody asks for it. */
+export function decodeNote(record: Buffer): [name: string, text: string] {
+  const json = record.toString();
+  const name = JSON.parse(NOTE_NAME.exec(json)?.[1] ?? '') as string;
+  return [name, json.slice(noteHead(name).length, -1)];
+}
+
+const NOTE_NAME = /^\{"name":("(?:[^"\\]|\\.)*")/;
+
+function noteHead(name: string): string {
+  return `{"name":${JSON.stringify(name)},"value":`;
 }

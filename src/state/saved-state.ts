@@ -1,5 +1,4 @@
 /** What an engine holds of a store: reading all of it at the start, writing what changes. */
-import type { JsonObject } from '../apimachinery/object.ts';
 import type { RecordCodec } from './codec.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
 import {
@@ -28,7 +27,8 @@ export interface Meta extends PersistedVersions {
 export interface SavedState {
   readonly meta: Meta | undefined;
   readonly objects: readonly StoredObject[];
-  readonly notes: ReadonlyMap<string, JsonObject>;
+  /** As JSON. */
+  readonly notes: ReadonlyMap<string, string>;
   /** Records that were kept plain and are to be sealed, since their kind has become secret. */
   readonly reseal: readonly EngineWrite[];
 }
@@ -36,7 +36,7 @@ export interface SavedState {
 /** Throws StateError, with the place and the remedy, unless all of it can be read. */
 export async function readState(engine: StateEngine, codec: RecordCodec): Promise<SavedState> {
   const objects: StoredObject[] = [];
-  const notes = new Map<string, JsonObject>();
+  const notes = new Map<string, string>();
   const reseal: EngineWrite[] = [];
   let meta: Meta | undefined;
   for await (const [key, bytes] of engine.load('')) {
@@ -99,9 +99,9 @@ export function eventWrite(codec: RecordCodec, { type, current }: JournalEvent):
 export function noteWrite(
   codec: RecordCodec,
   name: string,
-  value: JsonObject | undefined,
+  text: string | undefined,
 ): EngineWrite {
   const key = noteRecordKey(name);
-  if (value === undefined) return { key, value: undefined };
-  return { key, value: codec.encode(key, encodeNote(name, value), true) };
+  if (text === undefined) return { key, value: undefined };
+  return { key, value: codec.encode(key, encodeNote(name, text), true) };
 }

@@ -253,4 +253,17 @@ describe('merges', () => {
 
     expect(right.team('a')?.identity.generation).toBe(3);
   });
+
+  test('a change that only one side made counts once', () => {
+    const left = new History();
+    left.commit('c1', { 'a.yaml': team('a') });
+    const right = new History();
+    right.commit('c1', { 'a.yaml': team('a') });
+    left.commit('c2', { 'a.yaml': team('a', '  displayName: Left\n') });
+    right.commit('c3', { 'b.yaml': team('b') });
+
+    right.commit('m', { 'a.yaml': team('a', '  displayName: Left\n') }, [left.catalog]);
+
+    expect(right.team('a')?.identity.generation).toBe(2);
+  });
 });

@@ -4,7 +4,7 @@ import { RBAC } from '../support/daemon.ts';
 export const GROUP = 'management.gitplane.dev';
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 export const NAMESPACE = 'samples';
-export const LABEL = { 'example.com/sample': 'yes' };
+export const LABEL = { 'example.com/sample': 'sure' };
 
 export interface Sample {
   readonly kind: string;

@@ -13,11 +13,8 @@ import {
   publish,
 } from '../support/git.ts';
 
-function recorder(): GitLogger & {
-  readonly debug: ReturnType<typeof vi.fn>;
-  readonly warn: ReturnType<typeof vi.fn>;
-} {
-  return { debug: vi.fn(), warn: vi.fn() };
+function recorder() {
+  return { debug: vi.fn<GitLogger['debug']>(), warn: vi.fn<GitLogger['warn']>() };
 }
 
 function countPacks(gitDir: string): number {

@@ -9,14 +9,14 @@ type Loose = any;
 type Case = [title: string, before: string, change: (value: Loose) => void, after: string];
 
 function check(_title: string, before: string, change: (value: Loose) => void, after: string) {
-  const desired = structuredClone(valueOf(before));
+  const desired = structuredClone(read(before));
   change(desired);
   const edit = describeEdit(before, 0, desired);
   expect(edit.text).toBe(after);
-  expect(valueOf(edit.text)).toEqual(desired);
+  expect(read(edit.text)).toEqual(desired);
 }
 
-function valueOf(text: string): JsonObject {
+function read(text: string): JsonObject {
   const [document] = parseManifests(text).documents;
   expect(document?.problems).toEqual([]);
   return document?.value as JsonObject;

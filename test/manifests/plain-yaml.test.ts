@@ -114,6 +114,8 @@ describe('what is read fast', () => {
     ['1.2.3', '1.2.3'],
     ['0be51c62-4e1d-47d5-b586-3662456e2a89', '0be51c62-4e1d-47d5-b586-3662456e2a89'],
     ['--flag=1', '--flag=1'],
+    ['+yLtEUBZ/N5OQldh9Hk=', '+yLtEUBZ/N5OQldh9Hk='],
+    ['+/x', '+/x'],
     ['nobody', 'nobody'],
     ['once', 'once'],
     ['a:b #c', 'a:b'],
@@ -156,7 +158,23 @@ describe('what is read fast', () => {
 describe('what is left to the judge', () => {
   test.each([
     ...['y', 'Y', 'yes', 'Yes', 'YES', 'n', 'N', 'no', 'NO', 'on', 'On', 'OFF', 'off'],
-    ...['True', 'TRUE', 'False', 'Null', 'NULL', '~', '=', '<<', '+1', '-0', '-0.0', '1.'],
+    ...[
+      'True',
+      'TRUE',
+      'False',
+      'Null',
+      'NULL',
+      '~',
+      '=',
+      '<<',
+      '+1',
+      '+',
+      '+e5',
+      '+.5',
+      '-0',
+      '-0.0',
+      '1.',
+    ],
     ...[
       '017',
       '08',

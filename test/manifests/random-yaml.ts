@@ -10,7 +10,8 @@ export interface RandomDocument {
   readonly value: JsonObject;
   /** Every comment with the path of the entry that it is attached to. */
   readonly comments: readonly RandomComment[];
-  readonly hasAliases: boolean;
+  /** One flow map in the style of JSON. */
+  readonly isJson: boolean;
 }
 
 export interface RandomComment {
@@ -124,6 +125,9 @@ const STRINGS = [
   'nbsp\u00a0x',
 ];
 
+/** Controls and line separators: only escapes can hold them. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+
 export const randomString = (random: Random): string => random.pick(STRINGS);
 export const randomKey = (random: Random): string => random.pick(KEYS);
 
@@ -172,7 +176,6 @@ class Writer {
   readonly #step: number;
   #left: number;
   #names = 0;
-  #hasAliases = false;
 
   constructor({ seed, size, aliases }: RandomOptions) {
     this.#random = new Random(seed);
@@ -202,7 +205,7 @@ class Writer {
     if (random.chance(15)) lines.push('', '# the end');
     const eol = random.chance(20) ? '\r\n' : '\n';
     const text = lines.join(eol) + (random.chance(85) ? eol : '');
-    return { text, value, comments: this.#comments, hasAliases: this.#hasAliases };
+    return { text, value, comments: this.#comments, isJson: json };
   }
 
   #map(column: number, path: readonly (string | number)[]): { lines: string[]; value: JsonObject } {
@@ -236,7 +239,6 @@ class Writer {
     const maps = this.#anchors.filter(({ value }) => isMap(value));
     if (maps.length === 0) return undefined;
     const first = this.#random.pick(maps);
-    this.#hasAliases = true;
     if (this.#random.chance(70))
       return { text: `*${first.name}`, value: first.value as JsonObject };
     const second = this.#random.pick(maps);
@@ -249,7 +251,6 @@ class Writer {
     this.#left--;
     if (this.#aliases && this.#anchors.length > 0 && random.chance(20)) {
       const anchor = random.pick(this.#anchors);
-      this.#hasAliases = true;
       return { head: `*${anchor.name}${this.#trailing(place)}`, tail: [], value: anchor.value };
     }
     const deep = this.#left > 0 && place.path.length < 5;
@@ -322,9 +323,11 @@ class Writer {
     const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
     const pad = ' '.repeat(place.column + 4);
     const comma = random.chance(50) ? ',' : '';
+    const steps = Array.isArray(value) ? [...value.keys()] : Object.keys(value as JsonObject);
     const lines = items.map((item, index) => {
       const mark = index < items.length - 1 ? ',' : comma;
-      return `${pad}${item}${mark}${this.#trailing(place)}`;
+      const step = steps[index] as string | number;
+      return `${pad}${item}${mark}${this.#trailing({ ...place, path: [...place.path, step] })}`;
     });
     return { head: props.text + open, tail: [...lines, `${pad.slice(2)}${close}`], value };
   }
@@ -376,11 +379,10 @@ class Writer {
   #inlineScalar(value: JsonValue, flow: boolean): string {
     if (typeof value !== 'string') return JSON.stringify(value);
     const plain = flow ? /^[a-z]{3,}( [a-z]+)*$/ : /^[a-z\u00e0-\u00ff][^:#\n\t"'\\]*[^\s:]$/;
-    const isWord =
-      /^(?:yes|null|[^a-zA-Z]*)$/.test(value);
+    const isWord = /^(?:yes|null|[^a-zA-Z]*)$/.test(value) || UNPRINTABLE.test(value);
     const style = this.#random.below(3);
     if (style === 0 && plain.test(value) && !isWord) return value;
-    if (style === 1 && !/[\u0000-\u001f\u0085\u2028]/.test(value)) {
+    if (style === 1 && !UNPRINTABLE.test(value)) {
       return `'${value.replaceAll("'", "''")}'`;
     }
     return JSON.stringify(value).replace(
@@ -391,7 +393,8 @@ class Writer {
 
   #blockScalar(value: string, place: Place): { head: string; tail: string[] } | undefined {
     const random = this.#random;
-    if (/[\u0000-\u0009\u000b-\u001f\u0085\u2028]|^\s*$|[ \t]+\n/.test(value)) return undefined;
+    if (UNPRINTABLE.test(value.replaceAll('\n', '')) || /^\s*$|[ \t]+\n/.test(value))
+      return undefined;
     const core = value.replace(/\n+$/, '');
     const ends = value.length - core.length;
     const inset = 1 + random.below(3);

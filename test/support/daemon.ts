@@ -138,6 +138,8 @@ class RunningDaemon implements Daemon {
       ...(options.type === undefined && raw
         ? {}
         : { 'content-type': options.type ?? 'application/json' }),
+      // Node sends the bodies of GET and DELETE without any length unless it is told.
+      ...(bytes === undefined ? {} : { 'content-length': String(Buffer.byteLength(bytes)) }),
       ...options.headers,
     };
     return new Promise((resolve, reject) => {

@@ -77,7 +77,10 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     void bookmark(Math.max(deps.store.resourceVersion, since), false);
   };
   const stopTimers = startTimers(options, { watch, tick });
-  response.on('close', () => watch.close());
+  const close = (): void => watch.close();
+  response.on('close', close);
+  request.closing.addEventListener('abort', close);
+  if (request.closing.aborted) close();
   try {
     for (const stored of initial) await sink.write(encode('ADDED', stored));
     const asked = options.sendInitialEvents === true && options.allowBookmarks;
@@ -89,6 +92,7 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     }
   } finally {
     stopTimers();
+    request.closing.removeEventListener('abort', close);
     watch.close();
   }
 }

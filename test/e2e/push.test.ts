@@ -1,0 +1,429 @@
+/** Pushes with real git: what is refused and why, what is accepted, and what readers see of it. */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  API,
+  type Daemon,
+  RBAC,
+  type RunResult,
+  scratchDir,
+  startDaemon,
+} from '../support/daemon.ts';
+
+const TEAMS = `${API}/teams`;
+
+let daemon: Daemon;
+/** A clone that is up to date when a test begins. */
+let clone: string;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+});
+afterAll(async () => {
+  await daemon.stop();
+});
+beforeEach(async () => {
+  clone = await daemon.clone();
+});
+
+function manifest(kind: string, name: string, spec = '{}', namespace = ''): string {
+  const place = namespace === '' ? '' : `\n  namespace: ${namespace}`;
+  return `apiVersion: management.gitplane.dev/v1\nkind: ${kind}\nmetadata:\n  name: ${name}${place}\nspec: ${spec}\n`;
+}
+
+async function git(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await daemon.git(args, clone);
+  expect(code, `git ${args.join(' ')}: ${stderr}`).toBe(0);
+  return stdout;
+}
+
+/** Writes files (null removes one) and commits them. */
+async function commit(files: Record<string, string | null>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(clone, path);
+    await mkdir(dirname(file), { recursive: true });
+    if (text === null) await rm(file);
+    else await writeFile(file, text);
+  }
+  await git('add', '--all');
+  await git('commit', '-qm', 'A change');
+}
+
+function push(...args: string[]): Promise<RunResult> {
+  return daemon.git(['push', ...args], clone);
+}
+
+/** What the hook said, line by line. */
+function remote({ stderr }: RunResult): string[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line.startsWith('remote: '))
+    .map((line) => line.slice('remote: '.length).trim())
+    .filter((line) => line !== '');
+}
+
+async function accepted(files: Record<string, string | null>): Promise<string[]> {
+  await commit(files);
+  const result = await push();
+  expect(result.code, result.stderr).toBe(0);
+  return remote(result);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests reach into answers of every shape
+async function read(path: string): Promise<any> {
+  const answer = await daemon.call('GET', path);
+  return answer.code === 404 ? undefined : answer.json();
+}
+
+async function everything(): Promise<string> {
+  const paths = ['teams', 'sharedsecrets', 'users', 'config'].map((plural) => `${API}/${plural}`);
+  const answers = await Promise.all(paths.map((path) => daemon.call('GET', path)));
+  return answers
+    .map(({ text }) => text.replace(/"metadata":\{"resourceVersion":"\d+"\}/, ''))
+    .join();
+}
+
+function head(): Promise<string> {
+  return daemon
+    .git(['rev-parse', 'main'], join(daemon.dataDir, 'repo.git'))
+    .then(({ stdout }) => stdout.trim());
+}
+
+describe('a push that is refused', () => {
+  test('names every mistake with its place, and changes nothing', async () => {
+    const before = [await everything(), await head()];
+    await commit({
+      'teams/wrong.yaml': `${manifest('Team', 'wrong', '\n  displayNam: x\n  users: ada')}---\n${manifest('Team', 'good')}`,
+      'namespaces/a/sharedsecrets/wrong.yml': manifest(
+        'SharedSecret',
+        'wrong',
+        '\n  data:\n    k: "not base64!"',
+      ),
+    });
+    const result = await push();
+    expect(result.code).toBe(1);
+    expect(remote(result)).toEqual([
+      expect.stringMatching(
+        /^namespaces\/a\/sharedsecrets\/wrong\.yml:7:8: spec\.data\.k: .*base64/,
+      ),
+      expect.stringMatching(/^teams\/wrong\.yaml:6:3: .*displayNam.*did you mean "displayName"/),
+      expect.stringMatching(/^teams\/wrong\.yaml:7:10: spec\.users: .*must be of type array/),
+      '3 problems; nothing was changed',
+    ]);
+    expect([await everything(), await head()]).toEqual(before);
+  });
+
+  test.each<[string, Record<string, string>, RegExp]>([
+    [
+      'has an object twice',
+      { 'a.yaml': manifest('Team', 'payments') },
+      /^teams\/payments\.yaml:\d+:1: Team "payments" is also at a\.yaml:1; keep one of them/m,
+    ],
+    ['is no YAML', { 'a.yaml': 'a: [' }, /^a\.yaml:\d+:\d+: /m],
+    [
+      'has an unknown kind',
+      { 'a.yaml': manifest('Tean', 'x') },
+      /^a\.yaml:2:7: .*did you mean "Team"/m,
+    ],
+    [
+      'has a foreign group',
+      { 'a.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\n' },
+      /^a\.yaml:1:13: apiVersion: Unknown API version "apps\/v1"/m,
+    ],
+    [
+      'contradicts its folder',
+      { 'namespaces/a/x.yaml': manifest('SharedSecret', 'x', '{}', 'b') },
+      /^namespaces\/a\/x\.yaml:5:14: .*the folder says "a"/m,
+    ],
+    [
+      'has a file that breaks in its second document',
+      { 'a.yaml': `${manifest('Team', 'x')}---\nkind: [\n` },
+      /^a\.yaml:\d+:\d+: /m,
+    ],
+    [
+      'has a bad configuration',
+      {
+        'config/platform.yaml': manifest(
+          'Config',
+          'platform',
+          '\n  raw: |\n    audit:\n      maxSize: big',
+        ),
+      },
+      /^config\/platform\.yaml:\d+:\d+: .*maxSize/m,
+    ],
+  ])('because it %s', async (_title, files, message) => {
+    const before = await head();
+    await commit(files);
+    const result = await push();
+    expect(result.code).toBe(1);
+    expect(remote(result).join('\n')).toMatch(message);
+    expect(await head()).toBe(before);
+  });
+
+  test('because it rewrites history or deletes the branch', async () => {
+    const before = await head();
+    await git('commit', '-q', '--amend', '-m', 'Rewritten');
+    const forced = await push('--force');
+    expect([forced.code, forced.stderr]).toEqual([
+      1,
+      expect.stringContaining('would rewrite history'),
+    ]);
+    const deleted = await push('origin', ':main');
+    expect([deleted.code, deleted.stderr]).toEqual([
+      1,
+      expect.stringMatching(/cannot be deleted|deletion/),
+    ]);
+    expect(await head()).toBe(before);
+  });
+
+  test('because nobody knows the key', async () => {
+    const url = (credentials: string): string =>
+      `https://${credentials}127.0.0.1:${daemon.port}/git/platform.git`;
+    const bad = `admin:${daemon.token.slice(0, -1)}x@`;
+    for (const credentials of ['', bad, 'admin:@']) {
+      const into = join(scratchDir(), 'x');
+      const cloned = await daemon.git(['clone', '-q', url(credentials), into], clone);
+      expect([cloned.code, cloned.stderr]).toEqual([
+        128,
+        expect.stringMatching(/Authentication failed|could not read (Username|Password)/),
+      ]);
+      const pushed = await push(url(credentials), 'main:main');
+      expect(pushed.code).not.toBe(0);
+    }
+  });
+});
+
+describe('a push that is accepted', () => {
+  test('may have files anywhere, with many documents, and says what it did', async () => {
+    const said = await accepted({
+      'deep/er/all.yml': `# heading\n${manifest('Team', 'in-one')}---\n${manifest('Team', 'in-two')}---\n${manifest('SharedSecret', 'in-three', '{}', 'somewhere')}`,
+      'namespaces/by-folder/secret.yaml': manifest('SharedSecret', 'placed'),
+      'notes.txt': 'not a manifest',
+      '.hidden/x.yaml': 'not: read',
+    });
+    expect(said).toEqual(['accepted: 4 created, 0 changed, 0 removed']);
+    expect(await read(`${TEAMS}/in-two`)).toMatchObject({ metadata: { generation: 1 } });
+    expect(await read(`${API}/namespaces/somewhere/sharedsecrets/in-three`)).toBeDefined();
+    expect(await read(`${API}/namespaces/by-folder/sharedsecrets/placed`)).toBeDefined();
+  });
+
+  test('may leave foreign documents to .gitplaneignore', async () => {
+    await accepted({
+      '.gitplaneignore': 'charts/\n',
+      'charts/x.yaml': 'apiVersion: apps/v1\nkind: Deployment\n',
+    });
+  });
+
+  test('may move, split and merge files: the objects stay the same', async () => {
+    const [one, two] = [manifest('Team', 'moved-one'), manifest('Team', 'moved-two')];
+    await accepted({ 'both.yaml': `${one}---\n${two}` });
+    const before = await Promise.all([read(`${TEAMS}/moved-one`), read(`${TEAMS}/moved-two`)]);
+    const same = async () =>
+      expect(await Promise.all([read(`${TEAMS}/moved-one`), read(`${TEAMS}/moved-two`)])).toEqual(
+        before,
+      );
+    const none = 'accepted: 0 created, 0 changed, 0 removed';
+    expect(await accepted({ 'both.yaml': null, 'elsewhere/b.yaml': `${one}---\n${two}` })).toEqual([
+      none,
+    ]);
+    await same();
+    expect(await accepted({ 'elsewhere/b.yaml': two, 'one.yaml': one })).toEqual([none]);
+    await same();
+    expect(await accepted({ 'elsewhere/b.yaml': null, 'one.yaml': `${two}---\n${one}` })).toEqual([
+      none,
+    ]);
+    await same();
+    await accepted({
+      'one.yaml': `${two}---\n${manifest('Team', 'moved-one', '{ displayName: New }')}`,
+    });
+    expect(await read(`${TEAMS}/moved-one`)).toMatchObject({
+      metadata: { uid: before[0].metadata.uid, generation: 2 },
+      spec: { displayName: 'New' },
+    });
+  });
+
+  test('removes what it deletes, and only that', async () => {
+    await accepted({ 'gone.yaml': `${manifest('Team', 'goes')}---\n${manifest('Team', 'stays')}` });
+    const said = await accepted({ 'gone.yaml': manifest('Team', 'stays') });
+    expect(said).toEqual([
+      'removes Team "goes" (gone.yaml)',
+      'accepted: 0 created, 0 changed, 1 removed',
+    ]);
+    expect(await read(`${TEAMS}/goes`)).toBeUndefined();
+    expect(await read(`${TEAMS}/stays`)).toBeDefined();
+  });
+
+  test('to another branch, or of a tag, changes nothing that is served', async () => {
+    const before = await everything();
+    await commit({
+      'teams/branch.yaml': manifest('Team', 'on-a-branch', '{ nonsense: true }'),
+      'teams/payments.yaml': null,
+    });
+    await git('tag', 'v1');
+    expect((await push('origin', 'HEAD:refs/heads/proposal', 'v1')).code).toBe(0);
+    expect(await everything()).toBe(before);
+  });
+
+  test('by path is judged by the same rules and seen as soon', async () => {
+    clone = join(scratchDir('gitplane-clone-'), 'by-path');
+    const bare = join(daemon.dataDir, 'repo.git');
+    await daemon.git(['clone', '-q', `file://${bare}`, clone], daemon.dataDir);
+    await commit({ 'teams/by-path.yaml': manifest('Team', 'by-path', '{ usrs: [] }') });
+    const refused = await push();
+    expect([refused.code, remote(refused)[0]]).toEqual([
+      1,
+      expect.stringMatching(/^teams\/by-path\.yaml:5:9: .*usrs/),
+    ]);
+    expect(await accepted({ 'teams/by-path.yaml': manifest('Team', 'by-path') })).toEqual([
+      'accepted: 1 created, 0 changed, 0 removed',
+    ]);
+    await vi.waitFor(async () => expect(await read(`${TEAMS}/by-path`)).toBeDefined(), {
+      interval: 20,
+    });
+  });
+
+  test('may merge what was written through the API meanwhile', async () => {
+    await accepted({
+      'teams/merged.yaml': manifest('Team', 'merged', '\n  displayName: One\n  description: one'),
+    });
+    const before = await read(TEAMS);
+    await commit({
+      'teams/merged.yaml': manifest(
+        'Team',
+        'merged',
+        '\n  displayName: One\n  description: pushed',
+      ),
+    });
+    const body = { spec: { users: ['ada'] } };
+    await daemon.call('PATCH', `${TEAMS}/payments`, { body, type: 'application/merge-patch+json' });
+    await daemon.call('POST', TEAMS, { body: { metadata: { name: 'meanwhile' }, spec: {} } });
+    const between = await read(TEAMS);
+    expect((await push()).stderr).toMatch(/fetch first|moved/);
+    await git('pull', '-q', '--no-rebase', '--no-edit');
+    const result = await push();
+    expect([result.code, remote(result)]).toEqual([
+      0,
+      ['accepted: 0 created, 1 changed, 0 removed'],
+    ]);
+    expect(await git('log', '-1', '--format=%p')).toMatch(/^\w+ \w+$/m);
+    const after = await read(TEAMS);
+    const identities = (list: { items: { metadata: object }[] }) =>
+      list.items.map(({ metadata }) => ({ ...metadata, resourceVersion: '' }));
+    expect(after.items).toHaveLength(before.items.length + 1);
+    const changed = (meta: object) => ({ ...meta, generation: 2 });
+    expect(identities(after)).toEqual(
+      identities(between).map((meta) =>
+        'name' in meta && meta.name === 'merged' ? changed(meta) : meta,
+      ),
+    );
+    expect(await read(`${TEAMS}/merged`)).toMatchObject({ spec: { description: 'pushed' } });
+    expect(await read(`${TEAMS}/payments`)).toMatchObject({ spec: { users: ['ada'] } });
+  });
+});
+
+describe('a pusher with few rights', () => {
+  let key: string;
+
+  beforeAll(async () => {
+    const created = async (path: string, body: object) => {
+      const answer = await daemon.call('POST', path, { body });
+      expect(answer.code, answer.text).toBe(201);
+      return answer.json();
+    };
+    const metadata = { name: 'pusher' };
+    await created(`${API}/users`, { metadata, spec: { email: 'pusher@example.com' } });
+    key = (await created(`${API}/ownedaccesskeys`, { metadata, spec: { user: 'pusher' } })).spec
+      .key;
+    const rules = [
+      { apiGroups: ['management.gitplane.dev'], resources: ['teams'], verbs: ['update'] },
+      { nonResourceURLs: ['/git/platform.git'], verbs: ['get', 'update'] },
+    ];
+    await created(`${RBAC}/clusterroles`, { metadata, rules });
+    const apiGroup = 'rbac.authorization.k8s.io';
+    await created(`${RBAC}/clusterrolebindings`, {
+      metadata,
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'pusher' },
+      subjects: [{ apiGroup, kind: 'User', name: 'pusher' }],
+    });
+  });
+
+  const own = () => `https://pusher:${key}@127.0.0.1:${daemon.port}/git/platform.git`;
+
+  test('is refused for every object that is not theirs to change', async () => {
+    const before = await everything();
+    await git('pull', '-q');
+    await commit({
+      'teams/storefront.yaml': manifest('Team', 'storefront', '{ description: allowed }'),
+      'teams/new.yaml': manifest('Team', 'not-theirs'),
+      'teams/platform.yaml': null,
+      'namespaces/payments/sharedsecrets/registry.yaml': manifest('SharedSecret', 'registry'),
+      'role.yaml':
+        'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata:\n  name: me\nroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: ClusterRole\n  name: cluster-admin\nsubjects:\n  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: pusher\n',
+    });
+    const result = await push(own(), 'main:main');
+    expect(result.code).toBe(1);
+    expect(remote(result).toSorted()).toEqual([
+      '4 problems; nothing was changed',
+      'namespaces/payments/sharedsecrets/registry.yaml: SharedSecret "payments/registry": Forbidden: User "pusher" cannot update sharedsecrets',
+      'removes Team "platform" (teams/platform.yaml)',
+      'role.yaml: ClusterRoleBinding "me": Forbidden: User "pusher" cannot create clusterrolebindings',
+      'teams/new.yaml: Team "not-theirs": Forbidden: User "pusher" cannot create teams',
+      'teams/platform.yaml: Team "platform": Forbidden: User "pusher" cannot delete teams',
+    ]);
+    expect(await everything()).toBe(before);
+  });
+
+  test('is accepted for what is theirs', async () => {
+    await commit({
+      'teams/storefront.yaml': manifest('Team', 'storefront', '{ description: allowed }'),
+    });
+    const result = await push(own(), 'main:main');
+    expect([result.code, remote(result)]).toEqual([
+      0,
+      ['accepted: 0 created, 1 changed, 0 removed'],
+    ]);
+    expect(await read(`${TEAMS}/storefront`)).toMatchObject({ spec: { description: 'allowed' } });
+  });
+
+  test('does not even clone without the right on the repository', async () => {
+    const metadata = { name: 'no-git' };
+    await daemon.call('POST', `${API}/users`, { body: { metadata, spec: {} } });
+    const body = { metadata, spec: { user: 'no-git' } };
+    const { spec } = (await daemon.call('POST', `${API}/ownedaccesskeys`, { body })).json();
+    const url = `https://x:${spec.key}@127.0.0.1:${daemon.port}/git/platform.git`;
+    const { code, stderr } = await daemon.git(['clone', '-q', url, join(scratchDir(), 'x')], clone);
+    expect([code, stderr]).toEqual([128, expect.stringContaining('403')]);
+  });
+});
+
+test('pushes and API writes at the same time lose nothing', async () => {
+  const create = async (i: number): Promise<void> => {
+    const body = { metadata: { name: `api-${i}` }, spec: {} };
+    const answer = await daemon.call('POST', TEAMS, { body });
+    expect(answer.code, answer.text).toBe(201);
+  };
+  let next = 0;
+  const writer = async (): Promise<void> => {
+    while (next < 100) await create(next++);
+  };
+  const pusher = async (): Promise<void> => {
+    for (let i = 0; i < 5; i++) {
+      await commit({ [`teams/git-${i}.yaml`]: manifest('Team', `git-${i}`) });
+      for (let pushed = false; !pushed; ) {
+        pushed = (await push()).code === 0;
+        if (!pushed) await git('pull', '-q', i % 2 === 0 ? '--rebase' : '--no-rebase', '--no-edit');
+      }
+    }
+  };
+  await Promise.all([pusher(), writer(), writer(), writer()]);
+  const { items } = await read(TEAMS);
+  const names = new Set(items.map((item: { metadata: { name: string } }) => item.metadata.name));
+  for (let i = 0; i < 100; i++) expect(names).toContain(`api-${i}`);
+  for (let i = 0; i < 5; i++) expect(names).toContain(`git-${i}`);
+  const bare = join(daemon.dataDir, 'repo.git');
+  const fsck = await daemon.git(['fsck', '--full', '--strict'], bare);
+  expect([fsck.code, fsck.stderr]).toEqual([0, '']);
+  const files = (await daemon.git(['ls-tree', '-r', '--name-only', 'main', 'teams/'], bare)).stdout;
+  for (let i = 0; i < 100; i++) expect(files).toContain(`teams/api-${i}.yaml\n`);
+});

@@ -1,0 +1,183 @@
+/** Laws of editing, on random documents in mixed styles and random changes of their values. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isScalar, isMap as isYamlMap } from 'yaml';
+import { type JsonObject, jsonEqual } from '../../src/apimachinery/object.ts';
+import { nodeAt, readTree } from '../../src/manifests/edit/tree.ts';
+import { appendDocument, describeEdit, removeDocument } from '../../src/manifests/edit.ts';
+import { parseManifests } from '../../src/manifests/parse.ts';
+import { splitStream } from '../../src/manifests/stream.ts';
+import { at, type Change, change, type Path, touchedEntry } from './random-edit.ts';
+import { Random, type RandomDocument, randomDocument } from './random-yaml.ts';
+
+/** Raise for a long run: `FUZZ_RUNS=20000 npx vitest run test/manifests`. */
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 200);
+
+interface Sample {
+  readonly document: RandomDocument;
+  readonly random: Random;
+}
+
+function forAll(options: { aliases: boolean }, law: (sample: Sample) => void): void {
+  const seed = fc.integer({ min: 0, max: 2 ** 31 - 1 });
+  fc.assert(
+    fc.property(seed, fc.integer({ min: 1, max: 30 }), (start, size) => {
+      const document = randomDocument({ seed: start, size, aliases: options.aliases });
+      law({ document, random: new Random(start ^ 0x5bd1e995) });
+    }),
+    { numRuns: RUNS },
+  );
+}
+
+function valueIn(text: string, index = 0): unknown {
+  return parseManifests(text).documents.find((document) => document.index === index)?.value;
+}
+
+test('a random document reads as the value it was written for', () => {
+  forAll({ aliases: true }, ({ document }) => {
+    const [read] = parseManifests(document.text).documents;
+    expect(read?.problems).toEqual([]);
+    expect(jsonEqual(read?.value, document.value)).toBe(true);
+  });
+});
+
+test.each([false, true])('any edit reads back as asked for (aliases: %s)', (aliases) => {
+  const strategies = { unchanged: 0, splice: 0, node: 0, document: 0 };
+  forAll({ aliases }, ({ document, random }) => {
+    const desired = structuredClone(document.value);
+    for (let i = 0; i <= random.below(4); i++) change(desired, random);
+    const { text, strategy } = describeEdit(document.text, 0, desired);
+    strategies[strategy]++;
+    expect(jsonEqual(valueIn(text), desired)).toBe(true);
+  });
+  expect(strategies.document).toBe(0);
+  expect(strategies.node).toBeLessThanOrEqual(Math.ceil(RUNS / 100));
+});
+
+test('an edit leaves the other documents of a stream as they are', () => {
+  forAll({ aliases: true }, ({ document, random }) => {
+    const before = 'a: "1"\n# end of a\n';
+    const behind = '--- # next\nz:   {q: 1} # z\n---\n';
+    const own = /^---/m.test(document.text) ? document.text : `---\n${document.text}`;
+    if (!own.endsWith('\n') || own.includes('\r')) return;
+    const desired = structuredClone(document.value);
+    change(desired, random);
+    const { text } = describeEdit(before + own + behind, 1, desired);
+    expect(text.startsWith(before)).toBe(true);
+    expect(text.endsWith(behind)).toBe(true);
+    expect(splitStream(text)).toHaveLength(4);
+    expect(jsonEqual(valueIn(text, 1), desired)).toBe(true);
+  });
+});
+
+test('a key at the top whose value stays keeps its text and its place', () => {
+  forAll({ aliases: false }, ({ document, random }) => {
+    const desired = structuredClone(document.value);
+    change(desired, random);
+    if (document.isJson) return;
+    const { text } = describeEdit(document.text, 0, desired);
+    const kept = Object.keys(desired).filter(
+      (key) => Object.hasOwn(document.value, key) && jsonEqual(document.value[key], desired[key]),
+    );
+    expect(sourcesOf(text, kept)).toEqual(sourcesOf(document.text, kept));
+  });
+});
+
+/** The lines of the entries at the top that have one of the keys, in the order of the text. */
+function sourcesOf(text: string, keys: readonly string[]): string[] {
+  const tree = readTree(text);
+  if (!isYamlMap(tree.root.node) || tree.root.node.flow === true) return [];
+  const present = Object.keys(tree.value as JsonObject).filter((key) => keys.includes(key));
+  return present.map((key) => {
+    const entry = touchedEntry(tree, { operation: 'scalar', path: [key] });
+    return tree.source.slice(entry?.start, entry?.end);
+  });
+}
+
+test('one scalar on one line changes that line and no other', () => {
+  forAll({ aliases: false }, ({ document, random }) => {
+    const desired = structuredClone(document.value);
+    const { path, operation } = change(desired, random);
+    const next = operation === 'scalar' ? at(desired, path) : '\n';
+    if (typeof next === 'string' && /\n/.test(next)) return;
+    const tree = readTree(document.text);
+    const node = nodeAt(tree.root.node, path);
+    if (!isScalar(node) || node.type?.startsWith('BLOCK') === true) return;
+    if (tree.source.slice(node.range[0], node.range[1]).includes('\n')) return;
+    // In a list, equal items around it may as well have come and gone.
+    if (path.some((step) => typeof step === 'number')) return;
+    const before = document.text.split('\n');
+    const after = describeEdit(document.text, 0, desired).text.split('\n');
+    expect(after).toHaveLength(before.length);
+    expect(before.filter((line, index) => line !== after[index]).length).toBeLessThanOrEqual(1);
+  });
+});
+
+test('all lines before and behind the entry that is changed stay', () => {
+  forAll({ aliases: false }, ({ document, random }) => {
+    const desired = structuredClone(document.value);
+    const made = change(desired, random);
+    const { text } = describeEdit(document.text, 0, desired);
+    const tree = readTree(document.text);
+    const entry = touchedEntry(tree, made);
+    if (entry === undefined) return;
+    const above = document.text.slice(0, document.text.lastIndexOf('\n', entry.start - 1) + 1);
+    const own =
+      made.operation === 'remove' ? above.replace(/(?:[ \t]*(?:#.*)?\r?\n)+$/, '') : above;
+    expect(text.startsWith(own.trimEnd())).toBe(true);
+    expect(text.trimEnd().endsWith(document.text.slice(entry.tail).trim())).toBe(true);
+  });
+});
+
+test('comments stay, but for those of what is removed or replaced', () => {
+  forAll({ aliases: false }, ({ document, random }) => {
+    const desired = structuredClone(document.value);
+    const made = change(desired, random);
+    const { text } = describeEdit(document.text, 0, desired);
+    for (const comment of document.comments) {
+      if (!document.text.includes(comment.text)) continue;
+      if (mayGo(document.value, made, comment.path)) continue;
+      expect(text, comment.text).toContain(comment.text);
+    }
+  });
+});
+
+function mayGo(value: JsonObject, { operation, path }: Change, comment: Path): boolean {
+  const list = path.findIndex((step) => typeof step === 'number');
+  const changed = list === -1 ? path : path.slice(0, list);
+  if (list !== -1 || Array.isArray(at(value, path))) return isWithin(comment, changed);
+  if (operation === 'scalar' || operation === 'add') return false;
+  return isWithin(comment, path);
+}
+
+function isWithin(inner: Path, outer: Path): boolean {
+  return outer.every((step, index) => inner[index] === step);
+}
+
+test('a document that is appended and removed again leaves no trace', () => {
+  forAll({ aliases: true }, ({ document }) => {
+    const object = { kind: 'T', note: 'x\ny\n' };
+    const text = appendDocument(document.text, object);
+    expect(parseManifests(text).documents.map(({ value }) => value)).toEqual([
+      document.value,
+      object,
+    ]);
+    const eol = document.text.includes('\r\n') ? '\r\n' : '\n';
+    const ended = document.text.endsWith('\n') ? document.text : document.text + eol;
+    expect(removeDocument(text, 1)).toBe(ended);
+  });
+});
+
+test('a document that is removed leaves the others as they are', () => {
+  forAll({ aliases: true }, ({ document, random }) => {
+    const parts = ['a: 1\n# end\n', `---\n${document.text}`, '---\nb: 2\n', '--- # d\nd: 4\n'];
+    if (/^---/m.test(document.text) || !document.text.endsWith('\n')) return;
+    const index = random.below(parts.length);
+    const before = parseManifests(parts.join('')).documents.map(({ value }) => value);
+    const text = removeDocument(parts.join(''), index);
+    const after = parseManifests(text).documents;
+    expect(after.flatMap(({ problems }) => problems)).toEqual([]);
+    expect(after.map(({ value }) => value)).toEqual(before.toSpliced(index, 1));
+    for (const [i, part] of parts.entries()) if (i !== index) expect(text).toContain(part);
+  });
+});
