@@ -102,6 +102,10 @@ function factTable(kind: Kind): string {
       'Field selectors',
       code(['metadata.name', ...namespaceSelector(kind), ...kind.selectableFields]),
     ],
+    [
+      'Closed for writes by',
+      kind.lockedBy === undefined ? '' : `\`${kind.lockedBy}\` of the Config`,
+    ],
     ['Schema', `[\`schemas/${kind.schema}.json\`](../../schemas/${kind.schema}.json)`],
   ];
   const isWritable = kind.verbs.includes('update');

@@ -149,13 +149,3 @@ export function catalogDifference(from: Catalog, to: Catalog): ObjectChange[] {
   }
   return changes;
 }
-
-/** Files of which the objects alone do not tell everything: broken ones, and ones without any. */
-export function unhealthyPaths(catalog: Catalog): string[] {
-  const paths: string[] = [];
-  for (const file of catalog.files()) {
-    const healthy = file.documents.length > 0 && file.documents.every(({ manifest }) => manifest);
-    if (!healthy) paths.push(file.path);
-  }
-  return paths;
-}

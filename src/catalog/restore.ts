@@ -95,6 +95,11 @@ function fileNoteName(path: string): string {
   return FILE_PREFIX + createHash('sha256').update(path).digest('hex');
 }
 
+/** Paths of the files that have notes of their own. */
+export function notedPaths(catalog: Catalog): string[] {
+  return [...catalog.files()].filter((file) => !isPlain(catalog, file)).map(({ path }) => path);
+}
+
 /** A file whose documents all are objects needs no note of its own: the objects' notes say it. */
 function isPlain(catalog: Catalog, file: FileEntry): boolean {
   // A file without documents leaves no trace in the objects' notes.

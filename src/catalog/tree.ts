@@ -1,4 +1,5 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, ignore file, reading. */
+import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
 import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
 import type { FileEntry, FileReader } from './file.ts';
@@ -112,21 +113,38 @@ export async function readPaths(
   }
   for (let start = 0; start < blobs.length; start += BLOBS_AT_ONCE) {
     const slice = blobs.slice(start, start + BLOBS_AT_ONCE);
-    const contents = await source.readBlobs(slice.map(({ id }) => id));
-    for (const [i, { path, id }] of slice.entries()) {
-      files.set(path, reader.read(path, id, contents[i] ?? Buffer.alloc(0)));
+    const contents = await readReadable(source, new Set(slice.map(({ id }) => id)));
+    for (const { path, id } of slice) {
+      const content = contents.get(id);
+      files.set(path, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
     }
   }
   return files;
 }
 
+/** Contents by id, without those that are too large to be read at all: they harm only their own file. */
+async function readReadable(source: ObjectSource, ids: Set<string>): Promise<Map<string, Buffer>> {
+  for (;;) {
+    const wanted = [...ids];
+    try {
+      const contents = await source.readBlobs(wanted);
+      return new Map(wanted.map((id, i) => [id, contents[i] ?? Buffer.alloc(0)]));
+    } catch (error) {
+      if (!(error instanceof BlobTooLargeError) || !ids.delete(error.id)) throw error;
+    }
+  }
+}
+
 function notAFile(path: string, blob: string): FileEntry {
-  const problem = {
-    path,
-    line: 1,
-    col: 1,
-    message: 'A symbolic link is never followed; commit the file itself',
-  };
+  return unreadable(path, blob, 'A symbolic link is never followed; commit the file itself');
+}
+
+function tooLarge(path: string, blob: string): FileEntry {
+  return unreadable(path, blob, 'The file is far too large for manifests; split it');
+}
+
+function unreadable(path: string, blob: string, message: string): FileEntry {
+  const problem = { path, line: 1, col: 1, message };
   const document = { index: 0, key: undefined, manifest: undefined, warnings: [], line: 1 };
   return { path, blob, documents: [{ ...document, problems: [problem] }] };
 }

@@ -17,7 +17,6 @@ export interface FollowOptions {
   readonly repository: BareRepository;
   readonly branch: Branch;
   readonly observation: {
-    pushVisible(seen: number): void;
     report(check: 'repository', problem: string | undefined): void;
   };
   readonly logger: Logger;
@@ -35,13 +34,11 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
   async function catchUp(): Promise<void> {
     clearTimeout(retry);
     if (closed) return;
-    const seen = performance.now();
-    const before = branch.state.revision;
     try {
       await branch.sync();
+      await options.repository.noteForeignWrite();
       patience = FIRST_RETRY_MS;
       observation.report('repository', undefined);
-      if (branch.state.revision !== before) observation.pushVisible(seen);
     } catch (error) {
       logger.error({ err: error, retryInMs: patience }, 'Cannot follow the branch');
       observation.report('repository', 'the branch cannot be read; serving the last good state');

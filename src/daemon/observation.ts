@@ -15,8 +15,6 @@ export interface Observation {
   readonly health: HealthChecks;
   /** Called once, when the branch is open. */
   follow(branch: Branch): void;
-  /** A push moved the branch; `seen` is when the daemon noticed (performance.now). */
-  pushVisible(seen: number): void;
   /** Something that reads rely on failed, or works again (undefined). */
   report(check: 'repository', problem: string | undefined): void;
 }
@@ -52,8 +50,10 @@ export function observeBranch(of: {
         changes: changes.length,
         milliseconds: Math.round(milliseconds),
       };
-      if (source === 'push') logger.info(fields, 'Revision applied');
-      else logger.debug(fields, 'Revision applied');
+      if (source === 'push') {
+        metrics.pushToVisible.observe(milliseconds / 1000);
+        logger.info(fields, 'Revision applied');
+      } else logger.debug(fields, 'Revision applied');
     },
     replayed: (reason, milliseconds) => {
       logger.info({ reason, milliseconds: Math.round(milliseconds) }, 'History read');
@@ -69,7 +69,6 @@ export function observeBranch(of: {
     follow: (opened) => {
       branch = opened;
     },
-    pushVisible: (seen) => metrics.pushToVisible.observe((performance.now() - seen) / 1000),
     report: (check, problem) => {
       if (problem === undefined) {
         problems.delete(check);

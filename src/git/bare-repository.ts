@@ -1,6 +1,8 @@
 /** A bare repository at one branch: reading, writing and upkeep put together. */
+import { dirname, join } from 'node:path';
 import { Batch, type FinishedBatch } from './batch.ts';
 import { treeOfCommit } from './commit-object.ts';
+import { realFiles } from './durable-files.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { Publisher } from './publisher.ts';
 import type { Reader } from './reader.ts';
@@ -85,9 +87,13 @@ export class BareRepository implements Repository {
     return this.#maintenance.run();
   }
 
-  /** Somebody else wrote to the repository (a push, say): packs in the background when due. */
-  noteForeignWrite(): void {
+  /**
+   * Somebody else moved the branch (a push, say). Git flushes the file of a ref but not its
+   * directory: when this resolves, the move survives a power cut. Packs in the background when due.
+   */
+  async noteForeignWrite(): Promise<void> {
     void this.#maintenance.runIfDue();
+    await realFiles.syncDirectory(dirname(join(this.gitDir, this.ref))).catch(() => undefined);
   }
 
   async close(): Promise<void> {

@@ -39,5 +39,23 @@ export async function initRepository(options: { gitDir: string; branch: string }
   await assertBranchName(context, options.branch);
   await runGit(context, ['init', '-q', '--bare', '--template=', '--object-format=sha1', gitDir]);
   await runGit(context, ['symbolic-ref', 'HEAD', `refs/heads/${options.branch}`]);
-  for (const [key, value] of settings) await runGit(context, ['config', '--local', key, value]);
+  const present = await localSettings(context);
+  for (const [key, value] of settings) {
+    // A process each: at most starts there is none to set.
+    if (present.get(key.toLowerCase()) !== value) {
+      await runGit(context, ['config', '--local', key, value]);
+    }
+  }
+}
+
+/** `<key> LF <value> NUL`, the key in lower case; the last value of a key counts. */
+async function localSettings(context: { gitDir: string }): Promise<ReadonlyMap<string, string>> {
+  const list = await runGit(context, ['config', '--local', '-z', '--list']);
+  const lines = list.toString('utf8').split('\0');
+  return new Map(
+    lines.map((line) => {
+      const [key = '', ...value] = line.split('\n');
+      return [key, value.join('\n')];
+    }),
+  );
 }

@@ -3,7 +3,7 @@ import { objectProblems, objectWarnings } from '../admission/check.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { GENERATE_ATTEMPTS, generateName } from '../apimachinery/names.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { cloneJson, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
 import {
   alreadyExists,
   badRequest,
@@ -95,7 +95,7 @@ function nameFor(parts: WriteParts, kind: Kind, object: KubeObject): string {
 }
 
 function withDefaults(kind: Kind, object: KubeObject): KubeObject {
-  const served = structuredClone(object);
+  const served = cloneJson(object);
   kind.setDefaults(served);
   return served;
 }

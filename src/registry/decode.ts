@@ -1,6 +1,7 @@
 /** From the body of a request to an object of the right kind in the right place. */
 import { type FieldError, formatPath, unknownField } from '../apimachinery/field-error.ts';
 import {
+  cloneJson,
   dropEmptyMeta,
   isRecord,
   type KubeObject,
@@ -37,7 +38,7 @@ export function decodeObject(
   if (!isRecord(body)) {
     throw badRequest(`error decoding: expected an object of kind ${kind.kind}`);
   }
-  const object = envelope(structuredClone(body), kind);
+  const object = envelope(cloneJson(body), kind);
   schema.dropNulls(object);
   const unknown = schema
     .check(object)

@@ -11,9 +11,8 @@ import {
   type Folded,
   netChanges,
   replay,
-  unhealthyPaths,
 } from '../catalog/replay.ts';
-import { notesFor, obsoleteNotes, restore } from '../catalog/restore.ts';
+import { notedPaths, notesFor, obsoleteNotes, restore } from '../catalog/restore.ts';
 import { TreeView } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -162,7 +161,7 @@ export class DesiredState {
     observer.replayed(from === undefined ? 'first start' : 'history', performance.now() - started);
     return {
       changes: catalogDifference(served, after.catalog),
-      paths: [...unhealthyPaths(served), ...unhealthyPaths(after.catalog)],
+      paths: [...notedPaths(served), ...notedPaths(after.catalog)],
     };
   }
 

@@ -5,6 +5,7 @@
 import { rfc3339 } from '../apimachinery/clock.ts';
 import {
   type Condition,
+  cloneJson,
   dropEmptyMeta,
   isRecord,
   type JsonObject,
@@ -134,7 +135,7 @@ function servedMeta(
 
 /** A copy deep enough that removing fields and setting defaults never touches the manifest. */
 function withoutWriteOnly(kind: Kind, manifest: KubeObject, hidden: JsonObject): KubeObject {
-  const object = structuredClone(manifest);
+  const object = cloneJson(manifest);
   for (const { path } of kind.writeOnly) {
     const value = valueAt(object, path);
     if (value === undefined) continue;
@@ -158,8 +159,10 @@ function servedStatus(
   const others = conditionsOf(base).filter((condition) => condition.type !== DEGRADED);
   const degraded = degradedCondition(context, old);
   const conditions = degraded === undefined ? others : [...others, degraded];
-  if (base === undefined && conditions.length === 0) return undefined;
   const { conditions: _replaced, ...rest } = base ?? {};
+  const empty = conditions.length === 0 && Object.keys(rest).length === 0;
+  // What healed must look as if it had never been broken.
+  if (empty && derived === undefined) return undefined;
   return conditions.length === 0
     ? rest
     : { ...rest, conditions: conditions as unknown as JsonObject[] };

@@ -1,6 +1,12 @@
 /** Values that enter with a write and are never served again, such as the text of a key. */
 import { type FieldError, invalidSecret } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import {
+  cloneJson,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  valueAt,
+} from '../apimachinery/object.ts';
 import type { Kind } from '../kinds/kind.ts';
 
 /** What git is to hold, by path of the field. */
@@ -63,7 +69,7 @@ function parseJson(text: string): unknown {
 /** A copy of the manifest that holds the concealed values. */
 export function withConcealed(manifest: JsonObject, values: Concealed): JsonObject {
   if (values.size === 0) return manifest;
-  const copy = structuredClone(manifest);
+  const copy = cloneJson(manifest);
   for (const [path, value] of values) put(copy, path, value);
   return copy;
 }

@@ -96,11 +96,7 @@ export function eventWrite(codec: RecordCodec, { type, current }: JournalEvent):
 }
 
 /** Notes are always sealed: nobody declares what may be in them. */
-export function noteWrite(
-  codec: RecordCodec,
-  name: string,
-  text: string | undefined,
-): EngineWrite {
+export function noteWrite(codec: RecordCodec, name: string, text: string | undefined): EngineWrite {
   const key = noteRecordKey(name);
   if (text === undefined) return { key, value: undefined };
   return { key, value: codec.encode(key, encodeNote(name, text), true) };

@@ -83,6 +83,17 @@ function withoutFences(text: string): string {
   return text.replace(/^ {0,3}```[\s\S]*?^ {0,3}```$/gm, '');
 }
 
+describe('files that pages name', () => {
+  test.each(pages)('%s names only files that are there', (page) => {
+    const named = [...pageText(page).matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|json|mjs))`/g)];
+    const missing = named
+      .map(([, path = '']) => path)
+      .filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, 'src', path)));
+
+    expect(missing).toEqual([]);
+  });
+});
+
 describe('words', () => {
   test.each(pages)('%s names no workplace and leaves nothing open', (page) => {
     const found = /\b(TODO|FIXME|TBD|lorem ipsum|session \d|issue #?\d)\b|\/work\//i.exec(

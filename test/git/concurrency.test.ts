@@ -36,11 +36,14 @@ function commitIds(gitDir: string): string[] {
   return git(gitDir, ['rev-list', 'main']).split('\n');
 }
 
-/** Runs `others`, and commits of ours beside it until it is done; returns the ids of ours. */
+/**
+ * Runs `others`, and commits of ours beside it until it is done; returns the ids of ours. Git is the
+ * slower one: it gets the longer a pause the more often it lost in a row.
+ */
 async function writeBeside(
   repository: Repository,
   others: Promise<void>,
-  pauseMs: number,
+  pauseMs: () => number,
 ): Promise<string[]> {
   let over = false;
   void others.finally(() => {
@@ -49,7 +52,7 @@ async function writeBeside(
   const ids: string[] = [];
   while (!over) {
     ids.push(await insist(repository, { [`ours/${ids.length}`]: 'x' }));
-    await new Promise((done) => setTimeout(done, pauseMs));
+    await new Promise((done) => setTimeout(done, pauseMs()));
   }
   await others;
   return ids;
@@ -60,6 +63,7 @@ test('pushes by git and commits of ours at the same time: nothing is lost', asyn
   const first = await insist(repository, { start: '1' });
   const clone = cloneForTest(repository.gitDir);
   const pushed: string[] = [];
+  let lost = 0;
   async function push(): Promise<void> {
     for (let i = 0; i < 4; i++) {
       writeFileSync(join(clone, `pushed-${i}`), 'x');
@@ -68,11 +72,12 @@ test('pushes by git and commits of ours at the same time: nothing is lost', asyn
       for (let accepted = false; !accepted; ) {
         await run(clone, ['pull', '-q', '--rebase', 'origin', 'main']);
         accepted = (await run(clone, ['push', '-q', 'origin', 'main'])).code === 0;
+        lost = accepted ? 0 : lost + 1;
       }
       pushed.push(git(clone, ['rev-parse', 'HEAD']));
     }
   }
-  const ours = await writeBeside(repository, push(), 200);
+  const ours = await writeBeside(repository, push(), () => 100 + 150 * lost);
   expect(new Set(commitIds(repository.gitDir))).toEqual(new Set([first, ...pushed, ...ours]));
   expectSound(repository.gitDir);
 }, 60_000);
@@ -82,15 +87,17 @@ test('git and we take turns on the ref as fast as both can: nothing is lost', as
   const { gitDir } = repository;
   const first = await insist(repository, { start: '1' });
   const theirs: string[] = [];
+  let lost = 0;
   async function moveByGit(): Promise<void> {
     while (theirs.length < 25) {
       const old = (await run(gitDir, ['rev-parse', 'main'])).output;
       const made = await run(gitDir, ['commit-tree', '-p', old, '-m', 'git', `${old}^{tree}`]);
       const moved = await run(gitDir, ['update-ref', 'refs/heads/main', made.output, old]);
       if (moved.code === 0) theirs.push(made.output);
+      lost = moved.code === 0 ? 0 : lost + 1;
     }
   }
-  const ours = await writeBeside(repository, moveByGit(), 3);
+  const ours = await writeBeside(repository, moveByGit(), () => 2 + 10 * lost);
   expect(ours.length).toBeGreaterThan(5);
   expect(new Set(commitIds(gitDir))).toEqual(new Set([first, ...theirs, ...ours]));
   expectSound(gitDir);

@@ -2,6 +2,7 @@
 import type { ParsedNode } from 'yaml';
 import type { Entry } from './slots.ts';
 import {
+  column,
   commentColumn,
   isBlankLine,
   lineEnd,
@@ -61,7 +62,7 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
     return { start: head.start, end: head.start, text, owner };
   }
   const first = change.entries.find((entry) => !change.removed.has(entry)) as Entry;
-  const comment = commentStart(source, first, change.from);
+  const comment = commentStart(source, first.start, change.from);
   // Comments at the top of a file speak of the file, not of its first key.
   const atTop = first === head && source.slice(change.from, comment).trim() === '';
   const at = change.belowComment && atTop ? lineStart(source, first.start) : comment;
@@ -89,7 +90,7 @@ function removal({ source }: EditTree, change: BlockChange, index: number): Spli
   const entry = entries[index] as Entry;
   const previous = entries[index - 1];
   const from = previous === undefined ? change.from : previous.tail;
-  let start = commentStart(source, entry, from);
+  let start = commentStart(source, entry.start, from);
   let end = entry.tail;
   const next = nextLine(source, end);
   if (next === source.length || isBlankLine(source, next)) {
@@ -103,12 +104,13 @@ function removal({ source }: EditTree, change: BlockChange, index: number): Spli
   return { start: keepsLineEnd ? start : previousLineEnd(source, start), end, text: '', owner };
 }
 
-/** The line on which the comments directly above an entry begin, or the entry itself. */
-export function commentStart(source: string, entry: Entry, from: number): number {
-  let start = lineStart(source, entry.start);
+/** The line on which the comments directly above an entry at its column begin, or its own. */
+export function commentStart(source: string, entry: number, from: number): number {
+  const own = column(source, entry);
+  let start = lineStart(source, entry);
   while (start > 0) {
     const above = lineStart(source, start - 1);
-    if (above < from || commentColumn(source, above) !== entry.slot.column) break;
+    if (above < from || commentColumn(source, above) !== own) break;
     start = above;
   }
   return start;
@@ -136,6 +138,6 @@ function blankEnd(source: string, end: number): number {
 /** The lines of an entry with the comments that belong to it, for putting them elsewhere. */
 export function entryLines(source: string, entry: Entry): string[] | undefined {
   if (!startsLine(source, entry.start)) return undefined;
-  const text = source.slice(commentStart(source, entry, 0), entry.tail);
+  const text = source.slice(commentStart(source, entry.start, 0), entry.tail);
   return text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
 }

@@ -29,7 +29,8 @@ export interface EntryChange {
 
 export function changeEntries(tree: EditTree, change: EntryChange): Splice[] {
   const { slot, entries, kept } = change;
-  const removed = new Set(entries.filter((entry) => !kept.includes(entry)));
+  const stays = new Set(kept);
+  const removed = new Set(entries.filter((entry) => !stays.has(entry)));
   const groups = grouped(change);
   if (removed.size === 0 && groups.length === 0) return [];
   const owner = slot.node as MapNode | SeqNode;
@@ -80,7 +81,8 @@ function grouped(change: EntryChange): Group[] {
   const groups = new Map<Entry | undefined, NewEntry[]>();
   for (const entry of placed(change)) {
     const news = groups.get(entry.after) ?? [];
-    groups.set(entry.after, [...news, entry]);
+    news.push(entry);
+    groups.set(entry.after, news);
   }
   return [...groups].map(([after, news]) => ({ after, news }));
 }

@@ -63,7 +63,7 @@ function changeLines({ source, eol }: EditTree, change: FlowChange): Splice[] {
   if (first !== undefined)
     splices.push(...linesBefore(source, { eol, change, texts: first.texts }));
   for (const entry of removed) {
-    const start = previousLineEnd(source, commentStart(source, entry, 0));
+    const start = previousLineEnd(source, commentStart(source, entry.start, 0));
     const end = lineEnd(source, afterComma(entry));
     splices.push({ start, end, text: '', owner });
   }

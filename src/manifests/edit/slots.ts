@@ -40,7 +40,7 @@ export interface Entry {
   readonly start: number;
   /** Behind its last token. */
   readonly contentEnd: number;
-  /** The end of its last line, comments behind it on that line included. */
+  /** In block collections: the end of its last line, comments behind it on that line included. */
   readonly end: number;
   /** As `end`, with the comments below that are indented deeper than the entry, and so belong to it. */
   readonly tail: number;
@@ -84,7 +84,11 @@ function mapEntries(source: string, node: MapNode): Entry[] {
   return node.items.map((pair) => {
     const token = (pair as Pair & { srcToken: CST.CollectionItem }).srcToken;
     const start = pairStart(token);
-    const slot = pairSlot(token, { node: pair.value, flow, column: column(source, start) });
+    const slot = pairSlot(token, {
+      node: pair.value,
+      flow,
+      column: flow ? 0 : column(source, start),
+    });
     const isMerge = isMergeKey(pair.key);
     const comma = commas.get(token);
     return { ...extent(source, { slot, start, token }), key: pair.key, isMerge, comma };
@@ -99,7 +103,7 @@ function seqEntries(source: string, node: SeqNode): Entry[] {
     const item = items[index] as CST.CollectionItem;
     const flow = token.type === 'flow-collection';
     const start = flow ? pairStart(item) : dashOf(item).offset;
-    const slot = itemSlot(item, { node: value, flow, column: column(source, start) });
+    const slot = itemSlot(item, { node: value, flow, column: flow ? 0 : column(source, start) });
     const comma = commas.get(item);
     return {
       ...extent(source, { slot, start, token: item }),
@@ -197,6 +201,8 @@ function extent(
   { slot, start, token }: { slot: Slot; start: number; token: CST.CollectionItem },
 ): Omit<Entry, 'key' | 'isMerge' | 'comma'> {
   const contentEnd = Math.max(itemEnd(token), propsEnd(slot));
+  // Lines say nothing about flow collections, and one line may hold very many entries.
+  if (slot.kind === 'flow') return { slot, start, contentEnd, end: contentEnd, tail: contentEnd };
   const end = contentLineEnd(source, contentEnd);
   return { slot, start, contentEnd, end, tail: tailEnd(source, end, slot.column) };
 }

@@ -50,7 +50,8 @@ function aliasesOf(
   visit(contents, {
     Alias: (_, alias) => {
       const offsets = aliases.get(alias.source) ?? [];
-      aliases.set(alias.source, [...offsets, alias.range?.[0] ?? 0]);
+      offsets.push(alias.range?.[0] ?? 0);
+      aliases.set(alias.source, offsets);
     },
   });
   return aliases;
