@@ -4,7 +4,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { BranchObserver } from '../registry/desired-state.ts';
 import { conditionsOf, DEGRADED } from '../registry/served.ts';
-import type { HealthChecks } from '../server/health.ts';
+import type { HealthChecks } from '../server/documents/health.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';

@@ -2,7 +2,7 @@
 import type { FieldPath } from '../apimachinery/field-error.ts';
 import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
 import { decodeUtf8, parseManifests } from './parse.ts';
-import { parsePlainYaml } from './plain-yaml.ts';
+import { parsePlainYaml } from './plain/plain-yaml.ts';
 
 /** A file that is no text has a problem instead of documents. */
 export type Unreadable = Position & { readonly message: string };

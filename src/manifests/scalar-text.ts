@@ -4,6 +4,7 @@
  * for what a flow collection forbids.
  */
 import type { JsonValue } from '../apimachinery/object.ts';
+import { resolvePlain } from './scalar-meaning.ts';
 
 /** Where a scalar stands: inside `{}` or `[]`, more characters end an unquoted one. */
 export interface ScalarPlace {
@@ -52,6 +53,7 @@ export function isPlainSafe(text: string, { flow }: ScalarPlace): boolean {
 
 /** True where some reader takes the unquoted text for a boolean, null, a number or a date. */
 function isAmbiguous(text: string): boolean {
+  if (resolvePlain(text) !== text) return true;
   if (text.length <= 5 && WORDS.has(text.toLowerCase())) return true;
   const first = text.charCodeAt(0);
   // Digits, sign, point, and the `e` and `:` with which some take a number to begin.

@@ -6,7 +6,7 @@ import type { Attributes, User } from '../apimachinery/request.ts';
 import { forbiddenError, unauthorized } from '../apimachinery/status-error.ts';
 import { forbidden } from '../auth/forbidden.ts';
 import type { ServerDependencies } from './dependencies.ts';
-import type { RequestInfo } from './request-info.ts';
+import type { RequestInfo } from './input/request-info.ts';
 
 /** Documents that carry no data, and what a load balancer needs. */
 const PUBLIC_PATHS = [

@@ -3,9 +3,10 @@
  * the group in discovery kubectl takes `kind: List` as input, which is what its own `get -o yaml`
  * prints, and `describe` and `get events` find what they ask for.
  */
-import { type Answer, jsonAnswer } from './answer.ts';
-import type { ApiGroupVersion } from './discovery.ts';
-import type { ResourceInfo } from './request-info.ts';
+
+import type { ApiGroupVersion } from './documents/discovery.ts';
+import type { ResourceInfo } from './input/request-info.ts';
+import { type Answer, jsonAnswer } from './output/answer.ts';
 
 export const CORE_GROUP: ApiGroupVersion = {
   group: '',

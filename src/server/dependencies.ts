@@ -6,7 +6,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { HealthChecks } from './health.ts';
+import type { HealthChecks } from './documents/health.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (

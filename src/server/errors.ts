@@ -1,6 +1,6 @@
 /** Anything thrown becomes a Status; the one place that decides what a client gets to read. */
 import { StatusError, tooLarge } from '../apimachinery/status-error.ts';
-import { DEFAULT_MAX_BODY_BYTES } from './body.ts';
+import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 
 /** A failure of the storage below, told by its errno: the client can do nothing but wait. */
 const STORAGE_CODES: Readonly<Record<string, { code: number; message: string }>> = {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { User } from '../apimachinery/request.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { RequestInfo, ResourceInfo } from './request-info.ts';
+import type { RequestInfo, ResourceInfo } from './input/request-info.ts';
 
 /** A request that passed access control. */
 export interface ApiRequest {

@@ -1,7 +1,6 @@
 /** Requests for objects: finds the kind and hands over to the handler of the verb. */
 import { forbiddenError, methodNotAllowed, noSuchRoute } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { Answer } from './answer.ts';
 import { answerEvents } from './core-events.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { handleCreate } from './handlers/create.ts';
@@ -12,8 +11,9 @@ import { handleList } from './handlers/list.ts';
 import { handlePatch } from './handlers/patch.ts';
 import { handleUpdate } from './handlers/update.ts';
 import { handleWatch } from './handlers/watch.ts';
+import type { ResourceInfo } from './input/request-info.ts';
+import type { Answer } from './output/answer.ts';
 import type { ApiRequest, ResourceRequest } from './request.ts';
-import type { ResourceInfo } from './request-info.ts';
 
 /** Undefined: the handler answers for itself, over time. */
 type Handler = (deps: ServerDependencies, request: ResourceRequest) => Promise<Answer | undefined>;

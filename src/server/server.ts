@@ -17,14 +17,14 @@ import {
   isPublic,
   refuseImpersonation,
 } from './access.ts';
-import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './answer.ts';
-import { DEFAULT_MAX_BODY_BYTES } from './body.ts';
 import type { ServerDependencies } from './dependencies.ts';
-import { buildDocuments, type Documents } from './documents.ts';
+import { buildDocuments, type Documents } from './documents/documents.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
+import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
+import { parseRequest, type RequestInfo } from './input/request-info.ts';
+import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './output/answer.ts';
 import type { ApiRequest } from './request.ts';
-import { parseRequest, type RequestInfo } from './request-info.ts';
 import { answerResource } from './resources.ts';
 import { closingSignal } from './shutdown.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isScalar, parseAllDocuments } from 'yaml';
 import { parseManifests } from '../../src/manifests/parse.ts';
-import { parsePlainYaml } from '../../src/manifests/plain-yaml.ts';
+import { parsePlainYaml } from '../../src/manifests/plain/plain-yaml.ts';
 import {
   documents,
   inlineSoup,

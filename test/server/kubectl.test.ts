@@ -4,21 +4,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
 import { notFound, StatusError } from '../../src/apimachinery/status-error.ts';
 import { openApiSchema } from '../../src/kinds/openapi-schema.ts';
-import { decodeBody } from '../../src/server/body.ts';
-import { buildDiscovery } from '../../src/server/discovery.ts';
-import { encodeOpenApiV2 } from '../../src/server/gnostic.ts';
-import { negotiate, negotiateOpenApiV2 } from '../../src/server/negotiation.ts';
-import { buildOpenApi } from '../../src/server/openapi.ts';
-import { buildOpenApiV2, openApiV2 } from '../../src/server/openapi-v2.ts';
+import { buildDiscovery } from '../../src/server/documents/discovery.ts';
+import { encodeOpenApiV2 } from '../../src/server/documents/gnostic.ts';
+import { buildOpenApi } from '../../src/server/documents/openapi.ts';
+import { buildOpenApiV2, openApiV2 } from '../../src/server/documents/openapi-v2.ts';
+import { versionDocument } from '../../src/server/documents/version.ts';
+import { decodeBody } from '../../src/server/input/body.ts';
+import { parseRequest, type ResourceInfo } from '../../src/server/input/request-info.ts';
+import { negotiate, negotiateOpenApiV2 } from '../../src/server/output/negotiation.ts';
 import {
   encodeDocument,
   encodeList,
   encodeObject,
   readyObject,
-} from '../../src/server/representation.ts';
-import { parseRequest, type ResourceInfo } from '../../src/server/request-info.ts';
-import { parseIncludeObject } from '../../src/server/table.ts';
-import { versionDocument } from '../../src/server/version.ts';
+} from '../../src/server/output/representation.ts';
+import { parseIncludeObject } from '../../src/server/output/table.ts';
 import { findKubectl, startTestServer, type TestServer } from './kubectl-server.ts';
 import { GROUP, kindNamed, kinds, NOW, team } from './sample-objects.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { parseDeleteOptions } from '../../src/server/delete-options.ts';
-import { parseListOptions, parseResourceVersion } from '../../src/server/list-options.ts';
+import { parseDeleteOptions } from '../../src/server/input/delete-options.ts';
+import { parseListOptions, parseResourceVersion } from '../../src/server/input/list-options.ts';
 import {
   fieldManagerOf,
   parseWriteOptions,
   type WriteOperation,
-} from '../../src/server/write-options.ts';
+} from '../../src/server/input/write-options.ts';
 
 const query = (text: string) => new URLSearchParams(text);
 const invalid = (message: string) =>

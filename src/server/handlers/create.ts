@@ -1,7 +1,8 @@
 /** POST: creates an object. */
-import type { Answer } from '../answer.ts';
-import { bodyFormatOf, decodeBody } from '../body.ts';
+
 import type { ServerDependencies } from '../dependencies.ts';
+import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { answerForm, objectAnswer, timed, writeOptions } from './shared.ts';
 

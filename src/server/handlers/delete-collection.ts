@@ -1,10 +1,10 @@
 /** DELETE of a collection: each object that the selectors match, one commit each. */
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { DeleteResult } from '../../registry/registry.ts';
-import type { Answer } from '../answer.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { parseListOptions } from '../list-options.ts';
-import { encodeList, readyObject } from '../representation.ts';
+import { parseListOptions } from '../input/list-options.ts';
+import type { Answer } from '../output/answer.ts';
+import { encodeList, readyObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { selects } from '../selection.ts';
 import { deleteOptions, deletionOptions } from './deletion.ts';

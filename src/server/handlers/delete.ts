@@ -1,8 +1,9 @@
 /** DELETE of one object. */
-import type { Answer } from '../answer.ts';
-import type { ServerDependencies } from '../dependencies.ts';
 
-import { encodeDocument } from '../representation.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import type { Answer } from '../output/answer.ts';
+
+import { encodeDocument } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { deleteOptions, deletionOptions } from './deletion.ts';
 import { answerForm, objectAnswer, targetOf, timed } from './shared.ts';

@@ -1,9 +1,9 @@
 /** How a deletion wants to be done: from the body, else from the query. */
 import type { WriteOptions } from '../../registry/write-context.ts';
-import { bodyFormatOf, decodeBody } from '../body.ts';
-import { type DeleteOptions, parseDeleteOptions } from '../delete-options.ts';
+import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import { type DeleteOptions, parseDeleteOptions } from '../input/delete-options.ts';
+import { fieldManagerOf } from '../input/write-options.ts';
 import { header, type ResourceRequest } from '../request.ts';
-import { fieldManagerOf } from '../write-options.ts';
 
 /** Throws 400, 415 and 422. */
 export function deleteOptions(request: ResourceRequest): DeleteOptions {

@@ -1,9 +1,10 @@
 /** GET of one object. */
-import type { Answer } from '../answer.ts';
+
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../freshness.ts';
-import { parseResourceVersion } from '../list-options.ts';
-import { encodeObject } from '../representation.ts';
+import { parseResourceVersion } from '../input/list-options.ts';
+import type { Answer } from '../output/answer.ts';
+import { encodeObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { answerForm, collectionOf, targetOf } from './shared.ts';
 

@@ -1,15 +1,15 @@
 /** GET of a collection: snapshots, selectors and pages (Kubernetes API, sections 2.5 and 2.6). */
 import { expired } from '../../apimachinery/status-error.ts';
 import { CompactedError, type ObjectList, type StoredObject } from '../../state/store.ts';
-import type { Answer } from '../answer.ts';
-import { type Continuation, formatContinue, parseContinue } from '../continue-token.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../freshness.ts';
-import { type ListOptions, parseListOptions } from '../list-options.ts';
-import { encodeList } from '../representation.ts';
+import { type Continuation, formatContinue, parseContinue } from '../input/continue-token.ts';
+import { type ListOptions, parseListOptions } from '../input/list-options.ts';
+import type { Answer } from '../output/answer.ts';
+import { encodeList } from '../output/representation.ts';
+import type { ListMeta } from '../output/table.ts';
 import type { ResourceRequest } from '../request.ts';
 import { selects, selectsAll } from '../selection.ts';
-import type { ListMeta } from '../table.ts';
 import { answerForm, collectionOf } from './shared.ts';
 
 export async function handleList(

@@ -1,9 +1,8 @@
 /** PATCH: every type of patch, applied to the newest version in the write's turn. */
 import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
 import { unsupportedMediaType } from '../../apimachinery/status-error.ts';
-import type { Answer } from '../answer.ts';
-import { decodeBody } from '../body.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { decodeBody } from '../input/body.ts';
 import {
   acceptedPatchTypes,
   applyJsonPatch,
@@ -11,9 +10,10 @@ import {
   type PatchSupport,
   type PatchType,
   patchTypeOf,
-} from '../patch.ts';
+} from '../input/patch.ts';
+import { applyStrategicMergePatch } from '../input/strategic-merge.ts';
+import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
-import { applyStrategicMergePatch } from '../strategic-merge.ts';
 import { answerForm, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
 
 export const PATCH_SUPPORT: PatchSupport = { serverSideApply: false };

@@ -2,13 +2,13 @@
 import type { WriteResult } from '../../registry/registry.ts';
 import type { WriteOptions } from '../../registry/write-context.ts';
 import type { Collection } from '../../state/store.ts';
-import type { Answer } from '../answer.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { negotiate, type Shape } from '../negotiation.ts';
-import { type AnswerForm, encodeObject, readyObject } from '../representation.ts';
+import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../input/write-options.ts';
+import type { Answer } from '../output/answer.ts';
+import { negotiate, type Shape } from '../output/negotiation.ts';
+import { type AnswerForm, encodeObject, readyObject } from '../output/representation.ts';
+import { parseIncludeObject } from '../output/table.ts';
 import { header, type ResourceRequest } from '../request.ts';
-import { parseIncludeObject } from '../table.ts';
-import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../write-options.ts';
 
 /** Throws 406 when the client accepts nothing that can be made. */
 export function answerForm(

@@ -1,7 +1,8 @@
 /** PUT: replaces an object. It never creates one, as custom resources of Kubernetes never do. */
-import type { Answer } from '../answer.ts';
-import { bodyFormatOf, decodeBody } from '../body.ts';
+
 import type { ServerDependencies } from '../dependencies.ts';
+import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { answerForm, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
 

@@ -5,12 +5,12 @@
 import type { ServerResponse } from 'node:http';
 import { expired } from '../../apimachinery/status-error.ts';
 import { CompactedError, type Watch } from '../../state/store.ts';
-import type { Answer } from '../answer.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { bookmarkObject, createEventEncoder, errorLine } from '../event-lines.ts';
-import { EventSink } from '../event-sink.ts';
-import { type ListOptions, parseListOptions } from '../list-options.ts';
-import { type AnswerForm, readyObject } from '../representation.ts';
+import { type ListOptions, parseListOptions } from '../input/list-options.ts';
+import type { Answer } from '../output/answer.ts';
+import { bookmarkObject, createEventEncoder, errorLine } from '../output/event-lines.ts';
+import { EventSink } from '../output/event-sink.ts';
+import { type AnswerForm, readyObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { seenEvent, selects } from '../selection.ts';
 import { answerForm, collectionOf } from './shared.ts';

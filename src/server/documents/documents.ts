@@ -1,0 +1,141 @@
+/** Everything that is no object: health, version, discovery, OpenAPI, schemas, metrics, keys. */
+import { noSuchRoute } from '../../apimachinery/status-error.ts';
+import { schemaDocument, schemaNames } from '../../kinds/schema-files.ts';
+import { CORE_GROUP } from '../core-events.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { PATCH_SUPPORT } from '../handlers/patch.ts';
+import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
+import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
+import { type ApiRequest, header } from '../request.ts';
+import { buildDiscovery } from './discovery.ts';
+import { answerHealth } from './health.ts';
+import { buildOpenApi } from './openapi.ts';
+import { buildOpenApiV2 } from './openapi-v2.ts';
+import { isNotModified, type ReadyDocument } from './ready-document.ts';
+import { versionDocument } from './version.ts';
+
+/** Undefined: not a document of this kind. */
+type Document = (request: ApiRequest) => Answer | undefined | Promise<Answer>;
+
+/** Throws 404 for what nobody knows. Access was decided before. */
+export type Documents = (request: ApiRequest) => Promise<Answer>;
+
+export function buildDocuments(deps: ServerDependencies): Documents {
+  const documents: readonly Document[] = [
+    health(deps),
+    version(deps),
+    discovery(deps),
+    openApi(deps),
+    metrics(deps),
+    schemas,
+    keys(deps),
+  ];
+  return async (request) => {
+    for (const document of documents) {
+      const answer = await document(request);
+      if (answer !== undefined) return answer;
+    }
+    throw noSuchRoute();
+  };
+}
+
+function health(deps: ServerDependencies): Document {
+  return ({ info }) => {
+    const found = answerHealth(deps.health, info.path, info.query);
+    return found && textAnswer(found.text, found.code);
+  };
+}
+
+function version(deps: ServerDependencies): Document {
+  const { version: nodeVersion, platform, arch } = process;
+  const build = { version: deps.version, nodeVersion, platform: `${platform}/${arch}` };
+  const document = versionDocument(build);
+  return ({ info }) => (info.path === '/version' ? jsonAnswer(document) : undefined);
+}
+
+const DISCOVERY_PATH = /^\/(api|apis)(?:\/([^/]+))?(?:\/([^/]+))?$/;
+
+function discovery(deps: ServerDependencies): Document {
+  const documents = buildDiscovery(deps.kinds, [CORE_GROUP]);
+  return (request) => {
+    const match = request.info.belowRoot ? DISCOVERY_PATH.exec(request.info.path) : null;
+    if (match === null) return undefined;
+    const [, prefix, first, second] = match;
+    const accept = header(request, 'accept');
+    return ready(request, find());
+
+    function find(): ReadyDocument | undefined {
+      if (prefix === 'api') {
+        if (first === undefined) return documents.api(accept);
+        return second === undefined
+          ? documents.resources({ group: '', version: first }, accept)
+          : undefined;
+      }
+      if (first === undefined) return documents.apis(accept);
+      if (second === undefined) return documents.group(first, accept);
+      return documents.resources({ group: first, version: second }, accept);
+    }
+  };
+}
+
+/** The URL names the hash of the content, so what it leads to never changes. */
+const FOREVER = 'public, max-age=31536000, immutable';
+
+function openApi(deps: ServerDependencies): Document {
+  const options = { root: deps.root, version: deps.version, ...PATCH_SUPPORT };
+  const v3 = buildOpenApi(deps.kinds, options);
+  const v2 = buildOpenApiV2(deps.kinds, options);
+  return (request) => {
+    const { belowRoot, path, query } = request.info;
+    if (!belowRoot || !path.startsWith('/openapi/')) return undefined;
+    const accept = header(request, 'accept');
+    if (path === '/openapi/v2') return ready(request, v2(negotiateOpenApiV2(accept)));
+    requireJson(accept);
+    if (path === '/openapi/v3') return ready(request, v3.index());
+    const document = v3.document(path.slice('/openapi/v3/'.length));
+    const asked = query.get('hash');
+    if (document === undefined || asked === null) return ready(request, document);
+    if (asked === document.hash) return ready(request, document, FOREVER);
+    return { ...textAnswer('', 301), headers: { location: document.url } };
+  };
+}
+
+/** 304 where the client has it already. Throws 404 for a document that does not exist. */
+function ready(
+  request: ApiRequest,
+  document: ReadyDocument | undefined,
+  cacheControl = 'public',
+): Answer {
+  if (document === undefined) throw noSuchRoute();
+  const headers = { etag: document.etag, vary: 'Accept', 'cache-control': cacheControl };
+  const { contentType, body } = document;
+  return isNotModified(header(request, 'if-none-match'), document)
+    ? { code: 304, contentType, body: '', headers }
+    : { code: 200, contentType, body, headers };
+}
+
+function metrics(deps: ServerDependencies): Document {
+  const { registry } = deps.metrics;
+  const read = async (): Promise<Answer> => ({
+    code: 200,
+    contentType: registry.contentType,
+    body: await registry.metrics(),
+  });
+  return ({ info }) => (info.path === '/metrics' ? read() : undefined);
+}
+
+const SCHEMA_PATH = /^\/schemas\/([\w-]+)\.json$/;
+
+/** The schemas as editors and validators fetch them. */
+function schemas({ info }: ApiRequest): Answer | undefined {
+  if (info.path === '/schemas') return jsonAnswer(schemaNames().map((name) => `${name}.json`));
+  const name = SCHEMA_PATH.exec(info.path)?.[1];
+  if (name === undefined || !schemaNames().includes(name)) return undefined;
+  const body = JSON.stringify(schemaDocument(name), null, 2);
+  return { code: 200, contentType: 'application/schema+json', body };
+}
+
+function keys(deps: ServerDependencies): Document {
+  return ({ info }) =>
+    info.path === '/.well-known/jwks.json' ? jsonAnswer(deps.jwks()) : undefined;
+}

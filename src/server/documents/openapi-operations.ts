@@ -1,0 +1,230 @@
+/**
+ * The operations of a kind: what each path can be asked for, with the parameters that clients look
+ * for before they use them. Neutral between the versions of OpenAPI.
+ */
+import type { Verb } from '../../apimachinery/request.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { listOf, META, modelName } from './openapi-schemas.ts';
+
+export type HttpMethod = 'get' | 'put' | 'post' | 'delete' | 'patch';
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'query' | 'path';
+  readonly type: 'string' | 'integer' | 'boolean';
+  readonly description: string;
+}
+
+export interface Operation {
+  readonly path: string;
+  readonly method: HttpMethod;
+  readonly id: string;
+  /** `x-kubernetes-action`. */
+  readonly action: string;
+  readonly description: string;
+  readonly kind: Kind;
+  readonly parameters: readonly Parameter[];
+  /** Name of the schema of the body. */
+  readonly body: { readonly schema: string; readonly required: boolean } | undefined;
+  /** Names of schemas by status code. */
+  readonly responses: Readonly<Record<string, string>>;
+}
+
+/** In order of path and method. */
+export function operationsOf(kind: Kind): Operation[] {
+  return TEMPLATES.filter(({ verb }) => kind.verbs.includes(verb)).flatMap((template) =>
+    pathsFor(kind, template).map((path) => operation(kind, template, path)),
+  );
+}
+
+interface Template {
+  readonly verb: Verb;
+  readonly method: HttpMethod;
+  readonly action: string;
+  /** Whether the path names one object. */
+  readonly one: boolean;
+  readonly words: (kind: string) => string;
+  readonly parameters: readonly Parameter[];
+}
+
+function query(name: string, type: Parameter['type'], description: string): Parameter {
+  return { name, in: 'query', type, description };
+}
+
+const PRETTY = query('pretty', 'string', 'true: the answer is indented.');
+const DRY_RUN = query('dryRun', 'string', 'All: nothing is stored, the answer is the same.');
+const FIELD_MANAGER = query(
+  'fieldManager',
+  'string',
+  'Name of the person or program that makes the change: printable, at most 128 characters.',
+);
+const FIELD_VALIDATION = query(
+  'fieldValidation',
+  'string',
+  'What to do about unknown and duplicate fields: Ignore, Warn or Strict.',
+);
+const FORCE = query('force', 'boolean', 'Of server-side apply: take over fields of others.');
+const RESOURCE_VERSION = query('resourceVersion', 'string', 'Which version may be answered.');
+const SELECTION: readonly Parameter[] = [
+  query('labelSelector', 'string', 'Only objects whose labels match.'),
+  query('fieldSelector', 'string', 'Only objects whose fields match.'),
+];
+const LIST: readonly Parameter[] = [
+  PRETTY,
+  ...SELECTION,
+  query('limit', 'integer', 'At most this many objects; continue leads to the rest.'),
+  query('continue', 'string', 'Where the last page ended.'),
+  RESOURCE_VERSION,
+  query('resourceVersionMatch', 'string', 'How to read resourceVersion: Exact or NotOlderThan.'),
+  query('timeoutSeconds', 'integer', 'How long a watch goes on.'),
+  query('watch', 'boolean', 'Stream the changes instead of listing.'),
+  query('allowWatchBookmarks', 'boolean', 'A watch may send bookmarks.'),
+  query('sendInitialEvents', 'boolean', 'A watch begins with the objects that exist.'),
+];
+const WRITE: readonly Parameter[] = [PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
+const DELETE: readonly Parameter[] = [
+  PRETTY,
+  DRY_RUN,
+  query('gracePeriodSeconds', 'integer', 'Seconds until the object is removed.'),
+  query('orphanDependents', 'boolean', 'Deprecated: use propagationPolicy.'),
+  query('propagationPolicy', 'string', 'Orphan, Background or Foreground.'),
+];
+
+const TEMPLATES: readonly Template[] = [
+  {
+    verb: 'list',
+    method: 'get',
+    action: 'list',
+    one: false,
+    words: (kind) => `list objects of kind ${kind}`,
+    parameters: LIST,
+  },
+  {
+    verb: 'create',
+    method: 'post',
+    action: 'post',
+    one: false,
+    words: (kind) => `create an object of kind ${kind}`,
+    parameters: WRITE,
+  },
+  {
+    verb: 'deletecollection',
+    method: 'delete',
+    action: 'deletecollection',
+    one: false,
+    words: (kind) => `delete a collection of ${kind}`,
+    parameters: [...new Set([...LIST, ...DELETE])],
+  },
+  {
+    verb: 'get',
+    method: 'get',
+    action: 'get',
+    one: true,
+    words: (kind) => `read the specified ${kind}`,
+    parameters: [PRETTY, RESOURCE_VERSION],
+  },
+  {
+    verb: 'update',
+    method: 'put',
+    action: 'put',
+    one: true,
+    words: (kind) => `replace the specified ${kind}`,
+    parameters: WRITE,
+  },
+  {
+    verb: 'delete',
+    method: 'delete',
+    action: 'delete',
+    one: true,
+    words: (kind) => `delete the specified ${kind}`,
+    parameters: DELETE,
+  },
+  {
+    verb: 'patch',
+    method: 'patch',
+    action: 'patch',
+    one: true,
+    words: (kind) => `partially update the specified ${kind}`,
+    parameters: [...WRITE, FORCE],
+  },
+];
+
+const NAMESPACE = '/namespaces/{namespace}';
+
+function pathsFor(kind: Kind, { verb, one }: Template): string[] {
+  const base = `/apis/${kind.group}/${kind.version}`;
+  const name = one ? '/{name}' : '';
+  if (kind.scope === 'Cluster') return [`${base}/${kind.plural}${name}`];
+  const inNamespace = `${base}${NAMESPACE}/${kind.plural}${name}`;
+  return verb === 'list' ? [`${base}/${kind.plural}`, inNamespace] : [inNamespace];
+}
+
+function operation(kind: Kind, template: Template, path: string): Operation {
+  return {
+    path,
+    method: template.method,
+    id: operationId(kind, template, path),
+    action: template.action,
+    description: template.words(kind.kind),
+    kind,
+    parameters: [...template.parameters, ...pathParameters(kind, path)],
+    body: bodyOf(kind, template),
+    responses: responsesOf(kind, template),
+  };
+}
+
+const ID_WORDS: Readonly<Record<string, string>> = {
+  post: 'create',
+  get: 'read',
+  put: 'replace',
+  deletecollection: 'deleteCollection',
+};
+
+/** `listManagementGitplaneDevV1NamespacedSharedSecret`; unique within all documents. */
+function operationId(kind: Kind, { action, verb }: Template, path: string): string {
+  const words = [...kind.group.split('.'), kind.version];
+  const group = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const inNamespace = path.includes(NAMESPACE);
+  const everywhere = kind.scope === 'Namespaced' && verb === 'list' && !inNamespace;
+  const scope = inNamespace ? 'Namespaced' : '';
+  const suffix = everywhere ? 'ForAllNamespaces' : '';
+  return `${ID_WORDS[action] ?? action}${group}${scope}${kind.kind}${suffix}`;
+}
+
+function pathParameters(kind: Kind, path: string): Parameter[] {
+  const found = (name: string, description: string): Parameter[] =>
+    path.includes(`{${name}}`) ? [{ name, in: 'path', type: 'string', description }] : [];
+  return [
+    ...found('name', `Name of the ${kind.kind}.`),
+    ...found('namespace', 'Namespace of the object.'),
+  ];
+}
+
+function bodyOf(kind: Kind, { method, action }: Template): Operation['body'] {
+  switch (method) {
+    case 'post':
+    case 'put':
+      return { schema: modelName(kind), required: true };
+    case 'patch':
+      return { schema: `${META}.Patch`, required: true };
+    case 'delete':
+      return action === 'delete' ? { schema: `${META}.DeleteOptions`, required: false } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function responsesOf(kind: Kind, { action }: Template): Operation['responses'] {
+  const own = modelName(kind);
+  switch (action) {
+    case 'list':
+    case 'deletecollection':
+      return { 200: modelName(listOf(kind)) };
+    case 'post':
+      return { 201: own };
+    case 'delete':
+      return { 200: `${META}.Status`, 202: `${META}.Status` };
+    default:
+      return { 200: own };
+  }
+}

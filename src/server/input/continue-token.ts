@@ -1,0 +1,55 @@
+/**
+ * Continue tokens of paged lists: where the next page begins, and of which snapshot. Opaque to
+ * clients; validated, because a token must not lead out of the collection it was made for.
+ */
+import { badRequest } from '../../apimachinery/status-error.ts';
+
+/** The page begins after this object. */
+export interface Continuation {
+  /** -1: the newest state, for lists whose snapshot is gone (an inconsistent continuation). */
+  readonly resourceVersion: number;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const VERSION = 'meta.k8s.io/v1';
+
+export function formatContinue({ resourceVersion, namespace, name }: Continuation): string {
+  const start = namespace === '' ? `${name}\0` : `${namespace}/${name}\0`;
+  const token = { v: VERSION, rv: resourceVersion, start };
+  return Buffer.from(JSON.stringify(token)).toString('base64url');
+}
+
+/** Throws 400 for anything that `formatContinue` did not make for this collection. */
+export function parseContinue(
+  text: string,
+  collection: { namespaced: boolean; namespace: string | undefined },
+): Continuation {
+  const token = decode(text);
+  const { v, rv, start } = token;
+  const readable = v === VERSION && typeof start === 'string' && start.endsWith('\0');
+  if (!readable || !Number.isSafeInteger(rv) || (rv as number) < -1 || rv === 0) {
+    throw badRequest('continue key is not valid: the token was not made by this server');
+  }
+  const [first = '', second] = start.slice(0, -1).split('/');
+  if (collection.namespaced !== (second !== undefined)) {
+    throw badRequest('continue key is not valid: the token belongs to another kind');
+  }
+  const position = collection.namespaced
+    ? { namespace: first, name: second ?? '' }
+    : { namespace: '', name: first };
+  if (collection.namespace !== undefined && position.namespace !== collection.namespace) {
+    throw badRequest('continue key is not valid: the token belongs to another namespace');
+  }
+  return { resourceVersion: rv as number, ...position };
+}
+
+function decode(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Falls through to the one answer that all unreadable tokens get.
+  }
+  throw badRequest('continue key is not valid: the token cannot be read');
+}

@@ -1,0 +1,167 @@
+/**
+ * JSON texts of requests (RFC 8259). `JSON.parse` makes the value; a scanner beside it reports what
+ * `JSON.parse` cannot: keys that occur twice, with their paths, and where a syntax error is. No
+ * message holds any of the text, since that may be a secret.
+ */
+import { badRequest } from '../../apimachinery/status-error.ts';
+
+export interface DecodedText {
+  readonly value: unknown;
+  /** One sentence for each key that occurs again in the same map; the last one counts. */
+  readonly duplicates: string[];
+}
+
+/** Throws 400 for what is no JSON (with line and column), for deep nesting and for `__proto__`. */
+export function decodeJson(text: string, maxDepth: number): DecodedText {
+  let value: unknown;
+  let refused = false;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    refused = true;
+  }
+  const duplicates = new Scanner(text, maxDepth).scan();
+  if (refused) throw badRequest('the body is not valid JSON');
+  return { value, duplicates };
+}
+
+const SPACE = /[ \t\n\r]*/y;
+/** Everything but quotes, backslashes and control characters. */
+const PLAIN_CHARACTERS = /[\x20\x21\x23-\x5b\x5d-\uffff]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
+const WORD = /true|false|null/y;
+
+class Scanner {
+  readonly #text: string;
+  readonly #maxDepth: number;
+  readonly #path: (string | number)[] = [];
+  readonly #duplicates: string[] = [];
+  #at = 0;
+
+  constructor(text: string, maxDepth: number) {
+    this.#text = text;
+    this.#maxDepth = maxDepth;
+  }
+
+  scan(): string[] {
+    this.#value();
+    this.#skip(SPACE);
+    if (this.#at < this.#text.length) this.#fail('expected the end of the text');
+    return this.#duplicates;
+  }
+
+  /** Leaves the position behind the value. */
+  #value(): void {
+    this.#skip(SPACE);
+    switch (this.#text[this.#at]) {
+      case '{':
+        this.#object();
+        return;
+      case '[':
+        this.#array();
+        return;
+      case '"':
+        this.#string();
+        return;
+      default:
+        if (this.#skip(NUMBER) || this.#skip(WORD)) return;
+        this.#fail(this.#at < this.#text.length ? 'expected a value' : 'the text ends too early');
+    }
+  }
+
+  #object(): void {
+    this.#open();
+    const keys = new Set<string>();
+    const depth = this.#path.length;
+    if (!this.#accept('}')) {
+      do {
+        this.#skip(SPACE);
+        const key = this.#key();
+        this.#path[depth] = key;
+        if (keys.has(key)) this.#duplicates.push(`duplicate field ${quotePath(this.#path)}`);
+        keys.add(key);
+        if (!this.#accept(':')) this.#fail("expected ':' behind the key");
+        this.#value();
+      } while (this.#accept(','));
+      if (!this.#accept('}')) this.#fail("expected ',' or '}' behind the value");
+    }
+    this.#path.length = depth;
+  }
+
+  #array(): void {
+    this.#open();
+    const depth = this.#path.length;
+    if (!this.#accept(']')) {
+      let index = 0;
+      do {
+        this.#path[depth] = index++;
+        this.#value();
+      } while (this.#accept(','));
+      if (!this.#accept(']')) this.#fail("expected ',' or ']' behind the value");
+    }
+    this.#path.length = depth;
+  }
+
+  #open(): void {
+    if (this.#path.length >= this.#maxDepth) {
+      this.#fail(`nested more than ${this.#maxDepth} levels deep`);
+    }
+    this.#at++;
+  }
+
+  #key(): string {
+    if (this.#text[this.#at] !== '"') this.#fail('expected a key in double quotes');
+    const start = this.#at;
+    const escaped = this.#string();
+    const raw = this.#text.slice(start, this.#at);
+    const key: string = escaped ? JSON.parse(raw) : raw.slice(1, -1);
+    if (key === '__proto__') this.#fail('the key "__proto__" is not allowed');
+    return key;
+  }
+
+  /** Whether the string has escapes. */
+  #string(): boolean {
+    let escaped = false;
+    this.#at++;
+    for (;;) {
+      this.#skip(PLAIN_CHARACTERS);
+      const next = this.#text[this.#at];
+      if (next === '"') break;
+      if (next === undefined) this.#fail('the string has no end');
+      if (next !== '\\') this.#fail('a string cannot hold a control character');
+      if (!this.#skip(ESCAPE)) this.#fail('unknown escape sequence');
+      escaped = true;
+    }
+    this.#at++;
+    return escaped;
+  }
+
+  #accept(character: string): boolean {
+    this.#skip(SPACE);
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+
+  /** Whether anything matched here. */
+  #skip(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    if (!pattern.test(this.#text)) return false;
+    const moved = pattern.lastIndex > this.#at;
+    this.#at = pattern.lastIndex;
+    return moved;
+  }
+
+  #fail(why: string): never {
+    const before = this.#text.slice(0, this.#at).split('\n');
+    const col = (before.at(-1) ?? '').length + 1;
+    throw badRequest(`the body is not valid JSON: ${before.length}:${col}: ${why}`);
+  }
+}
+
+/** `"spec.list[0].a"`, as sigs.k8s.io/json names a place. */
+function quotePath(path: readonly (string | number)[]): string {
+  const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
+  return JSON.stringify(text.replace(/^\./, ''));
+}

@@ -1,0 +1,83 @@
+/** The lines of a watch stream: one JSON document an event (reference: Kubernetes API, section 2.7). */
+import type { KubeObject } from '../../apimachinery/object.ts';
+import {
+  type AnswerForm,
+  metaVersion,
+  type ReadyObject,
+  type ShownKind,
+  tableOptions,
+  versionOf,
+} from './representation.ts';
+import { buildEventTable, partialMetadata } from './table.ts';
+
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/**
+ * Makes the lines of one watch. A stream of tables tells its columns once, so every watch needs an
+ * encoder of its own.
+ */
+export function createEventEncoder(
+  kind: ShownKind,
+  form: AnswerForm,
+): (type: WatchEventType, ready: ReadyObject) => Buffer {
+  let first = true;
+  return (type, ready) => {
+    switch (form.transform?.kind) {
+      case undefined:
+        return eventLine(type, ready);
+      case 'Table': {
+        const table = buildEventTable(kind, { object: ready.object, first }, tableOptions(form));
+        first = false;
+        return frame(type, Buffer.from(JSON.stringify(table)));
+      }
+      default: {
+        const partial = partialMetadata(ready.object, metaVersion(form));
+        return frame(type, Buffer.from(JSON.stringify(partial)));
+      }
+    }
+  };
+}
+
+/** An ERROR event; its object is a Status, whatever form was negotiated. */
+export function errorLine(status: object): Buffer {
+  return frame('ERROR', Buffer.from(JSON.stringify(status)));
+}
+
+/** What a BOOKMARK carries: a version, and whether the initial events are over. */
+export function bookmarkObject(
+  kind: ShownKind,
+  bookmark: { readonly resourceVersion: number; readonly initialEventsEnd: boolean },
+): KubeObject {
+  return {
+    kind: kind.kind,
+    apiVersion: versionOf(kind),
+    metadata: {
+      resourceVersion: String(bookmark.resourceVersion),
+      creationTimestamp: null,
+      ...(bookmark.initialEventsEnd
+        ? { annotations: { 'k8s.io/initial-events-end': 'true' } }
+        : {}),
+    },
+  };
+}
+
+/** Below this size copying the bytes once a watcher costs less than keeping a second copy. */
+const SHARED_LINE_BYTES = 16 * 1024;
+const sharedLines = new WeakMap<Buffer, Map<WatchEventType, Buffer>>();
+
+/** The line of a large object is made once and shared by all watchers that get it. */
+function eventLine(type: WatchEventType, ready: ReadyObject): Buffer {
+  const bytes = ready.json();
+  if (bytes.length < SHARED_LINE_BYTES) return frame(type, bytes);
+  const lines = sharedLines.get(bytes) ?? new Map<WatchEventType, Buffer>();
+  sharedLines.set(bytes, lines);
+  const line = lines.get(type) ?? frame(type, bytes);
+  lines.set(type, line);
+  return line;
+}
+
+const LINE_END = Buffer.from('}\n');
+
+function frame(type: WatchEventType, object: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, LINE_END]);
+}

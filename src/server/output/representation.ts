@@ -1,0 +1,140 @@
+/**
+ * Objects, lists and other documents as bytes, in the form the client negotiated. Where the whole
+ * object is asked for as JSON its ready bytes are used: nothing is encoded twice.
+ */
+import type { KubeObject } from '../../apimachinery/object.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { JSON_TYPE, type MediaChoice, YAML_TYPE } from './negotiation.ts';
+import {
+  buildTable,
+  type IncludeObject,
+  type ListMeta,
+  partialMetadata,
+  type TableOptions,
+} from './table.ts';
+import { toYaml } from './yaml-output.ts';
+
+export interface Encoded {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** An object with its JSON, as the store has it. */
+export interface ReadyObject {
+  readonly object: KubeObject;
+  json(): Buffer;
+}
+
+/** Which kind the objects are of, and its columns. */
+export type ShownKind = Pick<Kind, 'group' | 'version' | 'kind' | 'columns'>;
+
+/** The negotiated form, with what a table needs beside it. */
+export interface AnswerForm extends MediaChoice {
+  readonly includeObject: IncludeObject;
+  readonly now: number;
+}
+
+/** For objects that are not in the store: results of a dry run, tokens that are kept nowhere. */
+export function readyObject(object: KubeObject): ReadyObject {
+  let bytes: Buffer | undefined;
+  return {
+    object,
+    json: () => {
+      bytes ??= Buffer.from(JSON.stringify(object));
+      return bytes;
+    },
+  };
+}
+
+/** Any other document: a Status, a review, a table. */
+export function encodeDocument(
+  value: object,
+  { mediaType, pretty }: Pick<MediaChoice, 'mediaType' | 'pretty'>,
+): Encoded {
+  if (mediaType === YAML_TYPE) return { contentType: YAML_TYPE, body: Buffer.from(toYaml(value)) };
+  const text = pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value);
+  return { contentType: JSON_TYPE, body: Buffer.from(text) };
+}
+
+export function encodeObject(kind: ShownKind, ready: ReadyObject, form: AnswerForm): Encoded {
+  const { object } = ready;
+  switch (form.transform?.kind) {
+    case undefined:
+      if (!hasReadyForm(form)) return encodeDocument(object, form);
+      return { contentType: JSON_TYPE, body: ready.json() };
+    case 'Table': {
+      const metadata = { resourceVersion: object.metadata.resourceVersion ?? '' };
+      const content = { metadata, objects: [object] };
+      return encodeDocument(buildTable(kind, content, tableOptions(form)), form);
+    }
+    default:
+      return encodeDocument(partialMetadata(object, metaVersion(form)), form);
+  }
+}
+
+export interface ObjectList {
+  readonly metadata: ListMeta;
+  readonly items: readonly ReadyObject[];
+}
+
+export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm): Encoded {
+  const { metadata, items } = list;
+  const head = { kind: `${kind.kind}List`, apiVersion: versionOf(kind), metadata };
+  if (form.transform === undefined && hasReadyForm(form)) {
+    return { contentType: JSON_TYPE, body: joinList(JSON.stringify(head), items) };
+  }
+  const objects = items.map(({ object }) => object);
+  switch (form.transform?.kind) {
+    case undefined:
+      return encodeDocument({ ...head, items: objects }, form);
+    case 'Table':
+      return encodeDocument(buildTable(kind, { metadata, objects }, tableOptions(form)), form);
+    default: {
+      const version = metaVersion(form);
+      const partial = {
+        kind: 'PartialObjectMetadataList',
+        apiVersion: `meta.k8s.io/${version}`,
+        metadata,
+        items: objects.map((object) => partialMetadata(object, version)),
+      };
+      return encodeDocument(partial, form);
+    }
+  }
+}
+
+const COMMA = 0x2c;
+const LIST_END = Buffer.from(']}');
+
+/** `head` without its last brace, then the items as they are: one allocation, one copy each. */
+function joinList(head: string, items: readonly ReadyObject[]): Buffer {
+  const parts = items.map((item) => item.json());
+  const start = Buffer.from(`${head.slice(0, -1)},"items":[`);
+  const commas = Math.max(parts.length - 1, 0);
+  const length = parts.reduce((sum, part) => sum + part.length, commas);
+  const body = Buffer.allocUnsafe(start.length + length + LIST_END.length);
+  let at = start.copy(body, 0);
+  parts.forEach((part, index) => {
+    if (index > 0) body[at++] = COMMA;
+    body.set(part, at);
+    at += part.length;
+  });
+  LIST_END.copy(body, at);
+  return body;
+}
+
+function hasReadyForm({ mediaType, pretty }: MediaChoice): boolean {
+  return mediaType === JSON_TYPE && !pretty;
+}
+
+export function tableOptions(form: AnswerForm): TableOptions {
+  return { version: metaVersion(form), includeObject: form.includeObject, now: form.now };
+}
+
+export function metaVersion(form: AnswerForm): TableOptions['version'] {
+  return form.transform?.version ?? 'v1';
+}
+
+/** `v1` for the core group, which has no name. */
+export function versionOf(kind: ShownKind): string {
+  return kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
+}
