@@ -88,7 +88,7 @@ switch (task) {
     become([join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...rest]);
     break;
   case 'bench':
-    become([join(root, 'dist', 'bench', 'main.js'), ...rest]);
+    become([main, 'bench', ...rest]);
     break;
   default:
     fail(`Unknown task "${task}"`);

@@ -3,6 +3,7 @@
 import { validate } from './cli/validate.ts';
 import { serve } from './daemon/serve.ts';
 import {
+  BENCH_OPTIONS,
   describeOptions,
   type OptionSpec,
   type ParsedOptions,
@@ -33,6 +34,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     operands: '[PATH…]',
     options: VALIDATE_OPTIONS,
     run: (options) => validate(options, process.stdout),
+  },
+  bench: {
+    summary: 'print the performance table, measured on this machine',
+    operands: '',
+    options: BENCH_OPTIONS,
+    run: async (options) => (await import('./bench/bench.ts')).bench(options, process.stdout),
   },
   version: {
     summary: 'print the version',

@@ -16,12 +16,9 @@ import {
 } from './samples.ts';
 
 const PROGRAM = findKubectl('1.32');
-const VERSIONS = ['1.27', '1.28', '1.29', '1.30', '1.31', '1.33'];
-const present = VERSIONS.filter((version) => findKubectl(version) !== undefined);
-if (PROGRAM === undefined || present.length < VERSIONS.length) {
-  const missing = ['1.32', ...VERSIONS].filter((version) => findKubectl(version) === undefined);
+if (PROGRAM === undefined) {
   // biome-ignore lint/suspicious/noConsole: a judge that is missing must not go unnoticed
-  console.warn(`kubectl ${missing.join(', ')} was not found: its tests are skipped`);
+  console.warn('kubectl 1.32 was not found: its tests are skipped');
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -410,39 +407,5 @@ describe.skipIf(PROGRAM === undefined)('the server', () => {
     const log = await daemon.git(['log', '-p', '--all'], join(daemon.dataDir, 'repo.git'));
     expect(log.stdout).toContain('zz-key');
     expect(log.stdout).not.toContain(key);
-  });
-});
-
-describe.each(present)('kubectl %s', (version) => {
-  const old = version === '1.27' || version === '1.28';
-  const run = async (args: string[], input?: object) => {
-    const { code, stdout, stderr } = await daemon.kubectl(args, {
-      version,
-      ...(input === undefined ? {} : { input: JSON.stringify(input) }),
-    });
-    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
-    return stdout;
-  };
-
-  test(`does ${old ? 'get, create, apply and explain' : 'the whole cycle of an object'}`, async () => {
-    const team = SAMPLES[1] as Sample;
-    const name = `zz-v${version.replace('.', '-')}`;
-    const at = `team.${GROUP}/${name}`;
-    expect(await run(['create', '-f', '-'], objectOf(team, `${name}-created`))).toContain(
-      'created',
-    );
-    expect(await run(['apply', '-f', '-'], objectOf(team, name))).toBe(`${at} created\n`);
-    expect(await run(['apply', '-f', '-'], changedObject(team, name))).toBe(`${at} configured\n`);
-    expect(await run(['get', 'tm', name])).toMatch(new RegExp(`^NAME .*\n${name} +after `));
-    expect(await run(['explain', 'team.spec', '--recursive'])).toContain('displayName');
-    if (old) return;
-    expect(await run(['replace', '-f', '-'], objectOf(team, name))).toBe(`${at} replaced\n`);
-    expect(await run(['label', 'team', name, 'a=b'])).toBe(`${at} labeled\n`);
-    expect(
-      await run(['patch', 'team', name, '--type=merge', '-p', '{"spec":{"displayName":"P"}}']),
-    ).toBe(`${at} patched\n`);
-    expect(await run(['describe', 'team', name])).toMatch(/Display Name: +P\n/);
-    expect(await run(['api-resources', '-o', 'name'])).toContain(`teams.${GROUP}\n`);
-    expect(await run(['delete', 'team', name])).toBe(`team.${GROUP} "${name}" deleted\n`);
   });
 });

@@ -1,15 +1,8 @@
 /** Pushes with real git: what is refused and why, what is accepted, and what readers see of it. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  API,
-  type Daemon,
-  RBAC,
-  type RunResult,
-  scratchDir,
-  startDaemon,
-} from '../support/daemon.ts';
+import { API, type Daemon, type RunResult, scratchDir, startDaemon } from '../support/daemon.ts';
+import { commitFiles, gitIn, hookSaid, manifest } from './clones.ts';
 
 const TEAMS = `${API}/teams`;
 
@@ -27,47 +20,23 @@ beforeEach(async () => {
   clone = await daemon.clone();
 });
 
-function manifest(kind: string, name: string, spec = '{}', namespace = ''): string {
-  const place = namespace === '' ? '' : `\n  namespace: ${namespace}`;
-  return `apiVersion: management.gitplane.dev/v1\nkind: ${kind}\nmetadata:\n  name: ${name}${place}\nspec: ${spec}\n`;
+function git(...args: string[]): Promise<string> {
+  return gitIn(daemon, clone, ...args);
 }
 
-async function git(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await daemon.git(args, clone);
-  expect(code, `git ${args.join(' ')}: ${stderr}`).toBe(0);
-  return stdout;
-}
-
-/** Writes files (null removes one) and commits them. */
-async function commit(files: Record<string, string | null>): Promise<void> {
-  for (const [path, text] of Object.entries(files)) {
-    const file = join(clone, path);
-    await mkdir(dirname(file), { recursive: true });
-    if (text === null) await rm(file);
-    else await writeFile(file, text);
-  }
-  await git('add', '--all');
-  await git('commit', '-qm', 'A change');
+function commit(files: Record<string, string | null>): Promise<void> {
+  return commitFiles(daemon, clone, files);
 }
 
 function push(...args: string[]): Promise<RunResult> {
   return daemon.git(['push', ...args], clone);
 }
 
-/** What the hook said, line by line. */
-function remote({ stderr }: RunResult): string[] {
-  return stderr
-    .split('\n')
-    .filter((line) => line.startsWith('remote: '))
-    .map((line) => line.slice('remote: '.length).trim())
-    .filter((line) => line !== '');
-}
-
 async function accepted(files: Record<string, string | null>): Promise<string[]> {
   await commit(files);
   const result = await push();
   expect(result.code, result.stderr).toBe(0);
-  return remote(result);
+  return hookSaid(result);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers of every shape
@@ -103,7 +72,7 @@ describe('a push that is refused', () => {
     });
     const result = await push();
     expect(result.code).toBe(1);
-    expect(remote(result)).toEqual([
+    expect(hookSaid(result)).toEqual([
       expect.stringMatching(
         /^namespaces\/a\/sharedsecrets\/wrong\.yml:7:8: spec\.data\.k: .*base64/,
       ),
@@ -157,7 +126,7 @@ describe('a push that is refused', () => {
     await commit(files);
     const result = await push();
     expect(result.code).toBe(1);
-    expect(remote(result).join('\n')).toMatch(message);
+    expect(hookSaid(result).join('\n')).toMatch(message);
     expect(await head()).toBe(before);
   });
 
@@ -271,7 +240,7 @@ describe('a push that is accepted', () => {
     await daemon.git(['clone', '-q', `file://${bare}`, clone], daemon.dataDir);
     await commit({ 'teams/by-path.yaml': manifest('Team', 'by-path', '{ usrs: [] }') });
     const refused = await push();
-    expect([refused.code, remote(refused)[0]]).toEqual([
+    expect([refused.code, hookSaid(refused)[0]]).toEqual([
       1,
       expect.stringMatching(/^teams\/by-path\.yaml:5:9: .*usrs/),
     ]);
@@ -302,7 +271,7 @@ describe('a push that is accepted', () => {
     expect((await push()).stderr).toMatch(/fetch first|moved/);
     await git('pull', '-q', '--no-rebase', '--no-edit');
     const result = await push();
-    expect([result.code, remote(result)]).toEqual([
+    expect([result.code, hookSaid(result)]).toEqual([
       0,
       ['accepted: 0 created, 1 changed, 0 removed'],
     ]);
@@ -319,81 +288,6 @@ describe('a push that is accepted', () => {
     );
     expect(await read(`${TEAMS}/merged`)).toMatchObject({ spec: { description: 'pushed' } });
     expect(await read(`${TEAMS}/payments`)).toMatchObject({ spec: { users: ['ada'] } });
-  });
-});
-
-describe('a pusher with few rights', () => {
-  let key: string;
-
-  beforeAll(async () => {
-    const created = async (path: string, body: object) => {
-      const answer = await daemon.call('POST', path, { body });
-      expect(answer.code, answer.text).toBe(201);
-      return answer.json();
-    };
-    const metadata = { name: 'pusher' };
-    await created(`${API}/users`, { metadata, spec: { email: 'pusher@example.com' } });
-    key = (await created(`${API}/ownedaccesskeys`, { metadata, spec: { user: 'pusher' } })).spec
-      .key;
-    const rules = [
-      { apiGroups: ['management.gitplane.dev'], resources: ['teams'], verbs: ['update'] },
-      { nonResourceURLs: ['/git/platform.git'], verbs: ['get', 'update'] },
-    ];
-    await created(`${RBAC}/clusterroles`, { metadata, rules });
-    const apiGroup = 'rbac.authorization.k8s.io';
-    await created(`${RBAC}/clusterrolebindings`, {
-      metadata,
-      roleRef: { apiGroup, kind: 'ClusterRole', name: 'pusher' },
-      subjects: [{ apiGroup, kind: 'User', name: 'pusher' }],
-    });
-  });
-
-  const own = () => `https://pusher:${key}@127.0.0.1:${daemon.port}/git/platform.git`;
-
-  test('is refused for every object that is not theirs to change', async () => {
-    const before = await everything();
-    await git('pull', '-q');
-    await commit({
-      'teams/storefront.yaml': manifest('Team', 'storefront', '{ description: allowed }'),
-      'teams/new.yaml': manifest('Team', 'not-theirs'),
-      'teams/platform.yaml': null,
-      'namespaces/payments/sharedsecrets/registry.yaml': manifest('SharedSecret', 'registry'),
-      'role.yaml':
-        'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata:\n  name: me\nroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: ClusterRole\n  name: cluster-admin\nsubjects:\n  - kind: User\n    apiGroup: rbac.authorization.k8s.io\n    name: pusher\n',
-    });
-    const result = await push(own(), 'main:main');
-    expect(result.code).toBe(1);
-    expect(remote(result).toSorted()).toEqual([
-      '4 problems; nothing was changed',
-      'namespaces/payments/sharedsecrets/registry.yaml: SharedSecret "payments/registry": Forbidden: User "pusher" cannot update sharedsecrets',
-      'removes Team "platform" (teams/platform.yaml)',
-      'role.yaml: ClusterRoleBinding "me": Forbidden: User "pusher" cannot create clusterrolebindings',
-      'teams/new.yaml: Team "not-theirs": Forbidden: User "pusher" cannot create teams',
-      'teams/platform.yaml: Team "platform": Forbidden: User "pusher" cannot delete teams',
-    ]);
-    expect(await everything()).toBe(before);
-  });
-
-  test('is accepted for what is theirs', async () => {
-    await commit({
-      'teams/storefront.yaml': manifest('Team', 'storefront', '{ description: allowed }'),
-    });
-    const result = await push(own(), 'main:main');
-    expect([result.code, remote(result)]).toEqual([
-      0,
-      ['accepted: 0 created, 1 changed, 0 removed'],
-    ]);
-    expect(await read(`${TEAMS}/storefront`)).toMatchObject({ spec: { description: 'allowed' } });
-  });
-
-  test('does not even clone without the right on the repository', async () => {
-    const metadata = { name: 'no-git' };
-    await daemon.call('POST', `${API}/users`, { body: { metadata, spec: {} } });
-    const body = { metadata, spec: { user: 'no-git' } };
-    const { spec } = (await daemon.call('POST', `${API}/ownedaccesskeys`, { body })).json();
-    const url = `https://x:${spec.key}@127.0.0.1:${daemon.port}/git/platform.git`;
-    const { code, stderr } = await daemon.git(['clone', '-q', url, join(scratchDir(), 'x')], clone);
-    expect([code, stderr]).toEqual([128, expect.stringContaining('403')]);
   });
 });
 

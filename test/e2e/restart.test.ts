@@ -1,8 +1,9 @@
 /** What outlives a stop, the loss of the state directory, and a history that nobody checked. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
+import { commitFiles, gitIn, manifest } from './clones.ts';
 import { changedObject, collectionPath, objectOf, SAMPLES } from './samples.ts';
 
 const TEAMS = `${API}/teams`;
@@ -65,24 +66,6 @@ async function call(method: string, path: string, body?: object): Promise<Any> {
   return answer.json();
 }
 
-async function git(clone: string, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await daemon.git(args, clone);
-  expect(code, `git ${args.join(' ')}: ${stderr}`).toBe(0);
-  return stdout.trim();
-}
-
-/** Commits files (null removes one) in a clone. */
-async function commit(clone: string, files: Record<string, string | null>): Promise<void> {
-  for (const [path, text] of Object.entries(files)) {
-    const file = join(clone, path);
-    await mkdir(dirname(file), { recursive: true });
-    if (text === null) await rm(file);
-    else await writeFile(file, text);
-  }
-  await git(clone, 'add', '--all');
-  await git(clone, 'commit', '-qm', `Change ${Object.keys(files).join(' and ')}`);
-}
-
 /** Moves the branch to what the clone has, past every hook, as an older history would have it. */
 async function bypass(clone: string): Promise<void> {
   const bare = join(daemon.dataDir, 'repo.git');
@@ -90,8 +73,16 @@ async function bypass(clone: string): Promise<void> {
   await git(bare, 'update-ref', 'refs/heads/main', await git(clone, 'rev-parse', 'HEAD'));
 }
 
-function team(name: string, spec = '{}'): string {
-  return `apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: ${name}\nspec: ${spec}\n`;
+function commit(clone: string, files: Record<string, string | null>): Promise<void> {
+  return commitFiles(daemon, clone, files);
+}
+
+function git(folder: string, ...args: string[]): Promise<string> {
+  return gitIn(daemon, folder, ...args);
+}
+
+function team(name: string, spec?: string): string {
+  return manifest('Team', name, spec);
 }
 
 async function conditions(name: string): Promise<Any[]> {

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { StatusError } from '../../src/apimachinery/status-error.ts';
+import { commitOf, git, publish } from '../support/git.ts';
+import { openTestPlatform, team } from '../support/platform.ts';
+
+describe('other rules than those of the last run', () => {
+  test('take what is no longer part of the platform away from readers', async () => {
+    const before = await openTestPlatform({ under: 'east' });
+    await before.commit({ 'east/a.yaml': team('a'), 'west/b.yaml': team('b') });
+    expect(before.names('teams')).toEqual(['a']);
+
+    const after = await before.restart({ under: 'west', rules: 'other' });
+
+    expect(after.names('teams')).toEqual(['b']);
+  });
+
+  test('leave an object that is being deleted to its finalizers', async () => {
+    const before = await openTestPlatform();
+    await before.create('teams', { metadata: { name: 'a', finalizers: ['example.com/hold'] } });
+    await before.delete('teams', 'a');
+
+    const after = await before.restart({ rules: 'other' });
+
+    expect(after.find('teams', 'a')?.object.metadata.deletionTimestamp).toBeDefined();
+  });
+
+  test('leave no trace that the old rules would take for a catalog', async () => {
+    const before = await openTestPlatform();
+    await before.commit({ 'a.yaml': team('a') });
+    // A start under new rules that dies while it reads history, then the old version again.
+    const { repository } = before;
+    const failing = Object.assign(Object.create(repository), {
+      history: () => {
+        throw new Error('the process died');
+      },
+    });
+    await expect(before.restart({ rules: 'other', repository: failing })).rejects.toThrow('died');
+
+    const after = await before.restart({ repository });
+
+    expect(after.branch.state.catalog.size).toBe(1);
+    await expect(after.create('teams', { metadata: { name: 'a' } })).rejects.toThrow(StatusError);
+  });
+});
+
+describe('a step that fails half-way', () => {
+  test('is made up for by the next one: no revision is skipped', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit({ 'a.yaml': team('a') });
+    const { apply } = platform.store;
+    platform.store.apply = () => {
+      throw new Error('the disk is full');
+    };
+    await publish(platform.repository, commitOf({ 'b.yaml': team('b') }));
+    await expect(platform.branch.sync()).rejects.toThrow('the disk is full');
+    platform.store.apply = apply;
+
+    await platform.branch.sync();
+
+    expect(platform.names('teams')).toEqual(['a', 'b']);
+  });
+
+  test('of a write that was committed is shown to readers later', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit({ 'a.yaml': team('a') });
+    const { apply } = platform.store;
+    platform.store.apply = () => {
+      throw new Error('the disk is full');
+    };
+    await expect(platform.create('teams', { metadata: { name: 'b' } })).rejects.toThrow('full');
+    platform.store.apply = apply;
+
+    await platform.branch.sync();
+
+    expect(platform.names('teams')).toEqual(['a', 'b']);
+    const warm = await platform.restart();
+    expect(warm.names('teams')).toEqual(['a', 'b']);
+  });
+});
+
+describe('a hostile history', () => {
+  test('cannot stop the daemon from following, whatever its commits and files are', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit({ 'a.yaml': team('a') });
+    const { gitDir } = platform.repository;
+    const head = git(gitDir, ['rev-parse', 'main']);
+    const far = 99_999_999_999_999;
+    const stream = [
+      `commit refs/heads/main\ncommitter x <x@x> ${far} +0000\ndata 0\nfrom ${head}`,
+      `M 160000 ${head} .gitplaneignore\nM 160000 ${head} sub.yaml`,
+      `M 100644 inline far.yaml\ndata <<E\n${team('far')}E`,
+      `commit refs/heads/main\ncommitter x <x@x> 1 +0000\ndata 0`,
+      'D .gitplaneignore\nM 120000 inline .gitplaneignore\ndata <<E\na.yaml\nE',
+      `M 100644 inline late.yaml\ndata <<E\n${team('late')}E\n`,
+    ];
+    git(gitDir, ['fast-import', '--quiet'], { input: stream.join('\n') });
+
+    await platform.branch.sync();
+
+    expect(platform.names('teams')).toEqual(['a', 'far', 'late']);
+    expect(platform.find('teams', 'far')?.object.metadata.creationTimestamp).toBe(
+      '9999-12-31T23:59:59Z',
+    );
+    const warm = await platform.restart();
+    expect(warm.names('teams')).toEqual(['a', 'far', 'late']);
+  });
+});
