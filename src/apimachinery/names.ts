@@ -36,8 +36,11 @@ export function dnsLabelProblems(name: string): string[] {
 /** RBAC objects: any text that can be one segment of a URL path. */
 export function pathSegmentProblems(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
-  const bad = ['/', '%'].filter((char) => name.includes(char));
-  return bad.map((char) => `may not contain '${char}'`);
+  const bad = ['/', '%', '\\'].filter((char) => name.includes(char));
+  const problems = bad.map((char) => `may not contain '${char}'`);
+  if (/\p{Cc}/u.test(name)) problems.push('may not contain control characters');
+  if (/\p{Surrogate}/u.test(name)) problems.push('must be valid Unicode');
+  return problems;
 }
 
 /** `[prefix/]name`: keys of labels and annotations, finalizers. */

@@ -6,8 +6,8 @@ import type { FileReader } from '../catalog/file.ts';
 import { objectId } from '../git/object-id.ts';
 import type { FileChange, Repository } from '../git/repository.ts';
 import { IGNORE_FILE, pathFilter } from '../manifests/layout.ts';
+import { formatProblem } from '../manifests/manifest.ts';
 import { COMMITTER } from '../registry/commit-message.ts';
-import { formatProblem } from '../registry/push.ts';
 import { errnoOf, StartError } from './start-error.ts';
 
 /** Commits every file below `folder`. Throws StartError when a push of it would be refused. */

@@ -23,6 +23,9 @@ export interface CommitPoint {
   readonly committerTime: number;
 }
 
+/** RFC 3339 ends with the year 9999; git takes any committer time. */
+const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
+
 /** Namespace of our UUIDs (RFC 9562, version 5): the UUID of the URL of this scheme. */
 const UID_NAMESPACE = uuidV5('https://gitplane.dev/uid/v1', uuidV5.URL);
 
@@ -34,7 +37,7 @@ export function newIdentity(key: ObjectKey, commit: CommitPoint, rootCommit: str
   return {
     uid: uuidV5(`${rootCommit}/${keyString(key)}/${commit.id}`, UID_NAMESPACE),
     introducedBy: commit.id,
-    creationTimestamp: rfc3339(commit.committerTime * 1000),
+    creationTimestamp: rfc3339(Math.min(commit.committerTime, LAST_SECOND) * 1000),
     generation: 1,
   };
 }

@@ -158,9 +158,14 @@ export function restore(
   return { catalog, ignoreBlob: head.ignoreBlob };
 }
 
+/** Whether there is a kept catalog, made under whatever rules. */
+export function isKept(notes: NoteReader): boolean {
+  return notes.note(HEAD_NOTE) !== undefined;
+}
+
 /** Names of every note of a kept catalog: what to remove when it is replaced by a new one. */
 export function obsoleteNotes(notes: NoteReader): Notes {
-  const gone: Notes = {};
+  const gone: Notes = { [HEAD_NOTE]: undefined };
   for (const prefix of [OBJECT_PREFIX, FILE_PREFIX]) {
     for (const [name] of notes.notes(prefix)) gone[name] = undefined;
   }

@@ -42,8 +42,8 @@ export class TreeView {
   /** Takes an ignore file by the id of its blob; used when an earlier process is continued. */
   async adopt(source: ObjectSource, blob: string | undefined): Promise<void> {
     this.#ignoreBlob = blob;
-    const [content] = blob === undefined ? [] : await source.readBlobs([blob]);
-    this.#filter = pathFilter(this.#under, content?.toString('utf8'));
+    const contents = blob === undefined ? undefined : await readReadable(source, new Set([blob]));
+    this.#filter = pathFilter(this.#under, contents?.get(blob ?? '')?.toString('utf8'));
   }
 
   /** True when the commit changed what is ignored: then every path has to be looked at. */
@@ -79,12 +79,17 @@ export async function seenPaths(of: {
       .filter((change) => view.includes(change.path))
       .map((change) => ({ path: change.path, id: change.newId, mode: change.mode }));
   }
-  await view.adopt(source, ignoreChange.newId);
+  // Links and submodules are never followed; such a path ignores nothing.
+  await view.adopt(source, isFile(ignoreChange.mode) ? ignoreChange.newId : undefined);
   const files = await source.listFiles(revision, of.under);
   return treeDifference(
     of.known,
     files.filter((file) => view.includes(file.path)),
   );
+}
+
+function isFile(mode: string): boolean {
+  return mode !== SYMLINK && mode !== SUBMODULE;
 }
 
 function treeDifference(known: Iterable<FileEntry>, files: readonly TreeFile[]): SeenPath[] {

@@ -34,7 +34,7 @@ export async function receivePushes(dataDir: string, logger: Logger): Promise<Pu
   let platform: Platform | undefined;
   const listener = await listenForPushes(
     pushSocketPath(dataDir),
-    async (push) => await judge(await ready, push, users),
+    async (push) => await judge(await ready, push, { users, logger }),
     logger,
   );
   return {
@@ -72,7 +72,7 @@ function beginPush(
 async function judge(
   platform: Platform,
   push: PushRequest,
-  users: ReadonlyMap<string, User>,
+  { users, logger }: { users: ReadonlyMap<string, User>; logger: Logger },
 ): Promise<PushVerdict> {
   const id = push.env.GITPLANE_PUSH_ID;
   const user = id === undefined ? undefined : users.get(id);
@@ -88,7 +88,9 @@ async function judge(
       newId: NO_ID.test(newId) ? undefined : newId,
     }));
     const verdict = await platform.judge.judge({ updates, user, source });
-    platform.observation.metrics.pushes.inc({ result: verdict.ok ? 'accepted' : 'refused' });
+    const result = verdict.ok ? 'accepted' : 'refused';
+    platform.observation.metrics.pushes.inc({ result });
+    logger.info({ user: user?.name ?? 'operator', result, updates }, 'Push judged');
     return verdict;
   } finally {
     await source.close();

@@ -28,6 +28,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
 import { endpointTokenIssuer, type TokenService } from './endpoint-token-issuer.ts';
+import { impersonationGuard } from './impersonation-guard.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
@@ -102,6 +103,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const guards: readonly Guard[] = [
     ({ user, object, old }) => object && escalationProblem(access.rules, { user, object, old }),
     ownerReferenceGuard(kinds, access.authorizer),
+    impersonationGuard(access.authorizer),
   ];
   const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
   const signingKey = await openSigningKey(data.signingKey);

@@ -31,6 +31,12 @@ export interface WriteOnlyField {
   generate?(object: KubeObject): string;
 }
 
+/** Names of users and groups, as authorization knows them. */
+export interface ActingNames {
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+}
+
 export interface Kind {
   readonly group: string;
   readonly version: 'v1';
@@ -69,6 +75,8 @@ export interface Kind {
   setDefaults(object: KubeObject): void;
   /** Rules the schema cannot say. Must not mutate. Returns every problem. */
   validate(object: KubeObject, old: KubeObject | undefined): FieldError[];
+  /** As whom the object lets its holder act: whoever writes it must be that, or may impersonate. */
+  actsAs(object: KubeObject): ActingNames;
   /** Deprecated or useless fields. Must not mutate. Never a reason to refuse. */
   warnings(object: KubeObject): string[];
   /** The part of `status` that follows from the manifest alone. */
@@ -98,6 +106,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     canonicalize: () => undefined,
     setDefaults: () => undefined,
     validate: () => [],
+    actsAs: () => ({ users: [], groups: [] }),
     warnings: deprecations([]),
     deriveStatus: () => undefined,
     ...own,

@@ -14,7 +14,7 @@ import {
   concealAccessKey,
   mintAccessKey,
 } from './access-key-secret.ts';
-import { AGE, DISPLAY_NAME, textAt } from './columns.ts';
+import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
@@ -91,6 +91,16 @@ export function ownedAccessKey(group: string): Kind {
       ...ttlProblems(object),
       ...scopeProblems(object),
     ],
+    actsAs: (object) => {
+      const [user, team, subject] = IDENTITIES.map((field) => textAt(object, ['spec', field]));
+      return {
+        users: [user, subject].filter((name) => name !== undefined),
+        groups: [
+          ...(team === undefined ? [] : [`gitplane:team:${team}`]),
+          ...textsAt(object, ['spec', 'groups']),
+        ],
+      };
+    },
     warnings: deprecations([
       ...SCOPE_DEPRECATIONS,
       { path: ['spec', 'parent'], remedy: 'use spec.identity' },

@@ -2,6 +2,7 @@
  * Which files hold manifests, and where an object that the API creates goes (design: the
  * repository). Identity never follows from a path; only an absent namespace does.
  */
+import { createHash } from 'node:crypto';
 import ignore, { type Ignore } from 'ignore';
 
 export const IGNORE_FILE = '.gitplaneignore';
@@ -62,11 +63,19 @@ export function defaultPath(
   return under === '' ? inner : `${under}/${inner}`;
 }
 
+/** File systems end at 255 bytes, of which `.yaml` takes five. */
+const LONGEST_NAME = 250;
+/** Of the digest that tells shortened names apart. */
+const DIGITS = 16;
+
 /** Names of RBAC objects may hold characters that file systems dislike; `%` is never in a name. */
 function fileName(name: string): string {
   const safe = encodeURIComponent(name).replace(
     /[*'()!~]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return safe.startsWith('.') ? `%2E${safe.slice(1)}` : safe;
+  const shown = safe.startsWith('.') ? `%2E${safe.slice(1)}` : safe;
+  if (shown.length <= LONGEST_NAME) return shown;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGITS);
+  return `${shown.slice(0, LONGEST_NAME - DIGITS - 1)}%${digest}`;
 }

@@ -9,6 +9,11 @@ export interface Problem {
   readonly message: string;
 }
 
+/** `teams/ops.yaml:3:5: …`, as compilers write it and editors jump to it. */
+export function formatProblem({ path, line, col, message }: Problem): string {
+  return `${path}:${line}:${col}: ${message}`;
+}
+
 export interface Position {
   readonly line: number;
   readonly col: number;

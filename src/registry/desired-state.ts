@@ -5,14 +5,8 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import { Catalog, type ObjectChange, type StepResult } from '../catalog/catalog.ts';
 import type { FileReader } from '../catalog/file.ts';
-import {
-  catalogDifference,
-  extend,
-  type Folded,
-  netChanges,
-  replay,
-} from '../catalog/replay.ts';
-import { notedPaths, notesFor, obsoleteNotes, restore } from '../catalog/restore.ts';
+import { catalogDifference, extend, type Folded, netChanges, replay } from '../catalog/replay.ts';
+import { isKept, notedPaths, notesFor, obsoleteNotes, restore } from '../catalog/restore.ts';
 import { TreeView } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -59,7 +53,7 @@ export interface StagedWrite {
 export class DesiredState {
   readonly #options: BranchOptions;
   #folded: Folded;
-  /** A step failed half-way: the catalog in memory is ahead of what readers see. */
+  /** A step is under way or failed half-way: the catalog may be ahead of what readers see. */
   #doubtful = false;
 
   private constructor(options: BranchOptions, folded: Folded) {
@@ -114,6 +108,7 @@ export class DesiredState {
     const { store, kinds, clock, observer } = this.#options;
     const started = performance.now();
     const time = clock.now();
+    this.#doubtful = true;
     const changes = staged.flatMap((write) => write.changes);
     const paths = staged.flatMap((write) => write.paths);
     const projected = staged.flatMap((write) => [
@@ -121,9 +116,15 @@ export class DesiredState {
       ...write.state,
     ]);
     store.apply(projected, paths.length === 0 ? {} : this.#notes(changes, paths));
+    this.#doubtful = false;
     if (paths.length === 0 || this.revision === undefined) return;
     const milliseconds = performance.now() - started;
     observer.applied({ revision: this.revision, source: 'api', changes, milliseconds });
+  }
+
+  /** Makes up for a step that failed half-way, before anything is built on it. */
+  async recover(): Promise<void> {
+    if (this.#doubtful) await this.catchUp();
   }
 
   /** Follows the branch to wherever others moved it. Returns whether readers see anything new. */
@@ -131,10 +132,14 @@ export class DesiredState {
     const head = await this.#options.repository.head();
     if (head === undefined || (head === this.revision && !this.#doubtful)) return false;
     const started = performance.now();
-    const { changes, paths } = await this.#follow(head);
     const { store, kinds, clock, observer } = this.#options;
+    const isFirst = !isKept(store);
+    const { changes, paths } = await this.#follow(head);
+    this.#doubtful = true;
     const projected = projectChanges({ kinds, store, time: clock.now() }, changes);
+    if (isFirst) projected.push(...this.#leftovers());
     store.apply(projected, this.#notes(changes, paths));
+    this.#doubtful = false;
     const milliseconds = performance.now() - started;
     observer.applied({ revision: head, source: 'push', changes, milliseconds });
     return true;
@@ -163,6 +168,19 @@ export class DesiredState {
       changes: catalogDifference(served, after.catalog),
       paths: [...notedPaths(served), ...notedPaths(after.catalog)],
     };
+  }
+
+  /** What an earlier run served under other rules and is no part of the platform any more. */
+  #leftovers(): Change[] {
+    const { store, kinds } = this.#options;
+    return (
+      kinds.kinds
+        .flatMap(({ group, kind }) => store.list({ group, kind }).items)
+        .filter(({ key }) => this.catalog.object(key) === undefined)
+        // What is being deleted is in no manifest any more and waits for its finalizers.
+        .filter(({ object }) => object.metadata.deletionTimestamp === undefined)
+        .map(({ key }) => ({ type: 'remove', key }))
+    );
   }
 
   /** What readers saw last is in the notes, whatever became of the catalog in memory. */

@@ -2,17 +2,19 @@
  * Turns changes of objects into changes of files: finds the document, splices it, and reads the
  * result back with the same reader that a push goes through, before anything is committed.
  */
-import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
+import { describeKey, keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
 import { isRecord } from '../apimachinery/object.ts';
 import { StatusError } from '../apimachinery/status-error.ts';
-import type { Catalog, CatalogObject } from '../catalog/catalog.ts';
+import type { Catalog, CatalogObject, Place } from '../catalog/catalog.ts';
 import type { FileEntry, FileReader } from '../catalog/file.ts';
 import type { TreeView } from '../catalog/tree.ts';
+import { BlobTooLargeError, PathError } from '../git/git-error.ts';
 import { objectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { appendDocument, editDocument, isEmptyStream, removeDocument } from '../manifests/edit.ts';
-import { parseManifests } from '../manifests/parse.ts';
+import { formatProblem } from '../manifests/manifest.ts';
+import { decodeUtf8, parseManifests } from '../manifests/parse.ts';
 import { formatManifest } from '../manifests/write.ts';
 
 /** One object as a write wants it. */
@@ -70,27 +72,45 @@ export async function editFile(context: EditContext, edit: ObjectEdit): Promise<
   const current = context.catalog.object(edit.key);
   const path = current?.place.path ?? edit.newPath;
   const file = context.catalog.file(path);
-  if (current === undefined && !context.view.includes(path)) {
-    throw conflictWithRepository(edit.key, `.gitplaneignore covers ${path}, where it would go`);
-  }
-  const text = file === undefined ? undefined : await fileText(context, file);
-  const edited = splice({ edit, current, file, text });
+  if (current === undefined) refuseIfTaken(context, edit.key, path);
+  const text = file === undefined ? undefined : await fileText(context, edit.key, file);
+  const claims = context.catalog.claims(edit.key);
+  const { edited, removed } = splice({ edit, current, file, text, claims });
   if (isEmptyStream(edited)) return { path, content: null, entry: undefined };
   const content = Buffer.from(edited, 'utf8');
   const blob = objectId('blob', content);
   context.texts.set(blob, edited);
   const entry = context.reader.read(path, blob, content);
-  refuseIfBroken(edit.key, entry);
+  refuseIfBroken(edit.key, entry, removed);
   return { path, content, entry };
 }
 
-async function fileText(context: EditContext, file: FileEntry): Promise<string> {
+/** A manifest that is not valid makes no object, and still there must not be a second one. */
+function refuseIfTaken({ catalog, view }: EditContext, key: ObjectKey, path: string): void {
+  if (!view.includes(path)) {
+    throw conflictWithRepository(key, `.gitplaneignore covers ${path}, where it would go`);
+  }
+  const [claim] = catalog.claims(key);
+  if (claim === undefined) return;
+  const document = catalog.file(claim.path)?.documents.find(({ index }) => index === claim.index);
+  const [problem] = document?.problems ?? [];
+  const why = problem === undefined ? claim.path : formatProblem(problem);
+  throw conflictWithRepository(key, `a manifest of it is in git and not valid; mend it: ${why}`);
+}
+
+async function fileText(context: EditContext, key: ObjectKey, file: FileEntry): Promise<string> {
   const cached = context.texts.get(file.blob);
   if (cached !== undefined) return cached;
-  const [content] = await context.repository.readBlobs([file.blob]);
-  const text = content?.toString('utf8') ?? '';
-  context.texts.set(file.blob, text);
-  return text;
+  const [content = Buffer.alloc(0)] = await context.repository
+    .readBlobs([file.blob])
+    .catch((error: unknown) => {
+      throw error instanceof BlobTooLargeError ? conflictIn(key, file) : error;
+    });
+  // Bytes that are no text would come back as others.
+  const decoded = decodeUtf8(content);
+  if ('problem' in decoded) throw conflictIn(key, file);
+  context.texts.set(file.blob, decoded.text);
+  return decoded.text;
 }
 
 function splice(of: {
@@ -98,18 +118,25 @@ function splice(of: {
   current: CatalogObject | undefined;
   file: FileEntry | undefined;
   text: string | undefined;
-}): string {
-  const { edit, current, file, text } = of;
+  /** Every document that names the object. */
+  claims: readonly Place[];
+}): { edited: string; removed: boolean } {
+  const { edit, current, file, text, claims } = of;
   if (current === undefined || text === undefined) {
     const manifest = edit.manifest(undefined);
     if (manifest === null) throw conflictWithRepository(edit.key, 'it is not in git');
-    return text === undefined ? formatManifest(manifest) : appendDocument(text, manifest);
+    const edited = text === undefined ? formatManifest(manifest) : appendDocument(text, manifest);
+    return { edited, removed: false };
   }
   const raw = currentManifest(edit.key, current, { file, text });
   const manifest = edit.manifest(raw);
-  return manifest === null
-    ? removeDocument(text, current.place.index)
-    : editDocument(text, current.place.index, manifest);
+  const { index } = current.place;
+  if (manifest !== null) return { edited: editDocument(text, index, manifest), removed: false };
+  if (claims.length > 1) {
+    const places = claims.map((place) => `${place.path} (document ${place.index + 1})`).join(', ');
+    throw conflictWithRepository(edit.key, `it is in git more than once; keep one of ${places}`);
+  }
+  return { edited: removeDocument(text, index), removed: true };
 }
 
 /** The document as it is in the file, or the last good one where it parses but is not valid. */
@@ -122,10 +149,7 @@ function currentManifest(
   const raw = parseManifests(at.text).documents.find(({ index }) => index === current.place.index);
   if (entry?.key === undefined || !isRecord(raw?.value)) {
     const [problem] = current.problems;
-    const place =
-      problem === undefined
-        ? current.place.path
-        : `${problem.path}:${problem.line}:${problem.col}: ${problem.message}`;
+    const place = problem === undefined ? current.place.path : formatProblem(problem);
     throw conflictWithRepository(
       key,
       `its file cannot be edited until it is mended in git: ${place}`,
@@ -134,20 +158,26 @@ function currentManifest(
   return (entry.manifest === undefined ? current.manifest : raw.value) as unknown as JsonObject;
 }
 
-/** The last check before a commit: what was written reads back without a problem. */
-function refuseIfBroken(key: ObjectKey, entry: FileEntry): void {
-  const mine = entry.documents.filter(
-    (document) =>
-      document.key?.name === key.name &&
-      document.key.kind === key.kind &&
-      document.key.namespace === key.namespace,
-  );
-  const [problem] = mine.flatMap((document) => document.problems);
-  if (problem === undefined) return;
-  throw conflictWithRepository(
-    key,
-    `the file would not be valid: ${problem.path}:${problem.line}:${problem.col}: ${problem.message}`,
-  );
+/** The last check before a commit: what was written reads back, and without a problem. */
+function refuseIfBroken(key: ObjectKey, entry: FileEntry, removed: boolean): void {
+  const id = keyString(key);
+  const mine = entry.documents.filter((document) => document.key && keyString(document.key) === id);
+  const isThere = mine.length > 0 && mine.every(({ problems }) => problems.length === 0);
+  if (removed ? mine.length === 0 : isThere) return;
+  const judged = mine.length > 0 ? mine : entry.documents;
+  const [problem] = judged.flatMap((document) => document.problems);
+  const why = problem === undefined ? entry.path : formatProblem(problem);
+  throw conflictWithRepository(key, `the file would not be valid: ${why}`);
+}
+
+function conflictIn(key: ObjectKey, file: FileEntry): StatusError {
+  const [problem] = file.documents.flatMap((document) => document.problems);
+  return conflictWithRepository(key, problem === undefined ? file.path : formatProblem(problem));
+}
+
+/** What the writer of an object reads when something in the repository is in the file's way. */
+export function asConflict(key: ObjectKey, error: unknown): unknown {
+  return error instanceof PathError ? conflictWithRepository(key, error.message) : error;
 }
 
 function conflictWithRepository(key: ObjectKey, why: string): StatusError {

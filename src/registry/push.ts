@@ -9,7 +9,7 @@ import type { CatalogObject, ObjectChange } from '../catalog/catalog.ts';
 import type { ObjectSource } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { formatProblem } from '../manifests/manifest.ts';
 import type { Branch, PushedFiles } from './branch.ts';
 import type { DesiredState } from './desired-state.ts';
 import { guardObjections } from './guards.ts';
@@ -182,10 +182,6 @@ function verbOf({ before, after }: ObjectChange): 'create' | 'update' | 'delete'
 function kindOf(parts: WriteParts, { before, after }: ObjectChange): Kind | undefined {
   const manifest = (after ?? before)?.manifest;
   return manifest && parts.kinds.byKind(manifest.apiVersion, manifest.kind);
-}
-
-export function formatProblem({ path, line, col, message }: Problem): string {
-  return `${path}:${line}:${col}: ${message}`;
 }
 
 function describePrune({ key, before }: ObjectChange): string {

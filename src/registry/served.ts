@@ -16,6 +16,7 @@ import {
 import type { CatalogObject, ObjectChange } from '../catalog/catalog.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
+import { formatProblem } from '../manifests/manifest.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 
 /** The condition of an object whose newest manifest is not served (invariant 5). */
@@ -180,9 +181,7 @@ function degradedCondition(
     status: 'True',
     severity: 'Error',
     reason: 'ManifestInvalid',
-    message: problems
-      .map(({ path, line, col, message }) => `${path}:${line}:${col}: ${message}`)
-      .join('\n'),
+    message: problems.map(formatProblem).join('\n'),
     lastTransitionTime: before?.lastTransitionTime ?? rfc3339(context.time),
   };
 }

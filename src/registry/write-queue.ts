@@ -15,7 +15,7 @@ import {
 import type { Change, Store, StoredObject } from '../state/store.ts';
 import { COMMITTER } from './commit-message.ts';
 import type { BranchObserver, DesiredState, StagedWrite } from './desired-state.ts';
-import { editFile, type ObjectEdit, TextCache } from './file-edits.ts';
+import { asConflict, editFile, type ObjectEdit, TextCache } from './file-edits.ts';
 import type { Deletion } from './served.ts';
 import type { Turns } from './turns.ts';
 
@@ -135,6 +135,7 @@ export class WriteQueue {
 
   async #run(writes: readonly QueuedWrite[]): Promise<void> {
     const { repository, state } = this.#options;
+    await state.recover();
     const batch = repository.begin(state.revision);
     const staged: Staged[] = [];
     for (const queued of writes) {
@@ -163,12 +164,15 @@ export class WriteQueue {
     const context = { repository, reader, catalog, view, texts: this.#texts };
     const edited = await editFile(context, prepared.edit);
     const committerTime = Math.floor(clock.now() / 1000);
-    const { id } = await batch.add({
+    const commit = {
       changes: [{ path: edited.path, content: edited.content }],
       author: prepared.author,
       committer: COMMITTER,
       time: committerTime,
       message: prepared.message,
+    };
+    const { id } = await batch.add(commit).catch((error: unknown) => {
+      throw asConflict(queued.write.key, error);
     });
     const { changes, undo } = state.stage({ id, committerTime }, edited);
     const paths = [edited.path];

@@ -12,10 +12,10 @@ import { replay } from '../../src/catalog/replay.ts';
 import { restore } from '../../src/catalog/restore.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { DesiredState } from '../../src/registry/desired-state.ts';
-import { DEGRADED, conditionsOf } from '../../src/registry/served.ts';
+import { conditionsOf, DEGRADED } from '../../src/registry/served.ts';
+import { sealingCodec } from '../../src/state/codec.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
 import { MemoryEngine } from '../../src/state/memory-engine.ts';
-import { sealingCodec } from '../../src/state/codec.ts';
 import type { Store } from '../../src/state/store.ts';
 import { git, openForTest } from '../support/git.ts';
 import { randomSteps, writeHistory } from './random-history.ts';
@@ -58,7 +58,10 @@ function picture(catalog: Catalog): unknown {
     }))
     .sort((a, b) => byText(a.path, b.path));
   const claims = objects.map(({ key }) =>
-    catalog.claims(key).map(({ path, index }) => `${path}#${index}`).sort(byText),
+    catalog
+      .claims(key)
+      .map(({ path, index }) => `${path}#${index}`)
+      .sort(byText),
   );
   const { at, rootCommit } = catalog;
   // By way of JSON: a field that is undefined is one that is not there.
@@ -79,53 +82,61 @@ function served(store: Store): unknown {
 }
 
 describe('a catalog', () => {
-  test('is the same commit by commit, from scratch, and from the notes of an earlier run', async () => {
-    await fc.assert(
-      fc.asyncProperty(randomSteps, fc.array(fc.nat(4), { minLength: 1 }), async (steps, strides) => {
-        const repository = await openForTest();
-        const line = writeHistory(repository.gitDir, steps);
-        const open = (store: Store): Promise<DesiredState> =>
-          DesiredState.open({
-            repository,
-            store,
-            kinds,
-            reader,
-            under: '',
-            clock: { now: () => 1_800_000_000_000 },
-            rules: 'r1',
-            observer,
-          });
-        const disk = new Map<string, Buffer>();
-        let store = await openMemoryStore(disk);
-        let state = await open(store);
-        for (const [i, at] of stops(line, strides).entries()) {
-          git(repository.gitDir, ['update-ref', 'refs/heads/main', at]);
-          await state.catchUp();
+  test(
+    'is the same commit by commit, from scratch, and from the notes of an earlier run',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          randomSteps,
+          fc.array(fc.nat(4), { minLength: 1 }),
+          async (steps, strides) => {
+            const repository = await openForTest();
+            const line = writeHistory(repository.gitDir, steps);
+            const open = (store: Store): Promise<DesiredState> =>
+              DesiredState.open({
+                repository,
+                store,
+                kinds,
+                reader,
+                under: '',
+                clock: { now: () => 1_800_000_000_000 },
+                rules: 'r1',
+                observer,
+              });
+            const disk = new Map<string, Buffer>();
+            let store = await openMemoryStore(disk);
+            let state = await open(store);
+            for (const [i, at] of stops(line, strides).entries()) {
+              git(repository.gitDir, ['update-ref', 'refs/heads/main', at]);
+              await state.catchUp();
 
-          const scratch = await replay({ repository, reader, under: '' }, at);
-          expect(picture(state.catalog)).toEqual(picture(scratch.catalog));
-          expect(state.view.ignoreBlob).toBe(scratch.view.ignoreBlob);
-          const kept = restore(store, 'r1');
-          expect(kept && picture(kept.catalog)).toEqual(picture(scratch.catalog));
-          expect(kept?.ignoreBlob).toBe(scratch.view.ignoreBlob);
+              const scratch = await replay({ repository, reader, under: '' }, at);
+              expect(picture(state.catalog)).toEqual(picture(scratch.catalog));
+              expect(state.view.ignoreBlob).toBe(scratch.view.ignoreBlob);
+              const kept = restore(store, 'r1');
+              expect(kept && picture(kept.catalog)).toEqual(picture(scratch.catalog));
+              expect(kept?.ignoreBlob).toBe(scratch.view.ignoreBlob);
 
-          const fresh = await openMemoryStore(new Map());
-          await (await open(fresh)).catchUp();
-          expect(served(store)).toEqual(served(fresh));
-          await fresh.close();
-          // Every other time the way goes on from a restart.
-          if (i % 2 === 1) {
+              const fresh = await openMemoryStore(new Map());
+              await (await open(fresh)).catchUp();
+              expect(served(store)).toEqual(served(fresh));
+              await fresh.close();
+              // Every other time the way goes on from a restart.
+              if (i % 2 === 1) {
+                await store.close();
+                store = await openMemoryStore(disk);
+                state = await open(store);
+              }
+            }
             await store.close();
-            store = await openMemoryStore(disk);
-            state = await open(store);
-          }
-        }
-        await store.close();
-        await repository.close();
-      }),
-      { numRuns: RUNS, ...(RUNS > 25 ? { interruptAfterTimeLimit: RUNS * 2000 } : {}) },
-    );
-  }, Math.max(30_000, RUNS * 3000));
+            await repository.close();
+          },
+        ),
+        { numRuns: RUNS, ...(RUNS > 25 ? { interruptAfterTimeLimit: RUNS * 2000 } : {}) },
+      );
+    },
+    Math.max(30_000, RUNS * 3000),
+  );
 });
 
 /** Some commits of a line in their order, the last one among them. */

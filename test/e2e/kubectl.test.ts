@@ -1,5 +1,4 @@
 /** Real kubectl against the real daemon: every command of the tour, on every kind that has the verb. */
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import {
   SAMPLES,
   type Sample,
 } from './samples.ts';
+import { type Printing, startPrinting } from './watching.ts';
 
 const PROGRAM = findKubectl('1.32');
 if (PROGRAM === undefined) {
@@ -61,30 +61,13 @@ function kubectl(args: readonly string[], input?: string | object): Promise<RunR
   return daemon.kubectl(args, text === undefined ? {} : { input: text });
 }
 
-/** Starts a kubectl that goes on, and resolves with what it printed once that matches. */
-function printing(args: readonly string[]): {
-  until(pattern: RegExp): Promise<string>;
-  end(): void;
-} {
-  const config = ['--kubeconfig', join(daemon.dataDir, 'kubeconfig')];
-  const child = spawn(PROGRAM ?? '', [...config, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  let look = (): void => undefined;
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk;
-      look();
-    });
-  }
-  return {
-    until: (pattern) =>
-      new Promise((resolve, reject) => {
-        look = () => pattern.test(output) && resolve(output);
-        child.on('exit', (code) => reject(new Error(`kubectl ended with ${code}: ${output}`)));
-        look();
-      }),
-    end: () => child.kill('SIGKILL'),
-  };
+/** A kubectl that goes on. */
+function printing(args: readonly string[]): Printing {
+  return startPrinting(PROGRAM ?? '', [
+    '--kubeconfig',
+    join(daemon.dataDir, 'kubeconfig'),
+    ...args,
+  ]);
 }
 
 /** `-n` where the kind has a namespace. */

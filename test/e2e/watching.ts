@@ -1,4 +1,5 @@
 /** A watch as a client sees it: lines of a stream that goes on. */
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
@@ -71,4 +72,34 @@ export function watching(daemon: Daemon, path: string, accept = '*/*'): Promise<
     sent.on('error', reject);
     sent.end();
   });
+}
+
+export interface Printing {
+  /** Resolves with what was printed so far once that matches; rejects when the program ends. */
+  until(pattern: RegExp): Promise<string>;
+  end(): void;
+}
+
+/** Starts a program that goes on printing. */
+export function startPrinting(program: string, args: readonly string[]): Printing {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  let look = (): void => undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk;
+      look();
+    });
+  }
+  return {
+    until: (pattern) =>
+      new Promise((resolve, reject) => {
+        look = () => {
+          if (pattern.test(output)) resolve(output);
+        };
+        child.on('exit', (code) => reject(new Error(`It ended with ${code}: ${output}`)));
+        look();
+      }),
+    end: () => child.kill('SIGKILL'),
+  };
 }

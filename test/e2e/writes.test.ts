@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Answer, API, type Daemon, startDaemon } from '../support/daemon.ts';
+import { commitFiles, manifest } from './clones.ts';
 import { collectionPath, objectOf, SAMPLES } from './samples.ts';
 
 const TEAMS = `${API}/teams`;
@@ -72,6 +73,30 @@ describe('names', () => {
     );
     expect(stdout).toContain(`name: ${short}\n`);
     expect(stdout).not.toMatch(/generateName|uid|resourceVersion|creationTimestamp|generation/);
+  });
+
+  test('of every length that is allowed end in files that can be checked out', async () => {
+    const long = 'n'.repeat(253);
+    expect((await create({ name: long })).code).toBe(201);
+    expect((await create({ name: `${long.slice(0, -1)}m` })).code).toBe(201);
+    const clone = await daemon.clone();
+    const paths = (await daemon.git(['ls-files', 'teams/nnn*'], clone)).stdout.trim().split('\n');
+    expect(paths).toHaveLength(2);
+    for (const path of paths)
+      expect(Buffer.byteLength(path.slice('teams/'.length))).toBeLessThanOrEqual(255);
+    expect((await remove(long)).code).toBe(200);
+  });
+
+  test('that cannot have their file because a folder is there are a conflict', async () => {
+    const clone = await daemon.clone();
+    await commitFiles(daemon, clone, { 'teams/taken.yaml/inner.yaml': manifest('Team', 'inner') });
+    expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
+    const answer = await create({ name: 'taken' });
+    expect([answer.code, answer.json().message]).toEqual([
+      409,
+      'Cannot write Team "taken": Cannot write "teams/taken.yaml": it is a directory',
+    ]);
+    expect((await create({ name: 'not-taken' })).code).toBe(201);
   });
 
   test('a name wins over generateName', async () => {

@@ -115,6 +115,7 @@ describe('what is read fast', () => {
     ['0be51c62-4e1d-47d5-b586-3662456e2a89', '0be51c62-4e1d-47d5-b586-3662456e2a89'],
     ['--flag=1', '--flag=1'],
     ['+yLtEUBZ/N5OQldh9Hk=', '+yLtEUBZ/N5OQldh9Hk='],
+    ['+9LtEUBZ', '+9LtEUBZ'],
     ['+/x', '+/x'],
     ['nobody', 'nobody'],
     ['once', 'once'],

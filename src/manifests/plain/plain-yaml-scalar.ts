@@ -44,8 +44,8 @@ const EXPONENT = /^[-+.]?[eE][-+]?\d+$/;
 const DOTTED = /^\d+\.\d+\.\d+(?:\.\d+)*(?::\d+)?$/;
 /** `-x` and `--flag`, but not `-1`, `-.5`, `- a` or `---`. */
 const FLAG = /^--?[A-Za-z]/;
-/** One value in 64 of base64 begins with a `+`; `+1`, `+.5` and `+.inf` are something else. */
-const PLUS_TEXT = /^\+[A-Za-z/]/;
+/** One value in 64 of base64 begins with a `+`; `+.5` and `+.inf` are something else. */
+const PLUS_TEXT = /^\+[A-Za-z\d/]/;
 /** `.git` and `./x`, but not `.5`, `.inf`, `.nan`, `...` or `._`, which YAML 1.1 takes for a float. */
 const DOT_NAME = /^\.[A-HJ-MO-Za-hj-mo-z/]/;
 
@@ -76,7 +76,7 @@ function resolveNumeric(source: string): Scalar {
   }
   const first = source[0];
   if (first === '-') return FLAG.test(source) ? source : unusual();
-  if (first === '+') return PLUS_TEXT.test(source) ? source : unusual();
+  if (first === '+' && !PLUS_TEXT.test(source)) return unusual();
   if (first === '.') return DOT_NAME.test(source) ? source : unusual();
   if (first === '<') return source === '<<' ? unusual() : source;
   return NUMERIC.test(source) && !DOTTED.test(source) ? unusual() : source;

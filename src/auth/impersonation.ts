@@ -1,0 +1,33 @@
+/**
+ * A key must not grant more than its owner has, and nobody may make themselves a key that acts as
+ * somebody else (invariant 10). Whoever writes an object that lets its holder act as a user or a
+ * group has to be that user or a member of that group, or needs Kubernetes' verb `impersonate` on
+ * it (`users` and `groups` of the core group).
+ */
+import type { Authorizer, User } from '../apimachinery/request.ts';
+import type { ActingNames } from '../kinds/kind.ts';
+
+/** Why the write is refused, as a sentence; undefined when it is not. */
+export function impersonationRefusal(
+  authorizer: Authorizer,
+  user: User,
+  names: ActingNames,
+): string | undefined {
+  const strangers = names.users.filter((name) => name !== user.name);
+  const missing =
+    strangers.find((name) => !mayImpersonate(authorizer, user, { resource: 'users', name })) ??
+    names.groups
+      .filter((name) => !user.groups.includes(name))
+      .find((name) => !mayImpersonate(authorizer, user, { resource: 'groups', name }));
+  if (missing === undefined) return undefined;
+  return `User ${JSON.stringify(user.name)} cannot make or change a key that acts as ${JSON.stringify(missing)}: it takes the verb impersonate`;
+}
+
+function mayImpersonate(
+  authorizer: Authorizer,
+  user: User,
+  of: { resource: 'users' | 'groups'; name: string },
+): boolean {
+  const attributes = { verb: 'impersonate', group: '', namespace: '', ...of };
+  return authorizer.authorize(user, attributes).allowed;
+}
