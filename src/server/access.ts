@@ -5,6 +5,7 @@
 import type { Attributes, User } from '../apimachinery/request.ts';
 import { forbiddenError, unauthorized } from '../apimachinery/status-error.ts';
 import { forbidden } from '../auth/forbidden.ts';
+import type { KindTable } from '../kinds/table.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import type { RequestInfo } from './input/request-info.ts';
 
@@ -52,10 +53,11 @@ function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string
   return colon < 0 ? undefined : text.slice(colon + 1);
 }
 
-/** What a request is authorized as. */
-export function attributesOf(info: RequestInfo): Attributes {
+/** What a request is authorized as; roles need not name the aliases of a plural. */
+export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
   if (!info.isResource) return { verb: info.verb, path: info.path };
-  const { verb, group, resource, subresource, namespace } = info;
+  const { verb, group, subresource, namespace } = info;
+  const resource = kinds.byPlural(group, info.resource)?.plural ?? info.resource;
   return { verb, group, resource, subresource, namespace, name: info.name || info.selectedName };
 }
 

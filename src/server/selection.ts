@@ -1,4 +1,5 @@
 /** Which objects of a collection a request means, and how events look through that window. */
+import type { KubeObject } from '../apimachinery/object.ts';
 import type { FieldSelector, LabelSelector } from '../apimachinery/selectors.ts';
 import type { EventType, JournalEvent, StoredObject } from '../state/store.ts';
 
@@ -13,6 +14,12 @@ export function selectsAll({ labels, fields }: Selection): boolean {
 
 export function selects({ labels, fields }: Selection, { object }: StoredObject): boolean {
   return labels.matches(object.metadata.labels) && fields.matches(object);
+}
+
+/** `/watch/<plural>/<name>`: the name in the path is what the request was authorized for. */
+export function onlyNamed(fields: FieldSelector, name: string): FieldSelector {
+  const isIt = ({ metadata }: KubeObject): boolean => metadata.name === name;
+  return { empty: false, name, matches: (object) => isIt(object) && fields.matches(object) };
 }
 
 /** An event as a watcher of the selection sees it. */

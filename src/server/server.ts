@@ -112,7 +112,7 @@ function admit(deps: ServerDependencies, request: FastifyRequest): Admitted {
   if (isPublic(info, deps)) return { ...found, user: undefined };
   const user = authenticateRequest(deps, request.headers.authorization, 'bearer');
   refuseImpersonation(request.headers, user);
-  authorizeRequest(deps, user, attributesOf(info));
+  authorizeRequest(deps, user, attributesOf(info, deps.kinds));
   return { ...found, user };
 }
 

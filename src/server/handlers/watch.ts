@@ -12,7 +12,7 @@ import { bookmarkObject, createEventEncoder, errorLine } from '../output/event-l
 import { EventSink } from '../output/event-sink.ts';
 import { type AnswerForm, readyObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
-import { seenEvent, selects } from '../selection.ts';
+import { onlyNamed, seenEvent, selects } from '../selection.ts';
 import { answerForm, collectionOf } from './shared.ts';
 
 const BOOKMARK_INTERVAL_MS = 60_000;
@@ -24,7 +24,9 @@ export async function handleWatch(
   request: ResourceRequest,
 ): Promise<Answer | undefined> {
   const form = answerForm(deps, request, 'watch');
-  const options = parseListOptions(request.info.query, request.kind, 'watch');
+  const asked = parseListOptions(request.info.query, request.kind, 'watch');
+  const { name } = request.info;
+  const options = name === '' ? asked : { ...asked, fields: onlyNamed(asked.fields, name) };
   const response = request.raw.response;
   begin(request, response);
   const labels = { resource: request.kind.plural };
