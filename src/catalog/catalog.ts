@@ -11,6 +11,7 @@ import type { DocumentEntry, FileEntry } from './file.ts';
 import {
   type CommitPoint,
   type Identity,
+  type IsAncestor,
   mergedIdentity,
   newIdentity,
   type ParentView,
@@ -47,6 +48,8 @@ export interface Step {
   readonly otherParents?: readonly Catalog[];
   /** Keys that any parent sees differently, beyond those in `files`. */
   readonly alsoTouched?: readonly ObjectKey[];
+  /** Tells which of two lives of an object came first, where the commit is a merge. */
+  readonly isAncestor?: IsAncestor;
 }
 
 export interface StepResult {
@@ -209,25 +212,25 @@ export class Catalog {
   ): CatalogObject | undefined {
     const known = before ?? inherited(key, step);
     const place = this.#winner(key, known?.place);
-    if (place === undefined) return this.#shield(known);
-    const document = this.#document(place);
-    if (document?.manifest === undefined) {
-      if (known === undefined) return undefined;
-      return keepIfEqual(before, { ...known, place, problems: document?.problems ?? [] });
+    const document = place && this.#document(place);
+    if (place === undefined || document?.manifest === undefined) {
+      const problems = place === undefined ? this.#shieldOf(known) : document?.problems;
+      if (known === undefined || problems === undefined) return undefined;
+      const identity = this.#identity({ key, before, manifest: known.manifest, step });
+      return { ...known, place: place ?? known.place, identity, problems };
     }
     const identity = this.#identity({ key, before, manifest: document.manifest, step });
     return keepIfEqual(before, { key, place, identity, manifest: document.manifest, problems: [] });
   }
 
-  /** An object whose document is gone stays while its file holds something that cannot be read. */
-  #shield(known: CatalogObject | undefined): CatalogObject | undefined {
-    if (known === undefined) return undefined;
-    const file = this.#files.get(known.place.path);
+  /**
+   * An object whose document is gone stays while its file holds something that cannot be read:
+   * what is wrong with that. Undefined: nothing holds it.
+   */
+  #shieldOf(known: CatalogObject | undefined): readonly Problem[] | undefined {
+    const file = known && this.#files.get(known.place.path);
     if (file === undefined || !hasUnnamed(file)) return undefined;
-    const problems = file.documents
-      .filter(({ key }) => key === undefined)
-      .flatMap((d) => d.problems);
-    return keepIfEqual(known, { ...known, problems });
+    return file.documents.filter(({ key }) => key === undefined).flatMap((d) => d.problems);
   }
 
   #identity(of: {
@@ -247,7 +250,7 @@ export class Catalog {
       );
     const [first, ...rest] = views;
     if (first === undefined) return newIdentity(key, step.commit, this.rootCommit);
-    const merged = mergedIdentity([first, ...rest]);
+    const merged = mergedIdentity([first, ...rest], step.isAncestor ?? (() => false));
     return before !== undefined && sameIdentity(before.identity, merged) ? before.identity : merged;
   }
 

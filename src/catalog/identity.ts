@@ -49,19 +49,34 @@ export interface ParentView {
   readonly unchanged: boolean;
 }
 
+/** Whether one commit, by id, is in the history of another. */
+export type IsAncestor = (ancestor: string, descendant: string) => boolean;
+
 /**
- * The identity of an object after a merge: the oldest introduction wins, and the generation is that
- * of the parent that is ahead, or one more where a parent with that generation asked for something
- * else. So a generation never falls and never repeats with other content, whichever side of the
- * merge was served before; and what only one side changed is not counted twice.
+ * The identity of an object after a merge: the oldest introduction wins, unless another parent saw
+ * that life end and a new one begin. The generation is that of the parent that is ahead, or one
+ * more where a parent with that generation asked for something else. So a generation never falls
+ * and never repeats with other content, whichever side of the merge was served before; and what
+ * only one side changed is not counted twice.
  */
-export function mergedIdentity(views: readonly [ParentView, ...ParentView[]]): Identity {
-  const oldest = views
-    .map((view) => view.identity)
-    .reduce((a, b) => (introducedBefore(b, a) ? b : a));
-  const generation = Math.max(...views.map((view) => view.identity.generation));
-  const settled = views.every((view) => view.unchanged || view.identity.generation < generation);
-  return { ...oldest, generation: settled ? generation : generation + 1 };
+export function mergedIdentity(
+  views: readonly [ParentView, ...ParentView[]],
+  isAncestor: IsAncestor,
+): Identity {
+  const identities = views.map((view) => view.identity);
+  const living = identities.filter(
+    (one) => !identities.some((other) => succeeds(other, one, isAncestor)),
+  );
+  const winner = living.reduce((a, b) => (introducedBefore(b, a) ? b : a));
+  const same = views.filter((view) => view.identity.uid === winner.uid);
+  const generation = Math.max(...same.map((view) => view.identity.generation));
+  const settled = same.every((view) => view.unchanged || view.identity.generation < generation);
+  return { ...winner, generation: settled ? generation : generation + 1 };
+}
+
+/** A life that began where the other one was known, and so had ended. */
+function succeeds(later: Identity, earlier: Identity, isAncestor: IsAncestor): boolean {
+  return later.uid !== earlier.uid && isAncestor(earlier.introducedBy, later.introducedBy);
 }
 
 function introducedBefore(a: Identity, b: Identity): boolean {

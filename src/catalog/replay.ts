@@ -3,10 +3,10 @@
  * copied, where they meet the copies are merged, so that the result depends on the commits alone
  * and not on the order in which they arrived.
  */
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { keyString } from '../apimachinery/key.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import { Catalog, type ObjectChange } from './catalog.ts';
-import type { FileEntry, FileReader } from './file.ts';
+import type { FileReader } from './file.ts';
 import { readPaths, seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with the view of the tree that belongs to it. */
@@ -27,9 +27,11 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   const { repository, under } = context;
   const rootCommit = await repository.rootCommit(revision);
   const commits: HistoryCommit[] = [];
+  const ancestry = new Ancestry();
   const children = new Map<string, number>();
   for await (const commit of repository.history(undefined, revision)) {
     commits.push(commit);
+    ancestry.add(commit);
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
   const heads = new Map<string, Folded>();
@@ -37,7 +39,7 @@ export async function replay(context: ReplayContext, revision: string): Promise<
     const parents = commit.parents.map((id) => takeParent(heads, children, id));
     const [first = { catalog: new Catalog(rootCommit), view: new TreeView(under) }, ...others] =
       parents;
-    await foldCommit(context, { into: first, commit, others });
+    await foldCommit(context, { into: first, commit, others, ancestry });
     heads.set(commit.id, first);
   }
   const folded = heads.get(revision);
@@ -77,19 +79,27 @@ export async function extend(
   const changes: ObjectChange[] = [];
   const paths = new Set<string>();
   for (const commit of commits) {
-    const step = await foldCommit(context, { into: folded, commit, others: [] });
+    const step = await foldCommit(context, { into: folded, commit });
     changes.push(...step.changes);
     for (const path of step.paths) paths.add(path);
   }
   return { changes, paths };
 }
 
+interface FoldStep {
+  readonly into: Folded;
+  readonly commit: HistoryCommit;
+  /** Of a merge: what its other parents have come to. */
+  readonly others?: readonly Folded[];
+  readonly ancestry?: Ancestry;
+}
+
 async function foldCommit(
   context: ReplayContext,
-  step: { into: Folded; commit: HistoryCommit; others: readonly Folded[] },
+  step: FoldStep,
 ): Promise<{ changes: readonly ObjectChange[]; paths: Iterable<string> }> {
   const { repository, reader, under } = context;
-  const { into, commit, others } = step;
+  const { into, commit, others = [], ancestry } = step;
   const paths = await seenPaths({
     view: into.view,
     source: repository,
@@ -103,26 +113,40 @@ async function foldCommit(
     commit,
     files,
     otherParents: others.map((other) => other.catalog),
-    alsoTouched: seenByOthers(step, files),
+    // Even where a merge changed no file, its parents may know different lives of an object.
+    alsoTouched: others.flatMap((other) =>
+      catalogDifference(into.catalog, other.catalog).map(({ key }) => key),
+    ),
+    isAncestor: (ancestor, descendant) => ancestry?.has(ancestor, descendant) ?? false,
   });
   return { changes, paths: files.keys() };
 }
 
-/** Objects that the merge left as the first parent had them, but another parent saw otherwise. */
-function seenByOthers(
-  step: { into: Folded; commit: HistoryCommit; others: readonly Folded[] },
-  files: ReadonlyMap<string, unknown>,
-): ObjectKey[] {
-  return step.others.flatMap((other, i) =>
-    (step.commit.changes[i + 1] ?? []).flatMap(({ path }) => [
-      ...keysOf(other.catalog.file(path)),
-      ...(files.has(path) ? [] : keysOf(step.into.catalog.file(path))),
-    ]),
-  );
-}
+/** Who came before whom, of commits that are added parents first. */
+class Ancestry {
+  readonly #commits = new Map<
+    string,
+    { readonly at: number; readonly parents: readonly string[] }
+  >();
 
-function keysOf(file: FileEntry | undefined): ObjectKey[] {
-  return (file?.documents ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
+  add({ id, parents }: HistoryCommit): void {
+    this.#commits.set(id, { at: this.#commits.size, parents });
+  }
+
+  has(ancestor: string, descendant: string): boolean {
+    const oldest = this.#commits.get(ancestor)?.at ?? Number.POSITIVE_INFINITY;
+    const seen = new Set<string>();
+    const waiting = [descendant];
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      const commit = this.#commits.get(id);
+      // What was added before the ancestor cannot come after it.
+      if (commit === undefined || commit.at < oldest || seen.has(id)) continue;
+      if (id === ancestor) return true;
+      seen.add(id);
+      waiting.push(...commit.parents);
+    }
+    return false;
+  }
 }
 
 /** Several changes of one object as one: from the first `before` to the last `after`. */

@@ -37,6 +37,11 @@ const MAX_PACK_BYTES = 0x7fffffff;
 /** Below this, starting a compressor costs more than it saves. */
 const MIN_DEFLATE_BYTES = 100;
 const COMPRESSION_LEVEL = 3;
+/** A compressor for a window of 4 KiB starts three times as fast, and smaller data need no other. */
+const SMALL_BYTES = 4096;
+const SMALL_COMPRESSOR = { level: COMPRESSION_LEVEL, windowBits: 12, memLevel: 5, chunkSize: 4096 };
+/** The length of a stored block has 16 bits. */
+const MAX_STORED_BYTES = 0xffff;
 
 export function buildPack(objects: readonly PackObject[]): Pack {
   const sha = createHash('sha1');
@@ -82,7 +87,8 @@ function encodeEntry(
   offset: number,
   offsets: ReadonlyMap<string, number>,
 ): Buffer {
-  const body = deflate(object.data);
+  // Trees are ids for the most part, which do not compress; maintenance makes deltas of them.
+  const body = object.type === 'tree' ? storedStream(object.data) : deflate(object.data);
   if (object.base === undefined) {
     return Buffer.concat([entryHeader(typeNumbers[object.type], object.data.length), body]);
   }
@@ -112,27 +118,46 @@ function encodeDistance(distance: number): Buffer {
 }
 
 function deflate(data: Buffer): Buffer {
-  return data.length < MIN_DEFLATE_BYTES
-    ? storedBlock(data)
-    : deflateSync(data, { level: COMPRESSION_LEVEL });
+  if (data.length < MIN_DEFLATE_BYTES) return storedStream(data);
+  const small = data.length <= SMALL_BYTES;
+  return deflateSync(data, small ? SMALL_COMPRESSOR : { level: COMPRESSION_LEVEL });
 }
 
-/** A zlib stream (RFC 1950) of one stored block (RFC 1951, 3.2.4). */
-function storedBlock(data: Buffer): Buffer {
-  const stream = Buffer.allocUnsafe(data.length + 11);
-  stream.writeUInt16BE(0x7801, 0);
-  stream.writeUInt8(1, 2);
-  stream.writeUInt16LE(data.length, 3);
-  stream.writeUInt16LE(~data.length & 0xffff, 5);
-  data.copy(stream, 7);
+/** A zlib stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4). */
+function storedStream(data: Buffer): Buffer {
+  const blocks = Math.max(1, Math.ceil(data.length / MAX_STORED_BYTES));
+  const stream = Buffer.allocUnsafe(2 + blocks * 5 + data.length + 4);
+  let at = stream.writeUInt16BE(0x7801, 0);
+  for (let block = 0; block < blocks; block++) {
+    const start = block * MAX_STORED_BYTES;
+    const end = Math.min(start + MAX_STORED_BYTES, data.length);
+    at = stream.writeUInt8(block === blocks - 1 ? 1 : 0, at);
+    at = stream.writeUInt16LE(end - start, at);
+    at = stream.writeUInt16LE(~(end - start) & 0xffff, at);
+    at += data.copy(stream, at, start, end);
+  }
+  stream.writeUInt32BE(adler32(data), at);
+  return stream;
+}
+
+/** So many bytes can be summed before the sums must be reduced to stay exact in 32 bits. */
+const ADLER_BLOCK = 5552;
+const ADLER_MODULUS = 65521;
+
+/** The checksum of RFC 1950, section 8.2. */
+function adler32(data: Buffer): number {
   let a = 1;
   let b = 0;
-  for (const byte of data) {
-    a = (a + byte) % 65521;
-    b = (b + a) % 65521;
+  for (let start = 0; start < data.length; start += ADLER_BLOCK) {
+    const end = Math.min(start + ADLER_BLOCK, data.length);
+    for (let i = start; i < end; i++) {
+      a += data[i] as number;
+      b += a;
+    }
+    a %= ADLER_MODULUS;
+    b %= ADLER_MODULUS;
   }
-  stream.writeUInt32BE(b * 65536 + a, data.length + 7);
-  return stream;
+  return b * 65536 + a;
 }
 
 function buildIndex(placed: readonly Placed[], packChecksum: Buffer): Buffer {

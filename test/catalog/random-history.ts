@@ -150,7 +150,8 @@ function fileText(of: Content): string {
   return 'link' in of ? `\0${of.link}` : of.documents.map(textOf).join('---\n');
 }
 
-interface Commit {
+export interface Commit {
+  /** From 1, in order. */
   readonly mark: number;
   readonly parents: readonly number[];
   readonly files: Files;
@@ -260,15 +261,20 @@ function fastImport(commits: readonly Commit[]): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Writes the commits into a bare repository and returns their ids. */
+export function writeCommits(gitDir: string, commits: readonly Commit[]): string[] {
+  git(gitDir, ['fast-import', '--quiet', '--force'], { input: fastImport(commits) });
+  const refs = commits.map(({ mark }) => `refs/heads/c${mark}`);
+  return git(gitDir, ['rev-parse', ...refs]).split('\n');
+}
+
 /**
  * Writes the history into a bare repository. Returns commits in an order in which one can come
  * to each from the one before: the last reaches everything.
  */
 export function writeHistory(gitDir: string, steps: readonly Step[]): string[] {
   const commits = commitsOf(steps);
-  git(gitDir, ['fast-import', '--quiet', '--force'], { input: fastImport(commits) });
-  const refs = commits.map(({ mark }) => `refs/heads/c${mark}`);
-  const ids = git(gitDir, ['rev-parse', ...refs]).split('\n');
+  const ids = writeCommits(gitDir, commits);
   const line: string[] = [];
   for (let at = commits.at(-1); at !== undefined; ) {
     line.unshift(ids[at.mark - 1] ?? '');

@@ -207,7 +207,7 @@ describe('errors', () => {
       'a body of 4 MiB',
       413,
       'RequestEntityTooLarge',
-      post('x'.repeat(4 << 20), 'application/json'),
+      call('POST', teams, { headers: { 'content-length': String(4 << 20) } }),
       /limit is 3145728/,
     ],
     [

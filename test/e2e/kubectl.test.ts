@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { parse } from 'yaml';
 import { API, type Daemon, findKubectl, type RunResult, startDaemon } from '../support/daemon.ts';
 import {
   changedObject,
@@ -12,6 +13,7 @@ import {
   objectOf,
   SAMPLES,
   type Sample,
+  textOf,
 } from './samples.ts';
 import { type Printing, startPrinting } from './watching.ts';
 
@@ -22,8 +24,6 @@ if (PROGRAM === undefined) {
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-const APPLIED_PATH = `{.metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration}`;
-
 let daemon: Daemon;
 let folder: string;
 
@@ -63,11 +63,8 @@ function kubectl(args: readonly string[], input?: string | object): Promise<RunR
 
 /** A kubectl that goes on. */
 function printing(args: readonly string[]): Printing {
-  return startPrinting(PROGRAM ?? '', [
-    '--kubeconfig',
-    join(daemon.dataDir, 'kubeconfig'),
-    ...args,
-  ]);
+  const config = ['--kubeconfig', join(daemon.dataDir, 'kubeconfig')];
+  return startPrinting(PROGRAM ?? '', [...config, ...args], { ...process.env, HOME: folder });
 }
 
 /** `-n` where the kind has a namespace. */
@@ -83,7 +80,11 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
   );
   const ns = inNamespace(sample);
   const [one, two] = ['zz-one', 'zz-two'];
-  const value = (name: string) => ok(['get', resource, name, ...ns, '-o', `jsonpath=${text.path}`]);
+  // Two kinds stand for all where only the scope matters.
+  const inDepth = ['Team', 'SharedSecret'].includes(kind);
+  const live = async (name: string) =>
+    (await daemon.call('GET', `${collectionPath(sample, API)}/${name}`)).json();
+  const value = async (name: string) => textOf(sample, await live(name));
 
   test.sequential('create takes YAML, JSON and generateName', async () => {
     const { stdout: yaml } = await kubectl(
@@ -112,7 +113,6 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
     expect(await ok(dry, objectOf(sample, 'zz-dry'))).toBe(
       `${singular}/zz-dry created (server dry run)\n`,
     );
-    expect(await fails(['get', resource, 'zz-dry', ...ns])).toContain('(NotFound)');
     const misspelt = { ...objectOf(sample, 'zz-dry'), metdata: {} };
     const strict = await fails(['create', '--validate=strict', '-f', '-'], misspelt);
     expect(strict).toMatch(
@@ -123,34 +123,32 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
 
   test.sequential('get answers in every form', async () => {
     const get = (...args: string[]) => ok(['get', resource, ...args]);
-    const [table, wide, everywhere, names, labels, paged, sorted, named, byLabel, byField] =
-      await Promise.all([
-        get(...ns),
-        get(...ns, '-o', 'wide'),
-        get('-A'),
-        get(...ns, '-o', 'name', '-l', 'example.com/sample=sure'),
-        get(...ns, '--show-labels'),
-        get(...ns, '--chunk-size=1', '-o', 'name'),
-        get(...ns, '--sort-by=.metadata.creationTimestamp', '-o', 'name'),
-        get(one, ...ns, '-o', 'json'),
-        get(...ns, '-l', 'example.com/sample!=sure', '--ignore-not-found', '-o', 'name'),
-        get(...ns, '--field-selector', `metadata.name=${two}`, '-o', 'yaml'),
-      ]);
-    expect(table).toMatch(new RegExp(`^NAME .*AGE\\n(.*\\n)*${one} .*\\n${two} `));
-    expect(wide.split('\n')[0]?.length).toBeGreaterThanOrEqual(table.split('\n')[0]?.length ?? 0);
+    const [table, everywhere, named, path, raw] = await Promise.all([
+      get(...ns, '-o', 'wide', '--show-labels'),
+      get('-A'),
+      get(one, ...ns, '-o', 'yaml'),
+      get(one, ...ns, '-o', `jsonpath=${text.path}`),
+      ok(['get', '--raw', collectionPath(sample, API)]),
+    ]);
+    expect(table).toMatch(/^NAME .*AGE .*LABELS\n/);
+    expect(table).toMatch(new RegExp(`\n${one} .*example.com/sample=sure\\n${two} `));
     expect(everywhere).toMatch(sample.namespaced ? /^NAMESPACE +NAME/ : /^NAME/);
-    expect(names).toBe(`${singular}/${one}\n${singular}/${two}\n`);
-    expect(labels).toMatch(new RegExp(`${one} .*example.com/sample=sure`));
-    expect(paged).toBe(await get(...ns, '-o', 'name'));
-    expect(sorted.split('\n').toSorted()).toEqual(paged.split('\n').toSorted());
-    expect(JSON.parse(named)).toMatchObject(objectOf(sample, one));
-    expect(byLabel).not.toContain(one);
-    expect(byField).toContain(`name: ${two}`);
-    expect(byField).not.toContain(one);
-    expect(await value(one)).toBe(text.before);
-    const raw = collectionPath(sample, API);
-    const list = JSON.parse(await ok(['get', '--raw', raw])) as { kind: string };
-    expect(list.kind).toBe(`${kind}List`);
+    expect(parse(named)).toEqual(await live(one));
+    expect(path).toBe(text.before);
+    expect(JSON.parse(raw)).toMatchObject({ kind: `${kind}List` });
+  });
+
+  test.skipIf(!inDepth).sequential('get selects, pages and sorts', async () => {
+    const names = (...args: string[]) => ok(['get', resource, ...ns, '-o', 'name', ...args]);
+    const all = await names();
+    const both = `${singular}/${one}\n${singular}/${two}\n`;
+    expect(all).toContain(both);
+    expect(await names('-l', 'example.com/sample=sure')).toBe(both);
+    expect(await names('-l', 'example.com/sample!=sure', '--ignore-not-found')).not.toContain(one);
+    expect(await names('--field-selector', `metadata.name=${two}`)).toBe(`${singular}/${two}\n`);
+    expect(await names('--chunk-size=1')).toBe(all);
+    const sorted = await names('--sort-by=.metadata.uid');
+    expect(sorted.split('\n').toSorted()).toEqual(all.split('\n').toSorted());
   });
 
   test.sequential('apply creates, leaves alone what is equal, and changes what is not', async () => {
@@ -172,14 +170,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
       `${singular}/zz-applied configured\n`,
     );
     expect(await value('zz-applied')).toBe(text.after);
-    const applied = await ok([
-      'get',
-      resource,
-      'zz-applied',
-      ...ns,
-      '-o',
-      `jsonpath=${APPLIED_PATH}`,
-    ]);
+    const applied = (await live('zz-applied')).metadata.annotations[LAST_APPLIED];
     expect(JSON.parse(applied)).toMatchObject({ kind, ...changedObject(sample, 'zz-applied') });
     expect(await ok(['delete', '-f', file])).toContain(`"zz-applied" deleted`);
   });
@@ -219,7 +210,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
   });
 
   test.sequential('replace keeps the object, replace --force makes another one of the same name', async () => {
-    const uid = () => ok(['get', resource, one, ...ns, '-o', 'jsonpath={.metadata.uid}']);
+    const uid = async () => (await live(one)).metadata.uid;
     const before = await uid();
     expect(await ok(['replace', '-f', '-'], objectOf(sample, one))).toBe(
       `${singular}/${one} replaced\n`,
@@ -243,7 +234,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
     expect(await fails(['label', ...at, 'tier=b'])).toContain("'tier' already has a value (a)");
     await ok(['label', ...at, 'tier=b', '--overwrite']);
     await ok(['annotate', ...at, 'example.com/note=# not a comment: "x"']);
-    const meta = async () => JSON.parse(await ok(['get', ...at, '-o', 'json'])).metadata;
+    const meta = async () => (await live(one)).metadata;
     expect(await meta()).toMatchObject({
       generation: 1,
       labels: { tier: 'b' },
@@ -253,22 +244,19 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
       `${singular}/${one} unlabeled\n`,
     );
     await ok(['annotate', ...at, 'example.com/note-']);
-    expect(Object.keys(await meta())).not.toEqual(
-      expect.arrayContaining(['labels', 'annotations']),
-    );
+    expect(await meta()).not.toHaveProperty('labels');
+    expect(await meta()).not.toHaveProperty('annotations');
     await ok(['label', ...at, 'example.com/sample=sure']);
   });
 
   test.sequential('describe shows the object, explain its fields', async () => {
-    const [described, explained, recursive] = await Promise.all([
+    const [described, explained] = await Promise.all([
       ok(['describe', resource, one, ...ns]),
-      ok(['explain', resource]),
       ok(['explain', resource, '--recursive']),
     ]);
     expect(described).toMatch(new RegExp(`Name: +${one}\n`));
     expect(explained).toMatch(new RegExp(`KIND: +${kind}\n`));
-    expect(recursive.length).toBeGreaterThan(explained.length / 2);
-    expect(recursive).toContain(sample.change.field);
+    expect(explained).toMatch(new RegExp(` ${sample.change.field}\t`));
   });
 
   test.sequential('get -w and wait see what happens', async () => {

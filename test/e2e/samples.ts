@@ -120,3 +120,9 @@ export function collectionPath(sample: Sample, api: string): string {
   const base = sample.group === GROUP ? api : RBAC;
   return `${base}${sample.namespaced ? `/namespaces/${NAMESPACE}` : ''}/${sample.plural}`;
 }
+
+/** The text that the sample changes, read from an object. */
+export function textOf(sample: Sample, object: unknown): unknown {
+  const steps = sample.text.path.split(/[^\w]+/).filter((step) => step !== '');
+  return steps.reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], object);
+}

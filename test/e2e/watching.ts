@@ -81,8 +81,12 @@ export interface Printing {
 }
 
 /** Starts a program that goes on printing. */
-export function startPrinting(program: string, args: readonly string[]): Printing {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+export function startPrinting(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Printing {
+  const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let look = (): void => undefined;
   for (const stream of [child.stdout, child.stderr]) {
