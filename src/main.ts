@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 /** From the command line to a command to an exit status; no logic of its own. */
-import { validate } from './cli/validate.ts';
-import { serve } from './daemon/serve.ts';
 import {
   BENCH_OPTIONS,
   describeOptions,
@@ -22,18 +20,19 @@ interface Command {
   run(options: ParsedOptions): Promise<number>;
 }
 
+/** Commands are loaded when they are run: one should not wait for the modules of another. */
 const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
     summary: 'run the daemon',
     operands: '',
     options: SERVE_OPTIONS,
-    run: (options) => serve(options, process.stdout),
+    run: async (options) => (await import('./daemon/serve.ts')).serve(options, process.stdout),
   },
   validate: {
     summary: 'say what a push of these files would be told; exit 1 on errors',
     operands: '[PATH…]',
     options: VALIDATE_OPTIONS,
-    run: (options) => validate(options, process.stdout),
+    run: async (options) => (await import('./cli/validate.ts')).validate(options, process.stdout),
   },
   bench: {
     summary: 'print the performance table, measured on this machine',

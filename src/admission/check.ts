@@ -30,6 +30,12 @@ export function objectProblems(
   return [...errors, ...kind.validate(object, old), ...transition];
 }
 
+/** Mutates `object`. What is misshapen stays as it is: `objectProblems` tells what is wrong. */
+export function fillDefaults(kind: Kind, schema: CompiledSchema, object: KubeObject): void {
+  const isShaped = schema.check(object).every((error) => error.unknownField === true);
+  if (isShaped) kind.setDefaults(object);
+}
+
 export function objectWarnings(kind: Kind, object: KubeObject): string[] {
   return [...metadataWarnings(object), ...kind.warnings(object)];
 }

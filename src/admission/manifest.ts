@@ -50,12 +50,15 @@ export function admitManifest(
   placeInNamespace({ kind, manifest, place, report });
   const key = identityOf(kind, manifest);
   const errors = objectProblems(kind, kinds.schemaOf(kind), { object: manifest });
-  for (const error of [...errors, ...secretInClear(kind, manifest)]) report.field(error);
+  report.fields([...secretInClear(kind, manifest), ...errors]);
   if (report.failed) return report.refuse(key);
   // Asked last: only an object of the right shape can be asked what is deprecated in it.
   for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
   return { key, manifest, problems: [], warnings: report.warnings };
 }
+
+/** Each place has to be looked up; more than this is one mistake, made many times. */
+const MOST_PROBLEMS = 100;
 
 class Report {
   readonly problems: Problem[] = [];
@@ -80,7 +83,13 @@ class Report {
     this.warnings.push(this.#problem(field, message));
   }
 
-  field(error: FieldError): void {
+  fields(errors: readonly FieldError[]): void {
+    for (const error of errors.slice(0, MOST_PROBLEMS)) this.#field(error);
+    const left = errors.length - MOST_PROBLEMS;
+    if (left > 0) this.at([], `… and ${left} more problems in this document`);
+  }
+
+  #field(error: FieldError): void {
     const atKey = error.unknownField === true;
     const start = this.#document.locate(error.path, { atKey });
     const inner = error.at;

@@ -125,10 +125,8 @@ export class Catalog {
   /** Puts back what an earlier process knew, without history. For `restore.ts` only. */
   load(at: CommitPoint, files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
     this.#at = at;
-    for (const file of files) {
-      this.#files.set(file.path, file);
-      this.#addClaims(file);
-    }
+    for (const file of files) this.#files.set(file.path, file);
+    for (const [id, places] of placesOf(this.#files.values())) this.#claims.set(id, places);
     for (const object of objects) this.#objects.set(keyString(object.key), object);
   }
 
@@ -161,47 +159,52 @@ export class Catalog {
   /** Problems of the named files, and duplicates that involve them. */
   problemsOf(paths: Iterable<string>): Problem[] {
     const found: Problem[] = [];
+    const keys = new Map<string, ObjectKey>();
     for (const path of paths) {
-      for (const document of this.#files.get(path)?.documents ?? []) {
-        found.push(...document.problems);
-        if (document.key !== undefined) found.push(...this.#duplicates(document.key));
+      for (const { key, problems } of this.#files.get(path)?.documents ?? []) {
+        found.push(...problems);
+        if (key !== undefined) keys.set(keyString(key), key);
       }
     }
+    for (const key of keys.values()) found.push(...this.#duplicates(key));
     return sortProblems(found);
   }
 
+  /** Every step is taken once a key, however many documents of a hostile commit name it. */
   #replaceFiles(step: Step, undo: UndoLog): Map<string, ObjectKey> {
     const touched = new Map<string, ObjectKey>();
-    const touch = (file: FileEntry | undefined): void => {
-      for (const { key } of file?.documents ?? []) if (key) touched.set(keyString(key), key);
-      // Objects that live in the file although none of its documents names them are shielded by
-      // a broken document; they too may be free to go, or to come back, now.
-      for (const key of this.#shielded(file)) touched.set(keyString(key), key);
+    const broken = new Set<string>();
+    const touch = (file: FileEntry): void => {
+      for (const { key } of file.documents) if (key) touched.set(keyString(key), key);
+      if (hasUnnamed(file)) broken.add(file.path);
     };
     for (const [path, entry] of step.files) {
       const old = this.#files.get(path);
-      touch(old);
+      if (old !== undefined) touch(old);
+      if (entry !== undefined) touch(entry);
       undo.map(this.#files, path);
-      if (old !== undefined) this.#removeClaims(old, undo);
       if (entry === undefined) this.#files.delete(path);
       else this.#files.set(path, entry);
     }
-    for (const entry of step.files.values()) {
-      if (entry === undefined) continue;
-      this.#addClaims(entry, undo);
-      touch(entry);
+    this.#replaceClaims(step, touched.keys(), undo);
+    // Objects that live in a file although none of its documents names them are shielded by a
+    // broken document; they too may be free to go, or to come back, now.
+    if (broken.size === 0) return touched;
+    for (const [id, { key, place }] of this.#objects) {
+      if (broken.has(place.path)) touched.set(id, key);
     }
     return touched;
   }
 
-  #shielded(file: FileEntry | undefined): ObjectKey[] {
-    if (file === undefined || !hasUnnamed(file)) return [];
-    const named = new Set(file.documents.flatMap(({ key }) => (key ? [keyString(key)] : [])));
-    const keys: ObjectKey[] = [];
-    for (const [id, object] of this.#objects) {
-      if (object.place.path === file.path && !named.has(id)) keys.push(object.key);
+  #replaceClaims(step: Step, touched: Iterable<string>, undo: UndoLog): void {
+    const added = placesOf([...step.files.values()].filter((file) => file !== undefined));
+    for (const id of touched) {
+      const stay = this.#claims.get(id)?.filter((place) => !step.files.has(place.path)) ?? [];
+      const claims = [...stay, ...(added.get(id) ?? [])];
+      undo.map(this.#claims, id);
+      if (claims.length === 0) this.#claims.delete(id);
+      else this.#claims.set(id, claims);
     }
-    return keys;
   }
 
   /** What an object is after the files of a step are in place. */
@@ -274,33 +277,34 @@ export class Catalog {
       path: place.path,
       line: this.#document(place)?.line ?? 1,
     }));
+    const first = places.slice(0, MOST_NAMED + 1);
     return places.map((place) => {
-      const others = places.filter((other) => other !== place);
-      const list = others.map((other) => `${other.path}:${other.line}`).join(', ');
-      const message = `${describeKey(key)} is also at ${list}; keep one of them`;
+      const named = first.filter((other) => other !== place).slice(0, MOST_NAMED);
+      const left = places.length - 1 - named.length;
+      const list = named.map((other) => `${other.path}:${other.line}`).join(', ');
+      const more = left === 0 ? '' : ` and ${left} more places`;
+      const message = `${describeKey(key)} is also at ${list}${more}; keep one of them`;
       return { ...place, col: 1, message };
     });
   }
+}
 
-  #addClaims(file: FileEntry, undo?: UndoLog): void {
-    for (const { key, index } of file.documents) {
+/** Other places of an object that each of its duplicates is told. */
+const MOST_NAMED = 5;
+
+/** The documents that name a key, by key. */
+function placesOf(files: Iterable<FileEntry>): Map<string, Place[]> {
+  const places = new Map<string, Place[]>();
+  for (const { path, documents } of files) {
+    for (const { key, index } of documents) {
       if (key === undefined) continue;
       const id = keyString(key);
-      undo?.map(this.#claims, id);
-      this.#claims.set(id, [...(this.#claims.get(id) ?? []), { path: file.path, index }]);
+      const known = places.get(id);
+      if (known === undefined) places.set(id, [{ path, index }]);
+      else known.push({ path, index });
     }
   }
-
-  #removeClaims(file: FileEntry, undo: UndoLog): void {
-    for (const { key } of file.documents) {
-      if (key === undefined) continue;
-      const id = keyString(key);
-      undo.map(this.#claims, id);
-      const left = (this.#claims.get(id) ?? []).filter((place) => place.path !== file.path);
-      if (left.length === 0) this.#claims.delete(id);
-      else this.#claims.set(id, left);
-    }
-  }
+  return places;
 }
 
 /** Restores map entries in reverse order. */

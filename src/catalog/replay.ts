@@ -7,7 +7,7 @@ import { keyString } from '../apimachinery/key.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import { Catalog, type ObjectChange } from './catalog.ts';
 import type { FileReader } from './file.ts';
-import { readPaths, seenPaths, TreeView } from './tree.ts';
+import { type ObjectSource, readPaths, seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with the view of the tree that belongs to it. */
 export interface Folded {
@@ -16,7 +16,8 @@ export interface Folded {
 }
 
 export interface ReplayContext {
-  readonly repository: Repository;
+  /** The part of a repository that reading history needs; a push in quarantine offers the same. */
+  readonly repository: ObjectSource & Pick<Repository, 'history' | 'rootCommit'>;
   readonly reader: FileReader;
   /** The folder that is read; '' is the whole tree. */
   readonly under: string;

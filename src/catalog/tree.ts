@@ -1,4 +1,5 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, ignore file, reading. */
+import { setImmediate } from 'node:timers/promises';
 import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
 import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
@@ -9,7 +10,10 @@ export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles'>;
 
 const SYMLINK = '120000';
 const SUBMODULE = '160000';
-const BLOBS_AT_ONCE = 4096;
+/** Bounds what a push of many large files takes in memory. */
+const BLOBS_AT_ONCE = 512;
+/** Reading is work for the processor; so often readers of the API get their turn. */
+const LONGEST_HOLD_MS = 10;
 
 /** Which paths count at one revision. Follows the ignore file from commit to commit. */
 export class TreeView {
@@ -119,7 +123,12 @@ export async function readPaths(
   for (let start = 0; start < blobs.length; start += BLOBS_AT_ONCE) {
     const slice = blobs.slice(start, start + BLOBS_AT_ONCE);
     const contents = await readReadable(source, new Set(slice.map(({ id }) => id)));
+    let held = performance.now();
     for (const { path, id } of slice) {
+      if (performance.now() - held > LONGEST_HOLD_MS) {
+        await setImmediate();
+        held = performance.now();
+      }
       const content = contents.get(id);
       files.set(path, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
     }

@@ -50,3 +50,22 @@ export function treeOfCommit(content: Buffer, id: string): string {
   if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it names no tree`);
   return tree;
 }
+
+export interface CommitLinks {
+  readonly parents: readonly string[];
+  /** Seconds since the epoch. */
+  readonly committerTime: number;
+}
+
+const links =
+  /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
+
+/** Undefined for a commit that is not written the usual way: what it means is for git to say. */
+export function linksOfCommit(content: Buffer): CommitLinks | undefined {
+  const [, parents, time] = links.exec(content.toString('latin1')) ?? [];
+  if (parents === undefined) return undefined;
+  return {
+    parents: [...parents.matchAll(/[0-9a-f]{40}/g)].map(([id]) => id),
+    committerTime: Number(time),
+  };
+}

@@ -3,6 +3,7 @@
  * processes, differences from a persistent `git diff-tree`; what is asked rarely is a process each.
  */
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
+import { type CommitLinks, linksOfCommit } from './commit-object.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { parseFileList } from './file-list.ts';
 import type { GitContext } from './git-environment.ts';
@@ -84,8 +85,10 @@ export class Reader implements ObjectReader {
     return content;
   }
 
-  history(from: string | undefined, to: string): AsyncIterable<HistoryCommit> {
-    return history(this.#context, from, to);
+  async *history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
+    const next = from === undefined ? undefined : await this.#nextCommit(from, to);
+    if (next === undefined) yield* history(this.#context, from, to);
+    else yield next;
   }
 
   async rootCommit(revision: string): Promise<string> {
@@ -102,6 +105,8 @@ export class Reader implements ObjectReader {
     assertObjectId(ancestor);
     assertObjectId(descendant);
     if (ancestor === descendant) return true;
+    const links = await this.#linksOf(descendant);
+    if (links?.parents.includes(ancestor) === true) return true;
     const args = ['merge-base', '--is-ancestor', ancestor, descendant];
     const { code, stderr } = await tryGit(this.#context, args);
     if (code === 0 || code === 1) return code === 0;
@@ -119,6 +124,24 @@ export class Reader implements ObjectReader {
 
   async close(): Promise<void> {
     await Promise.all([...this.#objects, this.#diffs].map((process) => process.close()));
+  }
+
+  /** The most frequent history is one commit on top of the other: it needs no process of its own. */
+  async #nextCommit(from: string, to: string): Promise<HistoryCommit | undefined> {
+    assertObjectId(from);
+    assertObjectId(to);
+    const links = await this.#linksOf(to);
+    if (links?.parents.length !== 1 || links.parents[0] !== from) return undefined;
+    const changes = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
+    return changes === undefined ? undefined : { id: to, ...links, changes };
+  }
+
+  /** Undefined where git has to be asked: for what is missing, or is no commit, or an odd one. */
+  async #linksOf(id: string): Promise<CommitLinks | undefined> {
+    const found = await this.#leastBusy().ask(id);
+    return found?.type === 'commit' && found.content !== undefined
+      ? linksOfCommit(found.content)
+      : undefined;
   }
 
   async #assertCommit(id: string): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type Document,
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
@@ -36,6 +37,10 @@ export interface ParsedConfig {
 
 const RAW: FieldPath = ['spec', 'raw'];
 const MOST_ALIASES = 100;
+/** Each is looked up in the text; more than this is one mistake, made many times. */
+const MOST_PROBLEMS = 100;
+/** Every text is read in one go, while nothing else runs. */
+const LONGEST_TEXT = 256 * 1024;
 
 let latest: { readonly raw: string; readonly parsed: ParsedConfig } | undefined;
 
@@ -62,32 +67,35 @@ export function plainConfigText(raw: string): string {
 function parse(raw: string): ParsedConfig {
   const text = plainConfigText(raw);
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const tooLong = text.length > LONGEST_TEXT;
+  // Keys are compared below: the library compares each with every other.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
+  const document = parseDocument(tooLong ? '' : text, options);
   const place = (offset: number, message: string): FieldError =>
     inRaw(message, lines.linePos(offset), text === raw);
   const refuse = (problems: FieldError[]): ParsedConfig => ({ status: {}, problems, warnings: [] });
 
+  if (tooLong) return refuse([place(0, `must have at most ${LONGEST_TEXT} characters`)]);
   if (document.errors.length > 0) {
     return refuse(document.errors.map((error) => place(error.pos[0], syntaxWords(error))));
   }
-  const dangling = danglingAlias(document);
-  if (dangling !== undefined) {
-    const message = 'an alias without its anchor; quote a text that begins with "*"';
-    return refuse([place(dangling, message)]);
-  }
+  const flaw = findFlaw(document);
+  if (flaw !== undefined) return refuse([place(flaw.offset, flaw.message)]);
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: MOST_ALIASES }) ?? {};
   } catch {
-    return refuse([place(0, `must not repeat anchored parts more than ${MOST_ALIASES} times`)]);
+    return refuse([place(0, TOO_MANY_ALIASES)]);
   }
   if (!isRecord(value)) return refuse([place(0, 'must be a YAML map such as "auth: {…}"')]);
   const problems = structureProblems(value);
   if (problems.length > 0) {
     return refuse(
-      problems.map((error) =>
-        place(offsetOf(document, error.path, error.unknownField), formatFieldError(error)),
-      ),
+      problems
+        .slice(0, MOST_PROBLEMS)
+        .map((error) =>
+          place(offsetOf(document, error.path, error.unknownField), formatFieldError(error)),
+        ),
     );
   }
   const warnings = configWarnings(value as JsonObject);
@@ -115,17 +123,34 @@ function syntaxWords({ code, message }: YAMLError): string {
   return QUOTING.has(code) ? message.replace(/\s*[:"'`\\].*$/s, '') : message;
 }
 
-/** Where the first alias is that refers to nothing. */
-function danglingAlias(document: Document): number | undefined {
-  let offset: number | undefined;
+const TOO_MANY_ALIASES = `must not repeat anchored parts more than ${MOST_ALIASES} times`;
+
+/** What would make the conversion to plain values fail, or take forever. */
+function findFlaw(document: Document): { offset: number; message: string } | undefined {
+  let flaw: { offset: number; message: string } | undefined;
+  let aliases = 0;
+  const stop = (node: unknown, message: string): symbol => {
+    flaw = { offset: (isNode(node) ? node.range?.[0] : undefined) ?? 0, message };
+    return visit.BREAK;
+  };
   visit(document, {
     Alias(_, alias) {
+      if (++aliases > MOST_ALIASES) return stop(alias, TOO_MANY_ALIASES);
       if (alias.resolve(document) !== undefined) return undefined;
-      offset = alias.range?.[0] ?? 0;
-      return visit.BREAK;
+      return stop(alias, 'an alias without its anchor; quote a text that begins with "*"');
+    },
+    Map(_, { items }) {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key)) return stop(key, 'a map key must be a text');
+        const name = String(key.value);
+        if (seen.has(name)) return stop(key, 'Map keys must be unique');
+        seen.add(name);
+      }
+      return undefined;
     },
   });
-  return offset;
+  return flaw;
 }
 
 /** Mutates `value`: fields without a value count as absent. */

@@ -27,8 +27,11 @@ export function toFieldErrors(
   );
   return reports
     .filter(({ keyword, instancePath }) => keyword === 'type' || !wrongType.has(instancePath))
-    .flatMap((report) => toFieldError({ root, object, report }));
+    .flatMap((report, i) => toFieldError({ root, object, report, guesses: i < MOST_GUESSES }));
 }
+
+/** Beyond so many problems nobody reads what each unknown field may have been meant to be. */
+const MOST_GUESSES = 100;
 
 /** The field that a report is about; for a missing or unknown one including its name. */
 export function pathOf(object: unknown, report: ErrorObject): FieldPath {
@@ -42,21 +45,24 @@ interface Found {
   readonly root: SchemaNode;
   readonly object: unknown;
   readonly report: ErrorObject;
+  /** Whether to look for what an unknown field was meant to be, which takes its time. */
+  readonly guesses: boolean;
 }
 
-function toFieldError({ root, object, report }: Found): FieldError | FieldError[] {
+function toFieldError(found: Found): FieldError | FieldError[] {
+  const { root, object, report, guesses } = found;
   const path = pathOf(object, report);
   switch (report.keyword) {
     case 'required':
       return required(path);
     case 'additionalProperties':
-      return unknownField(path, fieldHint(root, path));
+      return unknownField(path, guesses ? fieldHint(root, path) : undefined);
     case 'type':
       return wrongTypeError(path, valueAt(object, path), String(report.params['type']));
     case 'uniqueItems':
       return duplicates(path, valueAt(object, path));
     default:
-      return ruleError({ root, object, report }, path);
+      return ruleError(found, path);
   }
 }
 

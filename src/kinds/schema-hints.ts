@@ -9,6 +9,7 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   const limit = Math.min(3, Math.floor(wanted.length * 0.5));
   let best: { name: string; edits: number } | undefined;
   for (const name of candidates) {
+    if (Math.abs(name.length - wanted.length) > limit) continue;
     const edits = distance(wanted, name.toLowerCase());
     if (edits <= limit && (best === undefined || edits < best.edits)) best = { name, edits };
   }

@@ -2,15 +2,11 @@
  * The one place where the branch, the catalog and the state move. What moves them takes turns:
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
-import type { FileEntry } from '../catalog/file.ts';
-import { type ObjectSource, readPaths, seenPaths } from '../catalog/tree.ts';
-import type { PathChange } from '../git/repository.ts';
+import type { ReplayContext } from '../catalog/replay.ts';
 import { type BranchOptions, DesiredState } from './desired-state.ts';
+import { type Foresight, foresee, type PushedRange } from './foresight.ts';
 import { Turns } from './turns.ts';
 import { type Write, WriteQueue, type Written } from './write-queue.ts';
-
-/** Files of a revision that is not part of the branch yet. */
-export type PushedFiles = ReadonlyMap<string, FileEntry | undefined>;
 
 export class Branch {
   readonly #options: BranchOptions;
@@ -56,16 +52,17 @@ export class Branch {
     return this.#turns.run(() => work(this.#state));
   }
 
-  /** Reads what a push in quarantine changed; takes no turn, so that large pushes delay nobody. */
-  async readPushed(
-    source: ObjectSource,
-    pushed: { revision: string; changes: readonly PathChange[] },
-  ): Promise<PushedFiles> {
+  /**
+   * Reads what commits in quarantine would do; takes no turn, so that large pushes delay nobody.
+   * Undefined: the branch is, or goes, elsewhere meanwhile.
+   */
+  async foresee(
+    repository: ReplayContext['repository'],
+    range: PushedRange,
+  ): Promise<Foresight | undefined> {
     const { under, reader } = this.#options;
-    const known = this.#state.catalog.files();
-    const view = this.#state.view.clone();
-    const paths = await seenPaths({ ...pushed, view, source, under, known: [...known] });
-    return await readPaths(source, reader, paths);
+    const { catalog, view } = this.#state;
+    return await foresee({ repository, under, reader }, { catalog, view }, range);
   }
 
   /** Refuses new writes and resolves when those in flight are answered. */

@@ -1,5 +1,5 @@
 /** POST: a new object becomes a new manifest (spec section 4; Kubernetes API, section 2.8). */
-import { objectProblems, objectWarnings } from '../admission/check.ts';
+import { fillDefaults, objectProblems, objectWarnings } from '../admission/check.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { GENERATE_ATTEMPTS, generateName } from '../apimachinery/names.ts';
@@ -52,7 +52,8 @@ export function prepareCreate(parts: WriteParts, request: CreateRequest): Prepar
   const name = nameFor(parts, kind, object);
   kind.canonicalize(object);
   const { concealed, generated, problems } = takeWriteOnly(kind, object, true);
-  const served = withDefaults(kind, object);
+  const served = cloneJson(object);
+  fillDefaults(kind, schema, served);
   const errors = [...objectProblems(kind, schema, { object: served }), ...problems];
   if (errors.length > 0) throw invalidObject(kind, name, errors);
   applyGuards(parts.guards, { user: options.user, kind, object: served, old: undefined });
@@ -92,12 +93,6 @@ function nameFor(parts: WriteParts, kind: Kind, object: KubeObject): string {
     }
   }
   throw generateNameExhausted(kind, name);
-}
-
-function withDefaults(kind: Kind, object: KubeObject): KubeObject {
-  const served = cloneJson(object);
-  kind.setDefaults(served);
-  return served;
 }
 
 function turn(

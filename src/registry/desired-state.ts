@@ -12,6 +12,7 @@ import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Change, Store } from '../state/store.ts';
 import type { EditedFile } from './file-edits.ts';
+import type { PreparedCatalog } from './foresight.ts';
 import { type Deletion, projectChanges } from './served.ts';
 
 /** What others want to know of the branch; called synchronously, must not throw. */
@@ -53,6 +54,7 @@ export interface StagedWrite {
 export class DesiredState {
   readonly #options: BranchOptions;
   #folded: Folded;
+  #expected: PreparedCatalog | undefined;
   /** A step is under way or failed half-way: the catalog may be ahead of what readers see. */
   #doubtful = false;
 
@@ -145,11 +147,24 @@ export class DesiredState {
     return true;
   }
 
-  async #follow(head: string): Promise<{ changes: ObjectChange[]; paths: Iterable<string> }> {
+  /** Where an accepted push leads; taken when the branch gets there, unless it went elsewhere. */
+  expect(prepared: PreparedCatalog | undefined): void {
+    this.#expected = prepared;
+  }
+
+  async #follow(
+    head: string,
+  ): Promise<{ changes: readonly ObjectChange[]; paths: Iterable<string> }> {
     const { repository, reader, under, observer } = this.#options;
     const context = { repository, reader, under };
     const before = this.#folded;
     const from = before.catalog.revision;
+    const expected = this.#expected;
+    this.#expected = undefined;
+    if (!this.#doubtful && expected?.from === from && expected?.folded.catalog.revision === head) {
+      this.#folded = expected.folded;
+      return expected;
+    }
     if (from !== undefined && !this.#doubtful && (await repository.isAncestor(from, head))) {
       this.#doubtful = true;
       const extended = await extend(context, before, head);

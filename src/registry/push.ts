@@ -2,16 +2,19 @@
  * The verdict on a push, before the ref moves: every problem with its place, every objection of
  * the rules that API writes pass too, and what would be pruned.
  */
+import { objectProblems } from '../admission/check.ts';
+import { formatFieldError } from '../apimachinery/field-error.ts';
 import { describeKey } from '../apimachinery/key.ts';
 import { jsonEqual } from '../apimachinery/object.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import type { CatalogObject, ObjectChange } from '../catalog/catalog.ts';
-import type { ObjectSource } from '../catalog/tree.ts';
+import type { ReplayContext } from '../catalog/replay.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { formatProblem } from '../manifests/manifest.ts';
-import type { Branch, PushedFiles } from './branch.ts';
+import type { Branch } from './branch.ts';
 import type { DesiredState } from './desired-state.ts';
+import type { Foresight, Outcome } from './foresight.ts';
 import { guardObjections } from './guards.ts';
 import { serveObject } from './served.ts';
 import type { PlannedChange, WriteParts } from './write-context.ts';
@@ -28,7 +31,7 @@ export interface Push {
   /** Undefined: the operator, who pushes by path. */
   readonly user: User | undefined;
   /** Reads what is in quarantine too. */
-  readonly source: ObjectSource & Pick<Repository, 'diff' | 'isAncestor'>;
+  readonly source: ReplayContext['repository'] & Pick<Repository, 'isAncestor'>;
 }
 
 export interface Verdict {
@@ -70,24 +73,36 @@ export class PushJudge {
         'This push would rewrite history that the platform was built from; rebase on the branch and push again',
       ]);
     }
-    const changes = await push.source.diff(oldId, newId);
-    const files = await this.#options.branch.readPushed(push.source, { revision: newId, changes });
-    const pushed = { oldId, newId, files, user: push.user ?? OPERATOR };
-    return await this.#inTurn(pushed);
+    const { branch } = this.#options;
+    // Who pushes may have seen a move of the branch before we did.
+    if (branch.state.revision !== oldId) await branch.sync();
+    const range = { from: oldId, to: newId };
+    const foresight = await branch.foresee(push.source, range);
+    return await this.#inTurn({ ...push, range, foresight });
   }
 
   /** Answers as soon as the verdict is known, and keeps the turn until the branch has moved. */
-  #inTurn(pushed: PushedRevision): Promise<Verdict> {
+  #inTurn(pushed: ForeseenPush): Promise<Verdict> {
+    const { branch } = this.#options;
+    const { range, source, user = OPERATOR } = pushed;
     return new Promise((resolve, reject) => {
-      this.#options.branch
-        .inTurn(async (state) => {
-          if (state.revision !== pushed.oldId) await state.catchUp();
-          const verdict = this.#verdict(state, pushed);
-          resolve(verdict);
-          if (verdict.ok) await this.#waitForMove(pushed.newId);
-          await state.catchUp();
-        })
-        .catch(reject);
+      const work = async (state: DesiredState): Promise<void> => {
+        await state.recover();
+        if (state.revision !== range.from) await state.catchUp();
+        const foresight = pushed.foresight ?? (await branch.foresee(source, range));
+        if (foresight === undefined || state.revision !== range.from) {
+          resolve(refusal(['The branch moved meanwhile; fetch, rebase and push again']));
+          return;
+        }
+        const outcome = foresight(state.catalog);
+        const verdict = this.#verdict(outcome, user);
+        resolve(verdict);
+        if (!verdict.ok) return;
+        state.expect(outcome.prepared);
+        await this.#waitForMove(range.to);
+        await state.catchUp();
+      };
+      branch.inTurn(work).catch(reject);
     });
   }
 
@@ -99,26 +114,15 @@ export class PushJudge {
     }
   }
 
-  #verdict(state: DesiredState, pushed: PushedRevision): Verdict {
-    if (state.revision !== pushed.oldId) {
-      return refusal(['The branch moved meanwhile; fetch, rebase and push again']);
-    }
-    const time = this.#options.clock.now();
-    const commit = { id: pushed.newId, committerTime: Math.floor(time / 1000) };
-    const step = state.catalog.advance({ commit, files: pushed.files });
-    const problems = state.catalog.problemsOf(pushed.files.keys());
-    step.undo();
-    const planned = step.changes.filter(isVisible);
-    const objections = planned.flatMap((change) => this.#objections(change, pushed.user));
+  #verdict({ changes, problems, warnings }: Outcome, user: User): Verdict {
+    const planned = changes.filter(isVisible);
+    const objections = planned.flatMap((change) => this.#objections(change, user));
     const complaints = [...problems.map(formatProblem), ...objections];
     const pruned = planned.filter(({ after }) => after === undefined).map(describePrune);
     if (complaints.length > 0) {
       const count = `${complaints.length} problem${complaints.length === 1 ? '' : 's'}; nothing was changed`;
       return refusal([...capped(complaints), ...pruned, count]);
     }
-    const warnings = [...pushed.files.values()].flatMap((file) =>
-      (file?.documents ?? []).flatMap((document) => document.warnings),
-    );
     const lines = warnings.map((warning) => `warning: ${formatProblem(warning)}`);
     return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
   }
@@ -135,13 +139,22 @@ export class PushJudge {
     }
     const planned = this.#planned(kind, change, user);
     const denied = this.#denied(kind, change, user);
-    const objections =
-      denied === undefined ? guardObjections(this.#options.guards, planned) : [denied];
+    const objections = denied.length > 0 ? denied : this.#ruledOut(planned);
     return objections.map((text) => `${place}: ${describeKey(change.key)}: ${text}`);
   }
 
+  /** What the object alone does not tell: what it replaces, and who writes it. */
+  #ruledOut(planned: PlannedChange): string[] {
+    const { kinds, guards } = this.#options;
+    const { kind, object, old } = planned;
+    const problems =
+      object && old ? objectProblems(kind, kinds.schemaOf(kind), { object, old }) : [];
+    return [...problems.map(formatFieldError), ...guardObjections(guards, planned)];
+  }
+
   #planned(kind: Kind, change: ObjectChange, user: User): PlannedChange {
-    const previous = this.#options.store.get(change.key);
+    const stored = this.#options.store.get(change.key);
+    const previous = isAnew(change) ? undefined : stored;
     const object =
       change.after === undefined
         ? undefined
@@ -149,20 +162,18 @@ export class PushJudge {
     return { user, kind, object, old: previous?.object };
   }
 
-  #denied(kind: Kind, change: ObjectChange, user: User): string | undefined {
-    const verb = verbOf(change);
+  #denied(kind: Kind, change: ObjectChange, user: User): string[] {
     const { namespace, name } = change.key;
-    const resource = { verb, group: kind.group, resource: kind.plural, namespace, name };
-    if (this.#options.authorizer.authorize(user, resource).allowed) return undefined;
-    return `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`;
+    const resource = { group: kind.group, resource: kind.plural, namespace, name };
+    return verbsOf(change)
+      .filter((verb) => !this.#options.authorizer.authorize(user, { verb, ...resource }).allowed)
+      .map((verb) => `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`);
   }
 }
 
-interface PushedRevision {
-  readonly oldId: string | undefined;
-  readonly newId: string;
-  readonly files: PushedFiles;
-  readonly user: User;
+interface ForeseenPush extends Push {
+  readonly range: { readonly from: string | undefined; readonly to: string };
+  readonly foresight: Foresight | undefined;
 }
 
 function refusal(lines: readonly string[]): Verdict {
@@ -170,13 +181,21 @@ function refusal(lines: readonly string[]): Verdict {
 }
 
 /** Moves of a file are no change of the object. */
-function isVisible({ before, after }: ObjectChange): boolean {
-  return before === undefined || after === undefined || !jsonEqual(before.manifest, after.manifest);
+function isVisible(change: ObjectChange): boolean {
+  const { before, after } = change;
+  if (before === undefined || after === undefined || isAnew(change)) return true;
+  return !jsonEqual(before.manifest, after.manifest);
 }
 
-function verbOf({ before, after }: ObjectChange): 'create' | 'update' | 'delete' {
-  if (before === undefined) return 'create';
-  return after === undefined ? 'delete' : 'update';
+/** Whether the object ends and another one of its name begins. */
+function isAnew({ before, after }: ObjectChange): boolean {
+  return before !== undefined && after !== undefined && before.identity.uid !== after.identity.uid;
+}
+
+function verbsOf(change: ObjectChange): ('create' | 'update' | 'delete')[] {
+  if (isAnew(change)) return ['delete', 'create'];
+  if (change.before === undefined) return ['create'];
+  return [change.after === undefined ? 'delete' : 'update'];
 }
 
 function kindOf(parts: WriteParts, { before, after }: ObjectChange): Kind | undefined {
@@ -194,8 +213,10 @@ function locate(object: CatalogObject | undefined): string {
 
 function summary(changes: readonly ObjectChange[]): string {
   const count = { create: 0, update: 0, delete: 0 };
-  for (const change of changes) count[verbOf(change)]++;
-  return `accepted: ${count.create} created, ${count.update} changed, ${count.delete} removed`;
+  const anew = changes.filter(isAnew).length;
+  for (const change of changes) for (const verb of verbsOf(change)) count[verb]++;
+  const created = `${count.create - anew} created${anew === 0 ? '' : `, ${anew} made anew`}`;
+  return `accepted: ${created}, ${count.update} changed, ${count.delete - anew} removed`;
 }
 
 function capped(lines: readonly string[]): string[] {

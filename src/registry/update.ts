@@ -1,5 +1,10 @@
 /** PUT and PATCH: a change of a served object becomes a splice of its manifest. */
-import { objectProblems, objectWarnings, sameDesiredState } from '../admission/check.ts';
+import {
+  fillDefaults,
+  objectProblems,
+  objectWarnings,
+  sameDesiredState,
+} from '../admission/check.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
@@ -68,7 +73,7 @@ function wanted(parts: WriteParts, request: UpdateRequest, current: StoredObject
   restoreServerFields(object, current.object);
   kind.canonicalize(object);
   const { concealed, problems } = takeWriteOnly(kind, object, false);
-  kind.setDefaults(object);
+  fillDefaults(kind, schema, object);
   const errors = [...objectProblems(kind, schema, { object, old: current.object }), ...problems];
   if (errors.length > 0) throw invalidObject(kind, request.name, errors);
   applyGuards(parts.guards, { user: options.user, kind, object, old: current.object });

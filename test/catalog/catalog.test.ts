@@ -201,6 +201,66 @@ describe('the same identity twice', () => {
   });
 });
 
+describe('a hostile number of documents', () => {
+  test('that name one object makes no message that lists them all', () => {
+    const history = new History();
+    const { changes } = history.commit('c1', {
+      'many.yaml': Array.from({ length: 2000 }, () => team('a')).join('---\n'),
+      'one.yaml': team('a'),
+    });
+
+    const problems = history.catalog.problemsOf(['many.yaml', 'one.yaml']);
+
+    expect(changes).toHaveLength(1);
+    expect(problems).toHaveLength(2001);
+    expect(problems.at(-1)?.message).toMatch(/also at many\.yaml:1, .* and 1995 more places; keep/);
+    expect(Math.max(...problems.map(({ message }) => message.length))).toBeLessThan(200);
+  });
+
+  test('of problems in one document are told by some of them', () => {
+    const fields = Array.from({ length: 5000 }, (_, i) => `  unknown${i}: 1\n`).join('');
+    const history = new History();
+    history.commit('c1', { 'a.yaml': team('a', fields) });
+
+    const problems = history.catalog.problemsOf(['a.yaml']);
+
+    expect(problems).toHaveLength(101);
+    expect(problems.map(({ message }) => message)).toContain(
+      '… and 4900 more problems in this document',
+    );
+  });
+});
+
+describe('a document of any shape', () => {
+  const head = 'apiVersion: management.gitplane.dev/v1\nkind: Team\n';
+
+  test.each([
+    head,
+    `${head}metadata:\n`,
+    `${head}metadata: 5\n`,
+    `${head}metadata: []\n`,
+    `${head}metadata: {name: a, finalizers: 5}\n`,
+    `${head}metadata: {name: a, finalizers: [5, null, {}]}\n`,
+    `${head}metadata: {name: a, labels: 5, annotations: [], ownerReferences: {}}\n`,
+    `${head}metadata: {name: a, ownerReferences: [null, 5, {}]}\n`,
+    `${head}metadata: {name: {}, namespace: []}\n`,
+    `${head}metadata: {name: a}\nspec: 5\n`,
+    `${head}metadata: {name: a}\nspec: {users: 5, access: 5, owner: 5, clusterRoles: [null]}\n`,
+    `${head}metadata: {name: a}\nspec: {access: [null, 5, {users: 5}]}\n`,
+    'apiVersion: {}\nkind: []\n',
+    '- a\n- b\n',
+    'null\n',
+  ])('%j is judged, not stumbled over', (text) => {
+    const history = new History();
+
+    history.commit('c1', { 'a.yaml': text });
+
+    const problems = history.catalog.problems();
+    expect(problems).not.toEqual([]);
+    expect(JSON.stringify(problems)).not.toContain('cannot be judged');
+  });
+});
+
 describe('undo', () => {
   test('puts everything back, whatever the step did', () => {
     const history = new History();

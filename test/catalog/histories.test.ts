@@ -4,45 +4,27 @@
  * (invariants 9 and 12).
  */
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { keyString } from '../../src/apimachinery/key.ts';
+import { StatusError } from '../../src/apimachinery/status-error.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { fileReader } from '../../src/catalog/file.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import { restore } from '../../src/catalog/restore.ts';
-import { buildKindTable } from '../../src/kinds/table.ts';
-import { DesiredState } from '../../src/registry/desired-state.ts';
+import { HeadMovedError } from '../../src/git/repository.ts';
 import { conditionsOf, DEGRADED } from '../../src/registry/served.ts';
-import { sealingCodec } from '../../src/state/codec.ts';
-import { openStore } from '../../src/state/journaled-store.ts';
-import { MemoryEngine } from '../../src/state/memory-engine.ts';
 import type { Store } from '../../src/state/store.ts';
-import { git, openForTest } from '../support/git.ts';
-import { randomSteps, writeHistory } from './random-history.ts';
+import { commitOf, git, openForTest, publish } from '../support/git.ts';
+import { kinds, openTestPlatform, type TestPlatform } from '../support/platform.ts';
+import { randomFiles, randomSteps, type WrittenHistory, writeHistory } from './random-history.ts';
 
-/** How long to look for a counterexample, in runs. */
-const RUNS = Number(process.env['GITPLANE_TEST_HISTORIES'] ?? 25);
+/** How many histories to try; unless it is given, as many as a few seconds allow. */
+const WANTED = process.env['GITPLANE_TEST_HISTORIES'];
+const RUNS = Number(WANTED ?? 40);
+const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 5000 } : {};
+const TIMEOUT_MS = Math.max(60_000, RUNS * 5000);
 
-const kinds = buildKindTable('management.gitplane.dev');
 const reader = fileReader(kinds, '');
-const observer = {
-  published: () => undefined,
-  applied: () => undefined,
-  replayed: () => undefined,
-};
-
-async function openMemoryStore(disk: Map<string, Buffer>): Promise<Store> {
-  const codec = sealingCodec(Buffer.alloc(32, 7), () => false);
-  const store = await openStore({
-    engine: new MemoryEngine(disk),
-    codec,
-    onError: (error) => {
-      throw error;
-    },
-  });
-  onTestFinished(() => store.close());
-  return store;
-}
 
 /** Everything that a catalog knows, in an order that does not depend on how it came about. */
 function picture(catalog: Catalog): unknown {
@@ -57,12 +39,10 @@ function picture(catalog: Catalog): unknown {
       documents: documents.map(({ warnings: _seenByPushersOnly, ...document }) => document),
     }))
     .sort((a, b) => byText(a.path, b.path));
-  const claims = objects.map(({ key }) =>
-    catalog
-      .claims(key)
-      .map(({ path, index }) => `${path}#${index}`)
-      .sort(byText),
-  );
+  const claims = objects.map(({ key }) => {
+    const places = catalog.claims(key).map(({ path, index }) => `${path}#${index}`);
+    return places.sort(byText);
+  });
   const { at, rootCommit } = catalog;
   // By way of JSON: a field that is undefined is one that is not there.
   return JSON.parse(
@@ -81,71 +61,148 @@ function served(store: Store): unknown {
   );
 }
 
+/** The platform is at `revision`, and as if it had read all of history just now. */
+async function expectExact(platform: TestPlatform, revision: string): Promise<void> {
+  const { repository, branch, store } = platform;
+  const scratch = await replay({ repository, reader, under: '' }, revision);
+  const wanted = picture(scratch.catalog);
+  expect(picture(branch.state.catalog)).toEqual(wanted);
+  expect(branch.state.view.ignoreBlob).toBe(scratch.view.ignoreBlob);
+  const kept = restore(store, 'rules');
+  expect(kept && picture(kept.catalog)).toEqual(wanted);
+  expect(kept?.ignoreBlob).toBe(scratch.view.ignoreBlob);
+  const cold = await openTestPlatform({ repository });
+  expect(served(store)).toEqual(served(cold.store));
+  await cold.close();
+}
+
+/** Commits in the order in which the branch visits them, back and sideways now and then. */
+function visits({ line, all }: WrittenHistory, strides: readonly number[]): string[] {
+  const chosen: string[] = [];
+  for (let at = 0, i = 0; at < line.length; i++) {
+    const stride = strides[i % strides.length] ?? 0;
+    if (stride === 4) chosen.push(all[(at * 7 + i) % all.length] as string);
+    chosen.push(line[at] as string);
+    at += 1 + stride;
+  }
+  return [...chosen, line.at(-1) as string];
+}
+
+type Act =
+  | { readonly do: 'commit'; readonly files: Readonly<Record<string, string | null>> }
+  | { readonly do: 'create' | 'delete' | 'restart'; readonly name: string }
+  | { readonly do: 'patch'; readonly name: string; readonly text: string; readonly label: boolean };
+
+const name = fc.constantFrom('a', 'b', 'c', 'd');
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  fc.record({ do: fc.constant('commit' as const), files: randomFiles }),
+  fc.record({ do: fc.constantFrom('create', 'create', 'delete', 'restart'), name }),
+  fc.record({
+    do: fc.constant('patch' as const),
+    name,
+    text: fc.constantFrom('one', 'two'),
+    label: fc.boolean(),
+  }),
+);
+
+/** Returns the commit that was acknowledged. Refusals are fine, other failures are not. */
+async function perform(platform: TestPlatform, act: Act): Promise<string | undefined> {
+  try {
+    switch (act.do) {
+      case 'create':
+        return (await platform.create('teams', { metadata: { name: act.name } })).commit;
+      case 'delete':
+        return (await platform.delete('teams', act.name)).commit;
+      case 'patch': {
+        const patched = await platform.patch('teams', act.name, (object) => {
+          if (act.label) object.metadata.labels = { l: act.text };
+          else object.spec = { ...object.spec, displayName: act.text };
+        });
+        return patched.commit;
+      }
+      case 'commit':
+        await commitFiles(platform, act.files);
+        return undefined;
+      case 'restart':
+        return undefined;
+    }
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.code >= 500) throw error;
+    return undefined;
+  }
+}
+
+/** As somebody with git would: on top of the branch, whatever else goes on. */
+async function commitFiles(
+  platform: TestPlatform,
+  files: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const head = await platform.repository.head();
+  const there = head === undefined ? [] : await platform.repository.listFiles(head);
+  const known = new Set(there.map(({ path }) => path));
+  // Links are for histories that git itself writes.
+  const possible = Object.entries(files).filter(([path, text]) =>
+    text === null ? known.has(path) : !text.startsWith('\0'),
+  );
+  try {
+    await publish(platform.repository, commitOf(Object.fromEntries(possible)));
+  } catch (error) {
+    if (!(error instanceof HeadMovedError)) throw error;
+  }
+}
+
+describe('writes through the API and with git, many at a time', () => {
+  test(
+    'leave what history says, and every answer was true',
+    async () => {
+      const groups = fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 });
+      const property = fc.asyncProperty(groups, async (groups) => {
+        const repository = await openForTest();
+        let platform = await openTestPlatform({ repository });
+        for (const group of groups) {
+          const commits = await Promise.all(group.map((act) => perform(platform, act)));
+          await platform.branch.sync();
+          if (group.some((act) => act.do === 'restart')) platform = await platform.restart();
+          const head = await repository.head();
+          if (head === undefined) continue;
+          await expectExact(platform, head);
+          const history = git(repository.gitDir, ['rev-list', head]).split('\n');
+          expect(history).toEqual(expect.arrayContaining(commits.filter(Boolean)));
+        }
+        await platform.close();
+        await repository.close();
+      });
+
+      await fc.assert(property, { numRuns: RUNS, ...LIMIT });
+    },
+    TIMEOUT_MS,
+  );
+});
+
 describe('a catalog', () => {
   test(
     'is the same commit by commit, from scratch, and from the notes of an earlier run',
     async () => {
-      await fc.assert(
-        fc.asyncProperty(
-          randomSteps,
-          fc.array(fc.nat(4), { minLength: 1 }),
-          async (steps, strides) => {
-            const repository = await openForTest();
-            const line = writeHistory(repository.gitDir, steps);
-            const open = (store: Store): Promise<DesiredState> =>
-              DesiredState.open({
-                repository,
-                store,
-                kinds,
-                reader,
-                under: '',
-                clock: { now: () => 1_800_000_000_000 },
-                rules: 'r1',
-                observer,
-              });
-            const disk = new Map<string, Buffer>();
-            let store = await openMemoryStore(disk);
-            let state = await open(store);
-            for (const [i, at] of stops(line, strides).entries()) {
-              git(repository.gitDir, ['update-ref', 'refs/heads/main', at]);
-              await state.catchUp();
+      const repository = await openForTest();
+      const strides = fc.array(fc.nat(4), { minLength: 1 });
+      const property = fc.asyncProperty(randomSteps, strides, async (steps, strides) => {
+        const history = writeHistory(repository.gitDir, steps);
+        git(repository.gitDir, ['update-ref', '-d', 'refs/heads/main']);
+        let platform = await openTestPlatform({ repository });
+        for (const [i, revision] of visits(history, strides).entries()) {
+          git(repository.gitDir, ['update-ref', 'refs/heads/main', revision]);
+          await platform.branch.sync();
 
-              const scratch = await replay({ repository, reader, under: '' }, at);
-              expect(picture(state.catalog)).toEqual(picture(scratch.catalog));
-              expect(state.view.ignoreBlob).toBe(scratch.view.ignoreBlob);
-              const kept = restore(store, 'r1');
-              expect(kept && picture(kept.catalog)).toEqual(picture(scratch.catalog));
-              expect(kept?.ignoreBlob).toBe(scratch.view.ignoreBlob);
+          await expectExact(platform, revision);
+          // Every other time the way goes on from a restart.
+          if (i % 2 === 1) platform = await platform.restart();
+        }
+        await platform.close();
+      });
 
-              const fresh = await openMemoryStore(new Map());
-              await (await open(fresh)).catchUp();
-              expect(served(store)).toEqual(served(fresh));
-              await fresh.close();
-              // Every other time the way goes on from a restart.
-              if (i % 2 === 1) {
-                await store.close();
-                store = await openMemoryStore(disk);
-                state = await open(store);
-              }
-            }
-            await store.close();
-            await repository.close();
-          },
-        ),
-        { numRuns: RUNS, ...(RUNS > 25 ? { interruptAfterTimeLimit: RUNS * 2000 } : {}) },
-      );
+      await fc.assert(property, { numRuns: RUNS, ...LIMIT });
     },
-    Math.max(30_000, RUNS * 3000),
+    TIMEOUT_MS,
   );
 });
-
-/** Some commits of a line in their order, the last one among them. */
-function stops(line: readonly string[], strides: readonly number[]): string[] {
-  const chosen: string[] = [];
-  for (let at = 0, i = 0; at < line.length; i++) {
-    chosen.push(line[at] as string);
-    at += 1 + (strides[i % strides.length] ?? 0);
-  }
-  if (chosen.at(-1) !== line.at(-1)) chosen.push(line.at(-1) as string);
-  return chosen;
-}

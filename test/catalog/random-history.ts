@@ -113,6 +113,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
+/** What a commit sets paths to: text, or null to remove one. */
+export const randomFiles: fc.Arbitrary<Record<string, string | null>> = fc
+  .array(edit, { minLength: 1, maxLength: 3 })
+  .map((edits) =>
+    Object.fromEntries(
+      edits.map(({ path, content }) => [path, content === undefined ? null : fileText(content)]),
+    ),
+  );
+
 export const randomSteps: fc.Arbitrary<readonly Step[]> = fc.array(step, {
   minLength: 3,
   maxLength: 14,
@@ -268,18 +277,21 @@ export function writeCommits(gitDir: string, commits: readonly Commit[]): string
   return git(gitDir, ['rev-parse', ...refs]).split('\n');
 }
 
-/**
- * Writes the history into a bare repository. Returns commits in an order in which one can come
- * to each from the one before: the last reaches everything.
- */
-export function writeHistory(gitDir: string, steps: readonly Step[]): string[] {
+/** A history in a repository, by ids. */
+export interface WrittenHistory {
+  /** From the root to the commit that reaches everything, each the first parent of the next. */
+  readonly line: readonly string[];
+  readonly all: readonly string[];
+}
+
+export function writeHistory(gitDir: string, steps: readonly Step[]): WrittenHistory {
   const commits = commitsOf(steps);
-  const ids = writeCommits(gitDir, commits);
+  const all = writeCommits(gitDir, commits);
   const line: string[] = [];
   for (let at = commits.at(-1); at !== undefined; ) {
-    line.unshift(ids[at.mark - 1] ?? '');
+    line.unshift(all[at.mark - 1] ?? '');
     const parent: number | undefined = at.parents[0];
     at = commits.find(({ mark }) => mark === parent);
   }
-  return line;
+  return { line, all };
 }

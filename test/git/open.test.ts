@@ -42,6 +42,13 @@ describe('initRepository', () => {
     expect(await repository.head()).toBe(id);
   });
 
+  test('puts back a setting that somebody changed', async () => {
+    const { gitDir } = await openForTest();
+    git(gitDir, ['config', 'receive.denyDeletes', 'false']);
+    await initRepository({ gitDir, branch: 'main' });
+    expect(git(gitDir, ['config', '--get-all', 'receive.denyDeletes'])).toBe('true');
+  });
+
   test('refuses pushes that rewrite or remove the branch', async () => {
     const repository = await openForTest();
     await publish(repository, commitOf({ a: '1' }), commitOf({ a: '2' }));

@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'dist/main.js');
@@ -68,14 +69,15 @@ export interface DaemonSetup {
 
 const scratch: string[] = [];
 
-/** A folder that goes away with the test process. */
+/** A folder that goes away when the tests of the file are done. */
 export function scratchDir(prefix = 'gitplane-test-'): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   scratch.push(folder);
   return folder;
 }
 
-process.on('exit', () => {
+// Registered first, it runs last: after the daemons in the folders have stopped.
+afterAll(() => {
   for (const folder of scratch) rmSync(folder, { recursive: true, force: true });
 });
 

@@ -129,10 +129,15 @@ export class TestPlatform {
     return this.store.list({ group, kind }).items.map(({ key }) => key.name);
   }
 
-  /** Ends this platform and opens another on the same repository and state. */
-  async restart(changes: Partial<PlatformSetup> = {}): Promise<TestPlatform> {
+  /** The repository stays open. */
+  async close(): Promise<void> {
     await this.branch.close();
     await this.store.close();
+  }
+
+  /** Ends this platform and opens another on the same repository and state. */
+  async restart(changes: Partial<PlatformSetup> = {}): Promise<TestPlatform> {
+    await this.close();
     return await openTestPlatform({ ...this.#setup, ...changes });
   }
 }

@@ -257,7 +257,11 @@ describe('a merge patch does what RFC 7396 appendix A says', () => {
   });
 
   test('applying it twice is applying it once, and leaves no key that it nulls', () => {
-    const map = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.jsonValue({ maxDepth: 2 }));
+    // The keys of a prototype are refused, which is another claim.
+    const value = fc
+      .jsonValue({ maxDepth: 2 })
+      .filter((any) => !JSON.stringify(any).includes('__proto__'));
+    const map = fc.dictionary(fc.constantFrom('a', 'b', 'c'), value);
     fc.assert(
       fc.property(map, map, (object, patch) => {
         const before = structuredClone(object);

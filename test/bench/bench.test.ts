@@ -1,0 +1,125 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Corpus } from '../../src/bench/corpus.ts';
+import { readBenchOptions } from '../../src/bench/options.ts';
+import { formatLine, type Line, ratioOf, withGoal } from '../../src/bench/report.ts';
+import { summarize } from '../../src/bench/statistics.ts';
+import { fileReader } from '../../src/catalog/file.ts';
+import { buildKindTable } from '../../src/kinds/table.ts';
+import { BENCH_OPTIONS, parseOptions } from '../../src/options.ts';
+import { run, scratchDir } from '../support/daemon.ts';
+
+describe('a summary', () => {
+  test.each([
+    { samples: [5], median: 5, p99: 5, min: 5, max: 5 },
+    { samples: [3, 1, 2], median: 2, p99: 3, min: 1, max: 3 },
+    { samples: [4, 1, 2, 3], median: 2.5, p99: 4, min: 1, max: 4 },
+    {
+      samples: Array.from({ length: 200 }, (_, i) => i + 1),
+      median: 100.5,
+      p99: 198,
+      min: 1,
+      max: 200,
+    },
+  ])('of $samples.length samples', ({ samples, ...expected }) => {
+    expect(summarize(samples)).toEqual({ ...expected, samples: samples.length });
+  });
+
+  test('of nothing is an error', () => {
+    expect(() => summarize([])).toThrow(RangeError);
+  });
+});
+
+describe('a line', () => {
+  const measured = summarize([8]);
+  const reference = { name: 'git', measured: summarize([4]) };
+  const line: Line = { name: 'writes', unit: '/s', measured, reference };
+
+  test('compares what was measured with its reference', () => {
+    expect(ratioOf(line)).toBe(2);
+    expect(ratioOf({ name: 'writes', unit: '/s', measured })).toBeUndefined();
+  });
+
+  test.each([
+    { bound: { atMost: 2 }, met: true },
+    { bound: { atMost: 1.9 }, met: false },
+    { bound: { atLeast: 2 }, met: true },
+    { bound: { atLeast: 2.1 }, met: false },
+  ])('with the goal $bound says whether it is met', ({ bound, met }) => {
+    const judged = withGoal(line, bound);
+
+    expect(judged.goal?.met).toBe(met);
+    expect(formatLine(judged).includes('missed')).toBe(!met);
+  });
+});
+
+describe('the corpus', () => {
+  const corpus = new Corpus(2_000);
+
+  test('is as large as asked for, the same in every run, and valid', () => {
+    const reader = fileReader(buildKindTable('management.gitplane.dev'), '');
+    const files = [...corpus.files()];
+
+    expect(new Set(files.map(({ path }) => path)).size).toBe(2_000);
+    expect(files).toEqual([...new Corpus(2_000).files()]);
+    const documents = files.flatMap(
+      ({ path, content }) => reader.read(path, '', content).documents,
+    );
+    expect(documents.flatMap(({ problems, warnings }) => [...problems, ...warnings])).toEqual([]);
+    expect(corpus.bytes / corpus.size).toBeGreaterThan(500);
+    expect(corpus.bytes / corpus.size).toBeLessThan(700);
+  });
+
+  test('has at most a hundred files in a directory', () => {
+    const counts = new Map<string, number>();
+    for (const { path } of corpus.files()) {
+      const folder = path.slice(0, path.lastIndexOf('/'));
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+
+    expect(Math.max(...counts.values())).toBe(100);
+  });
+});
+
+describe('options', () => {
+  test.each([
+    [['--rows', 'start,nothing'], 'Unknown row "nothing"'],
+    [['--manifests', '12x'], 'Cannot use --manifests "12x"'],
+    [['--repetitions', '0'], 'Cannot use --repetitions "0"'],
+    [['--format', 'html'], 'Cannot use --format "html"'],
+  ])('%j are refused', (args, message) => {
+    expect(() => readBenchOptions(parseOptions(BENCH_OPTIONS, args, {}))).toThrow(message);
+  });
+});
+
+describe('the program', () => {
+  const program = join(import.meta.dirname, '../../dist/bench/main.js');
+  const quick = ['--manifests', '200', '--repetitions', '1', '--format', 'json'];
+
+  test('measures each row beside its reference and leaves nothing behind', async () => {
+    const temporary = join(scratchDir(), 'tmp');
+    mkdirSync(temporary);
+    expect(existsSync(program)).toBe(true);
+
+    const { code, stdout, stderr } = await run(
+      process.execPath,
+      [program, ...quick, '--rows', 'start,engine'],
+      { env: { ...process.env, TMPDIR: temporary } },
+    );
+
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    const report = JSON.parse(stdout);
+    expect(report).toMatchObject({ manifests: 200, repetitions: 1 });
+    expect(report.rows.map(({ row }: { row: string }) => row)).toEqual(['start', 'engine']);
+    for (const { lines } of report.rows) {
+      expect(lines.length).toBeGreaterThan(1);
+      expect(lines[0].measured.median).toBeGreaterThan(0);
+      expect(lines[0].ratio).toBeCloseTo(
+        lines[0].measured.median / lines[0].reference.measured.median,
+      );
+    }
+    expect(readdirSync(temporary)).toEqual([]);
+  }, 120_000);
+});
