@@ -67,7 +67,11 @@ function roleProblem(
   const owned = rights.rulesFor(user, namespace);
   const missing = uncoveredRules(owned, policyRules(object['rules']));
   if (missing.length > 0) {
-    return forbiddenError(refusal(object, plural, escalation(user, missing)), about(plural), name);
+    return forbiddenError(
+      refusal(object, plural, describeMissing(user, missing)),
+      about(plural),
+      name,
+    );
   }
   const gathers = isAggregated(object) || isAggregated(old);
   if (!gathers || covers(owned, FULL_AUTHORITY)) return undefined;
@@ -94,7 +98,11 @@ function bindingProblem(
   if (rules === undefined) return notFound(about(resource), roleName);
   const missing = uncoveredRules(rights.rulesFor(user, namespace), rules);
   if (missing.length === 0) return undefined;
-  return forbiddenError(refusal(object, plural, escalation(user, missing)), about(plural), name);
+  return forbiddenError(
+    refusal(object, plural, describeMissing(user, missing)),
+    about(plural),
+    name,
+  );
 }
 
 function isAggregated(role: KubeObject | undefined): boolean {
@@ -111,7 +119,8 @@ function refusal(object: KubeObject, plural: string, why: string): string {
   return `${plural}.${RBAC_GROUP} ${JSON.stringify(object.metadata.name)} is forbidden: ${why}`;
 }
 
-function escalation(user: User, missing: readonly PolicyRule[]): string {
+/** Kubernetes' words for rights that a write would grant and its writer does not hold. */
+export function describeMissing(user: User, missing: readonly PolicyRule[]): string {
   const lines = [...new Set(missing.map(describeRule))].sort();
   if (lines.length > MESSAGE_LINES) {
     lines.splice(

@@ -27,6 +27,7 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
+import { delegationGuard, derivedAccessGuard } from './access-rules-guards.ts';
 import { endpointTokenIssuer, type TokenService } from './endpoint-token-issuer.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { type Observation, observeBranch } from './observation.ts';
@@ -102,6 +103,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   });
   const guards: readonly Guard[] = [
     ({ user, object, old }) => object && escalationProblem(access.rules, { user, object, old }),
+    delegationGuard(access.rules),
+    derivedAccessGuard,
     ownerReferenceGuard(kinds, access.authorizer),
     impersonationGuard(access.authorizer),
   ];

@@ -1,7 +1,7 @@
 /** ClusterRoleBinding of `rbac.authorization.k8s.io/v1`: gives a cluster role to subjects everywhere. */
-import { pathSegmentProblems } from '../apimachinery/names.ts';
 import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
 import { BINDING_COLUMNS, bindingProblems, setBindingDefaults } from './rbac-bindings.ts';
+import { rbacNameProblems } from './rbac-names.ts';
 
 export const CLUSTER_ROLE_BINDING: Kind = defineKind({
   group: RBAC_GROUP,
@@ -10,7 +10,7 @@ export const CLUSTER_ROLE_BINDING: Kind = defineKind({
   singular: 'clusterrolebinding',
   scope: 'Cluster',
   schema: 'clusterrolebinding',
-  nameRule: pathSegmentProblems,
+  nameRule: rbacNameProblems,
   allowUnconditionalUpdate: true,
   strategicMerge: true,
   columns: BINDING_COLUMNS,

@@ -6,14 +6,11 @@ import {
   invalid,
   required,
 } from '../apimachinery/field-error.ts';
-import {
-  labelValueProblems,
-  pathSegmentProblems,
-  qualifiedNameProblems,
-} from '../apimachinery/names.ts';
+import { labelValueProblems, qualifiedNameProblems } from '../apimachinery/names.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { AGE } from './columns.ts';
 import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
+import { rbacNameProblems } from './rbac-names.ts';
 import { policyRuleProblems } from './rbac-rules.ts';
 
 interface LabelSelector {
@@ -32,7 +29,7 @@ export const CLUSTER_ROLE: Kind = defineKind({
   singular: 'clusterrole',
   scope: 'Cluster',
   schema: 'clusterrole',
-  nameRule: pathSegmentProblems,
+  nameRule: rbacNameProblems,
   allowUnconditionalUpdate: true,
   strategicMerge: true,
   columns: [AGE],

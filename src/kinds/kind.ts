@@ -75,6 +75,8 @@ export interface Kind {
   setDefaults(object: KubeObject): void;
   /** Rules the schema cannot say. Must not mutate. Returns every problem. */
   validate(object: KubeObject, old: KubeObject | undefined): FieldError[];
+  /** Whether `spec.owner` and `spec.access` grant rights on the object. */
+  readonly hasAccessRules: boolean;
   /** As whom the object lets its holder act: whoever writes it must be that, or may impersonate. */
   actsAs(object: KubeObject): ActingNames;
   /** Deprecated or useless fields. Must not mutate. Never a reason to refuse. */
@@ -103,6 +105,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     selectableFields: [],
     secretPaths: [],
     writeOnly: [],
+    hasAccessRules: false,
     canonicalize: () => undefined,
     setDefaults: () => undefined,
     validate: () => [],

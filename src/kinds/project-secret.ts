@@ -36,6 +36,7 @@ export function projectSecret(group: string): Kind {
     scope: 'Namespaced',
     schema: 'projectsecret',
     columns: [DISPLAY_NAME, DATA_KEYS, SOURCE, { ...OWNER, priority: 1 }, AGE],
+    hasAccessRules: true,
     secretPaths: secretPathsOf('projectsecret'),
     validate: (object) => [
       ...secretDataProblems(object),

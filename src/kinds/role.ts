@@ -1,7 +1,7 @@
 /** Role of `rbac.authorization.k8s.io/v1`: permissions inside one namespace. */
-import { pathSegmentProblems } from '../apimachinery/names.ts';
 import { AGE } from './columns.ts';
 import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
+import { rbacNameProblems } from './rbac-names.ts';
 import { policyRuleProblems } from './rbac-rules.ts';
 
 export const ROLE: Kind = defineKind({
@@ -11,7 +11,7 @@ export const ROLE: Kind = defineKind({
   singular: 'role',
   scope: 'Namespaced',
   schema: 'role',
-  nameRule: pathSegmentProblems,
+  nameRule: rbacNameProblems,
   allowUnconditionalUpdate: true,
   strategicMerge: true,
   columns: [AGE],

@@ -19,6 +19,7 @@ export function sharedSecret(group: string): Kind {
     scope: 'Namespaced',
     schema: 'sharedsecret',
     columns: [DISPLAY_NAME, DATA_KEYS, OWNER, AGE],
+    hasAccessRules: true,
     secretPaths: secretPathsOf('sharedsecret'),
     validate: (object) => [...secretDataProblems(object), ...ownershipProblems(object)],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],

@@ -44,6 +44,7 @@ export function team(group: string): Kind {
       { ...OWNER, priority: 1 },
       AGE,
     ],
+    hasAccessRules: true,
     secretPaths: secretPathsOf('team'),
     validate: (object) => [
       ...textsAt(object, ['spec', 'users']).flatMap((name, index) =>

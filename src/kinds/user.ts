@@ -36,6 +36,7 @@ export function user(group: string): Kind {
       },
       AGE,
     ],
+    hasAccessRules: true,
     secretPaths: secretPathsOf('user'),
     validate: (object) => [
       ...emailProblems(object),

@@ -11,6 +11,7 @@ import { TreeView } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Change, Store } from '../state/store.ts';
+import { isDerivedAccess, leftoverAccess, withDerivedAccess } from './derived-access.ts';
 import type { EditedFile } from './file-edits.ts';
 import type { PreparedCatalog } from './foresight.ts';
 import { type Deletion, projectChanges } from './served.ts';
@@ -117,7 +118,8 @@ export class DesiredState {
       ...projectChanges({ kinds, store, time, deletion: write.deletion }, write.changes),
       ...write.state,
     ]);
-    store.apply(projected, paths.length === 0 ? {} : this.#notes(changes, paths));
+    const derived = withDerivedAccess({ kinds, store }, projected);
+    store.apply(derived, paths.length === 0 ? {} : this.#notes(changes, paths));
     this.#doubtful = false;
     if (paths.length === 0 || this.revision === undefined) return;
     const milliseconds = performance.now() - started;
@@ -140,7 +142,9 @@ export class DesiredState {
     this.#doubtful = true;
     const projected = projectChanges({ kinds, store, time: clock.now() }, changes);
     if (isFirst) projected.push(...this.#leftovers());
-    store.apply(projected, this.#notes(changes, paths));
+    const derived = withDerivedAccess({ kinds, store }, projected);
+    if (isFirst) derived.push(...leftoverAccess({ kinds, store }, derived));
+    store.apply(derived, this.#notes(changes, paths));
     this.#doubtful = false;
     const milliseconds = performance.now() - started;
     observer.applied({ revision: head, source: 'push', changes, milliseconds });
@@ -191,7 +195,7 @@ export class DesiredState {
     return (
       kinds.kinds
         .flatMap(({ group, kind }) => store.list({ group, kind }).items)
-        .filter(({ key }) => this.catalog.object(key) === undefined)
+        .filter(({ key }) => this.catalog.object(key) === undefined && !isDerivedAccess(key))
         // What is being deleted is in no manifest any more and waits for its finalizers.
         .filter(({ object }) => object.metadata.deletionTimestamp === undefined)
         .map(({ key }) => ({ type: 'remove', key }))

@@ -1,0 +1,112 @@
+/**
+ * Nobody gives away by owners and access rules what they do not hold themselves. As for roles
+ * (`escalation.ts`): every right that a write grants on an object has to be held on it. Beyond that
+ * `makeowner` is needed to hand ownership to others, and `bind` to name a team of others.
+ */
+import type { KubeObject } from '../apimachinery/object.ts';
+import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
+import { forbiddenError, type StatusError } from '../apimachinery/status-error.ts';
+import { accessRulesOf } from '../kinds/access.ts';
+import { type AccessGrant, accessGrants, ownerGrant, ownerOf } from '../kinds/access-grants.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { RuleSource } from './authorizer.ts';
+import { describeMissing } from './escalation.ts';
+import type { PolicyRule } from './policy-rules.ts';
+import { teamGroup } from './reserved-names.ts';
+import { uncoveredRules } from './rule-coverage.ts';
+
+export interface AccessWrite {
+  readonly user: User;
+  readonly kind: Kind;
+  readonly object: KubeObject;
+  /** What the write replaces; undefined for a create. */
+  readonly old: KubeObject | undefined;
+}
+
+/** Why the owner or the access rules of an object may not become what a write wants. */
+export function delegationProblem(rights: RuleSource, write: AccessWrite): StatusError | undefined {
+  const { user, kind, object } = write;
+  if (!kind.hasAccessRules || user.groups.includes(SUPERUSER_GROUP)) return undefined;
+  const why =
+    notHeld(rights, write) ?? notToHandOver(rights, write) ?? teamNotToName(rights, write);
+  if (why === undefined) return undefined;
+  const name = object.metadata.name ?? '';
+  const what = `${kind.plural}.${kind.group} ${JSON.stringify(name)} is forbidden: ${why}`;
+  return forbiddenError(what, kind, name);
+}
+
+function notHeld(rights: RuleSource, write: AccessWrite): string | undefined {
+  const { user, kind, object, old } = write;
+  const before = new Set(old === undefined ? [] : accessGrants(kind, old).map(({ name }) => name));
+  const added = accessGrants(kind, object).filter(({ name }) => !before.has(name));
+  const wanted = added.map(toPolicyRule);
+  // Taking the object from its owner is a matter of the owner, too.
+  if (old !== undefined && isTakenAway(old, object)) wanted.push(...fullRights(kind, old));
+  if (wanted.length === 0) return undefined;
+  const held = rights.rulesFor(user, object.metadata.namespace ?? '');
+  // Who makes an object for themselves holds it as soon as it is there.
+  if (old === undefined && isOwner(user, object)) held.push(...fullRights(kind, object));
+  const missing = uncoveredRules(held, wanted);
+  return missing.length === 0 ? undefined : describeMissing(user, missing);
+}
+
+function isTakenAway(old: KubeObject, object: KubeObject): boolean {
+  const [was, is] = [ownerOf(old), ownerOf(object)];
+  const lost = (before?: string, now?: string): boolean => before !== undefined && before !== now;
+  return lost(was.user, is.user) || lost(was.team, is.team);
+}
+
+function notToHandOver(
+  rights: RuleSource,
+  { user, kind, object, old }: AccessWrite,
+): string | undefined {
+  const was = old === undefined ? {} : ownerOf(old);
+  const { user: ownerUser, team } = ownerOf(object);
+  const may = (resource: string, name: string): boolean =>
+    rights.authorize(user, { verb: 'makeowner', group: kind.group, resource, namespace: '', name })
+      .allowed;
+  if (ownerUser !== undefined && ownerUser !== was.user && ownerUser !== user.name) {
+    if (!may('users', ownerUser)) return denial(user, 'makeowner', 'users', ownerUser);
+  }
+  if (team !== undefined && team !== was.team && !user.groups.includes(teamGroup(team))) {
+    if (!may('teams', team)) return denial(user, 'makeowner', 'teams', team);
+  }
+  return undefined;
+}
+
+function teamNotToName(
+  rights: RuleSource,
+  { user, kind, object, old }: AccessWrite,
+): string | undefined {
+  const named = new Set(old === undefined ? [] : teamsIn(old));
+  const added = teamsIn(object).filter((team) => !named.has(team));
+  const others = added.filter((team) => !user.groups.includes(teamGroup(team)));
+  const attributes = { verb: 'bind', group: kind.group, resource: 'teams', namespace: '' };
+  const refused = others.find((name) => !rights.authorize(user, { ...attributes, name }).allowed);
+  return refused === undefined ? undefined : denial(user, 'bind', 'teams', refused);
+}
+
+function teamsIn(object: KubeObject): string[] {
+  return accessRulesOf(object)
+    .flatMap(({ teams = [] }) => teams)
+    .filter((team) => team !== '*');
+}
+
+function isOwner(user: User, object: KubeObject): boolean {
+  const owner = ownerOf(object);
+  if (owner.user !== undefined && owner.user === user.name) return true;
+  return owner.team !== undefined && user.groups.includes(teamGroup(owner.team));
+}
+
+function fullRights(kind: Kind, object: KubeObject): PolicyRule[] {
+  const grant = ownerGrant(kind, object);
+  return grant === undefined ? [] : [toPolicyRule(grant)];
+}
+
+function toPolicyRule({ rule }: AccessGrant): PolicyRule {
+  return { ...rule, nonResourceURLs: [] };
+}
+
+function denial(user: User, verb: string, resource: string, name: string): string {
+  return `User ${JSON.stringify(user.name)} cannot ${verb} ${resource} ${JSON.stringify(name)}`;
+}
