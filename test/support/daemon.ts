@@ -65,6 +65,10 @@ export interface DaemonSetup {
   readonly seed?: string | undefined;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Arguments of node itself. */
+  readonly node?: readonly string[];
+  /** In a process group of its own, so that it can be ended together with its children. */
+  readonly detached?: boolean;
 }
 
 const scratch: string[] = [];
@@ -88,8 +92,10 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
   const seed = 'seed' in setup ? setup.seed : EXAMPLE_PLATFORM;
   const args = ['serve', '--data-dir', dataDir, '--listen', '127.0.0.1:0'];
   if (seed !== undefined) args.push('--seed', seed);
-  const child = spawn(process.execPath, [MAIN, ...args, ...(setup.args ?? [])], {
+  const program = [...(setup.node ?? []), MAIN, ...args, ...(setup.args ?? [])];
+  const child = spawn(process.execPath, program, {
     env: { ...process.env, ...setup.env },
+    detached: setup.detached ?? false,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
