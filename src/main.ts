@@ -7,6 +7,7 @@ import {
   type ParsedOptions,
   parseOptions,
   SERVE_OPTIONS,
+  TOKEN_OPTIONS,
   UsageError,
   VALIDATE_OPTIONS,
 } from './options.ts';
@@ -33,6 +34,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     operands: '[PATH…]',
     options: VALIDATE_OPTIONS,
     run: async (options) => (await import('./cli/validate.ts')).validate(options, process.stdout),
+  },
+  token: {
+    summary: 'say what an endpoint token claims; exit 1 when it does not hold',
+    operands: 'verify [TOKEN]',
+    options: TOKEN_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/token.ts')).token(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+        now: Date.now(),
+      }),
   },
   bench: {
     summary: 'print the performance table, measured on this machine',

@@ -24,6 +24,11 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
   { name: 'tls-cert', value: 'FILE', help: 'certificate chain (PEM); default: a private CA' },
   { name: 'tls-key', value: 'FILE', help: 'private key of --tls-cert (PEM)' },
   { name: 'hostname', value: 'NAME', multiple: true, help: 'further names in the certificate' },
+  {
+    name: 'public-url',
+    value: 'URL',
+    help: 'base URL that clients use; endpoint tokens name it as their issuer',
+  },
   { name: 'branch', value: 'NAME', default: 'main', help: 'the branch that is the platform' },
   {
     name: 'path',
@@ -59,6 +64,18 @@ export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
     value: 'GROUP',
     default: 'management.gitplane.dev',
     help: 'name of the management API group',
+  },
+];
+
+export const TOKEN_OPTIONS: readonly OptionSpec[] = [
+  { name: 'issuer', value: 'URL', help: 'the platform that has to have issued it' },
+  { name: 'jwks', value: 'FILE', help: 'its public keys; default: fetched from --issuer' },
+  { name: 'ca-file', value: 'FILE', help: 'authority to trust when the keys are fetched (PEM)' },
+  {
+    name: 'audience',
+    value: 'NAME',
+    multiple: true,
+    help: 'what the token has to be for, as in gitplane:cluster:NAME; any of several',
   },
 ];
 

@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   registry: ['apimachinery', 'kinds', 'git', 'manifests', 'admission', 'catalog', 'state'],
   controllers: ['apimachinery', 'kinds', 'git', 'registry', 'state', 'telemetry'],
   server: ['apimachinery', 'kinds', 'git', 'manifests', 'auth', 'registry', 'state', 'telemetry'],
-  cli: ['apimachinery', 'kinds', 'manifests', 'catalog'],
+  cli: ['apimachinery', 'kinds', 'manifests', 'auth', 'catalog'],
   bootstrap: ['apimachinery', 'kinds', 'git', 'manifests', 'auth', 'catalog', 'registry', 'state'],
   bench: ['*'],
   daemon: ['*'],

@@ -124,6 +124,12 @@ export class AccessKeyIndex {
     };
   }
 
+  /** Whether a key of that name exists, is enabled and has not ended. */
+  works(name: string): boolean {
+    const key = this.#byName.get(name)?.key;
+    return key !== undefined && !key.disabled && this.#options.clock.now() < this.#expiresAt(key);
+  }
+
   /** Names of the keys whose time is over, for the sweep that deletes them. */
   expired(): string[] {
     const now = this.#options.clock.now();

@@ -29,6 +29,8 @@ export const EVERYONES_RULES: readonly PolicyRule[] = [
       '/version/',
     ],
   },
+  // Who shows a token may end it; ending it by its id takes the right to delete tokens.
+  { ...NONE, verbs: ['post'], nonResourceURLs: ['/token/revoke'] },
   reviews('authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
   reviews('authentication.k8s.io', ['selfsubjectreviews']),
 ];

@@ -9,20 +9,20 @@
  * access key that asked) and `scope` (null: unrestricted).
  */
 import { randomUUID } from 'node:crypto';
-import { type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../apimachinery/clock.ts';
 import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
 import { isRecord, type JsonObject, jsonEqual } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
 import { texts } from './fields.ts';
 import type { IdentityOwner } from './identity.ts';
+import type { SigningKeys } from './key-ring.ts';
 import { PLATFORM_PREFIX } from './reserved-names.ts';
-import type { SigningKey } from './signing-key.ts';
 
 const TOKEN_TYPE = 'direct-endpoint+jwt';
 const DEFAULT_TTL_SECONDS = 3600;
 const MIN_TTL_SECONDS = 60;
-const DEFAULT_MAX_TTL_SECONDS = 86_400;
+export const DEFAULT_MAX_TTL_SECONDS = 86_400;
 
 /** Agents behind proxies with small header limits must be able to receive the token. */
 const MAX_TOKEN_BYTES = 8192;
@@ -30,7 +30,7 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const TTL = ['spec', 'ttl'];
 
 export interface EndpointTokenOptions {
-  readonly key: SigningKey;
+  readonly keys: SigningKeys;
   /** The base URL of the service, without a slash at the end. */
   readonly issuer: string;
   readonly clock: Clock;
@@ -98,21 +98,20 @@ export class EndpointTokens {
 
   /** The public keys, for `/.well-known/jwks.json`. */
   jwks(): JSONWebKeySet {
-    return { keys: [{ ...this.#options.key.publicJwk }] };
+    return { keys: this.#options.keys.published().map(({ publicJwk }) => ({ ...publicJwk })) };
   }
 
-  /** The claims of a good token for the audience. Throws an error of jose for any other. */
-  async verify(token: string, audience: string): Promise<JWTPayload> {
-    const { payload } = await jwtVerify(token, this.#options.key.publicKey, {
+  /**
+   * The claims of a token that we signed and that has not ended, for one of the audiences (absent:
+   * whatever it is for). Throws an error of jose for any other.
+   */
+  async verify(token: string, audience?: string | string[]): Promise<JWTPayload> {
+    return await verifyEndpointToken(token, {
+      jwks: this.jwks(),
       issuer: this.#options.issuer,
+      now: this.#options.clock.now(),
       audience,
-      algorithms: ['ES256'],
-      typ: TOKEN_TYPE,
-      requiredClaims: ['exp', 'jti', 'sub'],
-      clockTolerance: CLOCK_TOLERANCE_SECONDS,
-      currentDate: new Date(this.#options.clock.now()),
     });
-    return payload;
   }
 
   #grant(request: TokenRequest): { seconds: number; warnings: string[] } {
@@ -127,11 +126,36 @@ export class EndpointTokens {
   }
 
   #sign(payload: JWTPayload): Promise<string> {
-    const { privateKey, kid } = this.#options.key;
+    const { privateKey, kid } = this.#options.keys.current();
     return new SignJWT({ iss: this.#options.issuer, ...payload })
       .setProtectedHeader({ alg: 'ES256', kid, typ: TOKEN_TYPE })
       .sign(privateKey);
   }
+}
+
+export interface Verification {
+  readonly jwks: JSONWebKeySet;
+  readonly issuer: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly audience?: string | string[] | undefined;
+}
+
+/** What every verifier has to check, with the published keys alone. Throws an error of jose. */
+export async function verifyEndpointToken(
+  token: string,
+  { jwks, issuer, now, audience }: Verification,
+): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(token, createLocalJWKSet(jwks), {
+    issuer,
+    ...(audience === undefined ? {} : { audience }),
+    algorithms: ['ES256'],
+    typ: TOKEN_TYPE,
+    requiredClaims: ['exp', 'jti', 'sub', 'aud'],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: new Date(now),
+  });
+  return payload;
 }
 
 function ttlProblems(ttl: number | undefined): FieldError[] {

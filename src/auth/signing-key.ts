@@ -35,6 +35,13 @@ function newKey(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
+/** Throws when the file exists. */
+export async function createSigningKey(path: string): Promise<SigningKey> {
+  const pem = newKey();
+  if (!(await createFile(path, pem))) throw new Error(`${path} exists already`);
+  return await signingKey(parse(path, pem));
+}
+
 async function signingKey(privateKey: KeyObject): Promise<SigningKey> {
   const publicKey = createPublicKey(privateKey);
   const jwk = await exportJWK(publicKey);

@@ -15,7 +15,7 @@ import {
 import { AccessKeyIndex, type Authenticated } from '../auth/access-keys.ts';
 import { ActivityTracker } from '../auth/activity.ts';
 import { RbacAuthorizer, type RuleSource } from '../auth/authorizer.ts';
-import { DirectoryIndex } from '../auth/directory.ts';
+import { type Directory, DirectoryIndex } from '../auth/directory.ts';
 import type { KeyLifetimeLimits } from '../auth/expiry.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -45,6 +45,10 @@ export interface AccessControl {
   readonly authorizer: Authorizer;
   /** Rights by roles alone, for escalation checks. */
   readonly rules: RuleSource;
+  /** Users and teams as they are now. */
+  readonly directory: Directory;
+  /** Whether the access key of that name exists, and has not ended. */
+  keyWorks(name: string): boolean;
   /** The access key behind a user that `authenticate` returned. */
   session(user: User): Authenticated | undefined;
   /** Saves what only memory knows and stops following the state. */
@@ -75,6 +79,8 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
       authorize: (user, attributes) => authorize(rules, sessions.get(user), { user, attributes }),
     },
     rules,
+    directory,
+    keyWorks: (name) => keys.works(name),
     session: (user) => sessions.get(user),
     close: async () => {
       for (const stop of stops) stop();

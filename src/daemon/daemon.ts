@@ -66,7 +66,13 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const tls = await openTls(starting);
   const pushes = await receivePushes(data.root, logger);
   undo.push(() => pushes.close());
-  const platform = await openPlatform({ options, data, logger, clock, issuer: url });
+  const platform = await openPlatform({
+    options,
+    data,
+    logger,
+    clock,
+    issuer: options.publicUrl ?? url,
+  });
   undo.push(() => platform.close());
   await pushes.open(platform);
   const token = await administratorToken(platform, data.adminToken);
@@ -84,7 +90,6 @@ async function startAll(starting: Starting): Promise<Daemon> {
     clock,
     version: VERSION,
     root,
-    jwks: () => platform.tokens.jwks(),
   };
   const listen = async (address: Address, server: ServerOptions): Promise<number> => {
     const app = buildServer(dependencies, server);

@@ -15,6 +15,8 @@ export interface DaemonOptions {
   /** Both or none. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly hostnames: readonly string[];
+  /** Base URL without a slash at the end; undefined: that of the listener. */
+  readonly publicUrl: string | undefined;
   readonly branch: string;
   /** Folder of the repository that holds manifests; '' is the root. */
   readonly under: string;
@@ -36,6 +38,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     listenHttp: listenHttp === undefined ? undefined : parseAddress('listen-http', listenHttp),
     tls: readTls(options),
     hostnames: options.all('hostname'),
+    publicUrl: readUrl('public-url', options.text('public-url')),
     branch: options.required('branch'),
     under: readFolder(options.required('path')),
     apiGroup: matching(options, 'api-group', GROUP),
@@ -51,6 +54,16 @@ function readTls(options: ParsedOptions): DaemonOptions['tls'] {
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
   throw new UsageError('--tls-cert and --tls-key go together; give both or none');
+}
+
+function readUrl(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const plain = url !== undefined && url.search === '' && url.hash === '' && url.username === '';
+  if (plain && (url.protocol === 'https:' || url.protocol === 'http:')) {
+    return text.replace(/\/+$/, '');
+  }
+  throw new UsageError(`Cannot use --${name} "${text}": write https://HOST[:PORT][/PATH]`);
 }
 
 function readFolder(path: string): string {

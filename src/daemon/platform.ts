@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../apimachinery/clock.ts';
 import { escalationProblem } from '../auth/escalation.ts';
-import { openSigningKey } from '../auth/signing-key.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { seedRepository } from '../bootstrap/seed.ts';
 import { fileReader } from '../catalog/file.ts';
@@ -28,7 +27,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
 import { delegationGuard, derivedAccessGuard } from './access-rules-guards.ts';
-import { endpointTokenIssuer, type TokenService } from './endpoint-token-issuer.ts';
+import { openTokenService, type TokenService } from './endpoint-token-issuer.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
@@ -109,8 +108,9 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     impersonationGuard(access.authorizer),
   ];
   const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
-  const signingKey = await openSigningKey(data.signingKey);
-  const tokens = endpointTokenIssuer({ key: signingKey, issuer: parts.issuer, clock, access });
+  const { issuer } = parts;
+  const keyFile = data.signingKey;
+  const tokens = await openTokenService({ keyFile, issuer, clock, store, kinds, access, onError });
   const registry = new Registry({ ...shared, branch, issuers: { [tokens.plural]: tokens.issue } });
   const { authorizer } = access;
   const judge = new PushJudge({ ...shared, branch, repository, authorizer });
@@ -128,6 +128,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     observation,
     close: async () => {
       stopDeletion();
+      tokens.close();
       await access.close().catch(onError);
       settings.close();
       await branch.close();

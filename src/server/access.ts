@@ -17,7 +17,7 @@ const PUBLIC_PATHS = [
   /^\/apis?$/,
   /^\/apis\/[^/]+(\/[^/]+)?$/,
   /^\/api\/v1$/,
-  /^\/\.well-known\/jwks\.json$/,
+  /^\/\.well-known\/(jwks\.json|openid-configuration)$/,
 ];
 
 export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {

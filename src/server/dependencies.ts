@@ -7,6 +7,7 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { HealthChecks } from './documents/health.ts';
+import type { TokenDocuments } from './documents/tokens.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (
@@ -40,8 +41,7 @@ export interface ServerDependencies {
   readonly root: string;
   /** Facts of the platform configuration that requests depend on; asked at each request. */
   readonly settings: PlatformSettings;
-  /** JSON Web Key Set of the keys that sign endpoint tokens. */
-  readonly jwks: () => object;
+  readonly tokens: TokenDocuments;
 }
 
 /** Switches of `Config.status`, by name. */

@@ -12,6 +12,7 @@ import {
   type IssuedToken,
   type TokenRequest,
 } from '../../src/auth/endpoint-tokens.ts';
+import type { SigningKeys } from '../../src/auth/key-ring.ts';
 import { openSigningKey, type SigningKey } from '../../src/auth/signing-key.ts';
 
 const ISSUER = 'https://gitplane.example.com';
@@ -35,12 +36,17 @@ beforeEach(async () => {
   file = join(directory, 'endpoint-token.key');
   key = await openSigningKey(file);
   now = START;
-  tokens = new EndpointTokens({ key, issuer: ISSUER, clock: { now: () => now } });
+  tokens = new EndpointTokens({ keys: single(), issuer: ISSUER, clock: { now: () => now } });
 });
 
 afterEach(async () => {
   await rm(directory, { recursive: true });
 });
+
+/** A ring of one key. */
+function single(): SigningKeys {
+  return { current: () => key, published: () => [key] };
+}
 
 function asked(fields: Partial<TokenRequest> = {}): TokenRequest {
   return { user: ann, owner: { kind: 'User', name: 'ann', generation: 3 }, ...fields };
@@ -197,7 +203,7 @@ describe('the ttl', () => {
 
   test('by default does not exceed a small maximum, and that is no reason to warn', async () => {
     const clock = { now: () => now };
-    tokens = new EndpointTokens({ key, issuer: ISSUER, clock, maxTtlSeconds: 300 });
+    tokens = new EndpointTokens({ keys: single(), issuer: ISSUER, clock, maxTtlSeconds: 300 });
     expect(await issue()).toMatchObject({ ttlSeconds: 300, warnings: [] });
   });
 

@@ -1,10 +1,11 @@
 /** Access keys and endpoint tokens: shown once, kept nowhere in the clear, and good for no longer
  * than they say. */
+import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Answer, API, type Daemon, startDaemon } from '../support/daemon.ts';
+import { type Answer, API, type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
 
 const KEYS = `${API}/ownedaccesskeys`;
 const TOKENS = `${API}/directclusterendpointtokens`;
@@ -214,6 +215,73 @@ describe('an endpoint token', () => {
     expect(answer.code).toBe(201);
     expect(answer.json().spec.ttl).toBeLessThanOrEqual(120);
   });
+});
+
+describe('an endpoint token that is ended before its time', () => {
+  const issue = async (): Promise<string> =>
+    (await daemon.call('POST', TOKENS, { body: {} })).json().status.token;
+  const revoke = (body: object, token?: string) =>
+    daemon.call('POST', '/token/revoke', token === undefined ? { body } : { body, token });
+  const revoked = async (): Promise<string[]> =>
+    // biome-ignore lint/suspicious/noExplicitAny: an answer
+    (await daemon.call('GET', '/token/revocations')).json().revoked.map((one: any) => one.jti);
+
+  test('is on the list that verifiers fetch; whoever shows it may end it', async () => {
+    const shown = await issue();
+    const { jti } = decodeJwt(shown);
+    expect(await revoked()).not.toContain(jti);
+    expect((await revoke({ token: shown }, await made('revoker', {}))).code).toBe(200);
+    expect(await revoked()).toContain(jti);
+  });
+
+  test('can be ended by its id by those who may delete tokens', async () => {
+    expect((await revoke({ jti: 'lost' })).code).toBe(200);
+    expect(await revoked()).toContain('lost');
+    const user = { metadata: { name: 'nobody' } };
+    expect((await daemon.call('POST', `${API}/users`, { body: user })).code).toBe(201);
+    const answer = await daemon.call('POST', `${API}/ownedaccesskeys`, {
+      body: { spec: { user: 'nobody' } },
+    });
+    const key = answer.json().spec.key;
+    clear.push(key);
+    expect((await revoke({ jti: 'other' }, key)).code).toBe(403);
+    expect((await daemon.call('GET', '/token/revocations', { token: key })).code).toBe(403);
+    expect(await revoked()).not.toContain('other');
+  });
+
+  test.each([
+    ['that is none', { token: 'x.y.z' }, 400],
+    ['of nothing', {}, 400],
+    ['of a number', { jti: 1 }, 400],
+  ])('%s is refused', async (_what, body, code) => {
+    expect((await revoke(body)).code).toBe(code);
+  });
+
+  test('needs a key to be ended', async () => {
+    const answer = await daemon.call('POST', '/token/revoke', { body: { jti: 'x' }, token: null });
+    expect(answer.code).toBe(401);
+  });
+});
+
+test('a cluster finds the keys, and the command line says what a token claims', async () => {
+  const found = await daemon.call('GET', '/.well-known/openid-configuration', { token: null });
+  const { issuer, jwks_uri } = found.json();
+  expect(jwks_uri).toBe(`${issuer}/.well-known/jwks.json`);
+
+  const file = join(scratchDir(), 'jwks.json');
+  await writeFile(file, (await daemon.call('GET', '/.well-known/jwks.json')).text);
+  const { status } = (await daemon.call('POST', TOKENS, { body: {} })).json();
+  const verify = (token: string, ...args: string[]) =>
+    spawnSync(process.execPath, ['dist/main.js', 'token', 'verify', '--jwks', file, ...args], {
+      input: token,
+      encoding: 'utf8',
+    });
+  const good = verify(status.token, '--audience', 'gitplane:clusters');
+  expect([good.status, JSON.parse(good.stdout)]).toMatchObject([0, { iss: issuer, sub: 'admin' }]);
+  const other = verify(status.token, '--audience', 'gitplane:cluster:other');
+  expect([other.status, other.stdout]).toMatchObject([1, expect.stringContaining('aud')]);
+  const forged = verify(`${status.token.slice(0, -4)}AAAA`);
+  expect([forged.status, forged.stdout]).toMatchObject([1, expect.stringContaining('signature')]);
 });
 
 test('no key and no token is anywhere in the repository, its history or the log', async () => {

@@ -12,6 +12,7 @@ import { answerHealth } from './health.ts';
 import { buildOpenApi } from './openapi.ts';
 import { buildOpenApiV2 } from './openapi-v2.ts';
 import { isNotModified, type ReadyDocument } from './ready-document.ts';
+import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
 
 /** Undefined: not a document of this kind. */
@@ -28,7 +29,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     openApi(deps),
     metrics(deps),
     schemas,
-    keys(deps),
+    tokenDocuments(deps.tokens),
   ];
   return async (request) => {
     for (const document of documents) {
@@ -133,9 +134,4 @@ function schemas({ info }: ApiRequest): Answer | undefined {
   if (name === undefined || !schemaNames().includes(name)) return undefined;
   const body = JSON.stringify(schemaDocument(name), null, 2);
   return { code: 200, contentType: 'application/schema+json', body };
-}
-
-function keys(deps: ServerDependencies): Document {
-  return ({ info }) =>
-    info.path === '/.well-known/jwks.json' ? jsonAnswer(deps.jwks()) : undefined;
 }

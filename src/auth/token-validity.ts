@@ -1,0 +1,51 @@
+/**
+ * Whether an endpoint token that is signed and has not ended still counts: who it was issued to has
+ * to be there, and to want it (invariant 10). What a verifier without our state cannot know.
+ */
+import type { JWTPayload } from 'jose';
+import { isRecord } from '../apimachinery/object.ts';
+import type { Directory } from './directory.ts';
+
+export interface LiveFacts {
+  readonly directory: Directory;
+  /** Whether an access key of that name exists and works. */
+  keyWorks(name: string): boolean;
+  isRevoked(id: string): boolean;
+}
+
+/** Why a token counts no longer, as a sentence; undefined when it does. */
+export function voidReason(claims: JWTPayload, facts: LiveFacts): string | undefined {
+  const { jti = '', gitplane } = claims;
+  if (facts.isRevoked(jti)) return 'the token was revoked';
+  if (!isRecord(gitplane)) return 'the token does not say whom it was issued to';
+  const { kind, name, uid, gen, key } = gitplane;
+  if (typeof key === 'string' && !facts.keyWorks(key)) {
+    return 'the access key that asked for the token does not work any more';
+  }
+  return ownerProblem(facts.directory, { kind, name: String(name), uid, gen });
+}
+
+interface Owner {
+  readonly kind: unknown;
+  readonly name: string;
+  readonly uid: unknown;
+  readonly gen: unknown;
+}
+
+const GONE = 'the owner of the token does not exist any more';
+
+function ownerProblem(directory: Directory, owner: Owner): string | undefined {
+  if (owner.kind === ownerKinds.subject) return undefined;
+  const isUser = owner.kind === ownerKinds.user;
+  const user = isUser ? directory.user(owner.name) : undefined;
+  const found = isUser ? user : directory.team(owner.name);
+  if (found === undefined || found.uid !== owner.uid) return GONE;
+  if (user?.disabled === true) return 'the user of the token is disabled';
+  if (user !== undefined && Number(owner.gen) < user.tokenGeneration) {
+    return 'all earlier tokens of the user were voided';
+  }
+  return undefined;
+}
+
+/** As the claim `gitplane.kind` names them (`identity.ts`). */
+const ownerKinds = { user: 'User', subject: 'Subject' };

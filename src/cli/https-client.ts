@@ -1,0 +1,62 @@
+/** One request of a command to a daemon, with the daemon's own authority where it has one. */
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text as readAll } from 'node:stream/consumers';
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly ca?: string | undefined;
+  readonly token?: string | undefined;
+  readonly body?: unknown;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** The body of a 2xx answer as JSON. Throws one sentence that names the URL for anything else. */
+export async function getJson(url: string, options: CallOptions = {}): Promise<unknown> {
+  const { code, text } = await call(url, options);
+  const body = parse(text);
+  if (code >= 200 && code < 300) {
+    if (body === undefined) throw new Error(`${url} answered with something that is no JSON`);
+    return body;
+  }
+  const message = (body as { message?: unknown } | undefined)?.message;
+  throw new Error(
+    `${url} answered ${code}: ${typeof message === 'string' ? message : text.trim()}`,
+  );
+}
+
+function call(url: string, options: CallOptions): Promise<{ code: number; text: string }> {
+  const { method = 'GET', ca, token, body } = options;
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers = {
+    accept: 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(text === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+  };
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void =>
+      reject(new Error(`Cannot reach ${url}: ${error.message}`, { cause: error }));
+    const request = send(url, { method, headers, timeout: TIMEOUT_MS, ...(ca ? { ca } : {}) });
+    request.on('response', (response) => {
+      readAll(response).then(
+        (answer) => resolve({ code: response.statusCode ?? 0, text: answer }),
+        fail,
+      );
+    });
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+    request.on('error', fail);
+    request.end(text);
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
