@@ -48,7 +48,8 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
   }
 
   const known = branch.state.revision;
-  const watcher = await watchRef(options.repository, catchUp, { known, logger });
+  const isOwn = (head: string | undefined): boolean => branch.isOwn(head);
+  const watcher = await watchRef(options.repository, catchUp, { known, logger, isOwn });
   return {
     catchUp,
     close: async () => {

@@ -42,6 +42,11 @@ export class Branch {
     return this.#queue.submit(write);
   }
 
+  /** Whether the branch got there by writes that readers see, or are about to. */
+  isOwn(head: string | undefined): boolean {
+    return head !== undefined && head === this.#state.revision;
+  }
+
   /** Catches up with the branch, wherever others moved it. */
   async sync(): Promise<void> {
     await this.#turns.run(() => this.#state.catchUp());

@@ -31,6 +31,11 @@ export interface LmdbEngineOptions {
 /** What a transaction takes beside its values: pages of the tree that are written anew. */
 const TREE_BYTES = 4 * 1024 * 1024;
 const TREE_BYTES_PER_WRITE = 1024;
+/**
+ * So long a transaction waits for more, unless somebody waits for it. What is in here can be read
+ * from git again; a transaction a change would compete with the commits that cannot.
+ */
+const GATHER_MS = 50;
 
 /** Makes the directory if there is none. Throws StateError if it cannot be used or read. */
 export async function openLmdbEngine(
@@ -101,6 +106,10 @@ class LmdbEngine implements StateEngine {
   #scheduled = false;
   /** Settles with the newest transaction in the chain; never rejects. */
   #tail: Promise<void> = Promise.resolve();
+  /** How many wait for everything to be durable. */
+  #waiting = 0;
+  /** Ends the wait of the transaction that is gathering writes. */
+  #hurry: (() => void) | undefined;
   #failure: StateError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -130,11 +139,11 @@ class LmdbEngine implements StateEngine {
     for (const { key, value } of batch) this.#queue.set(key, value);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#tail = this.#tail.then(() => this.#commit());
+    this.#tail = this.#tail.then(() => this.#gather()).then(() => this.#commit());
   }
 
   async flush(): Promise<void> {
-    await this.#tail;
+    await this.#settled();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -144,10 +153,30 @@ class LmdbEngine implements StateEngine {
   }
 
   async #close(): Promise<void> {
-    await this.#tail;
+    await this.#settled();
     await this.#database.close();
     if (this.#failure !== undefined) throw this.#failure;
     fs.writeFileSync(join(this.place, CLOSED_FILE), fingerprint(this.place), { mode: 0o600 });
+  }
+
+  /** Waits for every transaction there is; none of them gathers any longer meanwhile. */
+  async #settled(): Promise<void> {
+    this.#waiting += 1;
+    this.#hurry?.();
+    await this.#tail;
+    this.#waiting -= 1;
+  }
+
+  async #gather(): Promise<void> {
+    if (this.#waiting > 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#hurry = undefined;
   }
 
   async #commit(): Promise<void> {

@@ -128,6 +128,25 @@ describe('nothing is reported', () => {
     expect(heads).toEqual([]);
   });
 
+  test('for a move of our own, whereas one back from there is', async () => {
+    const repository = await openForTest();
+    const [known] = await publish(repository, commitOf({ a: '1' }));
+    const own = new Set<string | undefined>();
+    const { heads, watch, sees } = await watched(repository, {
+      intervalMs: never,
+      isOwn: (head) => own.has(head),
+    });
+    const batch = repository.begin(known);
+    await batch.add(commitOf({ a: '2' }));
+    own.add(batch.tip);
+    await batch.publish();
+    await watch.check();
+    expect(heads).toEqual([]);
+    git(repository.gitDir, ['update-ref', 'refs/heads/main', known ?? '']);
+    await sees(known);
+    expect(heads).toEqual([known]);
+  });
+
   test('after close, and a process could end', async () => {
     const repository = await openForTest();
     const { heads, watch } = await watched(repository, { intervalMs: 1 });
