@@ -12,6 +12,7 @@ import { type SchemaNode, schemaTree } from '../src/kinds/schema-files.ts';
 import { buildKindTable } from '../src/kinds/table.ts';
 import { BENCH_OPTIONS, type OptionSpec, SERVE_OPTIONS, VALIDATE_OPTIONS } from '../src/options.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
+import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -229,6 +230,7 @@ function metricTable(): string {
     lastCommitAge: () => undefined,
     waitingWrites: () => 0,
   });
+  createRemoteMetrics(registry, () => undefined);
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics
     .filter(({ name }) => name.startsWith('gitplane_'))

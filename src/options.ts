@@ -37,6 +37,37 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'folder of the repository that holds manifests',
   },
   {
+    name: 'repo',
+    value: 'URL',
+    help: 'follow the branch of this repository (https, ssh or a path); default: host one',
+  },
+  { name: 'repo-username', value: 'NAME', help: 'user name for --repo over HTTPS; default: git' },
+  {
+    name: 'repo-token',
+    value: 'TOKEN',
+    help: 'token or password for --repo; better in GITPLANE_REPO_TOKEN or a file',
+  },
+  { name: 'repo-token-file', value: 'FILE', help: 'file with the token, read at each use' },
+  {
+    name: 'repo-token-type',
+    value: 'TYPE',
+    default: 'basic',
+    help: 'how the token is sent: basic or bearer',
+  },
+  { name: 'repo-ca', value: 'FILE', help: 'authorities (PEM) to trust for --repo over HTTPS' },
+  { name: 'repo-ssh-key', value: 'FILE', help: 'private key for --repo over SSH' },
+  {
+    name: 'repo-known-hosts',
+    value: 'FILE',
+    help: "host keys to accept over SSH; default: the user's known_hosts",
+  },
+  {
+    name: 'fetch-interval',
+    value: 'TIME',
+    default: '60s',
+    help: 'how often --repo is fetched without any webhook',
+  },
+  {
     name: 'api-group',
     value: 'GROUP',
     default: 'management.gitplane.dev',

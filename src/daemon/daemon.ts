@@ -7,7 +7,9 @@ import { replaceFile } from '../auth/secret-file.ts';
 import { administratorToken } from '../bootstrap/administrator.ts';
 import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
 import { errnoOf, StartError } from '../bootstrap/start-error.ts';
+import { startFetching } from '../controllers/fetch.ts';
 import { followRepository } from '../controllers/repository.ts';
+import { RemoteError } from '../git/remote/remote-error.ts';
 import { buildServer, type ServerOptions } from '../server/server.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
@@ -75,9 +77,15 @@ async function startAll(starting: Starting): Promise<Daemon> {
   });
   undo.push(() => platform.close());
   await pushes.open(platform);
-  const token = await administratorToken(platform, data.adminToken);
+  const token = await administrator(starting, platform);
   const follower = await followRepository({ ...platform, logger });
   undo.push(() => follower.close());
+  if (platform.following !== undefined && options.remote !== undefined) {
+    const { intervalMs } = options.remote;
+    const source = platform.following;
+    const fetching = startFetching({ source, follower, intervalMs, logger });
+    undo.push(() => fetching.close());
+  }
   const root = `/${options.proxyPrefix}/management`;
   const dependencies = {
     ...platform,
@@ -99,11 +107,35 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const port = await listen(options.listen, { tls: { cert: tls.cert, key: tls.key } });
   if (options.listenHttp !== undefined) await listen(options.listenHttp, {});
   const base = `https://${shownHost(options.listen)}:${port}`;
-  const kubeconfig = formatKubeconfig({ server: `${base}${root}`, caPem: tls.ca, token });
-  await replaceFile(data.kubeconfig, kubeconfig);
+  if (token !== undefined)
+    await writeKubeconfig(data, { server: `${base}${root}`, caPem: tls.ca, token });
   const { revision } = platform.branch.state;
   logger.info({ url: base, revision, version: VERSION }, 'Serving');
   return { url: base, root, data, platform, caFile: tls.caFile, stop: () => stopAll(starting) };
+}
+
+async function writeKubeconfig(
+  data: DataDirectory,
+  of: Parameters<typeof formatKubeconfig>[0],
+): Promise<void> {
+  await replaceFile(data.kubeconfig, formatKubeconfig(of));
+}
+
+/**
+ * A repository elsewhere need not take what we write; the access keys that are in it work all the
+ * same. The next start tries again.
+ */
+async function administrator(
+  { data, logger }: Starting,
+  platform: Platform,
+): Promise<string | undefined> {
+  try {
+    return await administratorToken(platform, data.adminToken);
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error;
+    logger.warn({ problem: error.message }, 'The first administrator could not be made');
+    return undefined;
+  }
 }
 
 async function stopAll({ undo, logger }: Starting): Promise<void> {

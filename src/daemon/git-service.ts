@@ -46,8 +46,9 @@ export async function receivePushes(dataDir: string, logger: Logger): Promise<Pu
     },
     service: (follower) => {
       if (platform === undefined) throw new Error('Pushes are served before the platform is open');
-      const { repository } = platform;
-      return { repository, beginPush: (user) => beginPush(users, user, follower) };
+      const { repository, following } = platform;
+      const readOnly = following?.pushElsewhere;
+      return { repository, readOnly, beginPush: (user) => beginPush(users, user, follower) };
     },
     close: () => listener.close(),
   };
@@ -80,6 +81,9 @@ async function judge(
     return { ok: false, lines: ['This push is no longer known; push again'] };
   }
   const { GITPLANE_PUSH_ID: _id, ...quarantine } = push.env;
+  if (platform.following !== undefined) {
+    return { ok: false, lines: [platform.following.pushElsewhere] };
+  }
   const source = await withQuarantine(platform.repository, quarantine);
   try {
     const updates = push.updates.map(({ ref, oldId, newId }) => ({

@@ -8,6 +8,7 @@ import type { HealthChecks } from '../server/documents/health.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import type { RemoteObservation } from './remote-observation.ts';
 
 export interface Observation {
   readonly metrics: Metrics;
@@ -24,8 +25,9 @@ export function observeBranch(of: {
   store: Store;
   clock: Clock;
   logger: Logger;
+  remote: RemoteObservation | undefined;
 }): Observation {
-  const { kinds, store, clock, logger } = of;
+  const { kinds, store, clock, logger, remote } = of;
   const problems = new Map<string, string>();
   let branch: Branch | undefined;
   const metrics = createMetrics({
@@ -36,6 +38,7 @@ export function observeBranch(of: {
     },
     waitingWrites: () => branch?.waiting ?? 0,
   });
+  remote?.measure(metrics.registry);
   const observer: BranchObserver = {
     published: (commits, milliseconds) => {
       metrics.publishedCommits.inc(commits);
@@ -65,6 +68,7 @@ export function observeBranch(of: {
     health: {
       live: { ping: () => undefined },
       ready: { repository: () => problems.get('repository') },
+      ...(remote === undefined ? {} : { degraded: { remote: () => remote.problem() } }),
     },
     follow: (opened) => {
       branch = opened;

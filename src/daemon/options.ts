@@ -2,6 +2,7 @@
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
+import { type RemoteSource, readRemote } from './remote-options.ts';
 
 export interface Address {
   readonly host: string;
@@ -23,6 +24,8 @@ export interface DaemonOptions {
   readonly apiGroup: string;
   readonly proxyPrefix: string;
   readonly seed: string | undefined;
+  /** Absent: the repository is hosted here. */
+  readonly remote: RemoteSource | undefined;
   readonly logLevel: string;
 }
 
@@ -44,6 +47,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     apiGroup: matching(options, 'api-group', GROUP),
     proxyPrefix: matching(options, 'proxy-prefix', SEGMENT),
     seed: options.text('seed'),
+    remote: readRemote(options),
     logLevel: readLogLevel(options.required('log-level')),
   };
 }

@@ -12,6 +12,7 @@ import { startDeletion } from '../controllers/deletion.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import { initRepository } from '../git/init-repository.ts';
 import { openRepository } from '../git/open-repository.ts';
+import { type Following, stopFollowing } from '../git/remote/following.ts';
 import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { Branch } from '../registry/branch.ts';
@@ -28,15 +29,19 @@ import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
 import { delegationGuard, derivedAccessGuard } from './access-rules-guards.ts';
 import { openTokenService, type TokenService } from './endpoint-token-issuer.ts';
+import { openFollowed } from './followed-repository.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
+import { observeRemote, type RemoteObservation } from './remote-observation.ts';
 import { followSettings, type Settings } from './settings.ts';
 
 export interface Platform {
   readonly kinds: KindTable;
   readonly repository: BareRepository;
+  /** Absent: the repository is hosted here. */
+  readonly following: Following | undefined;
   readonly store: Store;
   readonly branch: Branch;
   readonly registry: Registry;
@@ -75,10 +80,11 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const { options, data, logger, clock } = parts;
   const kinds = buildKindTable(options.apiGroup);
   const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
-  const repository = await openHosted(parts, kinds, opened);
+  const remote = options.remote && observeRemote({ clock, logger });
+  const { repository, following } = await openSource(parts, kinds, { opened, remote });
   const store = await openState(data, kinds, onError);
   opened.push(store);
-  const observation = observeBranch({ kinds, store, clock, logger });
+  const observation = observeBranch({ kinds, store, clock, logger, remote });
   const branch = await Branch.open({
     repository,
     store,
@@ -118,6 +124,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   return {
     kinds,
     repository,
+    following,
     store,
     branch,
     registry,
@@ -133,9 +140,32 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
       settings.close();
       await branch.close();
       await store.close();
+      await following?.close();
       await repository.close();
     },
   };
+}
+
+/** The hosted repository, or the mirror of one elsewhere. */
+async function openSource(
+  parts: PlatformParts,
+  kinds: KindTable,
+  { opened, remote }: { opened: Opened; remote: RemoteObservation | undefined },
+): Promise<{ repository: BareRepository; following: Following | undefined }> {
+  const { options, data, logger } = parts;
+  if (options.remote === undefined || remote === undefined) {
+    stopFollowing(data.repository);
+    return { repository: await openHosted(parts, kinds, opened), following: undefined };
+  }
+  const followed = await openFollowed({
+    source: options.remote,
+    gitDir: data.repository,
+    branch: options.branch,
+    observation: remote,
+    logger,
+  });
+  opened.push(followed.repository, followed.following);
+  return followed;
 }
 
 async function openHosted(

@@ -47,7 +47,8 @@ function banner({ url, root, data, platform, caFile }: Daemon): string {
     caFile === undefined ? ['', ''] : [`GIT_SSL_CAINFO=${caFile} `, ` -c http.sslCAInfo=${caFile}`];
   const [group = ''] = platform.kinds.groups;
   const { catalog } = platform.branch.state;
-  return `gitplane ${VERSION}: ${catalog.size} objects at ${url} from ${file(data.repository)}
+  const source = platform.following?.url ?? file(data.repository);
+  return `gitplane ${VERSION}: ${catalog.size} objects at ${url} from ${source}
 
 Try next, in another shell:
   kubectl --kubeconfig ${file(data.kubeconfig)} get teams,sharedsecrets -A

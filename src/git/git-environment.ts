@@ -10,6 +10,8 @@ export interface GitContext {
   readonly gitDir: string;
   /** Added to the environment: where a quarantine is, what a hook is told. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Configuration of this call alone, on no disk and no command line. */
+  readonly config?: readonly (readonly [string, string])[];
 }
 
 /** What finding and running programs needs, and nothing else of ours. */
@@ -24,7 +26,11 @@ const configuration: readonly (readonly [string, string])[] = [
 ];
 
 export function gitEnvironment(context: GitContext): Record<string, string> {
-  const settings = [...configuration, ['safe.directory', context.gitDir] as const];
+  const settings = [
+    ...configuration,
+    ['safe.directory', context.gitDir] as const,
+    ...(context.config ?? []),
+  ];
   return {
     ...inheritedEnvironment(),
     LC_ALL: 'C',

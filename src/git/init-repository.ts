@@ -22,6 +22,8 @@ const settings: readonly (readonly [string, string])[] = [
   ['core.fsync', 'objects,derived-metadata,reference'],
   ['uploadpack.allowFilter', 'true'],
   ['uploadpack.allowReachableSHA1InWant', 'true'],
+  // What we keep for ourselves is nobody's to clone.
+  ['transfer.hideRefs', 'refs/gitplane'],
   // The pusher's own setting must not lead past our hook.
   ['core.hooksPath', 'hooks'],
 ];

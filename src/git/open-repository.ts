@@ -12,7 +12,7 @@ import { type GitLogger, silent } from './logger.ts';
 import { Maintenance } from './maintenance.ts';
 import { thisOwner } from './owner.ts';
 import { removeAbandonedPacks } from './pack-names.ts';
-import { Publisher } from './publisher.ts';
+import { type Gate, Publisher } from './publisher.ts';
 import { Reader, type ReaderOptions } from './reader.ts';
 import { readRef } from './ref-file.ts';
 
@@ -25,6 +25,8 @@ export interface OpenOptions extends ReaderOptions {
   readonly packThreshold?: number;
   /** How long a publication waits for a ref lock of another process. Default: 2,000 ms. */
   readonly lockPatienceMs?: number;
+  /** Who has to agree before the branch moves to commits of ours. */
+  readonly gate?: Gate | undefined;
   /** The file system, for tests that break off in the middle. */
   readonly files?: DurableFiles;
   /** The process that temporary files are marked with, for tests that play another one. */
@@ -61,6 +63,7 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
       files: options.files ?? realFiles,
       owner: options.owner ?? thisOwner,
       lockPatienceMs: options.lockPatienceMs ?? 2_000,
+      gate: options.gate,
     },
   );
   void maintenance.runIfDue();

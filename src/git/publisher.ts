@@ -9,6 +9,9 @@
  *    directory is synced: the objects are durable before anything points to them;
  * 4. the ref is renamed into place and its directory is synced.
  *
+ * Where a gate stands before the branch (a remote that has to have the commits first), it is asked
+ * between 1 and 2.
+ *
  * A crash before 4 leaves at most unreachable objects and files of ours, removed at the next start.
  */
 import { existsSync } from 'node:fs';
@@ -17,6 +20,7 @@ import { dirname, join } from 'node:path';
 import { dropClaim, newClaim, takeLock, writeClaim } from './claim.ts';
 import { type DurableFiles, writeDurably } from './durable-files.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
+import { withOutgoing } from './outgoing.ts';
 import { type PackNames, packNames } from './pack-names.ts';
 import { buildPack, type PackObject } from './pack-writer.ts';
 import { readRef } from './ref-file.ts';
@@ -28,11 +32,18 @@ export interface Publication {
   readonly objects: readonly PackObject[];
 }
 
+/**
+ * Asked when a publication is on the disk and before the branch moves; throws to leave the branch
+ * where it is. `objects` is an object directory with what is published.
+ */
+export type Gate = (publication: Publication, objects: string) => Promise<void>;
+
 export interface PublisherOptions {
   readonly files: DurableFiles;
   readonly owner: string;
   /** How long to wait for a ref lock that somebody else holds. */
   readonly lockPatienceMs: number;
+  readonly gate?: Gate | undefined;
 }
 
 interface Prepared {
@@ -82,6 +93,7 @@ export class Publisher {
     try {
       await this.#write(prepared, pack);
       await before;
+      await this.#passGate(prepared);
       await this.#moveLocked(prepared);
     } finally {
       await this.#cleanUp(prepared);
@@ -104,6 +116,13 @@ export class Publisher {
     for (const result of written) {
       if (result.status === 'rejected') throw this.#storageError(result.reason, false);
     }
+  }
+
+  async #passGate({ publication, names }: Prepared): Promise<void> {
+    const { gate } = this.#options;
+    if (gate === undefined) return;
+    await this.#compare(publication.parent);
+    await withOutgoing(this.#gitDir, names, (objects) => gate(publication, objects));
   }
 
   async #moveLocked({ publication, names, claim }: Prepared): Promise<void> {

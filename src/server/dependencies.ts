@@ -17,6 +17,8 @@ export type Authenticate = (
 /** What the server needs to know of the hosted repository. */
 export interface GitService {
   readonly repository: { readonly gitDir: string };
+  /** Why nobody can push here, and where to push instead; undefined where one can. */
+  readonly readOnly: string | undefined;
   /** Begins a push of a user; its hook knows the user by the environment returned. */
   beginPush(user: User): {
     readonly env: Readonly<Record<string, string>>;

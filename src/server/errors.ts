@@ -1,5 +1,11 @@
 /** Anything thrown becomes a Status; the one place that decides what a client gets to read. */
-import { StatusError, tooLarge } from '../apimachinery/status-error.ts';
+import {
+  forbiddenError,
+  StatusError,
+  tooLarge,
+  unavailable,
+} from '../apimachinery/status-error.ts';
+import { RemoteError } from '../git/remote/remote-error.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 
 /** A failure of the storage below, told by its errno: the client can do nothing but wait. */
@@ -13,6 +19,7 @@ const STORAGE_CODES: Readonly<Record<string, { code: number; message: string }>>
 /** `unexpected`: a fault of ours, to be logged with its stack; its text is not for clients. */
 export function toStatusError(error: unknown): { status: StatusError; unexpected: boolean } {
   if (error instanceof StatusError) return { status: error, unexpected: false };
+  if (error instanceof RemoteError) return { status: remoteStatus(error), unexpected: false };
   const code = codeOf(error);
   const storage = STORAGE_CODES[code ?? ''];
   if (storage !== undefined) {
@@ -32,6 +39,20 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
     'Internal error occurred: see the log of the server',
   );
   return { status, unexpected: true };
+}
+
+const REMOTE_RETRY_SECONDS = 5;
+
+/** The words of the remote are shown where the caller can do something about them. */
+function remoteStatus({ problem, sentence, message }: RemoteError): StatusError {
+  if (problem === 'refused') {
+    return forbiddenError(`${message}. Nothing was written.`);
+  }
+  const outcome =
+    problem === 'unknown-outcome'
+      ? 'the write may still take effect: read the object before trying again'
+      : 'nothing was written';
+  return unavailable(`${sentence}: ${outcome}; reads go on`, REMOTE_RETRY_SECONDS);
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -9,7 +9,7 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
-import { StatusError } from '../apimachinery/status-error.ts';
+import { forbiddenError, StatusError } from '../apimachinery/status-error.ts';
 import {
   advertiseRefs,
   isGitService,
@@ -66,6 +66,9 @@ function admitGit(
     const user = authenticateRequest(deps, request.headers.authorization, 'basic');
     const verb = service === 'git-upload-pack' ? 'get' : 'update';
     authorizeRequest(deps, user, { verb, path: PATH });
+    if (verb === 'update' && deps.git.readOnly !== undefined) {
+      throw forbiddenError(deps.git.readOnly);
+    }
     return user;
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;

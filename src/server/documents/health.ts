@@ -6,6 +6,8 @@ export type HealthCheck = () => string | undefined;
 export interface HealthChecks {
   readonly live: Readonly<Record<string, HealthCheck>>;
   readonly ready: Readonly<Record<string, HealthCheck>>;
+  /** Shown among those of `ready`; a problem does not keep readers away. */
+  readonly degraded?: Readonly<Record<string, HealthCheck>>;
 }
 
 export interface HealthAnswer {
@@ -23,13 +25,16 @@ export function answerHealth(
 ): HealthAnswer | undefined {
   const match = ENDPOINT.exec(path);
   if (match === null) return undefined;
-  const all = match[1] === 'livez' ? checks.live : { ...checks.live, ...checks.ready };
+  const isLive = match[1] === 'livez';
+  const all = isLive ? checks.live : { ...checks.live, ...checks.ready };
+  const degraded = isLive ? {} : (checks.degraded ?? {});
   const single = match[2];
   if (single !== undefined) {
-    const check = Object.hasOwn(all, single) ? all[single] : undefined;
+    const known = { ...degraded, ...all };
+    const check = Object.hasOwn(known, single) ? known[single] : undefined;
     return check === undefined ? undefined : oneCheck(check());
   }
-  return everyCheck(match[1] ?? '', all, query);
+  return everyCheck(match[1] ?? '', { all, degraded }, query);
 }
 
 function oneCheck(problem: string | undefined): HealthAnswer {
@@ -38,18 +43,26 @@ function oneCheck(problem: string | undefined): HealthAnswer {
 
 function everyCheck(
   endpoint: string,
-  checks: Readonly<Record<string, HealthCheck>>,
+  checks: {
+    readonly all: Readonly<Record<string, HealthCheck>>;
+    readonly degraded: Readonly<Record<string, HealthCheck>>;
+  },
   query: URLSearchParams,
 ): HealthAnswer {
   const excluded = new Set(query.getAll('exclude'));
-  const results = Object.entries(checks)
-    .filter(([name]) => !excluded.has(name))
-    .map(([name, check]) => ({ name, problem: check() }));
+  const ask = (some: Readonly<Record<string, HealthCheck>>) =>
+    Object.entries(some)
+      .filter(([name]) => !excluded.has(name))
+      .map(([name, check]) => ({ name, problem: check() }));
+  const results = ask(checks.all);
   const failed = results.some(({ problem }) => problem !== undefined);
   if (!failed && !query.has('verbose')) return { code: 200, text: 'ok' };
   const lines = results.map(({ name, problem }) =>
     problem === undefined ? `[+]${name} ok` : `[-]${name} failed: ${problem}`,
   );
+  for (const { name, problem } of ask(checks.degraded)) {
+    lines.push(problem === undefined ? `[+]${name} ok` : `[!]${name} degraded: ${problem}`);
+  }
   lines.push(`${endpoint} check ${failed ? 'failed' : 'passed'}`);
   return { code: failed ? 500 : 200, text: `${lines.join('\n')}\n` };
 }

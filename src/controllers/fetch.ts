@@ -1,0 +1,107 @@
+/**
+ * When the followed branch is fetched: on a schedule, when somebody says that it moved, and soon
+ * again after a failure. Askers that come while a fetch runs share the next one.
+ */
+import type { Logger } from '../telemetry/logger.ts';
+
+export interface FetchLoop {
+  /** Fetches in the background, soon. Never rejects, costs nothing when asked often. */
+  trigger(): void;
+  /**
+   * Resolves when a fetch that began after this call is done and readers see what it brought;
+   * rejects with the reason it failed.
+   */
+  refresh(): Promise<void>;
+  /** Resolves when nothing is under way any more. */
+  close(): Promise<void>;
+}
+
+export interface FetchLoopOptions {
+  readonly source: { refresh(): Promise<unknown>; close(): Promise<void> };
+  readonly follower: { catchUp(): Promise<void> };
+  readonly intervalMs: number;
+  readonly logger: Logger;
+  /** Between 0 and 1; for tests. */
+  readonly random?: () => number;
+}
+
+const FIRST_RETRY_MS = 1_000;
+/** Longest and shortest wait, as parts of the interval: many daemons must not ask as one. */
+const JITTER = 0.2;
+
+export function startFetching(options: FetchLoopOptions): FetchLoop {
+  return new Loop(options);
+}
+
+class Loop implements FetchLoop {
+  readonly #options: FetchLoopOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  /** The fetch that begins when the running one ends. */
+  #next: Promise<void> | undefined;
+  #failures = 0;
+  #closed = false;
+
+  constructor(options: FetchLoopOptions) {
+    this.#options = options;
+    this.#schedule();
+  }
+
+  trigger(): void {
+    this.refresh().catch((error: unknown) => {
+      this.#options.logger.debug({ err: error }, 'A fetch that was asked for failed');
+    });
+  }
+
+  refresh(): Promise<void> {
+    if (this.#closed) return Promise.reject(new Error('Fetching has ended'));
+    if (this.#running === undefined) return this.#begin();
+    const begin = (): Promise<void> => {
+      this.#next = undefined;
+      return this.#begin();
+    };
+    this.#next ??= this.#running.then(begin, begin);
+    return this.#next;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#options.source.close();
+    await Promise.allSettled([this.#running, this.#next]);
+  }
+
+  #begin(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#running = this.#fetch().finally(() => {
+      this.#running = undefined;
+      this.#schedule();
+    });
+    return this.#running;
+  }
+
+  async #fetch(): Promise<void> {
+    const { source, follower } = this.#options;
+    try {
+      await source.refresh();
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      throw error;
+    }
+    await follower.catchUp();
+  }
+
+  #schedule(): void {
+    if (this.#closed || this.#next !== undefined) return;
+    this.#timer = setTimeout(() => this.trigger(), this.#wait());
+    this.#timer.unref();
+  }
+
+  #wait(): number {
+    const { intervalMs, random = Math.random } = this.#options;
+    const retry = FIRST_RETRY_MS * 2 ** (this.#failures - 1);
+    const wait = this.#failures === 0 ? intervalMs : Math.min(retry, intervalMs);
+    return wait * (1 + JITTER * (2 * random() - 1));
+  }
+}

@@ -1,0 +1,46 @@
+/** The repository of a daemon that follows a branch elsewhere: a mirror of it, and the way there. */
+import { StartError } from '../bootstrap/start-error.ts';
+import type { BareRepository } from '../git/bare-repository.ts';
+import { initRepository } from '../git/init-repository.ts';
+import { openRepository } from '../git/open-repository.ts';
+import { Following } from '../git/remote/following.ts';
+import { Remote } from '../git/remote/remote.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { RemoteObservation } from './remote-observation.ts';
+import type { RemoteSource } from './remote-options.ts';
+
+export interface FollowedRepository {
+  readonly repository: BareRepository;
+  readonly following: Following;
+}
+
+/** Throws StartError when there is nothing to start with. */
+export async function openFollowed(of: {
+  source: RemoteSource;
+  gitDir: string;
+  branch: string;
+  observation: RemoteObservation;
+  logger: Logger;
+}): Promise<FollowedRepository> {
+  const { source, gitDir, branch, observation, logger } = of;
+  const { address, access } = source;
+  const ref = `refs/heads/${branch}`;
+  await initRepository({ gitDir, branch });
+  const trackingRef = `refs/gitplane/remote/${branch}`;
+  const remote = new Remote({ address, access, gitDir, ref, trackingRef });
+  const following = new Following({ remote, gitDir, ref, logger, observer: observation.observer });
+  if (address.protocol === 'http' && (access.token ?? access.tokenFile ?? address.password)) {
+    logger.warn({ url: address.url }, 'Credentials go to the remote repository without encryption');
+  }
+  try {
+    const problem = await following.start();
+    if (problem !== undefined) {
+      logger.warn({ url: address.url }, 'Starting without the remote, from its last known state');
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
+  }
+  const gate = following.admit.bind(following);
+  return { repository: await openRepository({ gitDir, branch, logger, gate }), following };
+}

@@ -1,0 +1,65 @@
+/** What `gitplane serve` was told of a repository that it follows, checked. */
+import { resolve } from 'node:path';
+import { parseGoDuration } from '../apimachinery/duration.ts';
+import type { RemoteAccess } from '../git/remote/access.ts';
+import { parseRemoteAddress, type RemoteAddress } from '../git/remote/address.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+
+/** A branch elsewhere that the platform follows. */
+export interface RemoteSource {
+  readonly address: RemoteAddress;
+  readonly access: RemoteAccess;
+  readonly intervalMs: number;
+}
+
+const REMOTE_ONLY = [
+  'repo-username',
+  'repo-token',
+  'repo-token-file',
+  'repo-ca',
+  'repo-ssh-key',
+  'repo-known-hosts',
+];
+
+/** Undefined: the repository is hosted. Throws UsageError. */
+export function readRemote(options: ParsedOptions): RemoteSource | undefined {
+  const text = options.text('repo');
+  if (text === undefined || text === '') {
+    const alone = REMOTE_ONLY.find((name) => options.text(name) !== undefined);
+    if (alone === undefined) return undefined;
+    throw new UsageError(`--${alone} is for a repository that is followed: give --repo too`);
+  }
+  if (options.text('seed') !== undefined) {
+    throw new UsageError('--seed is for a hosted repository: a remote one is never seeded');
+  }
+  const tokenType = options.required('repo-token-type');
+  if (tokenType !== 'basic' && tokenType !== 'bearer') {
+    throw new UsageError(`Cannot use --repo-token-type "${tokenType}": use basic or bearer`);
+  }
+  const file = (name: string): string | undefined => {
+    const path = options.text(name);
+    return path === undefined ? undefined : resolve(path);
+  };
+  return {
+    address: parseRemoteAddress(text),
+    access: {
+      username: options.text('repo-username'),
+      token: options.text('repo-token'),
+      tokenFile: file('repo-token-file'),
+      tokenType,
+      caFile: file('repo-ca'),
+      sshKeyFile: file('repo-ssh-key'),
+      knownHostsFile: file('repo-known-hosts'),
+    },
+    intervalMs: readInterval(options, 'fetch-interval'),
+  };
+}
+
+const SHORTEST_INTERVAL_MS = 100;
+
+function readInterval(options: ParsedOptions, name: string): number {
+  const text = options.required(name);
+  const milliseconds = parseGoDuration(text);
+  if (milliseconds !== undefined && milliseconds >= SHORTEST_INTERVAL_MS) return milliseconds;
+  throw new UsageError(`Cannot use --${name} "${text}": write a time like 60s or 5m`);
+}

@@ -1,0 +1,161 @@
+/**
+ * Credentials for a remote become configuration and environment of one git process: never arguments,
+ * never a file. Secrets in files are read at each use, so that they can be replaced while we run.
+ */
+import { readFile } from 'node:fs/promises';
+import { errorCode, GitError } from '../git-error.ts';
+import type { RemoteAddress } from './address.ts';
+
+export interface RemoteAccess {
+  /** For HTTP. Forges take any name with a token. */
+  readonly username?: string | undefined;
+  readonly token?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  /** How the token is sent. Default: `basic`, as a password. */
+  readonly tokenType?: 'basic' | 'bearer' | undefined;
+  /** Certificate authorities (PEM) to trust, in place of the system's. */
+  readonly caFile?: string | undefined;
+  readonly sshKeyFile?: string | undefined;
+  /** Host keys to accept. Default: those of the user who runs gitplane and of the system. */
+  readonly knownHostsFile?: string | undefined;
+}
+
+export interface RemoteSettings {
+  readonly env: Readonly<Record<string, string>>;
+  readonly config: readonly (readonly [string, string])[];
+  /** Texts that must not show up anywhere. */
+  readonly secrets: readonly string[];
+}
+
+/** Through which proxies the world is reached, as curl reads it. */
+const PROXY_VARIABLES = [
+  'http_proxy',
+  'https_proxy',
+  'HTTPS_PROXY',
+  'all_proxy',
+  'ALL_PROXY',
+  'no_proxy',
+  'NO_PROXY',
+];
+
+const DEFAULT_USERNAME = 'git';
+/** What ssh would expand or split in the value of an option. */
+const SSH_SPECIAL = /["'\\%$\p{Cc}]/u;
+
+/** Throws a GitError when a file cannot be read or used. */
+export async function remoteSettings(
+  address: RemoteAddress,
+  access: RemoteAccess,
+): Promise<RemoteSettings> {
+  // Whatever a server answers, git starts no other transport.
+  const env = { GIT_ALLOW_PROTOCOL: address.protocol };
+  if (address.protocol === 'file') return { env, config: [], secrets: [] };
+  if (address.protocol === 'ssh') {
+    const command = { GIT_SSH_COMMAND: sshCommand(access), GIT_SSH_VARIANT: 'ssh' };
+    return { env: { ...env, ...command, ...homeOfKnownHosts(access) }, config: [], secrets: [] };
+  }
+  const { config, secrets } = await httpSettings(address, access);
+  return { env: { ...env, ...proxies() }, config, secrets };
+}
+
+async function httpSettings(
+  address: RemoteAddress,
+  access: RemoteAccess,
+): Promise<Pick<RemoteSettings, 'config' | 'secrets'>> {
+  const config: [string, string][] = [
+    // Headers of ours would go to wherever a redirect leads.
+    ['http.followRedirects', 'false'],
+    ['http.sslVerify', 'true'],
+    // Nobody may answer for us when the server does not take the credentials.
+    ['credential.helper', ''],
+  ];
+  if (access.caFile !== undefined) config.push(['http.sslCAInfo', access.caFile]);
+  const secret = await readSecret(access, address);
+  if (secret === undefined) return { config, secrets: [] };
+  const username = access.username ?? address.username ?? DEFAULT_USERNAME;
+  const encoded = Buffer.from(`${username}:${secret}`).toString('base64');
+  const header =
+    access.tokenType === 'bearer'
+      ? `Authorization: Bearer ${secret}`
+      : `Authorization: Basic ${encoded}`;
+  config.push(['http.extraHeader', header]);
+  return { config, secrets: [secret, encoded, encodeURIComponent(secret)] };
+}
+
+async function readSecret(
+  access: RemoteAccess,
+  address: RemoteAddress,
+): Promise<string | undefined> {
+  if (access.tokenFile === undefined) return access.token ?? address.password;
+  const text = await readText(access.tokenFile);
+  const secret = text.trim();
+  if (secret === '' || /\p{Cc}/u.test(secret)) {
+    throw new GitError(`${access.tokenFile} does not hold a token`, {
+      remedy: 'Write the token into it, on one line',
+    });
+  }
+  return secret;
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new GitError(`Cannot read ${file} (${errorCode(error)})`, {
+      remedy: 'Check that it exists and its permissions',
+      cause: error,
+    });
+  }
+}
+
+/** A server that cannot prove who it is is never talked to; nothing is ever asked at a terminal. */
+function sshCommand({ sshKeyFile, knownHostsFile }: RemoteAccess): string {
+  const options = [
+    'BatchMode=yes',
+    'StrictHostKeyChecking=yes',
+    'UpdateHostKeys=no',
+    'ForwardAgent=no',
+    'ClearAllForwardings=yes',
+    'ConnectTimeout=10',
+    'ServerAliveInterval=10',
+    'ServerAliveCountMax=3',
+  ];
+  if (sshKeyFile !== undefined) {
+    options.push('IdentitiesOnly=yes', 'IdentityAgent=none', `IdentityFile=${sshPath(sshKeyFile)}`);
+  }
+  if (knownHostsFile !== undefined) {
+    options.push(`UserKnownHostsFile=${sshPath(knownHostsFile)}`, 'GlobalKnownHostsFile=/dev/null');
+  }
+  return ['ssh', '-F', '/dev/null', ...options.flatMap((option) => ['-o', `'${option}'`])].join(
+    ' ',
+  );
+}
+
+/** A path within an option of ssh: quoted, because ssh splits lists of files at spaces. */
+function sshPath(path: string): string {
+  if (SSH_SPECIAL.test(path)) {
+    throw new GitError(`ssh cannot be told of the file ${JSON.stringify(path)}`, {
+      remedy: 'Use a path without quotes, backslashes, "%" and "$"',
+    });
+  }
+  return `"${path}"`;
+}
+
+/** ssh finds the user's known hosts by the user database; HOME is for its other lookups. */
+function homeOfKnownHosts({ knownHostsFile }: RemoteAccess): Record<string, string> {
+  return knownHostsFile === undefined ? inherit(['HOME']) : {};
+}
+
+function proxies(): Record<string, string> {
+  return inherit(PROXY_VARIABLES);
+}
+
+function inherit(names: readonly string[]): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const name of names) {
+    // biome-ignore lint/style/noProcessEnv: programs below us need it; these are no options of ours
+    const value = process.env[name];
+    if (value !== undefined) result[name] = value;
+  }
+  return result;
+}

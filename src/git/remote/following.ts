@@ -1,0 +1,301 @@
+/**
+ * Keeps the local branch at what the remote has: fetches move it, and commits of ours pass this gate,
+ * which pushes them first. The local branch is never ahead of what the remote acknowledged, so a
+ * crash at any instant leaves nothing to undo. One conversation with the remote at a time.
+ */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CLAIMS } from '../claim.ts';
+import { GitError } from '../git-error.ts';
+import { runGit, tryGit } from '../git-process.ts';
+import { type GitLogger, silent } from '../logger.ts';
+import { moveRef } from '../move-ref.ts';
+import { removeAbandonedOutgoing } from '../outgoing.ts';
+import type { Publication } from '../publisher.ts';
+import { readRef } from '../ref-file.ts';
+import { HeadMovedError } from '../repository.ts';
+import type { Remote, RemotePush } from './remote.ts';
+import { RemoteError, sanitize } from './remote-error.ts';
+
+/** Called synchronously, must not throw. */
+export interface FollowingObserver {
+  fetched(error: Error | undefined, milliseconds: number): void;
+  pushed(error: Error | undefined, milliseconds: number): void;
+}
+
+export interface FollowingOptions {
+  readonly remote: Remote;
+  readonly gitDir: string;
+  /** The local branch, full name. */
+  readonly ref: string;
+  readonly observer: FollowingObserver;
+  readonly logger?: GitLogger;
+  /** How long a push that nobody confirmed is asked after. Default: 20 s. */
+  readonly doubtMs?: number;
+  /** How long writes are refused at once after the remote did not answer. Default: 5 s. */
+  readonly pauseMs?: number;
+}
+
+/** What history loses when the remote is rewritten is kept below this name, by its id. */
+export const KEPT_REFS = 'refs/gitplane/kept/';
+const DOUBT_MS = 20_000;
+const PAUSE_MS = 5_000;
+const MOST_RACES = 5;
+
+export class Following {
+  readonly #options: FollowingOptions;
+  #last: Promise<unknown> = Promise.resolve();
+  /** Until when nobody needs to ask, because nobody answered. */
+  #quietUntil = 0;
+  #closing = new AbortController();
+
+  constructor(options: FollowingOptions) {
+    this.#options = options;
+  }
+
+  /** Of the remote, for people. */
+  get url(): string {
+    return this.#options.remote.url;
+  }
+
+  /** What somebody who pushes to the mirror has to be told. */
+  get pushElsewhere(): string {
+    const { url, ref } = this.#options.remote;
+    const branch = ref.replace('refs/heads/', '');
+    return `This repository follows the branch ${branch} of ${url}: push there`;
+  }
+
+  /**
+   * To be called once, before anything reads the branch. A repository that followed before may start
+   * without its remote: the error is returned. Throws a GitError when there is nothing to start with,
+   * or when the repository has commits that never came from the remote.
+   */
+  async start(): Promise<Error | undefined> {
+    const { gitDir, ref, remote } = this.#options;
+    mkdirSync(join(gitDir, CLAIMS), { recursive: true });
+    await removeAbandonedOutgoing(gitDir);
+    if ((await readRef(gitDir, ref)) === undefined || !isMarked(gitDir)) {
+      await this.#alone(() => this.#begin());
+      return undefined;
+    }
+    try {
+      // Asking is quick where a fetch may take its time to find out that nobody is there.
+      if ((await remote.tip()) !== (await readRef(gitDir, ref))) await this.refresh();
+      else this.#options.observer.fetched(undefined, 0);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof RemoteError)) throw error;
+      this.#noteFailure(error);
+      this.#options.observer.fetched(error, 0);
+      return error;
+    }
+  }
+
+  /**
+   * Fetches, and moves the local branch to where the remote's is. Returns that commit. Throws
+   * RemoteError; the local branch then is where it was.
+   */
+  refresh(): Promise<string> {
+    return this.#alone(async () => await this.#adopt(await this.#fetch()));
+  }
+
+  /** The gate: resolves when the remote has the commits. See `Gate`. */
+  async admit(publication: Publication, objects: string): Promise<void> {
+    await this.#alone(async () => {
+      const { tip, parent } = publication;
+      const started = performance.now();
+      try {
+        if (performance.now() < this.#quietUntil) throw new RemoteError('unreachable');
+        await this.#push({ tip, expected: parent, objects });
+        this.#options.observer.pushed(undefined, performance.now() - started);
+      } catch (error) {
+        if (!(error instanceof HeadMovedError)) {
+          this.#noteFailure(error);
+          const failure = error instanceof Error ? error : new Error(String(error));
+          this.#options.observer.pushed(failure, performance.now() - started);
+        }
+        throw error;
+      }
+    });
+  }
+
+  /** Ends what is under way: a push then has an unknown outcome. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#options.remote.close();
+    await this.#last;
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #begin(): Promise<void> {
+    const { gitDir, ref, remote } = this.#options;
+    const tip = await this.#fetch().catch(async (error: unknown) => {
+      if (!(error instanceof RemoteError) || error.problem !== 'no-branch') throw error;
+      const names = await remote.branches().catch(() => []);
+      const there = names.length === 0 ? 'none; make the first commit there' : names.join(', ');
+      throw new RemoteError('no-branch', `${ref}; it has ${sanitize(there)}`, { cause: error });
+    });
+    const head = await readRef(gitDir, ref);
+    if (head !== undefined && !(await this.#contains(tip, head))) {
+      throw new GitError(`${gitDir} has commits that ${remote.url} does not have`, {
+        remedy: `Push ${ref} there first, or use another data directory`,
+      });
+    }
+    await this.#adopt(tip);
+    mark(gitDir, remote.url);
+  }
+
+  #noteFailure(error: unknown): void {
+    const { pauseMs = PAUSE_MS } = this.#options;
+    const silence = error instanceof RemoteError && /^un(reachable|known)/.test(error.problem);
+    if (silence) this.#quietUntil = performance.now() + pauseMs;
+  }
+
+  /** The tip that the remote has now; its commits are here. */
+  async #fetch(): Promise<string> {
+    const { remote, gitDir, observer } = this.#options;
+    const started = performance.now();
+    try {
+      const known = await readRef(gitDir, remote.trackingRef);
+      // A fetch that was killed left it; nobody but us takes it.
+      await unlink(join(gitDir, `${remote.trackingRef}.lock`)).catch(() => undefined);
+      await remote.fetch(known === undefined);
+      const tip = await readRef(gitDir, remote.trackingRef);
+      if (tip === undefined) throw new RemoteError('no-branch');
+      this.#quietUntil = 0;
+      observer.fetched(undefined, performance.now() - started);
+      return tip;
+    } catch (error) {
+      this.#noteFailure(error);
+      const failure = error instanceof Error ? error : new Error(String(error));
+      observer.fetched(failure, performance.now() - started);
+      throw error;
+    }
+  }
+
+  async #adopt(tip: string): Promise<string> {
+    const { gitDir, ref, logger = silent } = this.#options;
+    const head = await readRef(gitDir, ref);
+    if (head === tip) return tip;
+    if (head !== undefined && !(await this.#contains(tip, head))) {
+      logger.warn({ from: head, to: tip }, 'the history of the remote branch was rewritten');
+      await this.#keep(head);
+    }
+    await moveRef(gitDir, { ref, from: head, to: tip });
+    return tip;
+  }
+
+  async #keep(head: string): Promise<void> {
+    const { gitDir } = this.#options;
+    const ref = `${KEPT_REFS}${head}`;
+    if ((await readRef(gitDir, ref)) === undefined) {
+      await moveRef(gitDir, { ref, from: undefined, to: head });
+    }
+  }
+
+  /** Resolves when the remote has the commit; throws HeadMovedError when it went elsewhere. */
+  async #push(push: RemotePush): Promise<void> {
+    const { remote, doubtMs = DOUBT_MS } = this.#options;
+    let giveUp: number | undefined;
+    for (let races = 0; races < MOST_RACES; ) {
+      const result = await remote.push(push).catch((error: unknown) => {
+        // Once a push may have been sent, not reaching the remote tells nothing about it.
+        if (giveUp === undefined || !isSilence(error)) throw error;
+        return { ended: 'untold' } as const;
+      });
+      if (result.ended === 'accepted') return;
+      if (result.ended === 'refused') throw result.error;
+      if (result.ended === 'moved') {
+        if (await this.#isElsewhere(push)) return;
+        races += 1;
+        await this.#pause(100 * races);
+        continue;
+      }
+      giveUp ??= performance.now() + doubtMs;
+      if (await this.#resolveDoubt(push, giveUp)) return;
+    }
+    throw new RemoteError('unreachable', 'its branch stays locked by somebody else');
+  }
+
+  /**
+   * After a push that nobody confirmed. True: the remote has it. False: the remote is where it was,
+   * and the very same push may be sent again: whichever arrives first makes the other one void.
+   */
+  async #resolveDoubt(push: RemotePush, giveUp: number): Promise<boolean> {
+    for (let wait = 100; ; wait = Math.min(wait * 2, 2_000)) {
+      try {
+        const tip = await this.#options.remote.tip();
+        if (tip === push.tip) return true;
+        if (tip !== push.expected) return await this.#isElsewhere(push);
+        if (performance.now() < giveUp) {
+          await this.#pause(wait);
+          return false;
+        }
+      } catch (error) {
+        if (!isSilence(error)) throw error;
+      }
+      if (performance.now() > giveUp) throw new RemoteError('unknown-outcome');
+      await this.#pause(wait);
+    }
+  }
+
+  /**
+   * True: the remote's branch contains what was pushed. False: it is where the push expects it.
+   * Otherwise the local branch follows it, and HeadMovedError says so.
+   */
+  async #isElsewhere(push: RemotePush): Promise<boolean> {
+    const tip = await this.#fetch();
+    // Not adopted yet: the local branch has to take our own step first.
+    if (await this.#contains(tip, push.tip)) return true;
+    if (tip === push.expected) return false;
+    await this.#adopt(tip);
+    throw new HeadMovedError(push.expected, tip);
+  }
+
+  /** Whether a commit is part of the history of another one that is here. */
+  async #contains(tip: string, commit: string): Promise<boolean> {
+    if (tip === commit) return true;
+    const context = { gitDir: this.#options.gitDir };
+    // What is not here is in no history that is.
+    if ((await tryGit(context, ['cat-file', '-e', commit])).code !== 0) return false;
+    const { code } = await tryGit(context, ['merge-base', '--is-ancestor', commit, tip]);
+    if (code === 0 || code === 1) return code === 0;
+    await runGit(context, ['cat-file', '-e', tip]);
+    return false;
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.#closing.signal }).catch(() => {
+      throw new RemoteError('unknown-outcome', 'gitplane is stopping');
+    });
+  }
+}
+
+/** Tells a repository whose every commit came from its remote, or went there first. */
+function marker(gitDir: string): string {
+  return join(gitDir, CLAIMS, 'follows');
+}
+
+function isMarked(gitDir: string): boolean {
+  return existsSync(marker(gitDir));
+}
+
+function mark(gitDir: string, url: string): void {
+  writeFileSync(marker(gitDir), `${url}\n`);
+}
+
+/** The repository is from now on written to without a remote. */
+export function stopFollowing(gitDir: string): void {
+  rmSync(marker(gitDir), { force: true });
+}
+
+function isSilence(error: unknown): boolean {
+  return error instanceof RemoteError && error.problem === 'unreachable';
+}

@@ -1,0 +1,240 @@
+/**
+ * A branch of a remote repository: ask, fetch, push. One git process each, in a group of its own, so
+ * that a deadline ends its helpers too. Knows nothing of what is done when something fails.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type GitContext, gitEnvironment } from '../git-environment.ts';
+import { collectStderr, type Ending, ending, processError } from '../git-process.ts';
+import { isObjectId } from '../object-id.ts';
+import { type RemoteAccess, remoteSettings } from './access.ts';
+import type { RemoteAddress } from './address.ts';
+import { type PushResult, readPushReport } from './push-report.ts';
+import { problemOf, RemoteError, sanitize } from './remote-error.ts';
+
+export interface RemoteTimeouts {
+  /** The first fetch brings all of history. */
+  readonly firstFetchMs: number;
+  readonly fetchMs: number;
+  readonly pushMs: number;
+  readonly askMs: number;
+}
+
+const TIMEOUTS: RemoteTimeouts = {
+  firstFetchMs: 60 * 60_000,
+  fetchMs: 5 * 60_000,
+  pushMs: 30_000,
+  askMs: 10_000,
+};
+
+export interface RemoteOptions {
+  readonly address: RemoteAddress;
+  readonly access: RemoteAccess;
+  /** The repository that objects come to and go from. */
+  readonly gitDir: string;
+  /** Full name of the branch there, as in `refs/heads/main`. */
+  readonly ref: string;
+  /** Where the last known tip of it is kept here. */
+  readonly trackingRef: string;
+  readonly timeouts?: Partial<RemoteTimeouts>;
+}
+
+export interface RemotePush {
+  readonly tip: string;
+  /** Where the remote's branch must be; undefined: it must not exist. */
+  readonly expected: string | undefined;
+  /** An object directory that holds what is not in the repository yet. */
+  readonly objects?: string | undefined;
+}
+
+export type RemotePushResult =
+  | Exclude<PushResult, { ended: 'refused' }>
+  | { readonly ended: 'refused'; readonly error: RemoteError };
+
+/** Below this name in the configuration of each process; no such remote is in any file. */
+const NAME = 'followed';
+const KILL_AFTER_MS = 2_000;
+
+interface Finished extends Ending {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly timedOut: boolean;
+}
+
+export class Remote {
+  readonly ref: string;
+  readonly trackingRef: string;
+  readonly #options: RemoteOptions;
+  readonly #timeouts: RemoteTimeouts;
+  readonly #children = new Set<ChildProcessWithoutNullStreams>();
+  #closed = false;
+
+  constructor(options: RemoteOptions) {
+    this.ref = options.ref;
+    this.trackingRef = options.trackingRef;
+    this.#options = options;
+    this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
+  }
+
+  /** For logs and messages. */
+  get url(): string {
+    return this.#options.address.url;
+  }
+
+  /** The tip of the branch at the remote; undefined when it does not exist. Throws RemoteError. */
+  async tip(): Promise<string | undefined> {
+    const args = ['ls-remote', '--quiet', NAME, this.ref];
+    const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.askMs });
+    const line = stdout.split('\n').find((candidate) => candidate.endsWith(`\t${this.ref}`));
+    const id = line?.slice(0, 40);
+    return id !== undefined && isObjectId(id) ? id : undefined;
+  }
+
+  /** Branches of the remote, short names. Throws RemoteError. */
+  async branches(): Promise<string[]> {
+    const args = ['ls-remote', '--quiet', '--heads', NAME];
+    const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.askMs });
+    return [...stdout.matchAll(/\trefs\/heads\/(.+)$/gm)].map(([, name = '']) => name);
+  }
+
+  /** Brings the branch here, into the tracking ref; its objects are durable. Throws RemoteError. */
+  async fetch(isFirst: boolean): Promise<void> {
+    const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+    const args = ['fetch', ...quiet, '--no-recurse-submodules', NAME];
+    const timeoutMs = isFirst ? this.#timeouts.firstFetchMs : this.#timeouts.fetchMs;
+    // A connection that is silent for so long is dead.
+    const config = [
+      [`remote.${NAME}.fetch`, `+${this.ref}:${this.trackingRef}`],
+      ['http.lowSpeedLimit', '1'],
+      ['http.lowSpeedTime', '30'],
+    ] as const;
+    await this.#run(args, { timeoutMs, config });
+  }
+
+  /**
+   * Moves the remote's branch from `expected` to `tip`, or not at all. Throws RemoteError only when
+   * nothing was sent; `untold` means that it may have been.
+   */
+  async push({ tip, expected, objects }: RemotePush): Promise<RemotePushResult> {
+    const args = [
+      'push',
+      '--porcelain',
+      '--no-verify',
+      '--no-signed',
+      `--force-with-lease=${this.ref}:${expected ?? ''}`,
+      NAME,
+      `${tip}:${this.ref}`,
+    ];
+    const env = objects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
+    const { secrets, ...end } = await this.#end(args, { timeoutMs: this.#timeouts.pushMs, env });
+    const result = readPushReport(end.stdout, this.ref);
+    if (result.ended === 'refused') {
+      const words = sanitize(remoteWords(end.stderr) || result.reason, secrets);
+      return { ended: 'refused', error: new RemoteError('refused', words) };
+    }
+    if (result.ended !== 'untold') return result;
+    if (end.code === 0) return { ended: 'accepted' };
+    const problem = end.timedOut ? 'unreachable' : problemOf(end.stderr);
+    const error = new RemoteError(problem, sanitize(end.stderr, secrets));
+    if (problem === 'refused') return { ended: 'refused', error };
+    if (end.failure !== undefined) throw processError(args, end, '');
+    // These are said before anything of the push is sent.
+    if (['credentials', 'identity', 'no-repository'].includes(problem)) throw error;
+    if (neverConnected(end)) throw error;
+    return { ended: 'untold' };
+  }
+
+  /** Ends what is under way; its callers get an error. */
+  close(): void {
+    this.#closed = true;
+    for (const child of this.#children) killGroup(child, 'SIGKILL');
+  }
+
+  async #run(args: readonly string[], how: RunOptions): Promise<Finished> {
+    const { secrets, ...end } = await this.#end(args, how);
+    if (end.code === 0) return end;
+    if (end.failure !== undefined) throw processError(args, end, '');
+    if (end.timedOut) {
+      throw new RemoteError('unreachable', `no answer within ${how.timeoutMs / 1000} s`);
+    }
+    const problem = problemOf(end.stderr);
+    // Whoever may not even read was not recognized.
+    throw new RemoteError(
+      problem === 'refused' ? 'credentials' : problem,
+      sanitize(end.stderr, secrets),
+    );
+  }
+
+  async #end(
+    args: readonly string[],
+    how: RunOptions,
+  ): Promise<Finished & { secrets: readonly string[] }> {
+    const { address, access, gitDir } = this.#options;
+    const settings = await remoteSettings(address, access);
+    const config = [
+      [`remote.${NAME}.url`, address.url] as const,
+      ...settings.config,
+      ...(how.config ?? []),
+    ];
+    const context = { gitDir, env: { ...settings.env, ...how.env }, config };
+    if (this.#closed) throw new RemoteError('unreachable', 'gitplane is stopping');
+    return { ...(await this.#await(context, args, how.timeoutMs)), secrets: settings.secrets };
+  }
+
+  async #await(context: GitContext, args: readonly string[], timeoutMs: number): Promise<Finished> {
+    const child = spawn('git', args, {
+      cwd: context.gitDir,
+      env: gitEnvironment(context),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.#children.add(child);
+    child.stdin.on('error', () => undefined);
+    child.stdin.end();
+    const chunks: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const stderr = collectStderr(child);
+    let timedOut = false;
+    const deadline = setTimeout(() => {
+      timedOut = true;
+      killGroup(child, 'SIGTERM');
+    }, timeoutMs);
+    const kill = setTimeout(() => killGroup(child, 'SIGKILL'), timeoutMs + KILL_AFTER_MS);
+    const end = await ending(child);
+    clearTimeout(deadline);
+    clearTimeout(kill);
+    this.#children.delete(child);
+    return { ...end, stdout: Buffer.concat(chunks).toString('utf8'), stderr: stderr(), timedOut };
+  }
+}
+
+interface RunOptions {
+  readonly timeoutMs: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly config?: readonly (readonly [string, string])[];
+}
+
+/** In the first words of an exchange; a later request may well have been sent before. */
+const NO_CONNECTION =
+  /^fatal: unable to access .*(could not resolve|failed to connect|couldn't connect|unreachable)|^ssh: (connect to host|could not resolve)/im;
+
+/** Whether git failed because no connection came about at all. */
+function neverConnected({ stderr, timedOut }: Finished): boolean {
+  return !timedOut && NO_CONNECTION.test(stderr);
+}
+
+/** The lines that the other side wrote. */
+function remoteWords(stderr: string): string {
+  return stderr
+    .split('\n')
+    .filter((line) => line.startsWith('remote:'))
+    .join('\n');
+}
+
+function killGroup(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // It ended already.
+  }
+}

@@ -1,0 +1,153 @@
+/** The daemon follows a branch elsewhere: what its users and operators see of that. */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  API,
+  type Daemon,
+  EXAMPLE_PLATFORM,
+  run,
+  scratchDir,
+  startDaemon,
+} from '../support/daemon.ts';
+
+const elsewhere = join(scratchDir(), 'platform.git');
+const work = join(scratchDir(), 'work');
+let daemon: Daemon;
+
+/** git as somebody who works with the repository elsewhere. */
+async function git(args: readonly string[], cwd = work): Promise<string> {
+  const { code, stdout, stderr } = await run('git', args, {
+    cwd,
+    env: {
+      ...process.env,
+      GIT_AUTHOR_NAME: 'Ann Author',
+      GIT_AUTHOR_EMAIL: 'ann@example.com',
+      GIT_COMMITTER_NAME: 'Ann Author',
+      GIT_COMMITTER_EMAIL: 'ann@example.com',
+    },
+  });
+  if (code !== 0) throw new Error(`git ${args.join(' ')}: ${stderr}`);
+  return stdout.trim();
+}
+
+const start = (dataDir?: string): Promise<Daemon> =>
+  startDaemon({
+    seed: undefined,
+    args: ['--repo', elsewhere, '--fetch-interval', '300ms'],
+    ...(dataDir === undefined ? {} : { dataDir }),
+  });
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+const displayName = async (team: string): Promise<string | undefined> =>
+  (await daemon.call('GET', `${API}/teams/${team}`)).json().spec?.displayName;
+
+beforeAll(async () => {
+  await git(['init', '-q', '--bare', '--template=', '-b', 'main', elsewhere], '/');
+  await git(['clone', '-q', elsewhere, work], '/');
+  await run('cp', ['-r', `${EXAMPLE_PLATFORM}/.`, work]);
+  await git(['checkout', '-q', '-b', 'main']);
+  await git(['add', '-A']);
+  await git(['commit', '-q', '-m', 'The platform']);
+  await git(['push', '-q', 'origin', 'main']);
+  daemon = await start();
+});
+
+afterAll(async () => {
+  await daemon?.stop();
+});
+
+test('serves what is there, and what others push', async () => {
+  expect(await displayName('payments')).toBe('Payments');
+  await git(['pull', '-q', 'origin', 'main']);
+  const file = join(work, 'teams/payments.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Payments', 'Money'));
+  // Two pushes, one of them broken: nobody judged it before it was pushed, and only it suffers.
+  writeFileSync(join(work, 'teams/platform.yaml'), 'kind: [');
+  await git(['commit', '-qam', 'Rename, and break something else']);
+  await git(['push', '-q', 'origin', 'main']);
+  await until(async () => ((await displayName('payments')) === 'Money' ? true : undefined));
+  expect(await displayName('platform')).toBe('Platform');
+});
+
+test('a write is at the remote when it is answered, and keeps what others wrote', async () => {
+  const patch = (name: string) =>
+    daemon.call('PATCH', `${API}/teams/storefront`, {
+      body: { spec: { displayName: name } },
+      type: 'application/merge-patch+json',
+    });
+  expect((await patch('Shop')).code).toBe(200);
+  const log = await git(['log', '-1', '--format=%an|%s', 'main'], elsewhere);
+  expect(log).toBe('admin|patch Team "storefront"');
+
+  // Others push, and at once a write comes that does not know of it.
+  await git(['pull', '-q', 'origin', 'main']);
+  const file = join(work, 'teams/storefront.yaml');
+  writeFileSync(file, `# of interest\n${readFileSync(file, 'utf8')}`);
+  await git(['commit', '-qam', 'A comment']);
+  await git(['push', '-q', 'origin', 'main']);
+  expect((await patch('Web shop')).code).toBe(200);
+  const text = await git(['show', 'main:teams/storefront.yaml'], elsewhere);
+  expect(text).toContain('# of interest');
+  expect(text).toContain('Web shop');
+});
+
+test('the mirror can be cloned and not pushed to', async () => {
+  const clone = await daemon.clone();
+  const refs = await daemon.git(['ls-remote', 'origin'], clone);
+  expect(refs.stdout).not.toContain('refs/gitplane');
+  const message = `This repository follows the branch main of ${elsewhere}: push there`;
+  await daemon.git(['commit', '-q', '--allow-empty', '-m', 'x'], clone);
+  expect((await daemon.git(['push', 'origin', 'HEAD:main'], clone)).stderr).toContain(message);
+  const byPath = await daemon.git(['push', join(daemon.dataDir, 'repo.git'), 'HEAD:main'], clone);
+  expect(byPath.stderr).toContain(message);
+});
+
+test('without the remote reads go on, writes are 503, and it resumes by itself', async () => {
+  renameSync(elsewhere, `${elsewhere}.away`);
+  const write = () =>
+    daemon.call('PATCH', `${API}/teams/data`, {
+      body: { spec: { displayName: 'Data' } },
+      type: 'application/merge-patch+json',
+    });
+  const create = () =>
+    daemon.call('POST', `${API}/teams`, { body: { metadata: { name: 'data' } } });
+  const refused = await create();
+  expect(refused.code).toBe(503);
+  expect(refused.headers['retry-after']).toBe('5');
+  expect(refused.json().message).toContain('nothing was written; reads go on');
+  expect(await displayName('storefront')).toBe('Web shop');
+  expect((await daemon.call('GET', '/readyz')).code).toBe(200);
+  const verbose = (await daemon.call('GET', '/readyz?verbose')).text;
+  expect(verbose).toMatch(/^\[!\]remote degraded: The remote repository does not exist.*since/m);
+
+  renameSync(`${elsewhere}.away`, elsewhere);
+  await until(async () => ((await create()).code === 201 ? true : undefined));
+  expect((await write()).code).toBe(200);
+  await until(async () => {
+    const { text } = await daemon.call('GET', '/readyz?verbose');
+    return text.includes('[+]remote ok') ? true : undefined;
+  });
+  const metrics = (await daemon.call('GET', '/metrics')).text;
+  expect(metrics).toMatch(/^gitplane_remote_pushes_total\{result="failed"\} [1-9]/m);
+  expect(metrics).toMatch(/^gitplane_remote_last_fetch_age_seconds \d/m);
+});
+
+test('starts again without the remote, with the same objects', async () => {
+  const before = (await daemon.call('GET', `${API}/teams`)).json();
+  await daemon.stop();
+  renameSync(elsewhere, `${elsewhere}.away`);
+  daemon = await start(daemon.dataDir);
+  const after = (await daemon.call('GET', `${API}/teams`)).json();
+  const ids = (list: typeof before) =>
+    list.items.map(({ metadata }: { metadata: { name: string; uid: string } }) => metadata.uid);
+  expect(ids(after)).toEqual(ids(before));
+  renameSync(`${elsewhere}.away`, elsewhere);
+});

@@ -1,0 +1,394 @@
+/** A mirror that follows a branch elsewhere, by path and over HTTP(S), with real git on both ends. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { stopFollowing } from '../../../src/git/remote/following.ts';
+import { RemoteError } from '../../../src/git/remote/remote-error.ts';
+import { HeadMovedError } from '../../../src/git/repository.ts';
+import {
+  commitOf,
+  expectSound,
+  filesOf,
+  git,
+  publish,
+  temporaryFolder,
+} from '../../support/git.ts';
+import { basic, elsewhere, follow, proxyTo, serveGit } from '../../support/remote.ts';
+
+const TOKEN = 'tok-3n-S3cret/+';
+
+describe('fetching', () => {
+  test('starts with the remote’s history and follows what others push', async () => {
+    const there = elsewhere();
+    const { following, repository, gitDir } = await follow({ url: there.gitDir });
+    expect(await repository.head()).toBe(there.head());
+
+    const second = there.commit({ more: '2' });
+    expect(await repository.head()).not.toBe(second);
+    expect(await following.refresh()).toBe(second);
+    expect(await repository.head()).toBe(second);
+    expect(filesOf(gitDir, 'main')).toEqual({ start: '1', more: '2' });
+    expectSound(gitDir);
+  });
+
+  test('over HTTPS with a token in a file, which may change while it runs', async () => {
+    const there = elsewhere();
+    const server = await serveGit({
+      gitDir: there.gitDir,
+      tls: true,
+      authorization: basic('git', TOKEN),
+    });
+    const tokenFile = join(temporaryFolder(), 'token');
+    writeFileSync(tokenFile, `${TOKEN}\n`);
+    const access = { tokenFile, caFile: server.caFile };
+    const { following, repository } = await follow({ url: server.url, access });
+    expect(await repository.head()).toBe(there.head());
+
+    writeFileSync(tokenFile, 'another\n');
+    await expect(following.refresh()).rejects.toThrow('does not accept the credentials');
+    writeFileSync(tokenFile, TOKEN);
+    await following.refresh();
+  });
+
+  test.each([
+    ['basic, from the URL', { user: `ann:${encodeURIComponent(TOKEN)}@` }, basic('ann', TOKEN), {}],
+    ['basic', { user: '' }, basic('ann', TOKEN), { username: 'ann', token: TOKEN }],
+    ['bearer', { user: '' }, `Bearer ${TOKEN}`, { token: TOKEN, tokenType: 'bearer' as const }],
+  ])('sends credentials: %s', async (_how, { user }, authorization, access) => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir, authorization });
+    const url = server.url.replace('://', `://${user}`);
+    const { repository, following, gitDir } = await follow({ url, access });
+    expect(await repository.head()).toBe(there.head());
+    expect(following.url).toBe(server.url);
+    // Neither the configuration nor any other file of the mirror has heard of it.
+    const { status } = grep(gitDir, TOKEN);
+    expect(status).toBe(1);
+  });
+
+  test.each([
+    [
+      'wrong credentials',
+      'credentials',
+      { authorization: basic('git', 'right') },
+      { token: TOKEN },
+    ],
+    ['no credentials', 'credentials', { authorization: basic('git', 'right') }, {}],
+    ['an authority that nobody trusts', 'identity', { tls: true }, { token: TOKEN }],
+  ])('%s are told apart, and no secret is in the words', async (_what, problem, server, access) => {
+    const there = elsewhere();
+    const { url } = await serveGit({ gitDir: there.gitDir, ...server });
+    const failure = await follow({ url: url.replace('://', '://ann:pa55word@'), access }).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(RemoteError);
+    expect((failure as RemoteError).problem).toBe(problem);
+    expect(String(failure)).not.toMatch(/pa55word|tok-3n/);
+  });
+
+  test('a redirect is not followed: it would take the credentials along', async () => {
+    const there = elsewhere();
+    const real = await serveGit({ gitDir: there.gitDir });
+    const server = await serveGit({
+      gitDir: there.gitDir,
+      redirectTo: `http://127.0.0.1:${real.port}`,
+    });
+    await expect(follow({ url: server.url, access: { token: TOKEN } })).rejects.toThrow(
+      RemoteError,
+    );
+    expect(real.requests).toEqual([]);
+  });
+
+  test.each([
+    ['no such repository', '/nowhere/at-all.git', 'no-repository'],
+    ['nobody listens', 'http://127.0.0.1:1/x.git', 'unreachable'],
+  ])('%s', async (_what, url, problem) => {
+    await expect(follow({ url })).rejects.toMatchObject({ problem });
+  });
+
+  test('a branch that is not there is an error that names those that are', async () => {
+    const there = elsewhere();
+    git(there.gitDir, ['branch', '-m', 'main', 'trunk']);
+    await expect(follow({ url: there.gitDir })).rejects.toThrow('refs/heads/main; it has trunk');
+  });
+
+  test('an empty remote is not given a first commit', async () => {
+    const there = elsewhere({});
+    await expect(follow({ url: there.gitDir })).rejects.toThrow('make the first commit there');
+    expect(there.head()).toBeUndefined();
+  });
+
+  test('a history that was rewritten is followed, and the old one is kept', async () => {
+    const there = elsewhere();
+    const { following, repository, gitDir } = await follow({ url: there.gitDir });
+    const old = there.commit({ more: '2' });
+    await following.refresh();
+    git(there.gitDir, ['update-ref', 'refs/heads/main', 'main~1']);
+    const other = there.commit({ other: '3' });
+
+    expect(await following.refresh()).toBe(other);
+    expect(await repository.head()).toBe(other);
+    expect(git(gitDir, ['rev-parse', `refs/gitplane/kept/${old}`])).toBe(old);
+    // Once is enough.
+    await following.refresh();
+    expectSound(gitDir);
+  });
+
+  test('a branch that disappears leaves the mirror as it is', async () => {
+    const there = elsewhere();
+    const { following, repository } = await follow({ url: there.gitDir });
+    const head = await repository.head();
+    git(there.gitDir, ['update-ref', '-d', 'refs/heads/main']);
+    await expect(following.refresh()).rejects.toMatchObject({ problem: 'no-branch' });
+    expect(await repository.head()).toBe(head);
+    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toThrow(RemoteError);
+    expect(there.head()).toBeUndefined();
+  });
+
+  test('a fetch that was killed leaves no lock that stops the next', async () => {
+    const there = elsewhere();
+    const { following, gitDir } = await follow({ url: there.gitDir });
+    writeFileSync(join(gitDir, 'refs/gitplane/remote/main.lock'), '');
+    const second = there.commit({ more: '2' });
+    expect(await following.refresh()).toBe(second);
+  });
+});
+
+describe('starting again', () => {
+  test('works without the remote, from what was there last', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const first = await follow({ url: server.url });
+    await server.stop();
+    const again = await follow({ url: server.url, gitDir: first.gitDir });
+    expect(again.problem).toMatchObject({ problem: 'unreachable' });
+    expect(await again.repository.head()).toBe(there.head());
+    await server.start();
+    await again.following.refresh();
+  });
+
+  test('a hosted repository with commits of its own is not taken over', async () => {
+    const there = elsewhere();
+    const { gitDir, head } = elsewhere({ mine: '1' });
+    const before = head();
+    await expect(follow({ url: there.gitDir, gitDir })).rejects.toThrow(
+      `has commits that ${there.gitDir} does not have`,
+    );
+    expect(head()).toBe(before);
+  });
+
+  test('nor is a mirror that was written to without its remote', async () => {
+    const there = elsewhere();
+    const { gitDir } = await follow({ url: there.gitDir });
+    stopFollowing(gitDir);
+    git(gitDir, [
+      'update-ref',
+      'refs/heads/main',
+      git(gitDir, ['commit-tree', '-p', 'main', '-m', 'x', 'main^{tree}']),
+    ]);
+    await expect(follow({ url: there.gitDir, gitDir })).rejects.toThrow('has commits that');
+  });
+
+  test('a hosted repository that the remote knows already becomes a mirror', async () => {
+    const there = elsewhere();
+    const gitDir = join(temporaryFolder(), 'clone.git');
+    git('/', ['clone', '-q', '--bare', there.gitDir, gitDir]);
+    const second = there.commit({ more: '2' });
+    const { repository } = await follow({ url: there.gitDir, gitDir });
+    expect(await repository.head()).toBe(second);
+  });
+});
+
+describe('writing', () => {
+  test('commits are at the remote before the branch moves, many with one push', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const { repository, gitDir, events } = await follow({ url: server.url });
+    server.requests.length = 0;
+    const ids = await publish(repository, commitOf({ a: '1' }), commitOf({ b: '2' }));
+    expect(there.head()).toBe(ids[1]);
+    expect(await repository.head()).toBe(ids[1]);
+    expect(events.pushed).toEqual([undefined]);
+    expect(server.requests.filter((line) => line.startsWith('POST'))).toHaveLength(1);
+    expect(readdirSync(join(gitDir, 'gitplane'))).toEqual(['follows']);
+    expectSound(gitDir);
+    expectSound(there.gitDir);
+  });
+
+  test('when others pushed first the branch follows them, and nothing is overwritten', async () => {
+    const there = elsewhere();
+    const { repository, gitDir } = await follow({ url: there.gitDir });
+    const theirs = there.commit({ theirs: '1' });
+    await expect(publish(repository, commitOf({ ours: '1' }))).rejects.toThrow(HeadMovedError);
+    expect(there.head()).toBe(theirs);
+    expect(await repository.head()).toBe(theirs);
+    const [ours] = await publish(repository, commitOf({ ours: '1' }));
+    expect(there.head()).toBe(ours);
+    expect(filesOf(gitDir, 'main')).toEqual({ start: '1', theirs: '1', ours: '1' });
+  });
+
+  test('a remote that went back is not pushed forward again', async () => {
+    const there = elsewhere();
+    const { repository, following } = await follow({ url: there.gitDir });
+    there.commit({ bad: '1' });
+    await following.refresh();
+    git(there.gitDir, ['update-ref', 'refs/heads/main', 'main~1']);
+    const back = there.head();
+    await expect(publish(repository, commitOf({ ours: '1' }))).rejects.toThrow(HeadMovedError);
+    expect(there.head()).toBe(back);
+  });
+
+  test('a protected branch says so in the remote’s words', async () => {
+    const there = elsewhere();
+    const hook = join(there.gitDir, 'hooks/pre-receive');
+    mkdirSync(join(there.gitDir, 'hooks'));
+    writeFileSync(
+      hook,
+      '#!/bin/sh\nprintf "GH006: Protected branch \\033[31mupdate failed\\n" >&2\nexit 1\n',
+      { mode: 0o755 },
+    );
+    const { repository, gitDir } = await follow({ url: there.gitDir });
+    const head = await repository.head();
+    const failure = publish(repository, commitOf({ a: '1' }));
+    await expect(failure).rejects.toMatchObject({
+      problem: 'refused',
+      words: 'GH006: Protected branch update failed',
+    });
+    expect(await repository.head()).toBe(head);
+    expect(there.head()).toBe(head);
+    expect(
+      readdirSync(join(gitDir, 'objects/pack')).filter((name) => name.startsWith('tmp_')),
+    ).toEqual([]);
+  });
+
+  test('403 for the push alone is a refusal', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const { repository } = await follow({ url: server.url, access: { token: TOKEN } });
+    server.refuseWith = 403;
+    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toMatchObject({
+      problem: 'refused',
+    });
+  });
+});
+
+describe('a remote that fails', () => {
+  test('refuses writes and loses none; it works again without any help', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const { repository, following } = await follow({ url: server.url });
+    const head = await repository.head();
+    await server.stop();
+    const lost = publish(repository, commitOf({ a: '1' }));
+    await expect(lost).rejects.toMatchObject({ problem: 'unreachable' });
+    await expect(following.refresh()).rejects.toMatchObject({ problem: 'unreachable' });
+    expect(await repository.head()).toBe(head);
+    await server.start();
+    const [id] = await publish(repository, commitOf({ a: '1' }));
+    expect(there.head()).toBe(id);
+  });
+
+  test('while nobody answers, writes do not wait for each other’s timeout', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const { repository, following } = await follow({ url: server.url, pauseMs: 60_000 });
+    await server.stop();
+    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toThrow(RemoteError);
+    await server.start();
+    server.requests.length = 0;
+    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toThrow(RemoteError);
+    expect(server.requests).toEqual([]);
+    // A fetch finds out that it is back.
+    await following.refresh();
+    await publish(repository, commitOf({ a: '1' }));
+  });
+
+  test('one that is silent is given up after the deadline', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    const timeouts = { fetchMs: 300, askMs: 300, pushMs: 300 };
+    const { repository, following } = await follow({ url, timeouts, doubtMs: 500 });
+    proxy.onRequest = () => new Promise(() => undefined);
+    await expect(following.refresh()).rejects.toMatchObject({ problem: 'unreachable' });
+    const head = await repository.head();
+    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toMatchObject({
+      problem: 'unknown-outcome',
+    });
+    expect(await repository.head()).toBe(head);
+  });
+
+  test('a push whose answer is lost succeeded: the remote is asked, nothing is sent twice', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    const { repository } = await follow({ url });
+    const before = there.head();
+    let cuts = 0;
+    let isPush = false;
+    proxy.onRequest = (bytes) => {
+      if (bytes.includes('POST ') && bytes.includes('git-receive-pack')) isPush = true;
+    };
+    proxy.onAnswer = async (_bytes, cut) => {
+      // curl sends it a second time, by itself: then somebody else seems to have moved the branch.
+      if (!isPush || cuts > 0) return;
+      cuts += 1;
+      await there.movedFrom(before);
+      cut();
+    };
+    const [id] = await publish(repository, commitOf({ a: '1' }));
+    expect(cuts).toBe(1);
+    expect(there.head()).toBe(id);
+    expect(await repository.head()).toBe(id);
+    expect(git(there.gitDir, ['rev-list', '--count', 'main'])).toBe('2');
+  });
+
+  test('a push that was cut on its way is sent again, as the same commit', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    const { repository } = await follow({ url });
+    let cuts = 0;
+    proxy.onRequest = (bytes, cut) => {
+      if (cuts > 0 || !bytes.includes('POST ') || !bytes.includes('git-receive-pack')) return;
+      cuts += 1;
+      cut();
+    };
+    const [id] = await publish(repository, commitOf({ a: '1' }));
+    expect(cuts).toBe(1);
+    expect(there.head()).toBe(id);
+    expect(git(there.gitDir, ['rev-list', '--count', 'main'])).toBe('2');
+  });
+
+  test('a push whose answer is lost, with a push of others on top, succeeded too', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    const { repository, following } = await follow({ url });
+    const before = there.head();
+    let isPush = false;
+    let onTop: string | undefined;
+    proxy.onRequest = (bytes) => {
+      if (bytes.includes('POST ') && bytes.includes('git-receive-pack')) isPush = true;
+    };
+    proxy.onAnswer = async (_bytes, cut) => {
+      if (!isPush || onTop !== undefined) return;
+      await there.movedFrom(before);
+      onTop = there.commit({ theirs: '1' });
+      cut();
+    };
+    const [id] = await publish(repository, commitOf({ ours: '1' }));
+    expect(await repository.head()).toBe(id);
+    expect(await following.refresh()).toBe(onTop);
+    expect(git(there.gitDir, ['rev-list', '--count', 'main'])).toBe('3');
+  });
+});
+
+function grep(folder: string, text: string): { status: number | null } {
+  const { spawnSync } = process.getBuiltinModule('node:child_process');
+  return spawnSync('grep', ['-r', '-F', text, folder]);
+}
