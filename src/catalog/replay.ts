@@ -4,10 +4,12 @@
  * and not on the order in which they arrived.
  */
 import { keyString } from '../apimachinery/key.ts';
+import { ownText } from '../apimachinery/text.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
-import { Catalog, type ObjectChange } from './catalog.ts';
+import { Catalog, type ObjectChange, type Step } from './catalog.ts';
 import type { FileReader } from './file.ts';
-import { type ObjectSource, readPaths, seenPaths, TreeView } from './tree.ts';
+import { ReadAhead } from './read-ahead.ts';
+import { type ObjectSource, seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with the view of the tree that belongs to it. */
 export interface Folded {
@@ -36,11 +38,14 @@ export async function replay(context: ReplayContext, revision: string): Promise<
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
   const heads = new Map<string, Folded>();
-  for (const commit of commits) {
+  const ahead = new ReadAhead(context, commits, new TreeView(under));
+  for (const [i, commit] of commits.entries()) {
     const parents = commit.parents.map((id) => takeParent(heads, children, id));
     const [first = { catalog: new Catalog(rootCommit), view: new TreeView(under) }, ...others] =
       parents;
-    await foldCommit(context, { into: first, commit, others, ancestry });
+    await ahead.reach(i, first.view);
+    const step = await stepOf(context, ahead, { into: first, commit, others, ancestry });
+    first.catalog.absorb(step);
     heads.set(commit.id, first);
   }
   const folded = heads.get(revision);
@@ -79,10 +84,12 @@ export async function extend(
   if (previous !== revision) return undefined;
   const changes: ObjectChange[] = [];
   const paths = new Set<string>();
-  for (const commit of commits) {
-    const step = await foldCommit(context, { into: folded, commit });
-    changes.push(...step.changes);
-    for (const path of step.paths) paths.add(path);
+  const ahead = new ReadAhead(context, commits, folded.view);
+  for (const [i, commit] of commits.entries()) {
+    await ahead.reach(i, folded.view);
+    const step = await stepOf(context, ahead, { into: folded, commit });
+    for (const change of folded.catalog.advance(step).changes) changes.push(change);
+    for (const path of step.files.keys()) paths.add(path);
   }
   return { changes, paths };
 }
@@ -95,12 +102,11 @@ interface FoldStep {
   readonly ancestry?: Ancestry;
 }
 
-async function foldCommit(
-  context: ReplayContext,
-  step: FoldStep,
-): Promise<{ changes: readonly ObjectChange[]; paths: Iterable<string> }> {
-  const { repository, reader, under } = context;
-  const { into, commit, others = [], ancestry } = step;
+async function stepOf(
+  { repository, under }: ReplayContext,
+  ahead: ReadAhead,
+  { into, commit, others = [], ancestry }: FoldStep,
+): Promise<Step> {
   const paths = await seenPaths({
     view: into.view,
     source: repository,
@@ -109,18 +115,19 @@ async function foldCommit(
     under,
     known: into.catalog.files(),
   });
-  const files = await readPaths(repository, reader, paths);
-  const { changes } = into.catalog.advance({
-    commit,
-    files,
+  const files = await ahead.read(paths);
+  const { committerTime } = commit;
+  const step = { commit: { id: ownText(commit.id), committerTime }, files };
+  if (others.length === 0) return step;
+  return {
+    ...step,
     otherParents: others.map((other) => other.catalog),
     // Even where a merge changed no file, its parents may know different lives of an object.
     alsoTouched: others.flatMap((other) =>
       catalogDifference(into.catalog, other.catalog).map(({ key }) => key),
     ),
     isAncestor: (ancestor, descendant) => ancestry?.has(ancestor, descendant) ?? false,
-  });
-  return { changes, paths: files.keys() };
+  };
 }
 
 /** Who came before whom, of commits that are added parents first. */
