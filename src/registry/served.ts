@@ -69,10 +69,20 @@ function projectChange(context: ProjectionContext, change: ObjectChange): Change
 
 function removal(context: ProjectionContext, previous: StoredObject): Change {
   const { key, object, hidden } = previous;
-  const grace = context.deletion?.gracePeriodSeconds ?? 0;
-  const finalizers = object.metadata.finalizers ?? [];
-  if (finalizers.length === 0 && grace === 0) return { type: 'remove', key };
-  return { type: 'put', key, object: terminating(object, grace, context.time), hidden };
+  const deletion = context.deletion ?? { gracePeriodSeconds: 0 };
+  if (!isHeld(object, deletion)) return { type: 'remove', key };
+  const { gracePeriodSeconds } = deletion;
+  return {
+    type: 'put',
+    key,
+    object: terminating(object, gracePeriodSeconds, context.time),
+    hidden,
+  };
+}
+
+/** Whether an object stays readable when its manifest is gone. */
+export function isHeld({ metadata }: KubeObject, { gracePeriodSeconds }: Deletion): boolean {
+  return gracePeriodSeconds > 0 || (metadata.finalizers ?? []).length > 0;
 }
 
 /** The object with its deletion noted; a deletion that already runs is only ever shortened. */
