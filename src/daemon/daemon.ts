@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
+import { FailedLogins } from '../auth/failed-logins.ts';
 import { replaceFile } from '../auth/secret-file.ts';
 import { administratorToken } from '../bootstrap/administrator.ts';
 import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
@@ -90,6 +91,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const dependencies = {
     ...platform,
     authenticate: platform.access.authenticate,
+    failedLogins: new FailedLogins(clock),
     authorizer: platform.access.authorizer,
     git: pushes.service(follower),
     health: platform.observation.health,

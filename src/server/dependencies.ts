@@ -1,6 +1,7 @@
 /** What the server is handed; it makes nothing of this itself. */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
+import type { FailedLogins } from '../auth/failed-logins.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
@@ -32,6 +33,7 @@ export interface ServerDependencies {
   readonly store: Store;
   readonly registry: Registry;
   readonly authenticate: Authenticate;
+  readonly failedLogins: FailedLogins;
   readonly authorizer: Authorizer;
   readonly git: GitService;
   readonly health: HealthChecks;
