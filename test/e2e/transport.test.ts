@@ -92,7 +92,7 @@ describe('every answer', () => {
 
 function send(headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(`${daemon.url}${API}/teams`, { ca, headers }, (response) => {
+    const sent = request(`${daemon.url}${API}/teams`, { ca, headers, agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     });
