@@ -79,6 +79,18 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     default: 'kubernetes',
     help: 'first path segment of the API',
   },
+  {
+    name: 'prune-budget-objects',
+    value: 'N',
+    default: '10',
+    help: 'a push or move that removes more objects, and more per cent, needs consent',
+  },
+  {
+    name: 'prune-budget-percent',
+    value: 'P',
+    default: '20',
+    help: 'the same, in per cent of all objects; removing all of them always needs consent',
+  },
   { name: 'seed', value: 'DIR', help: 'the first commit of an empty hosted repository' },
   {
     name: 'log-level',

@@ -7,7 +7,7 @@ import { keyString } from '../apimachinery/key.ts';
 import { ownText } from '../apimachinery/text.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import { Catalog, type ObjectChange, type Step } from './catalog.ts';
-import type { FileReader } from './file.ts';
+import type { FileEntry, FileReader } from './file.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { type ObjectSource, seenPaths, TreeView } from './tree.ts';
 
@@ -23,6 +23,16 @@ export interface ReplayContext {
   readonly reader: FileReader;
   /** The folder that is read; '' is the whole tree. */
   readonly under: string;
+  /** Told what each commit came to, as it is folded. */
+  readonly onStep?: (step: FoldedStep) => void;
+}
+
+/** What one commit did, seen from its first parent. */
+export interface FoldedStep {
+  readonly commit: HistoryCommit;
+  readonly changes: readonly ObjectChange[];
+  /** The files it touched, as they are after it. */
+  readonly files: ReadonlyMap<string, FileEntry | undefined>;
 }
 
 /** The catalog at `revision`, from all of its history. */
@@ -45,7 +55,11 @@ export async function replay(context: ReplayContext, revision: string): Promise<
       parents;
     await ahead.reach(i, first.view);
     const step = await stepOf(context, ahead, { into: first, commit, others, ancestry });
-    first.catalog.absorb(step);
+    if (context.onStep === undefined) first.catalog.absorb(step);
+    else {
+      const { changes } = first.catalog.advance(step);
+      context.onStep({ commit, changes, files: step.files });
+    }
     heads.set(commit.id, first);
   }
   const folded = heads.get(revision);
@@ -64,15 +78,22 @@ function takeParent(heads: Map<string, Folded>, children: Map<string, number>, i
   return folded;
 }
 
+export interface Extended {
+  readonly changes: ObjectChange[];
+  readonly paths: Set<string>;
+  undo(): void;
+}
+
 /**
  * Continues a catalog to `revision`, if its history goes there in one line. Undefined, with
- * nothing changed, when it does not: only a full replay can tell then.
+ * nothing changed, when it does not: only a full replay can tell then. `undo` takes the catalog
+ * back to where it was, as long as nothing else moved it; the view of the tree is the caller's.
  */
 export async function extend(
   context: ReplayContext,
   folded: Folded,
   revision: string,
-): Promise<{ changes: ObjectChange[]; paths: Set<string> } | undefined> {
+): Promise<Extended | undefined> {
   const from = folded.catalog.revision;
   const commits: HistoryCommit[] = [];
   let previous = from;
@@ -84,14 +105,21 @@ export async function extend(
   if (previous !== revision) return undefined;
   const changes: ObjectChange[] = [];
   const paths = new Set<string>();
+  const undos: (() => void)[] = [];
   const ahead = new ReadAhead(context, commits, folded.view);
   for (const [i, commit] of commits.entries()) {
     await ahead.reach(i, folded.view);
     const step = await stepOf(context, ahead, { into: folded, commit });
-    for (const change of folded.catalog.advance(step).changes) changes.push(change);
+    const { changes: changed, undo } = folded.catalog.advance(step);
+    context.onStep?.({ commit, changes: changed, files: step.files });
+    for (const change of changed) changes.push(change);
     for (const path of step.files.keys()) paths.add(path);
+    undos.push(undo);
   }
-  return { changes, paths };
+  const undo = (): void => {
+    for (const step of undos.splice(0).reverse()) step();
+  };
+  return { changes, paths, undo };
 }
 
 interface FoldStep {

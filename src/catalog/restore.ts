@@ -174,6 +174,11 @@ export function isKept(notes: NoteReader): boolean {
   return notes.note(HEAD_NOTE) !== undefined;
 }
 
+/** The revision of the kept catalog, made under whatever rules. */
+export function keptRevision(notes: NoteReader): string | undefined {
+  return (notes.note(HEAD_NOTE) as HeadNote | undefined)?.revision;
+}
+
 /** Names of every note of a kept catalog: what to remove when it is replaced by a new one. */
 export function obsoleteNotes(notes: NoteReader): Notes {
   const gone: Notes = { [HEAD_NOTE]: undefined };

@@ -19,6 +19,7 @@ import { VERSION } from '../version.ts';
 import { receivePushes } from './git-service.ts';
 import type { Address, DaemonOptions } from './options.ts';
 import { openPlatform, type Platform } from './platform.ts';
+import { syncService } from './sync-service.ts';
 
 export interface Daemon {
   /** `https://127.0.0.1:8443`. */
@@ -94,6 +95,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
     failedLogins: new FailedLogins(clock),
     authorizer: platform.access.authorizer,
     git: pushes.service(follower),
+    sync: syncService(platform, follower),
     health: platform.observation.health,
     metrics: platform.observation.metrics,
     logger,

@@ -14,6 +14,7 @@ import {
 } from '../git/repository.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 import { COMMITTER } from './commit-message.ts';
+import { refuseWhileHeld } from './consent.ts';
 import type { BranchObserver, DesiredState, StagedWrite } from './desired-state.ts';
 import { asConflict, editFile, type ObjectEdit, TextCache } from './file-edits.ts';
 import type { Deletion } from './served.ts';
@@ -176,6 +177,7 @@ export class WriteQueue {
       return { queued, changes: [], state: prepared.changes, paths: [], inState };
     }
     const { repository, reader, clock, state } = this.#options;
+    refuseWhileHeld(state.consent.hold);
     const { catalog, view } = state;
     const context = { repository, reader, catalog, view, texts: this.#texts };
     const edited = await editFile(context, prepared.edit);

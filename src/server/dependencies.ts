@@ -9,6 +9,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
+import type { SyncService } from './sync.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (
@@ -36,6 +37,7 @@ export interface ServerDependencies {
   readonly failedLogins: FailedLogins;
   readonly authorizer: Authorizer;
   readonly git: GitService;
+  readonly sync: SyncService;
   readonly health: HealthChecks;
   readonly logger: Logger;
   readonly metrics: Metrics;
