@@ -204,7 +204,9 @@ export class DesiredState {
     const from = served.catalog.revision ?? consent.base;
     const before = isFirst ? this.#earlier().length : served.catalog.size;
     const removals = new Removals();
-    const followed = await this.#follow(target, { served, onStep: removals.note });
+    // Where nothing is served yet, or only the rules are new, no commit takes anything away.
+    const onStep = from === undefined || from === target ? undefined : removals.note;
+    const followed = await this.#follow(target, { served, onStep });
     const { changes, paths, follows } = followed;
     const leftovers = isFirst ? this.#leftovers() : [];
     const prunes = [
