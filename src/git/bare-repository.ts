@@ -1,20 +1,13 @@
 /** A bare repository at one branch: reading, writing and upkeep put together. */
 import { dirname, join } from 'node:path';
 import { Batch, type FinishedBatch } from './batch.ts';
-import { treeOfCommit } from './commit-object.ts';
+import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { realFiles } from './durable-files.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { Publisher } from './publisher.ts';
 import type { Reader } from './reader.ts';
 import { readRef } from './ref-file.ts';
-import type {
-  CommitBatch,
-  CommitNote,
-  HistoryCommit,
-  PathChange,
-  Repository,
-  TreeFile,
-} from './repository.ts';
+import type { CommitBatch, HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
 import { Tree } from './tree.ts';
 import { TreeCache } from './tree-cache.ts';
 
@@ -24,6 +17,7 @@ export interface BareRepositoryParts {
   readonly reader: Reader;
   readonly publisher: Publisher;
   readonly maintenance: Maintenance;
+  readonly sign: CommitSignature | undefined;
 }
 
 const TREE_CACHE_BYTES = 64 * 1024 * 1024;
@@ -36,6 +30,7 @@ export class BareRepository implements Repository {
   readonly #reader: Reader;
   readonly #publisher: Publisher;
   readonly #maintenance: Maintenance;
+  readonly #sign: CommitSignature | undefined;
   readonly #trees = new TreeCache(TREE_CACHE_BYTES);
   readonly #commitTrees = new Map<string, string>();
   /** Batches on their way to disk: the next one may begin on top of them. */
@@ -47,6 +42,7 @@ export class BareRepository implements Repository {
     this.#reader = parts.reader;
     this.#publisher = parts.publisher;
     this.#maintenance = parts.maintenance;
+    this.#sign = parts.sign;
   }
 
   head(): Promise<string | undefined> {
@@ -65,6 +61,14 @@ export class BareRepository implements Repository {
     return this.#reader.readBlobs(ids);
   }
 
+  readCommits(ids: readonly string[]): Promise<Buffer[]> {
+    return this.#reader.readCommits(ids);
+  }
+
+  mergeBases(one: string, other: string): Promise<string[]> {
+    return this.#reader.mergeBases(one, other);
+  }
+
   history(from: string | undefined, to: string): AsyncIterable<HistoryCommit> {
     return this.#reader.history(from, to);
   }
@@ -77,10 +81,6 @@ export class BareRepository implements Repository {
     return this.#reader.isAncestor(ancestor, descendant);
   }
 
-  noteOf(commit: string): Promise<CommitNote> {
-    return this.#reader.noteOf(commit);
-  }
-
   /**
    * `parent` may also be the tip of a batch whose `publish` was called and has not returned: the
    * next group is then built while the last one is on its way to disk.
@@ -90,6 +90,7 @@ export class BareRepository implements Repository {
       treeOf: (commit) => this.#treeOf(commit),
       load: (id) => this.#loadTree(id),
       publish: (batch) => this.#publish(batch),
+      sign: this.#sign,
     });
   }
 

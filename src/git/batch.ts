@@ -1,5 +1,5 @@
 /** Chained commits, built in memory and published as one pack. */
-import { encodeCommit } from './commit-object.ts';
+import { type CommitSignature, encodeCommit, withSignature } from './commit-object.ts';
 import { applyDelta, reverseDelta } from './delta.ts';
 import { GitError } from './git-error.ts';
 import { assertObjectId, type ObjectType, objectId } from './object-id.ts';
@@ -16,6 +16,8 @@ export interface BatchParts {
   /** A tree that is not of this batch. */
   load(id: string): Promise<Tree>;
   publish(batch: FinishedBatch): Promise<void>;
+  /** Signs every commit, when there is a key. */
+  readonly sign?: CommitSignature | undefined;
 }
 
 export interface FinishedBatch extends Publication {
@@ -112,11 +114,17 @@ export class Batch implements CommitBatch {
       return { path, blob };
     });
     const tree = await this.#editTree(edits, draft);
-    const id = put(draft, 'commit', encodeCommit(commit, tree, this.#tip));
+    const id = put(draft, 'commit', this.#encode(commit, tree));
     this.#accept(draft);
     this.#tip = id;
     this.#tipTree = tree;
     return { id, blobs };
+  }
+
+  #encode(commit: NewCommit, tree: string): Buffer {
+    const content = encodeCommit(commit, tree, this.#tip);
+    const { sign } = this.#parts;
+    return sign === undefined ? content : withSignature(content, sign(content));
   }
 
   async #editTree(edits: readonly FileEdit[], draft: Draft): Promise<string> {

@@ -54,7 +54,8 @@ export function gitEnvironment(context: GitContext): Record<string, string> {
   };
 }
 
-function inheritedEnvironment(): Record<string, string> {
+/** What any program of ours gets of the daemon's own environment. */
+export function inheritedEnvironment(): Record<string, string> {
   const result: Record<string, string> = {};
   for (const name of inherited) {
     // biome-ignore lint/style/noProcessEnv: a child needs PATH; these are no options of gitplane

@@ -3,7 +3,7 @@ import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { BareRepository } from './bare-repository.ts';
 import { CLAIMS, removeAbandonedClaims } from './claim.ts';
-import { treeOfCommit } from './commit-object.ts';
+import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { type DurableFiles, realFiles } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
@@ -27,6 +27,8 @@ export interface OpenOptions extends ReaderOptions {
   readonly lockPatienceMs?: number;
   /** Who has to agree before the branch moves to commits of ours. */
   readonly gate?: Gate | undefined;
+  /** Signs every commit that is made here. */
+  readonly sign?: CommitSignature | undefined;
   /** The file system, for tests that break off in the middle. */
   readonly files?: DurableFiles;
   /** The process that temporary files are marked with, for tests that play another one. */
@@ -67,7 +69,7 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
     },
   );
   void maintenance.runIfDue();
-  return new BareRepository({ gitDir, ref, reader, publisher, maintenance });
+  return new BareRepository({ gitDir, ref, reader, publisher, maintenance, sign: options.sign });
 }
 
 async function existingDirectory(path: string): Promise<string> {

@@ -3,7 +3,7 @@
  * processes, differences from a persistent `git diff-tree`; what is asked rarely is a process each.
  */
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
-import { type CommitLinks, linksOfCommit, noteOfCommit } from './commit-object.ts';
+import { type CommitLinks, linksOfCommit } from './commit-object.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { parseFileList } from './file-list.ts';
 import type { GitContext } from './git-environment.ts';
@@ -11,13 +11,21 @@ import { BlobTooLargeError, GitError, MissingObjectError } from './git-error.ts'
 import { processError, runGit, tryGit } from './git-process.ts';
 import { history } from './history.ts';
 import { assertObjectId, type ObjectType } from './object-id.ts';
-import type { CommitNote, HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
+import type { HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
 import { RequestProcess } from './request-process.ts';
 
 /** What can be asked of a repository without writing to it. */
 export type ObjectReader = Pick<
   Repository,
-  'listFiles' | 'diff' | 'readBlobs' | 'history' | 'rootCommit' | 'isAncestor' | 'noteOf' | 'close'
+  | 'listFiles'
+  | 'diff'
+  | 'readBlobs'
+  | 'readCommits'
+  | 'history'
+  | 'mergeBases'
+  | 'rootCommit'
+  | 'isAncestor'
+  | 'close'
 >;
 
 export interface ReaderOptions {
@@ -77,6 +85,11 @@ export class Reader implements ObjectReader {
     return this.#readAll(ids, 'blob');
   }
 
+  readCommits(ids: readonly string[]): Promise<Buffer[]> {
+    for (const id of ids) assertObjectId(id);
+    return this.#readAll(ids, 'commit');
+  }
+
   /** The bytes of one object of a known type. */
   async readObject(id: string, type: ObjectType): Promise<Buffer> {
     assertObjectId(id);
@@ -89,6 +102,21 @@ export class Reader implements ObjectReader {
     const next = from === undefined ? undefined : await this.#nextCommit(from, to);
     if (next === undefined) yield* history(this.#context, from, to);
     else yield next;
+  }
+
+  async mergeBases(one: string, other: string): Promise<string[]> {
+    assertObjectId(one);
+    assertObjectId(other);
+    const args = ['merge-base', '--all', one, other];
+    const { code, stdout, stderr } = await tryGit(this.#context, args);
+    // 1 with nothing to say: no common ancestor.
+    if (code !== 0 && (code !== 1 || stderr !== '')) {
+      throw processError(args, { code, signal: null }, stderr);
+    }
+    return stdout
+      .toString('latin1')
+      .split('\n')
+      .filter((id) => id !== '');
   }
 
   async rootCommit(revision: string): Promise<string> {
@@ -114,10 +142,6 @@ export class Reader implements ObjectReader {
     const known = await this.readObject(descendant, 'commit').then(() => this.#has(ancestor));
     if (!known) return false;
     throw processError(args, { code, signal: null }, stderr);
-  }
-
-  async noteOf(commit: string): Promise<CommitNote> {
-    return noteOfCommit(await this.readObject(commit, 'commit'));
   }
 
   /** Replaces the processes, so that files they hold open after a repack are freed. */

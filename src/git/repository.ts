@@ -35,13 +35,6 @@ export interface Person {
   readonly email: string;
 }
 
-/** What a commit says beside its tree. */
-export interface CommitNote {
-  readonly parents: readonly string[];
-  readonly committer: Person;
-  readonly message: string;
-}
-
 export interface FileChange {
   readonly path: string;
   /** null removes the file. */
@@ -103,11 +96,13 @@ export interface Repository {
    * changed against every parent.
    */
   history(from: string | undefined, to: string): AsyncIterable<HistoryCommit>;
+  /** The bytes of commit objects, in the order of `ids`. Rejects when one is missing or no commit. */
+  readCommits(ids: readonly string[]): Promise<Buffer[]>;
+  /** Where two lines of history parted: none when they have nothing in common, seldom several. */
+  mergeBases(one: string, other: string): Promise<string[]>;
   /** The commit without parents that the first-parent line of `revision` begins with. */
   rootCommit(revision: string): Promise<string>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
-  /** What the commit says. Rejects when it is missing. */
-  noteOf(commit: string): Promise<CommitNote>;
   /** A batch on top of `parent` (undefined: the first commit of an empty branch). */
   begin(parent: string | undefined): CommitBatch;
   /** Ends child processes and background work. */

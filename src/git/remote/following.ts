@@ -32,6 +32,11 @@ export interface FollowingOptions {
   readonly ref: string;
   readonly observer: FollowingObserver;
   readonly logger?: GitLogger;
+  /** Why commits of the remote must not come into the branch, a line each; none when they may. */
+  readonly distrust?: (range: {
+    from: string | undefined;
+    to: string;
+  }) => Promise<readonly string[]>;
   /** How long a push that nobody confirmed is asked after. Default: 20 s. */
   readonly doubtMs?: number;
   /** How long writes are refused at once after the remote did not answer. Default: 5 s. */
@@ -49,6 +54,8 @@ export class Following {
   #last: Promise<unknown> = Promise.resolve();
   /** Until when nobody needs to ask, because nobody answered. */
   #quietUntil = 0;
+  /** Where the remote's branch is while its commits are held. */
+  #held: string | undefined;
   #closing = new AbortController();
 
   constructor(options: FollowingOptions) {
@@ -170,7 +177,8 @@ export class Following {
       const tip = await readRef(gitDir, remote.trackingRef);
       if (tip === undefined) throw new RemoteError('no-branch');
       this.#quietUntil = 0;
-      observer.fetched(undefined, performance.now() - started);
+      // While the same commits are held nothing is well, however well the fetch went.
+      if (tip !== this.#held) observer.fetched(undefined, performance.now() - started);
       return tip;
     } catch (error) {
       this.#noteFailure(error);
@@ -184,12 +192,34 @@ export class Following {
     const { gitDir, ref, logger = silent } = this.#options;
     const head = await readRef(gitDir, ref);
     if (head === tip) return tip;
-    if (head !== undefined && !(await this.#contains(tip, head))) {
+    const rewritten = head !== undefined && !(await this.#contains(tip, head));
+    if (rewritten) {
       logger.warn({ from: head, to: tip }, 'the history of the remote branch was rewritten');
-      await this.#keep(head);
     }
+    await this.#assertTrusted({ from: head, to: tip });
+    if (rewritten) await this.#keep(head);
     await moveRef(gitDir, { ref, from: head, to: tip });
     return tip;
+  }
+
+  /** Commits that nobody vouches for stay out; readers go on with what was there. */
+  async #assertTrusted(range: { from: string | undefined; to: string }): Promise<void> {
+    const { distrust, observer, logger = silent } = this.#options;
+    const reasons = (await distrust?.(range)) ?? [];
+    if (reasons.length === 0) {
+      if (this.#held === range.to) observer.fetched(undefined, 0);
+      this.#held = undefined;
+      return;
+    }
+    if (this.#held !== range.to) {
+      logger.warn({ ...range, reasons }, 'commits of the remote are held: nobody vouches for them');
+    }
+    this.#held = range.to;
+    const [first = ''] = reasons;
+    const more = reasons.length === 1 ? '' : ` (and ${reasons.length - 1} more)`;
+    const error = new RemoteError('untrusted', `${sanitize(first)}${more}`);
+    observer.fetched(error, 0);
+    throw error;
   }
 
   async #keep(head: string): Promise<void> {
