@@ -9,7 +9,7 @@ RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:20-bookworm-slim
 RUN apt-get update \
-  && apt-get install --yes --no-install-recommends git ca-certificates tini \
+  && apt-get install --yes --no-install-recommends git gpg ca-certificates tini \
   && rm -rf /var/lib/apt/lists/* \
   && install -d -o node -g node /data
 WORKDIR /app

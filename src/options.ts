@@ -80,16 +80,24 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'first path segment of the API',
   },
   {
-    name: 'prune-budget-objects',
-    value: 'N',
-    default: '10',
-    help: 'a push or move that removes more objects, and more per cent, needs consent',
+    name: 'allowed-signers',
+    value: 'FILE',
+    help: "whose SSH signatures count (git's allowed_signers): every pushed commit must be signed",
   },
   {
-    name: 'prune-budget-percent',
-    value: 'P',
-    default: '20',
-    help: 'the same, in per cent of all objects; removing all of them always needs consent',
+    name: 'gpg-keyring',
+    value: 'FILE',
+    help: 'whose OpenPGP signatures count: public keys, armored; every pushed commit must be signed',
+  },
+  {
+    name: 'signature-policy',
+    value: 'FILE',
+    help: 'which paths take whose signature (YAML); goes with the two above',
+  },
+  {
+    name: 'signing-key',
+    value: 'FILE',
+    help: 'OpenSSH private key that signs the commits of API writes',
   },
   { name: 'seed', value: 'DIR', help: 'the first commit of an empty hosted repository' },
   {

@@ -13,6 +13,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kinds: ['apimachinery'],
   git: [],
   manifests: ['apimachinery'],
+  signatures: ['apimachinery', 'git'],
   admission: ['apimachinery', 'kinds', 'manifests'],
   state: ['apimachinery'],
   telemetry: [],

@@ -3,11 +3,14 @@ import { StartError } from '../bootstrap/start-error.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import { initRepository } from '../git/init-repository.ts';
 import { openRepository } from '../git/open-repository.ts';
+import { Reader } from '../git/reader.ts';
 import { Following } from '../git/remote/following.ts';
 import { Remote } from '../git/remote/remote.ts';
+import type { CommitRange, SignatureJudge } from '../signatures/signature-judge.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { RemoteObservation } from './remote-observation.ts';
 import type { RemoteSource } from './remote-options.ts';
+import type { Signatures } from './signatures.ts';
 
 export interface FollowedRepository {
   readonly repository: BareRepository;
@@ -20,15 +23,24 @@ export async function openFollowed(of: {
   gitDir: string;
   branch: string;
   observation: RemoteObservation;
+  signatures: Pick<Signatures, 'sign' | 'judge'>;
   logger: Logger;
 }): Promise<FollowedRepository> {
-  const { source, gitDir, branch, observation, logger } = of;
+  const { source, gitDir, branch, observation, signatures, logger } = of;
   const { address, access } = source;
   const ref = `refs/heads/${branch}`;
   await initRepository({ gitDir, branch });
   const trackingRef = `refs/gitplane/remote/${branch}`;
   const remote = new Remote({ address, access, gitDir, ref, trackingRef });
-  const following = new Following({ remote, gitDir, ref, logger, observer: observation.observer });
+  const { sign, judge } = signatures;
+  const following = new Following({
+    remote,
+    gitDir,
+    ref,
+    logger,
+    observer: observation.observer,
+    ...(judge === undefined ? {} : { distrust: (range) => judgeIn(gitDir, judge, range) }),
+  });
   if (address.protocol === 'http' && (access.token ?? access.tokenFile ?? address.password)) {
     logger.warn({ url: address.url }, 'Credentials go to the remote repository without encryption');
   }
@@ -42,5 +54,19 @@ export async function openFollowed(of: {
     throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
   }
   const gate = following.admit.bind(following);
-  return { repository: await openRepository({ gitDir, branch, logger, gate }), following };
+  return { repository: await openRepository({ gitDir, branch, logger, gate, sign }), following };
+}
+
+/** The commits are not in the branch yet, so they are read beside it. */
+async function judgeIn(
+  gitDir: string,
+  judge: SignatureJudge,
+  range: CommitRange,
+): Promise<readonly string[]> {
+  const reader = new Reader({ gitDir });
+  try {
+    return await judge.judge(reader, range);
+  } finally {
+    await reader.close();
+  }
 }

@@ -1,7 +1,7 @@
 /** What `gitplane serve` was told, checked. */
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
-import type { PruneBudget } from '../registry/consent-rules.ts';
+import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
 import { type RemoteSource, readRemote } from './remote-options.ts';
 
@@ -24,10 +24,13 @@ export interface DaemonOptions {
   readonly under: string;
   readonly apiGroup: string;
   readonly proxyPrefix: string;
-  readonly pruneBudget: PruneBudget;
   readonly seed: string | undefined;
   /** Absent: the repository is hosted here. */
   readonly remote: RemoteSource | undefined;
+  /** Whose signatures pushed commits take; undefined: none. */
+  readonly signatures: PolicyFiles | undefined;
+  /** File of the key that signs commits of the API. */
+  readonly commitKey: string | undefined;
   readonly logLevel: string;
 }
 
@@ -48,12 +51,10 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     under: readFolder(options.required('path')),
     apiGroup: matching(options, 'api-group', GROUP),
     proxyPrefix: matching(options, 'proxy-prefix', SEGMENT),
-    pruneBudget: {
-      objects: wholeNumber(options, 'prune-budget-objects'),
-      percent: wholeNumber(options, 'prune-budget-percent', 100),
-    },
     seed: options.text('seed'),
     remote: readRemote(options),
+    signatures: readSignatures(options),
+    commitKey: options.text('signing-key'),
     logLevel: readLogLevel(options.required('log-level')),
   };
 }
@@ -76,6 +77,19 @@ function readUrl(name: string, text: string | undefined): string | undefined {
   throw new UsageError(`Cannot use --${name} "${text}": write https://HOST[:PORT][/PATH]`);
 }
 
+function readSignatures(options: ParsedOptions): PolicyFiles | undefined {
+  const files = {
+    allowedSigners: options.text('allowed-signers'),
+    gpgKeyring: options.text('gpg-keyring'),
+    rules: options.text('signature-policy'),
+  };
+  if (files.allowedSigners !== undefined || files.gpgKeyring !== undefined) return files;
+  if (files.rules === undefined) return undefined;
+  throw new UsageError(
+    '--signature-policy needs to know keys; give --allowed-signers or --gpg-keyring with it',
+  );
+}
+
 function readFolder(path: string): string {
   try {
     return normalizeFolder(path);
@@ -88,15 +102,6 @@ function matching(options: ParsedOptions, name: string, pattern: RegExp): string
   const value = options.required(name);
   if (pattern.test(value)) return value;
   throw new UsageError(`Cannot use --${name} ${JSON.stringify(value)}`);
-}
-
-function wholeNumber(options: ParsedOptions, name: string, most = 1e9): number {
-  const text = options.required(name);
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (value <= most) return value;
-  throw new UsageError(
-    `Cannot use --${name} ${JSON.stringify(text)}: write a number from 0 to ${most}`,
-  );
 }
 
 function readLogLevel(level: string): string {

@@ -36,6 +36,7 @@ import type { DaemonOptions } from './options.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
 import { observeRemote, type RemoteObservation } from './remote-observation.ts';
 import { followSettings, type Settings } from './settings.ts';
+import { openSignatures, type Signatures } from './signatures.ts';
 
 export interface Platform {
   readonly kinds: KindTable;
@@ -81,7 +82,10 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const kinds = buildKindTable(options.apiGroup);
   const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
   const remote = options.remote && observeRemote({ clock, logger });
-  const { repository, following } = await openSource(parts, kinds, { opened, remote });
+  const signatures = await openSignatures({ options, dataDir: data.root, clock, logger });
+  opened.push(signatures);
+  const source = { ...parts, kinds, opened, remote, signatures };
+  const { repository, following } = await openSource(source);
   const store = await openState(data, kinds, onError);
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
@@ -94,7 +98,6 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     clock,
     rules: rulesFingerprint(options),
     observer: observation.observer,
-    budget: options.pruneBudget,
   });
   opened.push(branch);
   observation.follow(branch);
@@ -120,7 +123,13 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const tokens = await openTokenService({ keyFile, issuer, clock, store, kinds, access, onError });
   const registry = new Registry({ ...shared, branch, issuers: { [tokens.plural]: tokens.issue } });
   const { authorizer } = access;
-  const judge = new PushJudge({ ...shared, branch, repository, authorizer });
+  const judge = new PushJudge({
+    ...shared,
+    branch,
+    repository,
+    authorizer,
+    signatures: signatures.judge,
+  });
   const stopDeletion = startDeletion({ store, kinds, branch, clock, onError });
   return {
     kinds,
@@ -143,41 +152,45 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
       await store.close();
       await following?.close();
       await repository.close();
+      await signatures.close();
     },
   };
 }
 
+interface SourceParts extends PlatformParts {
+  readonly kinds: KindTable;
+  readonly opened: Opened;
+  readonly remote: RemoteObservation | undefined;
+  readonly signatures: Signatures;
+}
+
 /** The hosted repository, or the mirror of one elsewhere. */
 async function openSource(
-  parts: PlatformParts,
-  kinds: KindTable,
-  { opened, remote }: { opened: Opened; remote: RemoteObservation | undefined },
+  parts: SourceParts,
 ): Promise<{ repository: BareRepository; following: Following | undefined }> {
-  const { options, data, logger } = parts;
+  const { options, data, logger, opened, remote, signatures } = parts;
   if (options.remote === undefined || remote === undefined) {
     stopFollowing(data.repository);
-    return { repository: await openHosted(parts, kinds, opened), following: undefined };
+    return { repository: await openHosted(parts), following: undefined };
   }
   const followed = await openFollowed({
     source: options.remote,
     gitDir: data.repository,
     branch: options.branch,
     observation: remote,
+    signatures,
     logger,
   });
   opened.push(followed.repository, followed.following);
   return followed;
 }
 
-async function openHosted(
-  parts: PlatformParts,
-  kinds: KindTable,
-  opened: Opened,
-): Promise<BareRepository> {
-  const { options, data, clock } = parts;
+async function openHosted(parts: SourceParts): Promise<BareRepository> {
+  const { options, data, clock, logger, kinds, opened } = parts;
+  const { sign } = parts.signatures;
   const where = { gitDir: data.repository, branch: options.branch };
   await initRepository(where);
-  const repository = await openRepository({ ...where, logger: parts.logger });
+  const repository = await openRepository({ ...where, logger, sign });
   opened.push(repository);
   if (options.seed === undefined || (await repository.head()) !== undefined) return repository;
   await seedRepository({

@@ -26,8 +26,6 @@ export interface PreparedCatalog {
   readonly changes: readonly ObjectChange[];
   /** Files whose notes may change. */
   readonly paths: readonly string[];
-  /** Whether it goes on from `from`. */
-  readonly follows: boolean;
 }
 
 export interface Outcome {
@@ -35,8 +33,6 @@ export interface Outcome {
   /** Of the files that the push changes, duplicates included. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
-  /** Objects more than before. */
-  readonly growth: number;
   readonly prepared: PreparedCatalog | undefined;
 }
 
@@ -94,12 +90,10 @@ async function foreseeOne(
   });
   const files = await readPaths(repository, reader, paths);
   return (catalog) => {
-    const before = catalog.size;
     const step = catalog.advance({ commit, files });
     try {
       const problems = catalog.problemsOf(files.keys());
-      const warnings = warningsOf(files.values());
-      return { ...step, problems, warnings, growth: catalog.size - before, prepared: undefined };
+      return { ...step, problems, warnings: warningsOf(files.values()), prepared: undefined };
     } finally {
       step.undo();
     }
@@ -128,8 +122,7 @@ async function foreseeMany(
     changes,
     problems: after.problemsOf(changed),
     warnings: warningsOf(changed.map((path) => after.file(path))),
-    growth: after.size - before.size,
-    prepared: { from, folded, changes, paths: [...paths], follows: true },
+    prepared: { from, folded, changes, paths: [...paths] },
   };
   return () => outcome;
 }

@@ -30,20 +30,13 @@ const reader = fileReader(kinds, '');
 function picture(catalog: Catalog): unknown {
   const byText = (a: string, b: string): number => (a < b ? -1 : 1);
   const objects = [...catalog.objects()]
-    .map(({ key, place, identity, manifest, problems }) => {
-      const { uid, introducedBy, creationTimestamp, generation } = identity;
-      const lived = { uid, introducedBy, creationTimestamp, generation };
-      return { id: keyString(key), key, place, manifest, problems, ...lived };
-    })
+    .map((object) => ({ id: keyString(object.key), ...object }))
     .sort((a, b) => byText(a.id, b.id));
   const files = [...catalog.files()]
     .map(({ path, blob, documents }) => ({
       path,
       blob,
-      // Warnings are seen by pushers only.
-      documents: documents.map(({ index, key, manifest, problems, line }) => {
-        return { index, key, manifest, problems, line };
-      }),
+      documents: documents.map(({ warnings: _seenByPushersOnly, ...document }) => document),
     }))
     .sort((a, b) => byText(a.path, b.path));
   const claims = objects.map(({ key }) => {

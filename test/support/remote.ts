@@ -19,7 +19,7 @@ import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { RemoteAccess } from '../../src/git/remote/access.ts';
 import { parseRemoteAddress } from '../../src/git/remote/address.ts';
-import { Following } from '../../src/git/remote/following.ts';
+import { Following, type FollowingOptions } from '../../src/git/remote/following.ts';
 import { Remote, type RemoteTimeouts } from '../../src/git/remote/remote.ts';
 import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
 import { git, gitEnv, temporaryFolder, tryGit } from './git.ts';
@@ -106,6 +106,7 @@ export interface FollowSetup {
   readonly timeouts?: Partial<RemoteTimeouts>;
   readonly doubtMs?: number;
   readonly pauseMs?: number;
+  readonly distrust?: FollowingOptions['distrust'];
 }
 
 export async function follow(setup: FollowSetup): Promise<Follower> {
@@ -120,7 +121,15 @@ export async function follow(setup: FollowSetup): Promise<Follower> {
     fetched: (error: Error | undefined) => void events.fetched.push(error),
     pushed: (error: Error | undefined) => void events.pushed.push(error),
   };
-  const following = new Following({ remote, gitDir, ref, observer, doubtMs, pauseMs });
+  const following = new Following({
+    remote,
+    gitDir,
+    ref,
+    observer,
+    doubtMs,
+    pauseMs,
+    ...(setup.distrust === undefined ? {} : { distrust: setup.distrust }),
+  });
   onTestFinished(() => following.close());
   const problem = await following.start();
   const gate = following.admit.bind(following);

@@ -1,0 +1,152 @@
+/**
+ * OpenPGP signatures, judged by gpg itself with a keyring that holds the operator's keys and nothing
+ * else: no configuration of the user's, no key servers, no web of trust.
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inheritedEnvironment } from '../git/git-environment.ts';
+import { SignatureError, SignatureFileError } from './signature-error.ts';
+
+export const GPG_ARMOR = '-----BEGIN PGP SIGNATURE-----';
+const ARMOR_END = '-----END PGP SIGNATURE-----';
+
+export interface GpgKeyring {
+  /** Of the primary keys: 40 hexadecimal digits, in capitals. */
+  readonly fingerprints: ReadonlySet<string>;
+  /** The fingerprint of the primary key. Throws SignatureError when the signature is not good. */
+  verify(payload: Buffer, signature: string): Promise<string>;
+}
+
+const ARGUMENTS = [
+  '--no-options',
+  '--batch',
+  '--no-tty',
+  '--quiet',
+  '--no-autostart',
+  '--disable-dirmngr',
+  '--no-auto-key-retrieve',
+  '--lock-never',
+  // Which keys are trusted is the operator's say, who put them into the file.
+  '--trust-model',
+  'always',
+  '--weak-digest',
+  'SHA1',
+];
+
+/**
+ * `home`: a folder that is made anew for this keyring. Throws SignatureFileError when gpg is
+ * missing or the file holds no public key.
+ */
+export async function openGpgKeyring(file: string, home: string): Promise<GpgKeyring> {
+  await rm(home, { recursive: true, force: true });
+  await mkdir(home, { recursive: true, mode: 0o700 });
+  const imported = await runGpg(home, ['--import', file]);
+  const listed = await runGpg(home, ['--with-colons', '--list-keys']);
+  const fingerprints = primaryFingerprints(listed.stdout);
+  if (imported.code !== 0 || fingerprints.size === 0) {
+    const why = imported.stderr.trim().split('\n').at(-1) ?? '';
+    throw new SignatureFileError(
+      `Cannot use the keyring ${file}: ${why || 'it holds no public key'}; write it with \`gpg --armor --export KEY…\``,
+    );
+  }
+  return { fingerprints, verify: (payload, text) => verify(home, payload, text) };
+}
+
+/** `fpr` records behind `pub` records. */
+function primaryFingerprints(colons: string): Set<string> {
+  const found = new Set<string>();
+  let last = '';
+  for (const line of colons.split('\n')) {
+    const fields = line.split(':');
+    if (fields[0] === 'fpr' && last === 'pub') found.add(fields[9] ?? '');
+    else last = fields[0] ?? '';
+  }
+  return found;
+}
+
+async function verify(home: string, payload: Buffer, signature: string): Promise<string> {
+  assertOneBlock(signature);
+  // The signature comes in through a third pipe, so that nothing has to be written to the disk.
+  const args = ['--status-fd', '1', '--enable-special-filenames', '--verify', '--', '-&3', '-'];
+  const { stdout } = await runGpg(home, args, { stdin: payload, third: signature });
+  return readStatus(stdout);
+}
+
+function assertOneBlock(signature: string): void {
+  const lines = signature.trimEnd().split('\n');
+  const armor = lines.filter((line) => line.startsWith('-----'));
+  const isOne = lines[0] === GPG_ARMOR && lines.at(-1) === ARMOR_END && armor.length === 2;
+  if (!isOne) {
+    throw new SignatureError('there is something beside it, or a part of it is missing');
+  }
+}
+
+/** What gpg says of a signature; it says only one of them of one signature. */
+const VERDICTS: Readonly<Record<string, string>> = {
+  GOODSIG: '',
+  BADSIG: 'it was not made for this commit',
+  EXPSIG: 'it has expired',
+  EXPKEYSIG: 'its key has expired',
+  REVKEYSIG: 'its key was revoked',
+  ERRSIG: 'its key is not in the keyring, or of a kind that gpg cannot use',
+};
+
+/** The status lines of gpg (doc/DETAILS of GnuPG). */
+function readStatus(status: string): string {
+  const lines = status
+    .split('\n')
+    .filter((line) => line.startsWith('[GNUPG:] '))
+    .map((line) => line.split(' ').slice(1));
+  const verdicts = lines.flatMap(([word = '']) => VERDICTS[word] ?? []);
+  // Two signatures in one block: which of them would count?
+  if (verdicts.length > 1) throw new SignatureError('it holds several signatures');
+  const [verdict = 'gpg cannot read it'] = verdicts;
+  if (verdict !== '') throw new SignatureError(verdict);
+  const valid = lines.find(([word]) => word === 'VALIDSIG');
+  const [signatureClass, fingerprint] = [valid?.[9], valid?.[10]];
+  // Class 01 is of text: other line ends and blanks at their ends would make other commits of it.
+  if (signatureClass !== '00') throw new SignatureError('it is a signature of text, not of bytes');
+  if (fingerprint === undefined) throw new SignatureError('gpg does not name its key');
+  return fingerprint;
+}
+
+interface Input {
+  readonly stdin: Buffer;
+  /** What the process reads from file descriptor 3. */
+  readonly third: string;
+}
+
+function runGpg(
+  home: string,
+  args: readonly string[],
+  input?: Input,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('gpg', ['--homedir', home, ...ARGUMENTS, ...args], {
+      cwd: home,
+      env: { ...inheritedEnvironment(), LC_ALL: 'C', GNUPGHOME: home, HOME: join(home, 'none') },
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    });
+    const output = { stdout: '', stderr: '' };
+    child.stdout.on('data', (chunk: Buffer) => {
+      output.stdout += chunk.toString('latin1');
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      output.stderr += chunk.toString('latin1');
+    });
+    const third = child.stdio[3] as NodeJS.WritableStream;
+    // A process that has read enough ends before its input does; its verdict tells.
+    for (const pipe of [child.stdin, third]) pipe.on('error', () => undefined);
+    child.stdin.end(input?.stdin ?? '');
+    third.end(input?.third ?? '');
+    child.once('error', (error) =>
+      reject(
+        new SignatureFileError('gpg cannot be started; install GnuPG 2.2 or newer', {
+          cause: error,
+        }),
+      ),
+    );
+    child.once('close', (code) => resolve({ code, ...output }));
+  });
+}
