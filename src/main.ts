@@ -3,6 +3,8 @@
 import {
   BENCH_OPTIONS,
   describeOptions,
+  KEYS_OPTIONS,
+  KUBECONFIG_OPTIONS,
   type OptionSpec,
   type ParsedOptions,
   parseOptions,
@@ -34,6 +36,18 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     operands: '[PATH…]',
     options: VALIDATE_OPTIONS,
     run: async (options) => (await import('./cli/validate.ts')).validate(options, process.stdout),
+  },
+  keys: {
+    summary: 'access keys: create [NAME], list, rotate NAME, revoke NAME',
+    operands: 'ACTION [NAME]',
+    options: KEYS_OPTIONS,
+    run: async (options) => (await import('./cli/keys.ts')).keys(options, process.stdout),
+  },
+  kubeconfig: {
+    summary: 'print a kubeconfig with a new access key',
+    operands: '',
+    options: KUBECONFIG_OPTIONS,
+    run: async (options) => (await import('./cli/keys.ts')).kubeconfig(options, process.stdout),
   },
   token: {
     summary: 'say what an endpoint token claims; exit 1 when it does not hold',

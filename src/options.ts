@@ -11,6 +11,8 @@ export interface OptionSpec {
   readonly default?: string;
   readonly help: string;
   readonly multiple?: boolean;
+  /** A variable of others that says the same, such as KUBECONFIG. */
+  readonly variable?: string;
 }
 
 export const SERVE_OPTIONS: readonly OptionSpec[] = [
@@ -130,6 +132,37 @@ export const TOKEN_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+const CONNECTION_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    default: 'data/kubeconfig',
+    variable: 'KUBECONFIG',
+    help: 'of the platform; $KUBECONFIG counts too',
+  },
+  {
+    name: 'api-group',
+    value: 'GROUP',
+    default: 'management.gitplane.dev',
+    help: 'name of the management API group',
+  },
+];
+
+const KEY_OPTIONS: readonly OptionSpec[] = [
+  { name: 'user', value: 'NAME', help: 'the user that the key acts as' },
+  { name: 'team', value: 'NAME', help: 'the team that the key acts as, instead of a user' },
+  { name: 'ttl', value: 'DURATION', help: 'how long the key works, as in 12h or 30d' },
+  { name: 'display-name', value: 'TEXT', help: 'what people call the key' },
+];
+
+export const KEYS_OPTIONS: readonly OptionSpec[] = [...KEY_OPTIONS, ...CONNECTION_OPTIONS];
+
+export const KUBECONFIG_OPTIONS: readonly OptionSpec[] = [
+  ...KEY_OPTIONS,
+  { name: 'output', value: 'FILE', help: 'a new file for you alone; default: standard output' },
+  ...CONNECTION_OPTIONS,
+];
+
 export const BENCH_OPTIONS: readonly OptionSpec[] = [
   { name: 'manifests', value: 'N', default: '10000', help: 'manifests in the repository' },
   { name: 'rows', value: 'LIST', default: 'all', help: 'rows to measure, as in start,push' },
@@ -159,7 +192,8 @@ export function parseOptions(
   const text = (name: string): string | undefined => {
     const spec = specs.find((candidate) => candidate.name === name);
     const flag = parsed.values[name]?.at(-1);
-    return flag ?? environment[variableOf(name)] ?? spec?.default;
+    const shared = spec?.variable === undefined ? undefined : environment[spec.variable];
+    return flag ?? environment[variableOf(name)] ?? shared ?? spec?.default;
   };
   return {
     text,

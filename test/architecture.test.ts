@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   registry: ['apimachinery', 'kinds', 'git', 'manifests', 'admission', 'catalog', 'state'],
   controllers: ['apimachinery', 'kinds', 'git', 'registry', 'state', 'telemetry'],
   server: ['apimachinery', 'kinds', 'git', 'manifests', 'auth', 'registry', 'state', 'telemetry'],
-  cli: ['apimachinery', 'kinds', 'manifests', 'auth', 'catalog'],
+  cli: ['apimachinery', 'kinds', 'manifests', 'auth', 'tls', 'catalog'],
   bootstrap: ['apimachinery', 'kinds', 'git', 'manifests', 'auth', 'catalog', 'registry', 'state'],
   bench: ['*'],
   daemon: ['*'],

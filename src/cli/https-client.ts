@@ -8,6 +8,8 @@ export interface CallOptions {
   readonly ca?: string | undefined;
   readonly token?: string | undefined;
   readonly body?: unknown;
+  /** Media type of the body; JSON when absent. */
+  readonly type?: string | undefined;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -27,7 +29,7 @@ export async function getJson(url: string, options: CallOptions = {}): Promise<u
 }
 
 function call(url: string, options: CallOptions): Promise<{ code: number; text: string }> {
-  const { method = 'GET', ca, token, body } = options;
+  const { method = 'GET', ca, token, body, type = 'application/json' } = options;
   const send = url.startsWith('https:') ? httpsRequest : httpRequest;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -35,7 +37,7 @@ function call(url: string, options: CallOptions): Promise<{ code: number; text: 
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(text === undefined
       ? {}
-      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      : { 'content-type': type, 'content-length': Buffer.byteLength(text) }),
   };
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void =>

@@ -1,0 +1,153 @@
+/** `gitplane keys` and `gitplane kubeconfig`: access keys for people and pipelines. */
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { parseGoDuration } from '../apimachinery/duration.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import { formatKubeconfig } from '../tls/kubeconfig.ts';
+import { type Connection, openConnection } from './connection.ts';
+import type { Output } from './validate.ts';
+
+const COLLECTION = 'ownedaccesskeys';
+const HELP = 'Write: gitplane keys create [NAME], list, rotate NAME or revoke NAME';
+
+export async function keys(options: ParsedOptions, out: Output): Promise<number> {
+  const [action = '', name = '', ...more] = options.operands;
+  if (more.length > 0) throw new UsageError(HELP);
+  const act = ACTIONS[action];
+  if (act === undefined) throw new UsageError(HELP);
+  if (name === '' && (action === 'rotate' || action === 'revoke')) throw new UsageError(HELP);
+  out.write(await act(await openConnection(options), options, name));
+  return 0;
+}
+
+/** A kubeconfig with a new key in it. */
+export async function kubeconfig(options: ParsedOptions, out: Output): Promise<number> {
+  const connection = await openConnection(options);
+  const path = options.text('output');
+  if (path === undefined) {
+    out.write(await newKubeconfig(connection, options));
+    return 0;
+  }
+  // Before the key: a file that is there must not cost a key that nobody has.
+  const file = await newFile(path);
+  try {
+    await file.writeFile(await newKubeconfig(connection, options));
+  } catch (error) {
+    await unlink(path);
+    throw error;
+  } finally {
+    await file.close();
+  }
+  return 0;
+}
+
+async function newFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`Cannot make ${path}: ${why}`, { cause: error });
+  }
+}
+
+async function newKubeconfig(connection: Connection, options: ParsedOptions): Promise<string> {
+  const created = await create(connection, options, '');
+  return formatKubeconfig({
+    server: connection.server,
+    caPem: connection.caPem,
+    token: textAt(created, ['spec', 'key']),
+    name: options.text('user') ?? options.text('team') ?? 'gitplane',
+  });
+}
+
+type Action = (connection: Connection, options: ParsedOptions, name: string) => Promise<string>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  create: async (connection, options, name) =>
+    `${textAt(await create(connection, options, name), ['spec', 'key'])}\n`,
+  list: async (connection) => table(await connection.call('GET', COLLECTION)),
+  rotate: async (connection, _options, name) => {
+    const path = `${COLLECTION}/${encodeURIComponent(name)}`;
+    const old = (await connection.call('GET', path)) as KubeObject;
+    const key = mintAccessKey(accessKeyPrefix(textAt(old, ['spec', 'type'])));
+    const patch = {
+      metadata: { resourceVersion: old.metadata.resourceVersion },
+      spec: { key },
+    };
+    await connection.call('PATCH', path, patch, 'application/merge-patch+json');
+    return `${key}\n`;
+  },
+  revoke: async (connection, _options, name) => {
+    await connection.call('DELETE', `${COLLECTION}/${encodeURIComponent(name)}`);
+    return `access key "${name}" revoked\n`;
+  },
+};
+
+async function create(
+  connection: Connection,
+  options: ParsedOptions,
+  name: string,
+): Promise<KubeObject> {
+  const [user, team] = [options.text('user'), options.text('team')];
+  if ((user === undefined) === (team === undefined)) {
+    throw new UsageError('Say whom the key is for: either --user NAME or --team NAME');
+  }
+  const displayName = options.text('display-name');
+  const ttl = seconds(options.text('ttl'));
+  const body = {
+    metadata: name === '' ? {} : { name },
+    spec: {
+      ...(displayName === undefined ? {} : { displayName }),
+      ...(user === undefined ? { team } : { user }),
+      ...(ttl === undefined ? {} : { ttl }),
+      type: 'User',
+    },
+  };
+  return (await connection.call('POST', COLLECTION, body)) as KubeObject;
+}
+
+function seconds(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const days = /^(\d+)d$/.exec(text)?.[1];
+  const milliseconds = days === undefined ? parseGoDuration(text) : Number(days) * 86_400_000;
+  if (milliseconds !== undefined && milliseconds >= 1000) return Math.floor(milliseconds / 1000);
+  throw new UsageError(`Cannot use --ttl "${text}": write a duration, as in 12h or 30d`);
+}
+
+function table(list: unknown): string {
+  const items = (isRecord(list) ? list['items'] : []) as KubeObject[];
+  const rows = items.map((key) => [
+    key.metadata.name ?? '',
+    ownerOf(key),
+    valueAt(key, ['spec', 'disabled']) === true ? 'yes' : 'no',
+    ttlOf(key),
+    textAt(key, ['status', 'lastActivity']) || 'never',
+  ]);
+  const all = [['NAME', 'FOR', 'DISABLED', 'TTL', 'LAST USE'], ...rows];
+  const widths = all[0]?.map((_, column) =>
+    Math.max(...all.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths?.[column] ?? 0))
+      .join('   ')
+      .trimEnd();
+  return `${all.map(line).join('\n')}\n`;
+}
+
+function ownerOf(key: KubeObject): string {
+  const fields = ['user', 'team', 'subject'];
+  const field = fields.find((one) => textAt(key, ['spec', one]) !== '');
+  return field === undefined ? '' : `${field} ${textAt(key, ['spec', field])}`;
+}
+
+function ttlOf(key: KubeObject): string {
+  const ttl = valueAt(key, ['spec', 'ttl']);
+  return typeof ttl === 'number' && ttl > 0 ? `${ttl} s` : 'none';
+}
+
+function textAt(object: KubeObject, path: readonly string[]): string {
+  const value = valueAt(object, path);
+  return typeof value === 'string' ? value : '';
+}
