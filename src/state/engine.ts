@@ -26,13 +26,13 @@ export interface StateEngine {
   load(prefix: string): Iterable<EngineEntry> | AsyncIterable<EngineEntry>;
   /**
    * Queues a batch and returns at once. Batches become durable each as a whole and in the order of
-   * the calls, so what a crash leaves is the state after some batch. Once a batch could not be
-   * written no later one is: the reason goes to `flush`.
+   * the calls, so what a crash leaves is the state after some batch. A batch that cannot be written
+   * is tried again, together with those after it: the reason goes to `flush`.
    */
   write(batch: readonly EngineWrite[]): void;
   /**
    * Resolves when every batch written so far is on stable storage; rejects with StateError if one
-   * of them, or one before, could not be written.
+   * of them cannot be written at the moment.
    */
   flush(): Promise<void>;
   /** Flushes and lets go of everything; rejects as `flush` does. Calling it again does nothing. */

@@ -5,6 +5,7 @@
  */
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { getSystemErrorName } from 'node:util';
 import { open, type RootDatabase } from 'lmdb';
 import {
   checkEngineKey,
@@ -22,8 +23,10 @@ const LOCK_FILE = 'lock.mdb';
 const CLOSED_FILE = 'closed';
 
 export interface LmdbEngineOptions {
-  /** Called once, when the first batch cannot be written (a full disk, for one). */
+  /** Called when a batch cannot be written (a full disk, for one), once until writing works again. */
   readonly onError: (error: StateError) => void;
+  /** Called when writing works again and nothing is missing. */
+  readonly onRecovered?: () => void;
   /** Bytes that can still be written below a directory. */
   readonly freeBytes?: (directory: string) => number;
 }
@@ -36,6 +39,9 @@ const TREE_BYTES_PER_WRITE = 1024;
  * from git again; a transaction a change would compete with the commits that cannot.
  */
 const GATHER_MS = 50;
+/** Between attempts of a transaction that failed: doubled each time. `flush` tries at once. */
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
 
 /** Makes the directory if there is none. Throws StateError if it cannot be used or read. */
 export async function openLmdbEngine(
@@ -54,6 +60,9 @@ export async function openLmdbEngine(
       keyEncoding: 'binary',
       encoding: 'binary',
       overlappingSync: false,
+      // On, it makes a promise of its own that rejects with a failed commit and that nobody can
+      // handle, which ends the process.
+      eventTurnBatching: false,
       noSubdir: false,
       maxDbs: 1,
     });
@@ -99,7 +108,7 @@ function fingerprint(directory: string): string {
 class LmdbEngine implements StateEngine {
   readonly place: string;
   readonly #database: RootDatabase<Buffer, Buffer>;
-  readonly #options: Required<LmdbEngineOptions>;
+  readonly #options: LmdbEngineOptions & Required<Pick<LmdbEngineOptions, 'freeBytes'>>;
   /** All of it goes into one transaction, so only the last value of a key counts. */
   #queue = new Map<string, Buffer | undefined>();
   /** Whether a transaction that will take the queue is already in the chain. */
@@ -110,7 +119,10 @@ class LmdbEngine implements StateEngine {
   #waiting = 0;
   /** Ends the wait of the transaction that is gathering writes. */
   #hurry: (() => void) | undefined;
+  /** Why the newest attempt failed. What it was to write is in the queue again. */
   #failure: StateError | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #patience = FIRST_RETRY_MS;
   #closing: Promise<void> | undefined;
 
   constructor(place: string, database: RootDatabase<Buffer, Buffer>, options: LmdbEngineOptions) {
@@ -135,14 +147,13 @@ class LmdbEngine implements StateEngine {
   write(batch: readonly EngineWrite[]): void {
     if (this.#closing !== undefined) throw closedEngine(this.place);
     for (const { key } of batch) checkEngineKey(key);
-    if (this.#failure !== undefined) return;
     for (const { key, value } of batch) this.#queue.set(key, value);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    this.#tail = this.#tail.then(() => this.#gather()).then(() => this.#commit());
+    if (this.#failure === undefined) this.#schedule();
   }
 
   async flush(): Promise<void> {
+    // Whoever needs it to be durable finds out at once whether there is room again.
+    if (this.#failure !== undefined && this.#closing === undefined) this.#schedule();
     await this.#settled();
     if (this.#failure !== undefined) throw this.#failure;
   }
@@ -153,10 +164,19 @@ class LmdbEngine implements StateEngine {
   }
 
   async #close(): Promise<void> {
+    if (this.#failure !== undefined) this.#schedule();
     await this.#settled();
+    clearTimeout(this.#retry);
     await this.#database.close();
     if (this.#failure !== undefined) throw this.#failure;
     fs.writeFileSync(join(this.place, CLOSED_FILE), fingerprint(this.place), { mode: 0o600 });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    clearTimeout(this.#retry);
+    this.#tail = this.#tail.then(() => this.#gather()).then(() => this.#commit());
   }
 
   /** Waits for every transaction there is; none of them gathers any longer meanwhile. */
@@ -183,18 +203,43 @@ class LmdbEngine implements StateEngine {
     const writes = this.#queue;
     this.#queue = new Map();
     this.#scheduled = false;
-    if (this.#failure !== undefined) return;
     try {
       this.#checkRoom(writes);
       await this.#database.batch(() => this.#put(writes));
+      this.#succeeded();
     } catch (error) {
-      const why = await commitReason(error);
-      this.#failure = new StateError(
-        `the state in ${this.place} cannot be written: ${why}; make room on the disk or repair it, then restart`,
-        { cause: error },
+      this.#putBack(writes);
+      const { why, code } = await commitReason(error);
+      this.#failed(
+        new StateError(
+          `the state in ${this.place} cannot be written: ${why}; make room on the disk or repair it`,
+          { cause: error, code },
+        ),
       );
-      this.#options.onError(this.#failure);
     }
+  }
+
+  #succeeded(): void {
+    if (this.#failure === undefined) return;
+    this.#failure = undefined;
+    this.#patience = FIRST_RETRY_MS;
+    this.#options.onRecovered?.();
+  }
+
+  #failed(failure: StateError): void {
+    const isNews = this.#failure === undefined;
+    this.#failure = failure;
+    if (isNews) this.#options.onError(failure);
+    if (this.#closing !== undefined) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#schedule(), this.#patience).unref();
+    this.#patience = Math.min(this.#patience * 2, LAST_RETRY_MS);
+  }
+
+  /** Where something newer was written meanwhile, that counts. */
+  #putBack(writes: ReadonlyMap<string, Buffer | undefined>): void {
+    const newer = this.#queue;
+    this.#queue = new Map([...writes, ...newer]);
   }
 
   /**
@@ -205,14 +250,17 @@ class LmdbEngine implements StateEngine {
     let needed = TREE_BYTES + writes.size * TREE_BYTES_PER_WRITE;
     for (const value of writes.values()) needed += 2 * (value?.length ?? 0);
     const free = this.#options.freeBytes(this.place);
-    if (free < needed) throw new Error(`${free} bytes are free and ${needed} may be needed`);
+    if (free >= needed) return;
+    const problem = `${free} bytes are free and ${needed} may be needed`;
+    throw Object.assign(new Error(problem), { code: 'ENOSPC' });
   }
 
   #put(writes: ReadonlyMap<string, Buffer | undefined>): void {
-    // The promise of the batch stands for those of its parts.
+    // The promise of the batch stands for those of its parts, which reject as well.
     for (const [key, value] of writes) {
-      if (value === undefined) void this.#database.remove(Buffer.from(key));
-      else void this.#database.put(Buffer.from(key), value);
+      const id = Buffer.from(key);
+      const done = value === undefined ? this.#database.remove(id) : this.#database.put(id, value);
+      done.catch(() => undefined);
     }
   }
 }
@@ -222,14 +270,31 @@ function freeBytes(directory: string): number {
   return bavail * bsize;
 }
 
+interface CommitReason {
+  readonly why: string;
+  /** As in `ENOSPC`. */
+  readonly code: string;
+}
+
 /**
  * LMDB says why a commit failed in a promise beside the error, which must be handled and may come a
  * moment later.
  */
-function commitReason(error: unknown): Promise<string> {
+function commitReason(error: unknown): Promise<CommitReason> {
   const { commitError } = error as { commitError?: Promise<never> };
-  const general = new Promise<string>((resolve) => setImmediate(resolve, reason(error)));
-  return commitError === undefined ? general : Promise.race([commitError.catch(reason), general]);
+  const general = new Promise<CommitReason>((resolve) =>
+    setImmediate(() => resolve(reasonOf(error))),
+  );
+  return commitError === undefined ? general : Promise.race([commitError.catch(reasonOf), general]);
+}
+
+/** LMDB gives the number of an error, and the disk has its reasons. */
+function reasonOf(error: unknown): CommitReason {
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string') return { why: reason(error), code };
+  // Those of LMDB itself are negative.
+  const isErrno = typeof code === 'number' && code > 0;
+  return { why: reason(error), code: isErrno ? getSystemErrorName(-code) : 'EIO' };
 }
 
 function reason(error: unknown): string {

@@ -1,6 +1,13 @@
 /** State that cannot be kept or read. The message names the place and says what to do about it. */
 export class StateError extends Error {
   override readonly name = 'StateError';
+  /** Of the disk below, as in `ENOSPC`; undefined when it is not to blame. */
+  readonly code: string | undefined;
+
+  constructor(message: string, options: ErrorOptions & { code?: string } = {}) {
+    super(message, options);
+    this.code = options.code;
+  }
 }
 
 /** For state that is there and makes no sense. Nothing in it is the only copy of desired state. */

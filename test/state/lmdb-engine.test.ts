@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openLmdbEngine } from '../../src/state/lmdb-engine.ts';
 import { StateError } from '../../src/state/state-error.ts';
 import { testStateEngine } from '../conformance/state-engine.ts';
@@ -148,33 +148,80 @@ describe('crashes', () => {
     expect(loaded.has('later')).toBe(false);
   });
 
-  temporary(
-    'a full disk is reported once, and nothing is written from then on',
-    async ({ root }) => {
+  describe('a full disk', () => {
+    const MOST = 1e12;
+
+    async function openOn(root: string, disk: { free: number }) {
       const reported: StateError[] = [];
-      let free = 1e12;
-      const options = {
-        onError: (error: StateError): void => void reported.push(error),
-        freeBytes: (): number => free,
-      };
-      const engine = await openLmdbEngine(root, options);
+      let recovered = 0;
+      const engine = await openLmdbEngine(root, {
+        onError: (error) => void reported.push(error),
+        onRecovered: () => {
+          recovered += 1;
+        },
+        freeBytes: () => disk.free,
+      });
+      return { engine, reported, recoveries: () => recovered };
+    }
+
+    temporary('is reported once, with its code', async ({ root }) => {
+      const disk = { free: MOST };
+      const { engine, reported } = await openOn(root, disk);
       engine.write([{ key: 'a', value: Buffer.from('1') }]);
       await engine.flush();
-      free = 1_000_000;
+      disk.free = 1_000_000;
 
       engine.write([{ key: 'b', value: Buffer.from('2') }]);
       await expect(engine.flush()).rejects.toThrow(
         /^the state in .* cannot be written: 1000000 bytes are free .*; make room on the disk/,
       );
-      free = 1e12;
       engine.write([{ key: 'c', value: Buffer.from('3') }]);
-      await expect(engine.flush()).rejects.toThrow(StateError);
+      await expect(engine.flush()).rejects.toMatchObject({ code: 'ENOSPC' });
       await expect(engine.close()).rejects.toThrow(StateError);
 
       expect(reported).toHaveLength(1);
       expect(await load(root)).toEqual(new Map([['a', '1']]));
-    },
-  );
+    });
+
+    temporary('loses nothing once there is room again', async ({ root }) => {
+      const disk = { free: 0 };
+      const { engine, recoveries } = await openOn(root, disk);
+      engine.write([{ key: 'a', value: Buffer.from('1') }]);
+      await expect(engine.flush()).rejects.toThrow(StateError);
+      engine.write([
+        { key: 'a', value: Buffer.from('2') },
+        { key: 'b', value: Buffer.from('3') },
+      ]);
+      await expect(engine.flush()).rejects.toThrow(StateError);
+      disk.free = MOST;
+
+      await engine.flush();
+      engine.write([{ key: 'c', value: Buffer.from('4') }]);
+      await engine.close();
+
+      expect(recoveries()).toBe(1);
+      expect(await load(root)).toEqual(
+        new Map([
+          ['a', '2'],
+          ['b', '3'],
+          ['c', '4'],
+        ]),
+      );
+    });
+
+    temporary('is found to have room again when nobody asks', async ({ root }) => {
+      const disk = { free: 0 };
+      const { engine, reported, recoveries } = await openOn(root, disk);
+      engine.write([{ key: 'a', value: Buffer.from('1') }]);
+      await vi.waitFor(() => expect(reported).toHaveLength(1));
+      disk.free = MOST;
+
+      await vi.waitFor(() => expect(recoveries()).toBe(1), { timeout: 5_000 });
+
+      await engine.close();
+      expect(await load(root)).toEqual(new Map([['a', '1']]));
+    });
+  });
 });
 
 /** Starts the writer, kills it once it has reported a batch, and returns the last one reported. */
