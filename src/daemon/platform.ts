@@ -86,7 +86,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   opened.push(signatures);
   const source = { ...parts, kinds, opened, remote, signatures };
   const { repository, following } = await openSource(source);
-  const store = await openState(data, kinds, onError);
+  const onRecovered = (): void => logger.info('The state can be kept again');
+  const store = await openState(data, kinds, { onError, onRecovered });
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
   const branch = await Branch.open({
@@ -206,14 +207,14 @@ async function openHosted(parts: SourceParts): Promise<BareRepository> {
 async function openState(
   data: DataDirectory,
   kinds: KindTable,
-  onError: (error: unknown) => void,
+  listener: { onError(error: unknown): void; onRecovered(): void },
 ): Promise<Store> {
-  const engine = await openLmdbEngine(data.state, { onError });
+  const engine = await openLmdbEngine(data.state, listener);
   const secretKinds = new Set(
     kinds.kinds.filter((kind) => kind.secretPaths.length > 0).map((kind) => kind.kind),
   );
   const codec = sealingCodec(loadStateKey(data.stateKey), (key) => secretKinds.has(key.kind));
-  return await openStore({ engine, codec, onError });
+  return await openStore({ engine, codec, onError: listener.onError });
 }
 
 /** Changes when the verdict on a manifest may change although the manifest did not. */

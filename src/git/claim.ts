@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DurableFiles, makeDirectories, writeDurably } from './durable-files.ts';
 import { errorCode, RefLockedError } from './git-error.ts';
 import { isAbandoned, thisOwner } from './owner.ts';
+import { removeStaleLock } from './stale-lock.ts';
 
 /** Below the git directory: files that will become refs. */
 export const CLAIMS = 'gitplane';
@@ -47,6 +48,7 @@ export async function takeLock(
     await sleep(wait);
   }
   await removeAbandonedClaims(lock.gitDir, lock.file);
+  await removeStaleLock(lock.gitDir, lock.file);
   if (!(await tryLink(files, claim, lock.file))) {
     throw new RefLockedError(lock.file, lock.patienceMs);
   }

@@ -1,8 +1,8 @@
 /** Installing the pre-receive hook, which every push passes, over HTTP and by path alike. */
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, GitError, StorageError } from './git-error.ts';
-import { runGit } from './git-process.ts';
+import { runGit, tryGit } from './git-process.ts';
 
 /** The second line of every hook of ours: only such a file is ever replaced. */
 const MARK = '# Made by gitplane, which replaces it at every start.';
@@ -31,13 +31,15 @@ export async function installHooks(
       await chmod(`${hook}.new`, 0o755);
       await rename(`${hook}.new`, hook);
     }
-    await chmod(hook, 0o755);
+    if (((await stat(hook)).mode & 0o777) !== 0o755) await chmod(hook, 0o755);
   } catch (error) {
     if (errorCode(error) === undefined) throw error;
     throw new StorageError(hook, { cause: error });
   }
   // Relative to the repository; and the pusher's own setting must not lead past this hook.
-  await runGit({ gitDir }, ['config', '--local', 'core.hooksPath', 'hooks']);
+  const setting = ['config', '--local', 'core.hooksPath'];
+  const { stdout } = await tryGit({ gitDir }, setting);
+  if (stdout.toString('utf8') !== 'hooks\n') await runGit({ gitDir }, [...setting, 'hooks']);
 }
 
 async function readHook(path: string): Promise<string | undefined> {

@@ -1,9 +1,11 @@
 /** Making the repository that the daemon owns. */
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { errorCode, StorageError } from './git-error.ts';
 import { runGit } from './git-process.ts';
 import { assertBranchName } from './open-repository.ts';
+import { outwaitLock } from './stale-lock.ts';
 
 /** In the repository's own file, because a push by path runs the pusher's git. */
 const settings: readonly (readonly [string, string])[] = [
@@ -38,15 +40,39 @@ export async function initRepository(options: { gitDir: string; branch: string }
     throw new StorageError(gitDir, { cause: error });
   }
   const context = { gitDir };
+  const head = `refs/heads/${options.branch}`;
   await assertBranchName(context, options.branch);
-  await runGit(context, ['init', '-q', '--bare', '--template=', '--object-format=sha1', gitDir]);
-  await runGit(context, ['symbolic-ref', 'HEAD', `refs/heads/${options.branch}`]);
+  for (const name of ['config', 'HEAD']) await outwaitLock(gitDir, join(gitDir, `${name}.lock`));
+  // Nothing is written that is there already: a start must succeed on a full disk.
+  if (!isWhole(gitDir)) {
+    await runGit(context, ['init', '-q', '--bare', '--template=', '--object-format=sha1', gitDir]);
+  }
+  if (headOf(gitDir) !== head) await runGit(context, ['symbolic-ref', 'HEAD', head]);
   const present = await localSettings(context);
   for (const [key, value] of settings) {
     // A process each: at most starts there is none to set.
     if (present.get(key.toLowerCase()) !== value) {
       await runGit(context, ['config', '--local', key, value]);
     }
+  }
+}
+
+/** Whether an earlier `git init` came to its end: it writes the settings last. */
+function isWhole(gitDir: string): boolean {
+  const names = ['HEAD', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags'];
+  if (!names.every((name) => existsSync(join(gitDir, name)))) return false;
+  return /^\s*bare\s*=\s*true\s*$/m.test(readIfThere(join(gitDir, 'config')));
+}
+
+function headOf(gitDir: string): string | undefined {
+  return /^ref: (.*)\n$/.exec(readIfThere(join(gitDir, 'HEAD')))?.[1];
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
   }
 }
 

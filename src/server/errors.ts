@@ -5,28 +5,34 @@ import {
   tooLarge,
   unavailable,
 } from '../apimachinery/status-error.ts';
+import { RefLockedError, StorageError } from '../git/git-error.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 
 /** A failure of the storage below, told by its errno: the client can do nothing but wait. */
-const STORAGE_CODES: Readonly<Record<string, { code: number; message: string }>> = {
-  ENOSPC: { code: 507, message: 'The disk is full: nothing was written; reads go on' },
-  EDQUOT: { code: 507, message: 'The disk quota is used up: nothing was written; reads go on' },
-  EROFS: { code: 503, message: 'The disk is read-only: nothing was written; reads go on' },
-  EIO: { code: 503, message: 'The disk fails: nothing was written; reads go on' },
+const STORAGE_CODES: Readonly<Record<string, { code: number; problem: string }>> = {
+  ENOSPC: { code: 507, problem: 'The disk is full' },
+  EDQUOT: { code: 507, problem: 'The disk quota is used up' },
+  EROFS: { code: 503, problem: 'The disk is read-only' },
+  EIO: { code: 503, problem: 'The disk fails' },
 };
+const STORAGE_RETRY_SECONDS = 5;
+const LOCK_RETRY_SECONDS = 2;
+const NOTHING_WRITTEN = 'nothing was written';
+const UNKNOWN_OUTCOME = 'the write may still take effect: read the object before trying again';
 
 /** `unexpected`: a fault of ours, to be logged with its stack; its text is not for clients. */
 export function toStatusError(error: unknown): { status: StatusError; unexpected: boolean } {
   if (error instanceof StatusError) return { status: error, unexpected: false };
   if (error instanceof RemoteError) return { status: remoteStatus(error), unexpected: false };
-  const code = codeOf(error);
-  const storage = STORAGE_CODES[code ?? ''];
-  if (storage !== undefined) {
-    const reason = storage.code === 507 ? 'InsufficientStorage' : 'ServiceUnavailable';
-    const status = new StatusError(storage.code, reason, storage.message, { retryAfterSeconds: 5 });
-    return { status, unexpected: true };
+  if (error instanceof RefLockedError) {
+    const problem = 'Another git process holds the branch';
+    const text = `${problem}: ${NOTHING_WRITTEN}; reads go on`;
+    return { status: unavailable(text, LOCK_RETRY_SECONDS), unexpected: true };
   }
+  const code = codeOf(error);
+  const storage = storageStatus(error, code);
+  if (storage !== undefined) return { status: storage, unexpected: true };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return { status: tooLarge(DEFAULT_MAX_BODY_BYTES), unexpected: false };
   }
@@ -41,6 +47,15 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
   return { status, unexpected: true };
 }
 
+function storageStatus(error: unknown, code: string | undefined): StatusError | undefined {
+  const known = STORAGE_CODES[code ?? ''];
+  if (known === undefined) return undefined;
+  const moved = error instanceof StorageError && error.moved;
+  const text = `${known.problem}: ${moved ? UNKNOWN_OUTCOME : NOTHING_WRITTEN}; reads go on`;
+  const reason = known.code === 507 ? 'InsufficientStorage' : 'ServiceUnavailable';
+  return new StatusError(known.code, reason, text, { retryAfterSeconds: STORAGE_RETRY_SECONDS });
+}
+
 const REMOTE_RETRY_SECONDS = 5;
 
 /** The words of the remote are shown where the caller can do something about them. */
@@ -48,10 +63,7 @@ function remoteStatus({ problem, sentence, message }: RemoteError): StatusError 
   if (problem === 'refused') {
     return forbiddenError(`${message}. Nothing was written.`);
   }
-  const outcome =
-    problem === 'unknown-outcome'
-      ? 'the write may still take effect: read the object before trying again'
-      : 'nothing was written';
+  const outcome = problem === 'unknown-outcome' ? UNKNOWN_OUTCOME : NOTHING_WRITTEN;
   return unavailable(`${sentence}: ${outcome}; reads go on`, REMOTE_RETRY_SECONDS);
 }
 

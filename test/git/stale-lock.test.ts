@@ -1,0 +1,75 @@
+/** Locks that git left when it was killed. */
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { RefLockedError } from '../../src/git/git-error.ts';
+import { initRepository } from '../../src/git/init-repository.ts';
+import { removeStaleLock } from '../../src/git/stale-lock.ts';
+import { bareRepository, commitOf, git, gitEnv, openForTest, publish } from '../support/git.ts';
+
+const LOCK = 'refs/heads/main.lock';
+
+/** A lock that was taken so many seconds ago. */
+function lockIn(gitDir: string, name: string, seconds: number): string {
+  const file = join(gitDir, name);
+  writeFileSync(file, '');
+  const at = Date.now() / 1000 - seconds;
+  utimesSync(file, at, at);
+  return file;
+}
+
+const isLinux = existsSync('/proc/self/stat');
+
+describe.runIf(isLinux)('a lock of nobody', () => {
+  test.each([
+    [60, true],
+    [0, false],
+  ])('that is %i seconds old goes: %s', async (seconds, goes) => {
+    const gitDir = await bareRepository();
+    const file = lockIn(gitDir, LOCK, seconds);
+    expect(await removeStaleLock(gitDir, file)).toBe(goes);
+    expect(existsSync(file)).toBe(!goes);
+  });
+
+  test('does not keep anybody from writing once it is old', async () => {
+    const repository = await openForTest({ lockPatienceMs: 20 });
+    const [first = ''] = await publish(repository, commitOf({ a: '1' }));
+    // Starts a process that reads for as long as the repository is open.
+    await repository.readBlobs([git(repository.gitDir, ['rev-parse', `${first}:a`])]);
+    lockIn(repository.gitDir, LOCK, 60);
+    const [id] = await publish(repository, commitOf({ a: '2' }));
+    expect(git(repository.gitDir, ['rev-parse', 'main'])).toBe(id);
+  });
+
+  test.each(['config', 'HEAD'])('on %s does not keep the daemon from starting', async (name) => {
+    const gitDir = await bareRepository();
+    git(gitDir, ['config', 'gc.auto', '1']);
+    lockIn(gitDir, `${name}.lock`, 60);
+    await initRepository({ gitDir, branch: 'main' });
+    expect(git(gitDir, ['config', 'gc.auto'])).toBe('0');
+  });
+});
+
+test('a lock of a git process at work stays, however old', async () => {
+  const repository = await openForTest({ lockPatienceMs: 20 });
+  const { gitDir } = repository;
+  const [first = ''] = await publish(repository, commitOf({ a: '1' }));
+  const holder = spawn('git', ['update-ref', '--stdin'], { cwd: gitDir, env: gitEnv });
+  onTestFinished(() => void holder.kill('SIGKILL'));
+  holder.stdin.write(`start\nupdate refs/heads/main ${first} ${first}\nprepare\n`);
+  await new Promise<void>((done) => {
+    let said = '';
+    holder.stdout.on('data', (chunk: Buffer) => {
+      said += chunk;
+      if (said.includes('prepare: ok')) done();
+    });
+  });
+  const file = join(gitDir, LOCK);
+  const at = Date.now() / 1000 - 60;
+  utimesSync(file, at, at);
+
+  expect(await removeStaleLock(gitDir, file)).toBe(false);
+  await expect(publish(repository, commitOf({ a: '2' }))).rejects.toThrow(RefLockedError);
+  expect(readFileSync(join(gitDir, 'refs/heads/main'), 'utf8').trim()).toBe(first);
+});
