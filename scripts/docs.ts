@@ -229,6 +229,7 @@ function metricTable(): string {
     objects: () => [],
     lastCommitAge: () => undefined,
     waitingWrites: () => 0,
+    hold: () => undefined,
   });
   createRemoteMetrics(registry, () => undefined);
   const metrics = registry.getMetricsAsArray() as unknown as Described[];

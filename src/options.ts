@@ -82,6 +82,18 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'first path segment of the API',
   },
   {
+    name: 'prune-budget-objects',
+    value: 'N',
+    default: '10',
+    help: 'a push or move that removes more objects, and more per cent, needs consent',
+  },
+  {
+    name: 'prune-budget-percent',
+    value: 'P',
+    default: '20',
+    help: 'the same, in per cent of all objects; removing all of them always needs consent',
+  },
+  {
     name: 'allowed-signers',
     value: 'FILE',
     help: "whose SSH signatures count (git's allowed_signers): every pushed commit must be signed",

@@ -114,6 +114,10 @@ export function unauthorized(message = 'Unauthorized'): StatusError {
   return new StatusError(401, 'Unauthorized', message);
 }
 
+export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
+  return new StatusError(429, 'TooManyRequests', message, { retryAfterSeconds });
+}
+
 /** `message` is the whole sentence; see `auth/authorizer.ts` for the usual wording. */
 export function forbiddenError(message: string, resource?: ResourceName, name = ''): StatusError {
   return new StatusError(

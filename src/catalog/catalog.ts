@@ -3,35 +3,27 @@
  * manifest. A fold over commits and nothing else: no clock, no store, no order of arrival
  * (invariants 5, 7, 9, 12).
  */
-import { sameDesiredState } from '../admission/check.ts';
 import { describeKey, keyString, type ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
 import type { Problem } from '../manifests/manifest.ts';
+import {
+  CatalogObject,
+  comparePlaces,
+  keepIfEqual,
+  type ManifestSource,
+  type Place,
+  sameIdentity,
+  sameSources,
+  winner,
+} from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import {
   type CommitPoint,
-  type Identity,
+  Identity,
   type IsAncestor,
   mergedIdentity,
-  newIdentity,
   type ParentView,
 } from './identity.ts';
-
-/** A document of a file. */
-export interface Place {
-  readonly path: string;
-  readonly index: number;
-}
-
-export interface CatalogObject {
-  readonly key: ObjectKey;
-  readonly place: Place;
-  readonly identity: Identity;
-  /** The newest valid version: the last good. */
-  readonly manifest: KubeObject;
-  /** Why the newest version is not served; empty when it is. */
-  readonly problems: readonly Problem[];
-}
+import { UndoLog } from './undo-log.ts';
 
 /** What one step changed about an object. */
 export interface ObjectChange {
@@ -63,7 +55,10 @@ export class Catalog {
   #at: CommitPoint | undefined;
   readonly #files: Map<string, FileEntry>;
   readonly #objects: Map<string, CatalogObject>;
-  /** Every document that names a key, valid or not, in no particular order. */
+  /**
+   * Every document that names a key, valid or not, in no particular order; left out where that is
+   * nothing but the place of the object.
+   */
   readonly #claims: Map<string, readonly Place[]>;
 
   constructor(rootCommit: string, from?: Catalog) {
@@ -109,7 +104,7 @@ export class Catalog {
 
   /** Every document that names the key; more than one is a mistake that both places are told. */
   claims(key: ObjectKey): readonly Place[] {
-    return this.#claims.get(keyString(key)) ?? [];
+    return this.#claimsOf(keyString(key));
   }
 
   /** Every problem of every file, duplicates included, by path and line. */
@@ -118,35 +113,41 @@ export class Catalog {
     for (const file of this.#files.values()) {
       for (const document of file.documents) found.push(...document.problems);
     }
-    for (const object of this.#objects.values()) found.push(...this.#duplicates(object.key));
+    // What is wanted twice has claims of its own.
+    for (const id of this.#claims.keys()) {
+      const object = this.#objects.get(id);
+      if (object !== undefined) found.push(...this.#duplicates(object.key));
+    }
     return sortProblems(found);
   }
 
   /** Puts back what an earlier process knew, without history. For `restore.ts` only. */
   load(at: CommitPoint, files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
     this.#at = at;
-    for (const file of files) this.#files.set(file.path, file);
-    for (const [id, places] of placesOf(this.#files.values())) this.#claims.set(id, places);
     for (const object of objects) this.#objects.set(keyString(object.key), object);
+    const claims = new Map<string, Place[]>();
+    for (const file of files) {
+      this.#files.set(file.path, file);
+      for (const document of file.documents) this.#loadClaim(claims, file.path, document);
+    }
+    for (const [id, places] of claims) this.#setClaims(id, places);
+    for (const id of this.#objects.keys()) if (!claims.has(id)) this.#setClaims(id, []);
+  }
+
+  #loadClaim(claims: Map<string, Place[]>, path: string, { key, index }: DocumentEntry): void {
+    if (key === undefined) return;
+    const id = keyString(key);
+    const known = claims.get(id);
+    if (known === undefined) claims.set(id, [{ path, index }]);
+    else known.push({ path, index });
   }
 
   /** Moves the catalog to the revision after `step.commit`. */
   advance(step: Step): StepResult {
     const undo = new UndoLog();
-    const touched = this.#replaceFiles(step, undo);
-    for (const key of step.alsoTouched ?? []) touched.set(keyString(key), key);
-    const changes: ObjectChange[] = [];
-    for (const [id, key] of touched) {
-      const before = this.#objects.get(id);
-      const after = this.#resolve(key, before, step);
-      if (after === before) continue;
-      undo.map(this.#objects, id);
-      if (after === undefined) this.#objects.delete(id);
-      else this.#objects.set(id, after);
-      changes.push({ key, before, after });
-    }
+    const changes = this.#fold(step, undo);
     const at = this.#at;
-    this.#at = { id: step.commit.id, committerTime: step.commit.committerTime };
+    this.#at = pointOf(step.commit);
     return {
       changes,
       undo: () => {
@@ -154,6 +155,28 @@ export class Catalog {
         this.#at = at;
       },
     };
+  }
+
+  /** As `advance`, for a step that nobody will ask about or take back. */
+  absorb(step: Step): void {
+    this.#fold(step, undefined);
+    this.#at = pointOf(step.commit);
+  }
+
+  #fold(step: Step, undo: UndoLog | undefined): ObjectChange[] {
+    const birth = pointOf(step.commit);
+    const changes: ObjectChange[] = [];
+    for (const [id, { key, claims }] of this.#touch(step, undo)) {
+      const before = this.#objects.get(id);
+      const after = this.#resolve({ key, before, claims, birth }, step);
+      undo?.map(this.#objects, id);
+      undo?.map(this.#claims, id);
+      if (after === undefined) this.#objects.delete(id);
+      else if (after !== before) this.#objects.set(id, after);
+      this.#setClaims(id, claims);
+      if (after !== before && undo !== undefined) changes.push({ key, before, after });
+    }
+    return changes;
   }
 
   /** Problems of the named files, and duplicates that involve them. */
@@ -170,60 +193,92 @@ export class Catalog {
     return sortProblems(found);
   }
 
-  /** Every step is taken once a key, however many documents of a hostile commit name it. */
-  #replaceFiles(step: Step, undo: UndoLog): Map<string, ObjectKey> {
-    const touched = new Map<string, ObjectKey>();
+  /** Replaces the files; what a step touches is touched once, however many documents name it. */
+  #touch(step: Step, undo: UndoLog | undefined): Map<string, Touched> {
+    const touched = new Map<string, Touched>();
     const broken = new Set<string>();
-    const touch = (file: FileEntry): void => {
-      for (const { key } of file.documents) if (key) touched.set(keyString(key), key);
-      if (hasUnnamed(file)) broken.add(file.path);
-    };
     for (const [path, entry] of step.files) {
       const old = this.#files.get(path);
-      if (old !== undefined) touch(old);
-      if (entry !== undefined) touch(entry);
-      undo.map(this.#files, path);
-      if (entry === undefined) this.#files.delete(path);
-      else this.#files.set(path, entry);
+      if (old !== undefined) this.#touchOld(old, { step, touched, broken });
+      if (entry !== undefined) this.#touchNew(entry, { step, touched, broken });
+      undo?.map(this.#files, path);
+      if (entry !== undefined) this.#files.set(path, entry);
+      else if (old !== undefined) this.#files.delete(path);
     }
-    this.#replaceClaims(step, touched.keys(), undo);
     // Objects that live in a file although none of its documents names them are shielded by a
     // broken document; they too may be free to go, or to come back, now.
-    if (broken.size === 0) return touched;
-    for (const [id, { key, place }] of this.#objects) {
-      if (broken.has(place.path)) touched.set(id, key);
+    if (broken.size > 0) {
+      for (const [id, { key, place }] of this.#objects) {
+        if (broken.has(place.path)) this.#touchKey(id, key, { step, touched });
+      }
+    }
+    for (const key of step.alsoTouched ?? []) {
+      this.#touchKey(keyString(key), key, { step, touched });
     }
     return touched;
   }
 
-  #replaceClaims(step: Step, touched: Iterable<string>, undo: UndoLog): void {
-    const added = placesOf([...step.files.values()].filter((file) => file !== undefined));
-    for (const id of touched) {
-      const stay = this.#claims.get(id)?.filter((place) => !step.files.has(place.path)) ?? [];
-      const claims = [...stay, ...(added.get(id) ?? [])];
-      undo.map(this.#claims, id);
-      if (claims.length === 0) this.#claims.delete(id);
-      else this.#claims.set(id, claims);
+  #touchOld(file: FileEntry, at: Touching & { broken: Set<string> }): void {
+    if (hasUnnamed(file)) at.broken.add(file.path);
+    for (const { key } of file.documents) if (key) this.#touchKey(keyString(key), key, at);
+  }
+
+  #touchNew(file: FileEntry, at: Touching & { broken: Set<string> }): void {
+    const { path, documents } = file;
+    if (hasUnnamed(file)) at.broken.add(path);
+    for (const { key, index } of documents) {
+      if (key) this.#touchKey(keyString(key), key, at).claims.push({ path, index });
     }
   }
 
+  /** The claims begin with those of files that the step leaves as they are. */
+  #touchKey(id: string, key: ObjectKey, { step, touched }: Touching): Touched {
+    let found = touched.get(id);
+    if (found === undefined) {
+      const stay = this.#claimsOf(id).filter((place) => !step.files.has(place.path));
+      found = { key, claims: stay };
+      touched.set(id, found);
+    }
+    return found;
+  }
+
+  #claimsOf(id: string): readonly Place[] {
+    const claims = this.#claims.get(id);
+    if (claims !== undefined) return claims;
+    const place = this.#objects.get(id)?.place;
+    return place === undefined ? [] : [place];
+  }
+
+  #setClaims(id: string, claims: readonly Place[]): void {
+    const place = this.#objects.get(id)?.place;
+    const [only] = claims;
+    const usual =
+      place === undefined
+        ? claims.length === 0
+        : claims.length === 1 && only !== undefined && comparePlaces(only, place) === 0;
+    if (usual) this.#claims.delete(id);
+    else this.#claims.set(id, claims);
+  }
+
   /** What an object is after the files of a step are in place. */
-  #resolve(
-    key: ObjectKey,
-    before: CatalogObject | undefined,
-    step: Step,
-  ): CatalogObject | undefined {
+  #resolve(of: Resolving, step: Step): CatalogObject | undefined {
+    const { key, before, claims } = of;
     const known = before ?? inherited(key, step);
-    const place = this.#winner(key, known?.place);
+    const place = winner(claims, known?.place);
     const document = place && this.#document(place);
-    if (place === undefined || document?.manifest === undefined) {
+    if (place === undefined || document === undefined || !isValid(document)) {
       const problems = place === undefined ? this.#shieldOf(known) : document?.problems;
       if (known === undefined || problems === undefined) return undefined;
-      const identity = this.#identity({ key, before, manifest: known.manifest, step });
-      return { ...known, place: place ?? known.place, identity, problems };
+      const identity = this.#identity({ ...of, source: known.source, step });
+      const { source } = known;
+      return new CatalogObject({ key, place: place ?? known.place, identity, source, problems });
     }
-    const identity = this.#identity({ key, before, manifest: document.manifest, step });
-    return keepIfEqual(before, { key, place, identity, manifest: document.manifest, problems: [] });
+    const identity = this.#identity({ ...of, source: document, step });
+    const source = document;
+    return keepIfEqual(
+      before,
+      new CatalogObject({ key: document.key ?? key, place, identity, source, problems: NONE }),
+    );
   }
 
   /**
@@ -236,38 +291,32 @@ export class Catalog {
     return file.documents.filter(({ key }) => key === undefined).flatMap((d) => d.problems);
   }
 
-  #identity(of: {
-    key: ObjectKey;
-    before: CatalogObject | undefined;
-    manifest: KubeObject;
-    step: Step;
-  }): Identity {
-    const { key, before, manifest, step } = of;
+  #identity(of: Resolving & { source: ManifestSource; step: Step }): Identity {
+    const { key, before, source, step, birth } = of;
+    if (before === undefined && step.otherParents === undefined) return this.#born(key, birth);
     const views = [before, ...(step.otherParents ?? []).map((parent) => parent.object(key))]
       .filter((object) => object !== undefined)
       .map(
         (object): ParentView => ({
           identity: object.identity,
-          unchanged: sameDesiredState(object.manifest, manifest),
+          unchanged: object.source === source || sameSources(object.source, source),
         }),
       );
     const [first, ...rest] = views;
-    if (first === undefined) return newIdentity(key, step.commit, this.rootCommit);
+    if (first === undefined) return this.#born(key, birth);
     const merged = mergedIdentity([first, ...rest], step.isAncestor ?? (() => false));
     return before !== undefined && sameIdentity(before.identity, merged) ? before.identity : merged;
   }
 
-  /** Which of the documents that name a key is the object: the incumbent, else the first. */
-  #winner(key: ObjectKey, incumbent: Place | undefined): Place | undefined {
-    const claims = this.claims(key);
-    if (claims.length < 2) return claims[0];
-    const inSameFile = claims.filter((place) => place.path === incumbent?.path);
-    const candidates = inSameFile.length > 0 ? inSameFile : claims;
-    return candidates.reduce((a, b) => (comparePlaces(b, a) < 0 ? b : a));
+  #born(key: ObjectKey, birth: CommitPoint): Identity {
+    return new Identity({ rootCommit: this.rootCommit, key, birth, generation: 1 });
   }
 
   #document(place: Place): DocumentEntry | undefined {
-    return this.#files.get(place.path)?.documents.find(({ index }) => index === place.index);
+    const documents = this.#files.get(place.path)?.documents;
+    const first = documents?.[0];
+    if (first?.index === place.index) return first;
+    return documents?.find(({ index }) => index === place.index);
   }
 
   #duplicates(key: ObjectKey): Problem[] {
@@ -292,38 +341,33 @@ export class Catalog {
 /** Other places of an object that each of its duplicates is told. */
 const MOST_NAMED = 5;
 
-/** The documents that name a key, by key. */
-function placesOf(files: Iterable<FileEntry>): Map<string, Place[]> {
-  const places = new Map<string, Place[]>();
-  for (const { path, documents } of files) {
-    for (const { key, index } of documents) {
-      if (key === undefined) continue;
-      const id = keyString(key);
-      const known = places.get(id);
-      if (known === undefined) places.set(id, [{ path, index }]);
-      else known.push({ path, index });
-    }
-  }
-  return places;
+const NONE: readonly Problem[] = [];
+
+/** A key that a step may change, and every document that names it after the step. */
+interface Touched {
+  readonly key: ObjectKey;
+  readonly claims: Place[];
 }
 
-/** Restores map entries in reverse order. */
-class UndoLog {
-  readonly #steps: (() => void)[] = [];
+interface Touching {
+  readonly step: Step;
+  readonly touched: Map<string, Touched>;
+}
 
-  map<T>(map: Map<string, T>, key: string): void {
-    const had = map.has(key);
-    const value = map.get(key) as T;
-    this.#steps.push(() => {
-      if (had) map.set(key, value);
-      else map.delete(key);
-    });
-  }
+interface Resolving extends Touched {
+  readonly before: CatalogObject | undefined;
+  /** The commit of the step. */
+  readonly birth: CommitPoint;
+}
 
-  run(): void {
-    for (const step of this.#steps.reverse()) step();
-    this.#steps.length = 0;
-  }
+/** A commit may carry all that it changed; what is kept of it must not. */
+function pointOf({ id, committerTime }: CommitPoint): CommitPoint {
+  return { id, committerTime };
+}
+
+/** Whether the document is the manifest of an object. Does not parse it. */
+function isValid({ key, problems }: DocumentEntry): boolean {
+  return key !== undefined && problems.length === 0;
 }
 
 function hasUnnamed(file: FileEntry): boolean {
@@ -337,26 +381,6 @@ function inherited(key: ObjectKey, step: Step): CatalogObject | undefined {
     if (object !== undefined) return object;
   }
   return undefined;
-}
-
-function keepIfEqual(before: CatalogObject | undefined, after: CatalogObject): CatalogObject {
-  const same =
-    before !== undefined &&
-    before.manifest === after.manifest &&
-    before.identity === after.identity &&
-    comparePlaces(before.place, after.place) === 0 &&
-    before.problems.length === 0 &&
-    after.problems.length === 0;
-  return same ? before : after;
-}
-
-function sameIdentity(a: Identity, b: Identity): boolean {
-  return a.uid === b.uid && a.generation === b.generation;
-}
-
-function comparePlaces(a: Place, b: Place): number {
-  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
-  return a.index - b.index;
 }
 
 /** By path, then place, each problem once. */

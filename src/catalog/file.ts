@@ -2,6 +2,7 @@
 import { type AdmittedManifest, admitManifest, type ManifestPlace } from '../admission/manifest.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
+import { ownText, TextPool } from '../apimachinery/text.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { folderNamespace } from '../manifests/layout.ts';
 import type { ManifestDocument, ManifestFile, Problem } from '../manifests/manifest.ts';
@@ -11,13 +12,46 @@ export interface DocumentEntry {
   readonly index: number;
   /** Absent when the document does not say what it is. */
   readonly key: ObjectKey | undefined;
-  /** Set when the document is valid. */
+  /** Set when the document is valid. Parsed anew at every reading. */
   readonly manifest: KubeObject | undefined;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** Where the document begins; for messages that are about the whole of it. */
   readonly line: number;
 }
+
+/** A document that was read: a manifest takes a fifth as JSON of what it takes parsed. */
+class ReadDocument implements DocumentEntry {
+  readonly index: number;
+  readonly key: ObjectKey | undefined;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  readonly line: number;
+  readonly #json: string | undefined;
+
+  constructor(index: number, line: number, admitted: AdmittedManifest) {
+    const { key, manifest, problems, warnings } = admitted;
+    this.index = index;
+    this.key = key && ownKey(key);
+    this.problems = problems.length === 0 ? NONE : problems;
+    this.warnings = warnings.length === 0 ? NONE : warnings;
+    this.line = line;
+    this.#json = manifest && JSON.stringify(manifest);
+  }
+
+  get manifest(): KubeObject | undefined {
+    return this.#json === undefined ? undefined : (JSON.parse(this.#json) as KubeObject);
+  }
+}
+
+const NONE: readonly Problem[] = [];
+
+/** What is read from a text may keep all of the text in memory; these are kept for long. */
+function ownKey({ group, kind, namespace, name }: ObjectKey): ObjectKey {
+  return { group, kind, namespace: namespaces.own(namespace), name: ownText(name) };
+}
+
+const namespaces = new TextPool(10_000);
 
 export interface FileEntry {
   readonly path: string;
@@ -59,11 +93,10 @@ export function fileReader(kinds: KindTable, under: string): FileReader {
 
   function entries(path: string, file: ManifestFile): DocumentEntry[] {
     const place = { path, folderNamespace: folderNamespace(under, path) };
-    return file.documents.map((document) => ({
-      index: document.index,
-      ...admitted(place, document),
-      line: document.locate([]).line,
-    }));
+    return file.documents.map(
+      (document) =>
+        new ReadDocument(document.index, document.locate([]).line, admitted(place, document)),
+    );
   }
 
   /** A rule that fails on a document must harm that document only, whatever is in it. */

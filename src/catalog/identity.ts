@@ -7,13 +7,43 @@ import { v5 as uuidV5 } from 'uuid';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 
-export interface Identity {
-  readonly uid: string;
-  /** The commit that introduced the object. */
-  readonly introducedBy: string;
-  readonly creationTimestamp: string;
+/**
+ * One life of an object: from the commit that introduced it to the one that ends it. uid and
+ * creationTimestamp are worked out when they are asked for: a hundred thousand lives are kept.
+ */
+export class Identity {
+  readonly rootCommit: string;
+  readonly key: ObjectKey;
+  /** The commit that introduced the object; shared by all that it introduced. */
+  readonly birth: CommitPoint;
   /** 1 + the number of commits since then that changed desired state. */
   readonly generation: number;
+
+  constructor(of: Pick<Identity, 'rootCommit' | 'key' | 'birth' | 'generation'>) {
+    this.rootCommit = of.rootCommit;
+    this.key = of.key;
+    this.birth = of.birth;
+    this.generation = of.generation;
+  }
+
+  /** Tells objects of different repositories apart, and different lives of one name. */
+  get uid(): string {
+    return uuidV5(`${this.rootCommit}/${keyString(this.key)}/${this.birth.id}`, UID_NAMESPACE);
+  }
+
+  get introducedBy(): string {
+    return this.birth.id;
+  }
+
+  get creationTimestamp(): string {
+    return rfc3339(Math.min(this.birth.committerTime, LAST_SECOND) * 1000);
+  }
+
+  withGeneration(generation: number): Identity {
+    if (generation === this.generation) return this;
+    const { rootCommit, key, birth } = this;
+    return new Identity({ rootCommit, key, birth, generation });
+  }
 }
 
 /** The part of a commit that identities depend on. */
@@ -29,20 +59,7 @@ const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 /** Namespace of our UUIDs (RFC 9562, version 5): the UUID of the URL of this scheme. */
 const UID_NAMESPACE = uuidV5('https://gitplane.dev/uid/v1', uuidV5.URL);
 
-/**
- * The identity of an object that `commit` introduces. `rootCommit` keeps objects of different
- * repositories apart, and the introducing commit those of different lives of one name.
- */
-export function newIdentity(key: ObjectKey, commit: CommitPoint, rootCommit: string): Identity {
-  return {
-    uid: uuidV5(`${rootCommit}/${keyString(key)}/${commit.id}`, UID_NAMESPACE),
-    introducedBy: commit.id,
-    creationTimestamp: rfc3339(Math.min(commit.committerTime, LAST_SECOND) * 1000),
-    generation: 1,
-  };
-}
-
-/** One parent's view of an object, where histories meet. */
+/** One parent's view of an object, where histories meet. All views are of one key. */
 export interface ParentView {
   readonly identity: Identity;
   /** Whether the merge left the desired state as this parent had it. */
@@ -68,15 +85,18 @@ export function mergedIdentity(
     (one) => !identities.some((other) => succeeds(other, one, isAncestor)),
   );
   const winner = living.reduce((a, b) => (introducedBefore(b, a) ? b : a));
-  const same = views.filter((view) => view.identity.uid === winner.uid);
+  const same = views.filter((view) => view.identity.introducedBy === winner.introducedBy);
   const generation = Math.max(...same.map((view) => view.identity.generation));
   const settled = same.every((view) => view.unchanged || view.identity.generation < generation);
-  return { ...winner, generation: settled ? generation : generation + 1 };
+  return winner.withGeneration(settled ? generation : generation + 1);
 }
 
 /** A life that began where the other one was known, and so had ended. */
 function succeeds(later: Identity, earlier: Identity, isAncestor: IsAncestor): boolean {
-  return later.uid !== earlier.uid && isAncestor(earlier.introducedBy, later.introducedBy);
+  return (
+    later.introducedBy !== earlier.introducedBy &&
+    isAncestor(earlier.introducedBy, later.introducedBy)
+  );
 }
 
 function introducedBefore(a: Identity, b: Identity): boolean {

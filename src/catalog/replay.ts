@@ -4,10 +4,12 @@
  * and not on the order in which they arrived.
  */
 import { keyString } from '../apimachinery/key.ts';
+import { ownText } from '../apimachinery/text.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
-import { Catalog, type ObjectChange } from './catalog.ts';
-import type { FileReader } from './file.ts';
-import { type ObjectSource, readPaths, seenPaths, TreeView } from './tree.ts';
+import { Catalog, type ObjectChange, type Step } from './catalog.ts';
+import type { FileEntry, FileReader } from './file.ts';
+import { ReadAhead } from './read-ahead.ts';
+import { type ObjectSource, seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with the view of the tree that belongs to it. */
 export interface Folded {
@@ -21,6 +23,16 @@ export interface ReplayContext {
   readonly reader: FileReader;
   /** The folder that is read; '' is the whole tree. */
   readonly under: string;
+  /** Told what each commit came to, as it is folded. */
+  readonly onStep?: (step: FoldedStep) => void;
+}
+
+/** What one commit did, seen from its first parent. */
+export interface FoldedStep {
+  readonly commit: HistoryCommit;
+  readonly changes: readonly ObjectChange[];
+  /** The files it touched, as they are after it. */
+  readonly files: ReadonlyMap<string, FileEntry | undefined>;
 }
 
 /** The catalog at `revision`, from all of its history. */
@@ -36,11 +48,18 @@ export async function replay(context: ReplayContext, revision: string): Promise<
     for (const parent of commit.parents) children.set(parent, (children.get(parent) ?? 0) + 1);
   }
   const heads = new Map<string, Folded>();
-  for (const commit of commits) {
+  const ahead = new ReadAhead(context, commits, new TreeView(under));
+  for (const [i, commit] of commits.entries()) {
     const parents = commit.parents.map((id) => takeParent(heads, children, id));
     const [first = { catalog: new Catalog(rootCommit), view: new TreeView(under) }, ...others] =
       parents;
-    await foldCommit(context, { into: first, commit, others, ancestry });
+    await ahead.reach(i, first.view);
+    const step = await stepOf(context, ahead, { into: first, commit, others, ancestry });
+    if (context.onStep === undefined) first.catalog.absorb(step);
+    else {
+      const { changes } = first.catalog.advance(step);
+      context.onStep({ commit, changes, files: step.files });
+    }
     heads.set(commit.id, first);
   }
   const folded = heads.get(revision);
@@ -59,15 +78,22 @@ function takeParent(heads: Map<string, Folded>, children: Map<string, number>, i
   return folded;
 }
 
+export interface Extended {
+  readonly changes: ObjectChange[];
+  readonly paths: Set<string>;
+  undo(): void;
+}
+
 /**
  * Continues a catalog to `revision`, if its history goes there in one line. Undefined, with
- * nothing changed, when it does not: only a full replay can tell then.
+ * nothing changed, when it does not: only a full replay can tell then. `undo` takes the catalog
+ * back to where it was, as long as nothing else moved it; the view of the tree is the caller's.
  */
 export async function extend(
   context: ReplayContext,
   folded: Folded,
   revision: string,
-): Promise<{ changes: ObjectChange[]; paths: Set<string> } | undefined> {
+): Promise<Extended | undefined> {
   const from = folded.catalog.revision;
   const commits: HistoryCommit[] = [];
   let previous = from;
@@ -79,12 +105,21 @@ export async function extend(
   if (previous !== revision) return undefined;
   const changes: ObjectChange[] = [];
   const paths = new Set<string>();
-  for (const commit of commits) {
-    const step = await foldCommit(context, { into: folded, commit });
-    changes.push(...step.changes);
-    for (const path of step.paths) paths.add(path);
+  const undos: (() => void)[] = [];
+  const ahead = new ReadAhead(context, commits, folded.view);
+  for (const [i, commit] of commits.entries()) {
+    await ahead.reach(i, folded.view);
+    const step = await stepOf(context, ahead, { into: folded, commit });
+    const { changes: changed, undo } = folded.catalog.advance(step);
+    context.onStep?.({ commit, changes: changed, files: step.files });
+    for (const change of changed) changes.push(change);
+    for (const path of step.files.keys()) paths.add(path);
+    undos.push(undo);
   }
-  return { changes, paths };
+  const undo = (): void => {
+    for (const step of undos.splice(0).reverse()) step();
+  };
+  return { changes, paths, undo };
 }
 
 interface FoldStep {
@@ -95,12 +130,11 @@ interface FoldStep {
   readonly ancestry?: Ancestry;
 }
 
-async function foldCommit(
-  context: ReplayContext,
-  step: FoldStep,
-): Promise<{ changes: readonly ObjectChange[]; paths: Iterable<string> }> {
-  const { repository, reader, under } = context;
-  const { into, commit, others = [], ancestry } = step;
+async function stepOf(
+  { repository, under }: ReplayContext,
+  ahead: ReadAhead,
+  { into, commit, others = [], ancestry }: FoldStep,
+): Promise<Step> {
   const paths = await seenPaths({
     view: into.view,
     source: repository,
@@ -109,18 +143,19 @@ async function foldCommit(
     under,
     known: into.catalog.files(),
   });
-  const files = await readPaths(repository, reader, paths);
-  const { changes } = into.catalog.advance({
-    commit,
-    files,
+  const files = await ahead.read(paths);
+  const { committerTime } = commit;
+  const step = { commit: { id: ownText(commit.id), committerTime }, files };
+  if (others.length === 0) return step;
+  return {
+    ...step,
     otherParents: others.map((other) => other.catalog),
     // Even where a merge changed no file, its parents may know different lives of an object.
     alsoTouched: others.flatMap((other) =>
       catalogDifference(into.catalog, other.catalog).map(({ key }) => key),
     ),
     isAncestor: (ancestor, descendant) => ancestry?.has(ancestor, descendant) ?? false,
-  });
-  return { changes, paths: files.keys() };
+  };
 }
 
 /** Who came before whom, of commits that are added parents first. */

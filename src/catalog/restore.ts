@@ -6,9 +6,10 @@ import { createHash } from 'node:crypto';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { Problem } from '../manifests/manifest.ts';
-import { Catalog, type CatalogObject, type ObjectChange } from './catalog.ts';
+import { Catalog, type ObjectChange } from './catalog.ts';
+import { CatalogObject } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
-import type { Identity } from './identity.ts';
+import { type CommitPoint, Identity } from './identity.ts';
 
 /** Small facts kept beside the objects, by name; a part of the state store's interface. */
 export interface NoteReader {
@@ -37,7 +38,8 @@ interface ObjectNote {
   index: number;
   line: number;
   blob: string;
-  identity: Identity;
+  birth: CommitPoint;
+  generation: number;
   manifest: KubeObject;
   problems?: readonly Problem[];
 }
@@ -77,7 +79,7 @@ export function notesFor(of: {
     const plain = file === undefined || isPlain(catalog, file);
     notes[fileNoteName(path)] = plain
       ? undefined
-      : json({ path, blob: file.blob, documents: file.documents });
+      : json({ path, blob: file.blob, documents: file.documents.map(plainDocument) });
   }
   const head: HeadNote = {
     revision: catalog.revision ?? '',
@@ -88,6 +90,11 @@ export function notesFor(of: {
   };
   notes[HEAD_NOTE] = json(head);
   return notes;
+}
+
+function plainDocument(document: DocumentEntry): DocumentEntry {
+  const { index, key, manifest, problems, warnings, line } = document;
+  return { index, key, manifest, problems, warnings, line };
 }
 
 /** Paths may be longer than the names of notes. */
@@ -120,7 +127,8 @@ function objectNote(catalog: Catalog, object: CatalogObject): JsonObject {
     index: object.place.index,
     line,
     blob: file?.blob ?? '',
-    identity: object.identity,
+    birth: object.identity.birth,
+    generation: object.identity.generation,
     manifest: object.manifest,
     ...(object.problems.length === 0 ? {} : { problems: object.problems }),
   };
@@ -138,10 +146,13 @@ export function restore(
   const documents = new Map<string, { blob: string; documents: DocumentEntry[] }>();
   for (const [, value] of notes.notes(OBJECT_PREFIX)) {
     const note = value as unknown as ObjectNote;
-    const { key, path, index, line, blob, identity, manifest, problems = [] } = note;
-    objects.push({ key, place: { path, index }, identity, manifest, problems });
+    const { key, path, index, line, blob, birth, generation, manifest, problems = [] } = note;
+    const identity = new Identity({ rootCommit: head.rootCommit, key, birth, generation });
+    const document = { index, key, manifest, problems: [], warnings: [], line };
+    const place = { path, index };
+    objects.push(new CatalogObject({ key, place, identity, source: document, problems }));
     const file = documents.get(path) ?? { blob, documents: [] };
-    file.documents.push({ index, key, manifest, problems: [], warnings: [], line });
+    file.documents.push(document);
     documents.set(path, file);
   }
   for (const [, value] of notes.notes(FILE_PREFIX)) {
@@ -161,6 +172,11 @@ export function restore(
 /** Whether there is a kept catalog, made under whatever rules. */
 export function isKept(notes: NoteReader): boolean {
   return notes.note(HEAD_NOTE) !== undefined;
+}
+
+/** The revision of the kept catalog, made under whatever rules. */
+export function keptRevision(notes: NoteReader): string | undefined {
+  return (notes.note(HEAD_NOTE) as HeadNote | undefined)?.revision;
 }
 
 /** Names of every note of a kept catalog: what to remove when it is replaced by a new one. */

@@ -10,8 +10,9 @@ export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles'>;
 
 const SYMLINK = '120000';
 const SUBMODULE = '160000';
-/** Bounds what a push of many large files takes in memory. */
-const BLOBS_AT_ONCE = 512;
+/** Bound, together, what a push of many large files takes in memory. */
+const BLOBS_IN_LOT = 128;
+const LOTS_AHEAD = 4;
 /** Reading is work for the processor; so often readers of the API get their turn. */
 const LONGEST_HOLD_MS = 10;
 
@@ -46,8 +47,8 @@ export class TreeView {
   /** Takes an ignore file by the id of its blob; used when an earlier process is continued. */
   async adopt(source: ObjectSource, blob: string | undefined): Promise<void> {
     this.#ignoreBlob = blob;
-    const contents = blob === undefined ? undefined : await readReadable(source, new Set([blob]));
-    this.#filter = pathFilter(this.#under, contents?.get(blob ?? '')?.toString('utf8'));
+    const [content] = blob === undefined ? [] : await readReadable(source, [blob]);
+    this.#filter = pathFilter(this.#under, content?.toString('utf8'));
   }
 
   /** True when the commit changed what is ignored: then every path has to be looked at. */
@@ -107,44 +108,108 @@ function treeDifference(known: Iterable<FileEntry>, files: readonly TreeFile[]):
   return [...seen, ...now.values()];
 }
 
-/** Reads the manifests behind the paths, a bounded number of blobs at a time. */
+/** Called once for each path, in no particular order; undefined: there is no such file. */
+type Taker = (seen: SeenPath, entry: FileEntry | undefined) => void;
+
+/** The files behind the paths. */
 export async function readPaths(
   source: ObjectSource,
   reader: FileReader,
   paths: readonly SeenPath[],
 ): Promise<Map<string, FileEntry | undefined>> {
   const files = new Map<string, FileEntry | undefined>();
-  const blobs: { path: string; id: string }[] = [];
-  for (const { path, id, mode } of paths) {
-    if (id === undefined || mode === SUBMODULE) files.set(path, undefined);
-    else if (mode === SYMLINK) files.set(path, notAFile(path, id));
-    else blobs.push({ path, id });
-  }
-  for (let start = 0; start < blobs.length; start += BLOBS_AT_ONCE) {
-    const slice = blobs.slice(start, start + BLOBS_AT_ONCE);
-    const contents = await readReadable(source, new Set(slice.map(({ id }) => id)));
-    let held = performance.now();
-    for (const { path, id } of slice) {
-      if (performance.now() - held > LONGEST_HOLD_MS) {
-        await setImmediate();
-        held = performance.now();
-      }
-      const content = contents.get(id);
-      files.set(path, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
-    }
-  }
+  await readEach({ source, reader }, paths, ({ path }, entry) => {
+    files.set(path, entry);
+  });
   return files;
 }
 
-/** Contents by id, without those that are too large to be read at all: they harm only their own file. */
-async function readReadable(source: ObjectSource, ids: Set<string>): Promise<Map<string, Buffer>> {
+/**
+ * Reads the manifests behind the paths, a bounded number of blobs at a time. Git fetches the next
+ * ones while one lot is parsed.
+ */
+export async function readEach(
+  { source, reader }: { readonly source: ObjectSource; readonly reader: FileReader },
+  paths: readonly SeenPath[],
+  take: Taker,
+): Promise<void> {
+  const blobs: BlobPath[] = [];
+  for (const seen of paths) {
+    const { path, id, mode } = seen;
+    if (id === undefined || mode === SUBMODULE) take(seen, undefined);
+    else if (mode === SYMLINK) take(seen, notAFile(path, id));
+    else blobs.push({ path, id, mode });
+  }
+  const turns = new Pauses();
+  for await (const { lot, contents } of lotsOf(source, blobs)) {
+    for (const [i, seen] of lot.entries()) {
+      if (turns.due) await turns.pause();
+      const content = contents[i];
+      const { path, id } = seen;
+      take(seen, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
+    }
+  }
+}
+
+/** When it is time to let others have the processor. */
+class Pauses {
+  #since = performance.now();
+
+  get due(): boolean {
+    return performance.now() - this.#since > LONGEST_HOLD_MS;
+  }
+
+  async pause(): Promise<void> {
+    await setImmediate();
+    this.#since = performance.now();
+  }
+}
+
+async function* lotsOf(source: ObjectSource, blobs: readonly BlobPath[]): AsyncGenerator<Lot> {
+  const lots: Promise<Lot>[] = [];
+  for (let start = 0; start < blobs.length; start += BLOBS_IN_LOT) {
+    lots.push(readLot(source, blobs.slice(start, start + BLOBS_IN_LOT)));
+    if (lots.length < LOTS_AHEAD) continue;
+    const lot = await lots.shift();
+    if (lot !== undefined) yield lot;
+  }
+  for (const lot of lots) yield await lot;
+}
+
+interface BlobPath extends SeenPath {
+  readonly id: string;
+}
+
+interface Lot {
+  readonly lot: readonly BlobPath[];
+  /** Undefined where a blob is too large to be read at all: it harms only its own file. */
+  readonly contents: readonly (Buffer | undefined)[];
+}
+
+function readLot(source: ObjectSource, lot: readonly BlobPath[]): Promise<Lot> {
+  const ids = lot.map(({ id }) => id);
+  const read = readReadable(source, ids).then((contents) => ({ lot, contents }));
+  // Awaited in its turn; until then a failure must not count as unhandled.
+  read.catch(() => undefined);
+  return read;
+}
+
+/** Contents in the order of `ids`; undefined for those that are too large. */
+async function readReadable(
+  source: ObjectSource,
+  ids: readonly string[],
+): Promise<(Buffer | undefined)[]> {
+  const tooLarge = new Set<string>();
   for (;;) {
-    const wanted = [...ids];
+    const wanted = ids.filter((id) => !tooLarge.has(id));
     try {
       const contents = await source.readBlobs(wanted);
-      return new Map(wanted.map((id, i) => [id, contents[i] ?? Buffer.alloc(0)]));
+      if (tooLarge.size === 0) return contents;
+      const byId = new Map(wanted.map((id, i) => [id, contents[i]]));
+      return ids.map((id) => byId.get(id));
     } catch (error) {
-      if (!(error instanceof BlobTooLargeError) || !ids.delete(error.id)) throw error;
+      if (!(error instanceof BlobTooLargeError) || tooLarge.has(error.id)) throw error;
+      tooLarge.add(error.id);
     }
   }
 }

@@ -5,6 +5,7 @@
 import type { BareRepository } from '../git/bare-repository.ts';
 import { watchRef } from '../git/watch.ts';
 import type { Branch } from '../registry/branch.ts';
+import type { Hold } from '../registry/consent-rules.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
 export interface RepositoryFollower {
@@ -30,6 +31,7 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
   let closed = false;
   let patience = FIRST_RETRY_MS;
   let retry: NodeJS.Timeout | undefined;
+  let told: Hold | undefined;
 
   async function catchUp(): Promise<void> {
     clearTimeout(retry);
@@ -39,6 +41,7 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
       await options.repository.noteForeignWrite();
       patience = FIRST_RETRY_MS;
       observation.report('repository', undefined);
+      tellHold();
     } catch (error) {
       logger.error({ err: error, retryInMs: patience }, 'Cannot follow the branch');
       observation.report('repository', 'the branch cannot be read; serving the last good state');
@@ -47,6 +50,19 @@ export async function followRepository(options: FollowOptions): Promise<Reposito
     }
   }
 
+  function tellHold(): void {
+    const { hold } = branch;
+    if (hold === told) return;
+    told = hold;
+    if (hold === undefined) logger.info({ revision: branch.state.revision }, 'Branch released');
+    else {
+      const { reason, revision, served, message, prunes, remedy } = hold;
+      const fields = { reason, revision, served, prunes: prunes.length, why: message, remedy };
+      logger.warn(fields, 'Branch held');
+    }
+  }
+
+  tellHold();
   const known = branch.state.revision;
   const isOwn = (head: string | undefined): boolean => branch.isOwn(head);
   const watcher = await watchRef(options.repository, catchUp, { known, logger, isOwn });

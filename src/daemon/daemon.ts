@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
+import { FailedLogins } from '../auth/failed-logins.ts';
 import { replaceFile } from '../auth/secret-file.ts';
 import { administratorToken } from '../bootstrap/administrator.ts';
 import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
@@ -18,6 +19,7 @@ import { VERSION } from '../version.ts';
 import { receivePushes } from './git-service.ts';
 import type { Address, DaemonOptions } from './options.ts';
 import { openPlatform, type Platform } from './platform.ts';
+import { syncService } from './sync-service.ts';
 
 export interface Daemon {
   /** `https://127.0.0.1:8443`. */
@@ -90,8 +92,10 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const dependencies = {
     ...platform,
     authenticate: platform.access.authenticate,
+    failedLogins: new FailedLogins(clock),
     authorizer: platform.access.authorizer,
     git: pushes.service(follower),
+    sync: syncService(platform, follower),
     health: platform.observation.health,
     metrics: platform.observation.metrics,
     logger,

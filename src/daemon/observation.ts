@@ -16,6 +16,8 @@ export interface Observation {
   readonly health: HealthChecks;
   /** Called once, when the branch is open. */
   follow(branch: Branch): void;
+  /** When readers last saw a new revision, in milliseconds. */
+  lastApplied(): number | undefined;
   /** Something that reads rely on failed, or works again (undefined). */
   report(check: 'repository', problem: string | undefined): void;
 }
@@ -30,6 +32,7 @@ export function observeBranch(of: {
   const { kinds, store, clock, logger, remote } = of;
   const problems = new Map<string, string>();
   let branch: Branch | undefined;
+  let lastApplied: number | undefined;
   const metrics = createMetrics({
     objects: () => countObjects(kinds, store),
     lastCommitAge: () => {
@@ -37,6 +40,7 @@ export function observeBranch(of: {
       return at === undefined ? undefined : clock.now() / 1000 - at.committerTime;
     },
     waitingWrites: () => branch?.waiting ?? 0,
+    hold: () => branch?.hold,
   });
   remote?.measure(metrics.registry);
   const observer: BranchObserver = {
@@ -45,6 +49,7 @@ export function observeBranch(of: {
       metrics.publish.observe(milliseconds / 1000);
     },
     applied: ({ revision, source, changes, milliseconds }) => {
+      lastApplied = clock.now();
       metrics.reconciles.inc({ source, result: 'applied' });
       metrics.reconcileDuration.observe({ source }, milliseconds / 1000);
       const fields = {
@@ -70,6 +75,7 @@ export function observeBranch(of: {
       ready: { repository: () => problems.get('repository') },
       ...(remote === undefined ? {} : { degraded: { remote: () => remote.problem() } }),
     },
+    lastApplied: () => lastApplied,
     follow: (opened) => {
       branch = opened;
     },

@@ -1,6 +1,7 @@
 /** What `gitplane serve` was told, checked. */
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
+import type { PruneBudget } from '../registry/consent-rules.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
 import { type RemoteSource, readRemote } from './remote-options.ts';
@@ -24,6 +25,7 @@ export interface DaemonOptions {
   readonly under: string;
   readonly apiGroup: string;
   readonly proxyPrefix: string;
+  readonly pruneBudget: PruneBudget;
   readonly seed: string | undefined;
   /** Absent: the repository is hosted here. */
   readonly remote: RemoteSource | undefined;
@@ -51,6 +53,10 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     under: readFolder(options.required('path')),
     apiGroup: matching(options, 'api-group', GROUP),
     proxyPrefix: matching(options, 'proxy-prefix', SEGMENT),
+    pruneBudget: {
+      objects: wholeNumber(options, 'prune-budget-objects'),
+      percent: wholeNumber(options, 'prune-budget-percent', 100),
+    },
     seed: options.text('seed'),
     remote: readRemote(options),
     signatures: readSignatures(options),
@@ -102,6 +108,15 @@ function matching(options: ParsedOptions, name: string, pattern: RegExp): string
   const value = options.required(name);
   if (pattern.test(value)) return value;
   throw new UsageError(`Cannot use --${name} ${JSON.stringify(value)}`);
+}
+
+function wholeNumber(options: ParsedOptions, name: string, most = 1e9): number {
+  const text = options.required(name);
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= most) return value;
+  throw new UsageError(
+    `Cannot use --${name} ${JSON.stringify(text)}: write a number from 0 to ${most}`,
+  );
 }
 
 function readLogLevel(level: string): string {

@@ -99,6 +99,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     clock,
     rules: rulesFingerprint(options),
     observer: observation.observer,
+    budget: options.pruneBudget,
   });
   opened.push(branch);
   observation.follow(branch);

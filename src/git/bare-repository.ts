@@ -7,7 +7,14 @@ import type { Maintenance } from './maintenance.ts';
 import type { Publisher } from './publisher.ts';
 import type { Reader } from './reader.ts';
 import { readRef } from './ref-file.ts';
-import type { CommitBatch, HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
+import type {
+  CommitBatch,
+  CommitNote,
+  HistoryCommit,
+  PathChange,
+  Repository,
+  TreeFile,
+} from './repository.ts';
 import { Tree } from './tree.ts';
 import { TreeCache } from './tree-cache.ts';
 
@@ -79,6 +86,10 @@ export class BareRepository implements Repository {
 
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {
     return this.#reader.isAncestor(ancestor, descendant);
+  }
+
+  noteOf(commit: string): Promise<CommitNote> {
+    return this.#reader.noteOf(commit);
   }
 
   /**

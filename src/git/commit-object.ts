@@ -1,6 +1,6 @@
 /** Commit objects: what we write passes `git fsck --strict` whatever the names and messages hold. */
 import { GitError } from './git-error.ts';
-import type { NewCommit, Person } from './repository.ts';
+import type { CommitNote, NewCommit, Person } from './repository.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const unsafeInIdentity = /[<>\0-\x1f\x7f]+/g;
@@ -71,6 +71,18 @@ export interface CommitLinks {
 
 const links =
   /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
+
+const committerLine = /^committer (.*) <([^<>\n]*)> \d+ [-+]\d{4}$/m;
+
+/** What people wrote into a commit object, and who made it. */
+export function noteOfCommit(content: Buffer): CommitNote {
+  const text = content.toString('utf8');
+  const end = text.indexOf('\n\n');
+  const head = end === -1 ? text : text.slice(0, end);
+  const [, name = '', email = ''] = committerLine.exec(head) ?? [];
+  const parents = [...head.matchAll(/^parent ([0-9a-f]{40})$/gm)].map(([, id = '']) => id);
+  return { parents, committer: { name, email }, message: end === -1 ? '' : text.slice(end + 2) };
+}
 
 /** Undefined for a commit that is not written the usual way: what it means is for git to say. */
 export function linksOfCommit(content: Buffer): CommitLinks | undefined {

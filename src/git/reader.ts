@@ -3,7 +3,7 @@
  * processes, differences from a persistent `git diff-tree`; what is asked rarely is a process each.
  */
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
-import { type CommitLinks, linksOfCommit } from './commit-object.ts';
+import { type CommitLinks, linksOfCommit, noteOfCommit } from './commit-object.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { parseFileList } from './file-list.ts';
 import type { GitContext } from './git-environment.ts';
@@ -11,7 +11,7 @@ import { BlobTooLargeError, GitError, MissingObjectError } from './git-error.ts'
 import { processError, runGit, tryGit } from './git-process.ts';
 import { history } from './history.ts';
 import { assertObjectId, type ObjectType } from './object-id.ts';
-import type { HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
+import type { CommitNote, HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
 import { RequestProcess } from './request-process.ts';
 
 /** What can be asked of a repository without writing to it. */
@@ -25,6 +25,7 @@ export type ObjectReader = Pick<
   | 'mergeBases'
   | 'rootCommit'
   | 'isAncestor'
+  | 'noteOf'
   | 'close'
 >;
 
@@ -142,6 +143,10 @@ export class Reader implements ObjectReader {
     const known = await this.readObject(descendant, 'commit').then(() => this.#has(ancestor));
     if (!known) return false;
     throw processError(args, { code, signal: null }, stderr);
+  }
+
+  async noteOf(commit: string): Promise<CommitNote> {
+    return noteOfCommit(await this.readObject(commit, 'commit'));
   }
 
   /** Replaces the processes, so that files they hold open after a repack are freed. */

@@ -35,6 +35,13 @@ export interface Person {
   readonly email: string;
 }
 
+/** What a commit says beside its tree. */
+export interface CommitNote {
+  readonly parents: readonly string[];
+  readonly committer: Person;
+  readonly message: string;
+}
+
 export interface FileChange {
   readonly path: string;
   /** null removes the file. */
@@ -103,6 +110,8 @@ export interface Repository {
   /** The commit without parents that the first-parent line of `revision` begins with. */
   rootCommit(revision: string): Promise<string>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
+  /** What the commit says. Rejects when it is missing. */
+  noteOf(commit: string): Promise<CommitNote>;
   /** A batch on top of `parent` (undefined: the first commit of an empty branch). */
   begin(parent: string | undefined): CommitBatch;
   /** Ends child processes and background work. */

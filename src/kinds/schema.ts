@@ -120,14 +120,20 @@ function dropNulls(node: SchemaNode, value: unknown): void {
     return;
   }
   if (!isRecord(value)) return;
-  for (const [key, child] of Object.entries(node.properties ?? {})) {
-    if (!Object.hasOwn(value, key)) continue;
+  // What the object has is far less than what the schema knows.
+  for (const key of Object.keys(value)) {
+    const child = propertyOf(node, key);
+    if (child === undefined) continue;
     if (value[key] === null && !isNullable(child)) delete value[key];
     else dropNulls(child, value[key]);
   }
   if (typeof node.additionalProperties === 'object') {
     for (const item of Object.values(value)) dropNulls(node.additionalProperties, item);
   }
+}
+
+function propertyOf({ properties }: SchemaNode, key: string): SchemaNode | undefined {
+  return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
 function fillDefaults(node: SchemaNode, value: unknown): void {

@@ -25,7 +25,7 @@ export function pathFilter(under: string, ignoreText: string | undefined): PathF
     includes: (path) => {
       const inner = relativeTo(under, path);
       if (inner === undefined || !MANIFEST_EXTENSION.test(inner)) return false;
-      if (inner.split('/').some((part) => part.startsWith('.'))) return false;
+      if (inner.startsWith('.') || inner.includes('/.')) return false;
       return patterns === undefined || !patterns.ignores(inner);
     },
   };
@@ -46,10 +46,14 @@ export function normalizeFolder(folder: string): string {
   return parts.join('/');
 }
 
+const NAMESPACES = 'namespaces/';
+
 /** The namespace that a folder `namespaces/<ns>/` gives to the documents below it. */
 export function folderNamespace(under: string, path: string): string | undefined {
-  const parts = (relativeTo(under, path) ?? path).split('/');
-  return parts.length > 2 && parts[0] === 'namespaces' ? parts[1] : undefined;
+  const inner = relativeTo(under, path) ?? path;
+  if (!inner.startsWith(NAMESPACES)) return undefined;
+  const end = inner.indexOf('/', NAMESPACES.length);
+  return end < 0 ? undefined : inner.slice(NAMESPACES.length, end);
 }
 
 /** `teams/ops.yaml`, `namespaces/payments/sharedsecrets/registry.yaml`, below `under`. */

@@ -3,6 +3,7 @@
  * (scalar-meaning.ts) the meaning of scalars. Nothing here throws: what is wrong with a document is
  * listed with its place, and harms that document only.
  */
+import { isAscii } from 'node:buffer';
 import { compose, type Flaw } from './compose.ts';
 import { evaluate } from './evaluate.ts';
 import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
@@ -63,12 +64,19 @@ function documentOf(
   return { index: slice.index, value, problems, locate: locator(text, slice) };
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 export type Decoded = { readonly text: string } | { readonly problem: DocumentProblem };
 
 /** The text of a file. Keeps a byte order mark; refuses what is not UTF-8, and says where. */
 export function decodeUtf8(bytes: Uint8Array): Decoded {
+  // Several times as fast as a decoder, and exact.
+  if (isAscii(bytes)) {
+    const { buffer, byteOffset, byteLength } = bytes;
+    return { text: Buffer.from(buffer, byteOffset, byteLength).toString('latin1') };
+  }
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
+    return { text: utf8.decode(bytes) };
   } catch {
     const { place, offset } = firstInvalid(bytes);
     const utf16 =

@@ -23,26 +23,34 @@ export function readManifests(content: Buffer): ManifestFile | Unreadable {
     const document = parsed.documents.find((candidate) => candidate.index === index);
     return document?.locate(path, options) ?? { line: 1, col: 1 };
   };
-  const firstLines = contentLines(text);
+  let lines: readonly number[] | undefined;
+  const firstLine = (index: number): number => {
+    // Most files hold one document.
+    lines ??= contentLines(text, plain.length === 1 ? plain[0]?.index : undefined);
+    return lines[index] ?? 1;
+  };
   const documents = plain.map(
     ({ index, value }): ManifestDocument => ({
       index,
       value,
       problems: [],
       locate: (path, options) =>
-        path.length === 0 ? { line: firstLines[index] ?? 1, col: 1 } : locate(index, path, options),
+        path.length === 0 ? { line: firstLine(index), col: 1 } : locate(index, path, options),
     }),
   );
   return { documents };
 }
 
-/** The line on which each document of a plain stream has its first content, by index. */
-function contentLines(text: string): number[] {
+/**
+ * The line on which each document of a plain stream has its first content, by index; up to the
+ * document `last`, if it is given.
+ */
+function contentLines(text: string, last?: number): number[] {
   const lines: number[] = [];
   let document = 0;
   let line = 0;
   let seen = false;
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length && (last === undefined || !(last in lines)); ) {
     const newline = text.indexOf('\n', start);
     const end = newline < 0 ? text.length : newline;
     line++;

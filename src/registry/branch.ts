@@ -3,6 +3,8 @@
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
 import type { ReplayContext } from '../catalog/replay.ts';
+import type { Approval } from './consent.ts';
+import type { Hold } from './consent-rules.ts';
 import { type BranchOptions, DesiredState } from './desired-state.ts';
 import { type Foresight, foresee, type PushedRange } from './foresight.ts';
 import { Turns } from './turns.ts';
@@ -33,6 +35,11 @@ export class Branch {
     return this.#state;
   }
 
+  /** Why readers do not see where the branch is; undefined: they do. */
+  get hold(): Hold | undefined {
+    return this.#state.consent.hold;
+  }
+
   /** Writes that wait for a turn. */
   get waiting(): number {
     return this.#queue.length;
@@ -50,6 +57,14 @@ export class Branch {
   /** Catches up with the branch, wherever others moved it. */
   async sync(): Promise<void> {
     await this.#turns.run(() => this.#state.catchUp());
+  }
+
+  /** Agrees to a revision that is held, or will be when the branch gets there. */
+  async approve(approval: Approval): Promise<void> {
+    await this.#turns.run(async () => {
+      await this.#state.consent.approve(approval);
+      await this.#state.catchUp();
+    });
   }
 
   /** Runs something while nothing else moves the branch, the catalog or the state. */

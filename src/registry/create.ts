@@ -131,13 +131,10 @@ function preview(
 ): KubeObject {
   const identity = {
     uid: DRY_RUN_UID,
-    introducedBy: '',
     creationTimestamp: rfc3339(of.now),
     generation: 1,
   };
   const source = {
-    key: of.key,
-    place: { path: '', index: 0 },
     identity,
     manifest: of.manifest as unknown as KubeObject,
     problems: [],

@@ -3,7 +3,7 @@ import { conflict, forbiddenError, notFound } from '../apimachinery/status-error
 import type { StoredObject } from '../state/store.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { applyGuards } from './guards.ts';
-import { isFinished, terminating } from './served.ts';
+import { isFinished, isHeld, terminating } from './served.ts';
 import type { Target, WriteOptions, WriteParts } from './write-context.ts';
 import type { Prepared, Write } from './write-queue.ts';
 
@@ -76,19 +76,22 @@ function plan(parts: WriteParts, request: DeleteRequest, found: StoredObject): P
   const gracePeriodSeconds = gracePeriod(request.delete.gracePeriodSeconds);
   const { key, object, hidden } = found;
   if (object.metadata.deletionTimestamp === undefined) {
+    const deletion = { gracePeriodSeconds };
     return {
       do: 'commit',
       edit: { key, newPath: '', manifest: () => null },
       author: authorOf(request.options.user),
       message: commitMessage('delete', key, request.options),
-      deletion: { gracePeriodSeconds },
+      ...(isHeld(object, deletion) ? { deletion } : {}),
     };
   }
   const now = parts.clock.now();
   const next = terminating(object, gracePeriodSeconds, now);
-  if (isFinished(next, now)) return { do: 'state', changes: [{ type: 'remove', key }] };
+  if (isFinished(next, now)) {
+    return { do: 'state', changes: [{ type: 'remove', key }], durable: true };
+  }
   if (next === object) return { do: 'nothing' };
-  return { do: 'state', changes: [{ type: 'put', key, object: next, hidden }] };
+  return { do: 'state', changes: [{ type: 'put', key, object: next, hidden }], durable: true };
 }
 
 /** As in Kubernetes: a negative period means one second. */

@@ -3,14 +3,31 @@
  * here guards against overlap.
  */
 import type { Clock } from '../apimachinery/clock.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
 import { Catalog, type ObjectChange, type StepResult } from '../catalog/catalog.ts';
 import type { FileReader } from '../catalog/file.ts';
-import { catalogDifference, extend, type Folded, netChanges, replay } from '../catalog/replay.ts';
-import { isKept, notedPaths, notesFor, obsoleteNotes, restore } from '../catalog/restore.ts';
+import {
+  catalogDifference,
+  extend,
+  type Folded,
+  netChanges,
+  type ReplayContext,
+  replay,
+} from '../catalog/replay.ts';
+import {
+  isKept,
+  keptRevision,
+  notedPaths,
+  notesFor,
+  obsoleteNotes,
+  restore,
+} from '../catalog/restore.ts';
 import { TreeView } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Change, Store } from '../state/store.ts';
+import { Consent, prunesOf, Removals } from './consent.ts';
+import type { PruneBudget } from './consent-rules.ts';
 import { isDerivedAccess, leftoverAccess, withDerivedAccess } from './derived-access.ts';
 import type { EditedFile } from './file-edits.ts';
 import type { PreparedCatalog } from './foresight.ts';
@@ -42,6 +59,8 @@ export interface BranchOptions {
   /** What verdicts depend on beside commits; a catalog that was kept under others is not used. */
   readonly rules: string;
   readonly observer: BranchObserver;
+  /** What may go without consent; undefined: everything. */
+  readonly budget: PruneBudget | undefined;
 }
 
 /** One write, done in memory, that readers do not see yet. */
@@ -52,7 +71,19 @@ export interface StagedWrite {
   readonly deletion?: Deletion | undefined;
 }
 
+/** A step to another revision, done in memory, that readers do not see yet. */
+interface Followed {
+  readonly changes: readonly ObjectChange[];
+  readonly paths: Iterable<string>;
+  /** Known to go on from what was served. */
+  readonly follows: boolean;
+  /** Returns to what is served. */
+  back(): void | Promise<void>;
+}
+
 export class DesiredState {
+  /** What is held, and who agreed to what. */
+  readonly consent: Consent;
   readonly #options: BranchOptions;
   #folded: Folded;
   #expected: PreparedCatalog | undefined;
@@ -62,6 +93,7 @@ export class DesiredState {
   private constructor(options: BranchOptions, folded: Folded) {
     this.#options = options;
     this.#folded = folded;
+    this.consent = new Consent(options);
   }
 
   /** Continues where the last run ended, if it left a catalog that still fits. */
@@ -69,7 +101,8 @@ export class DesiredState {
     const view = new TreeView(options.under);
     const kept = restore(options.store, options.rules);
     if (kept === undefined) {
-      options.store.apply([], obsoleteNotes(options.store));
+      const base = Consent.baseNote(keptRevision(options.store));
+      options.store.apply([], { ...obsoleteNotes(options.store), ...base });
       return new DesiredState(options, { catalog: new Catalog(''), view });
     }
     await view.adopt(options.repository, kept.ignoreBlob);
@@ -131,23 +164,70 @@ export class DesiredState {
     if (this.#doubtful) await this.catchUp();
   }
 
-  /** Follows the branch to wherever others moved it. Returns whether readers see anything new. */
+  /**
+   * Follows the branch to wherever others moved it, unless that needs consent. Returns whether
+   * readers see anything new.
+   */
   async catchUp(): Promise<boolean> {
+    const { consent } = this;
     const head = await this.#options.repository.head();
-    if (head === undefined || (head === this.revision && !this.#doubtful)) return false;
+    if (head === undefined) consent.missing(this.revision ?? consent.base);
+    else if (head === this.revision && !this.#doubtful) consent.release();
+    else if (this.#doubtful || consent.isNews(head, this.revision ?? consent.base))
+      return await this.#moveTo(head);
+    return false;
+  }
+
+  /** By way of what an earlier run served, and of commits that somebody agreed to. */
+  async #moveTo(head: string): Promise<boolean> {
+    const { consent } = this;
+    const { repository } = this.#options;
+    const { base } = consent;
+    let moved = false;
+    if (base !== undefined && base !== head && (await isHere(repository, base))) {
+      moved = await this.#step(base, head);
+      if (!moved) return false;
+    }
+    if (await this.#step(head, head)) return true;
+    if (consent.hold?.reason !== 'PruneBudgetExceeded') return moved;
+    const stops = await consent.stops(this.revision, head);
+    for (const stop of stops) moved = (await this.#step(stop, head)) || moved;
+    return (stops.length > 0 && (await this.#step(head, head))) || moved;
+  }
+
+  async #step(target: string, head: string): Promise<boolean> {
     const started = performance.now();
     const { store, kinds, clock, observer } = this.#options;
+    const { consent } = this;
     const isFirst = !isKept(store);
-    const { changes, paths } = await this.#follow(head);
-    this.#doubtful = true;
+    const served = await this.#served();
+    const from = served.catalog.revision ?? consent.base;
+    const before = isFirst ? this.#earlier().length : served.catalog.size;
+    const removals = new Removals();
+    // Where nothing is served yet, or only the rules are new, no commit takes anything away.
+    const onStep = from === undefined || from === target ? undefined : removals.note;
+    const followed = await this.#follow(target, { served, onStep });
+    const { changes, paths, follows } = followed;
+    const leftovers = isFirst ? this.#leftovers() : [];
+    const prunes = [
+      ...prunesOf(changes),
+      ...leftovers.map(({ key }) => ({ key, path: undefined })),
+    ];
+    const after = this.catalog.size;
+    const move = { head, from, to: target, follows, prunes, before, after, removals };
+    if (!(await consent.admits(move))) {
+      await followed.back();
+      this.#doubtful = false;
+      return false;
+    }
     const projected = projectChanges({ kinds, store, time: clock.now() }, changes);
-    if (isFirst) projected.push(...this.#leftovers());
+    if (isFirst) projected.push(...leftovers);
     const derived = withDerivedAccess({ kinds, store }, projected);
     if (isFirst) derived.push(...leftoverAccess({ kinds, store }, derived));
-    store.apply(derived, this.#notes(changes, paths));
+    store.apply(derived, { ...this.#notes(changes, paths), ...consent.passedNotes(target) });
     this.#doubtful = false;
     const milliseconds = performance.now() - started;
-    observer.applied({ revision: head, source: 'push', changes, milliseconds });
+    observer.applied({ revision: target, source: 'push', changes, milliseconds });
     return true;
   }
 
@@ -156,56 +236,87 @@ export class DesiredState {
     this.#expected = prepared;
   }
 
+  /** Leaves doubt behind until readers see the step or it was taken back. */
   async #follow(
-    head: string,
-  ): Promise<{ changes: readonly ObjectChange[]; paths: Iterable<string> }> {
+    target: string,
+    { served, onStep }: { served: Folded; onStep: ReplayContext['onStep'] },
+  ): Promise<Followed> {
     const { repository, reader, under, observer } = this.#options;
-    const context = { repository, reader, under };
-    const before = this.#folded;
-    const from = before.catalog.revision;
+    const context = { repository, reader, under, ...(onStep && { onStep }) };
+    const wasDoubtful = this.#doubtful;
+    this.#doubtful = true;
+    const from = served.catalog.revision;
+    const back = (): void => {
+      this.#folded = served;
+    };
     const expected = this.#expected;
     this.#expected = undefined;
-    if (!this.#doubtful && expected?.from === from && expected?.folded.catalog.revision === head) {
+    if (!wasDoubtful && expected?.from === from && expected?.folded.catalog.revision === target) {
       this.#folded = expected.folded;
-      return expected;
+      return { ...expected, back };
     }
-    if (from !== undefined && !this.#doubtful && (await repository.isAncestor(from, head))) {
-      this.#doubtful = true;
-      const extended = await extend(context, before, head);
-      this.#doubtful = false;
+    if (from !== undefined && !wasDoubtful && (await repository.isAncestor(from, target))) {
+      const view = served.view.clone();
+      const extended = await extend(context, served, target);
       if (extended !== undefined) {
-        return { changes: netChanges(extended.changes), paths: extended.paths };
+        const undo = (): void => {
+          extended.undo();
+          this.#folded = { catalog: served.catalog, view };
+        };
+        const { changes, paths } = extended;
+        return { changes: netChanges(changes), paths, follows: true, back: undo };
       }
     }
     const started = performance.now();
-    const after = await replay(context, head);
-    const served = this.#served(before.catalog);
+    // What is in memory stays as it is, should this fail.
+    this.#doubtful = wasDoubtful;
+    const after = await replay(context, target);
+    this.#doubtful = true;
     this.#folded = after;
-    this.#doubtful = false;
     observer.replayed(from === undefined ? 'first start' : 'history', performance.now() - started);
+    const changes = catalogDifference(served.catalog, after.catalog);
+    const paths = [...notedPaths(served.catalog), ...notedPaths(after.catalog)];
     return {
-      changes: catalogDifference(served, after.catalog),
-      paths: [...notedPaths(served), ...notedPaths(after.catalog)],
+      changes,
+      paths,
+      follows: false,
+      back: () => {
+        this.#folded = served;
+        // Reading all of history again would tell nothing new.
+        this.#expected = { from, folded: after, changes, paths, follows: false };
+      },
     };
   }
 
   /** What an earlier run served under other rules and is no part of the platform any more. */
-  #leftovers(): Change[] {
+  #leftovers(): Extract<Change, { type: 'remove' }>[] {
+    const gone = this.#earlier().filter((key) => this.catalog.object(key) === undefined);
+    return gone.map((key) => ({ type: 'remove', key }));
+  }
+
+  /** What is in state that a manifest was once read for. */
+  #earlier(): ObjectKey[] {
     const { store, kinds } = this.#options;
     return (
       kinds.kinds
         .flatMap(({ group, kind }) => store.list({ group, kind }).items)
-        .filter(({ key }) => this.catalog.object(key) === undefined && !isDerivedAccess(key))
+        .filter(({ key }) => !isDerivedAccess(key))
         // What is being deleted is in no manifest any more and waits for its finalizers.
         .filter(({ object }) => object.metadata.deletionTimestamp === undefined)
-        .map(({ key }) => ({ type: 'remove', key }))
+        .map(({ key }) => key)
     );
   }
 
-  /** What readers saw last is in the notes, whatever became of the catalog in memory. */
-  #served(inMemory: Catalog): Catalog {
-    if (!this.#doubtful) return inMemory;
-    return restore(this.#options.store, this.#options.rules)?.catalog ?? new Catalog('');
+  /**
+   * What readers see. In doubt that is in the notes, whatever became of the catalog in memory.
+   */
+  async #served(): Promise<Folded> {
+    if (!this.#doubtful) return this.#folded;
+    const { store, rules, under, repository } = this.#options;
+    const kept = restore(store, rules);
+    const view = new TreeView(under);
+    await view.adopt(repository, kept?.ignoreBlob);
+    return { catalog: kept?.catalog ?? new Catalog(''), view };
   }
 
   #notes(changes: readonly ObjectChange[], paths: Iterable<string>): ReturnType<typeof notesFor> {
@@ -217,4 +328,11 @@ export class DesiredState {
       ignoreBlob: this.view.ignoreBlob,
     });
   }
+}
+
+async function isHere(repository: Repository, commit: string): Promise<boolean> {
+  return await repository.noteOf(commit).then(
+    () => true,
+    () => false,
+  );
 }

@@ -26,6 +26,8 @@ export interface PreparedCatalog {
   readonly changes: readonly ObjectChange[];
   /** Files whose notes may change. */
   readonly paths: readonly string[];
+  /** Whether it goes on from `from`. */
+  readonly follows: boolean;
 }
 
 export interface Outcome {
@@ -33,6 +35,8 @@ export interface Outcome {
   /** Of the files that the push changes, duplicates included. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
+  /** Objects more than before. */
+  readonly growth: number;
   readonly prepared: PreparedCatalog | undefined;
 }
 
@@ -90,10 +94,12 @@ async function foreseeOne(
   });
   const files = await readPaths(repository, reader, paths);
   return (catalog) => {
+    const before = catalog.size;
     const step = catalog.advance({ commit, files });
     try {
       const problems = catalog.problemsOf(files.keys());
-      return { ...step, problems, warnings: warningsOf(files.values()), prepared: undefined };
+      const warnings = warningsOf(files.values());
+      return { ...step, problems, warnings, growth: catalog.size - before, prepared: undefined };
     } finally {
       step.undo();
     }
@@ -122,7 +128,8 @@ async function foreseeMany(
     changes,
     problems: after.problemsOf(changed),
     warnings: warningsOf(changed.map((path) => after.file(path))),
-    prepared: { from, folded, changes, paths: [...paths] },
+    growth: after.size - before.size,
+    prepared: { from, folded, changes, paths: [...paths], follows: true },
   };
   return () => outcome;
 }

@@ -7,15 +7,18 @@ import { formatFieldError } from '../apimachinery/field-error.ts';
 import { describeKey } from '../apimachinery/key.ts';
 import { jsonEqual } from '../apimachinery/object.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
-import type { CatalogObject, ObjectChange } from '../catalog/catalog.ts';
+import type { ObjectChange } from '../catalog/catalog.ts';
 import type { ReplayContext } from '../catalog/replay.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { formatProblem } from '../manifests/manifest.ts';
+import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import type { Branch } from './branch.ts';
+import { prunesOf } from './consent.ts';
+import { describePrune, type Prune } from './consent-rules.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { Foresight, Outcome, PushedRange } from './foresight.ts';
 import { guardObjections } from './guards.ts';
+import { PushVerdicts } from './push-verdicts.ts';
 import { serveObject } from './served.ts';
 import type { PlannedChange, WriteParts } from './write-context.ts';
 
@@ -35,12 +38,15 @@ export interface Push {
 }
 
 export type PushSource = ReplayContext['repository'] &
-  Pick<Repository, 'isAncestor' | 'readCommits' | 'diff' | 'mergeBases'>;
+  Pick<Repository, 'isAncestor' | 'noteOf' | 'readCommits' | 'diff' | 'mergeBases'>;
 
 export interface Verdict {
   readonly ok: boolean;
   /** What the pusher reads, a line each. */
   readonly lines: readonly string[];
+  /** What is wrong with the files of the push, for those who want it by place. */
+  readonly problems?: readonly Problem[];
+  readonly prunes?: readonly Prune[];
 }
 
 export interface PushJudgeOptions extends WriteParts {
@@ -65,6 +71,7 @@ const PATIENCE_MS = 300;
 const POLL_MS = 2;
 
 export class PushJudge {
+  readonly verdicts = new PushVerdicts();
   readonly #options: PushJudgeOptions;
 
   constructor(options: PushJudgeOptions) {
@@ -75,21 +82,33 @@ export class PushJudge {
   async judge(push: Push): Promise<Verdict> {
     const update = push.updates.find(({ ref }) => ref === this.#options.repository.ref);
     if (update === undefined) return { ok: true, lines: [] };
-    const { oldId, newId } = update;
+    const { newId } = update;
     if (newId === undefined)
       return refusal(['The platform lives on this branch; it cannot be deleted']);
+    const verdict = await this.#judgeMove(push, update.oldId, newId);
+    this.verdicts.note(newId, verdict);
+    return verdict;
+  }
+
+  async #judgeMove(push: Push, oldId: string | undefined, newId: string): Promise<Verdict> {
     if (oldId !== undefined && !(await push.source.isAncestor(oldId, newId))) {
       return refusal([
         'This push would rewrite history that the platform was built from; rebase on the branch and push again',
       ]);
     }
-    const range = { from: oldId, to: newId };
     const { branch, signatures } = this.#options;
     // What nobody vouches for is not read any further.
-    const unsigned = (await signatures?.judge(push.source, range)) ?? [];
+    const unsigned = (await signatures?.judge(push.source, { from: oldId, to: newId })) ?? [];
     if (unsigned.length > 0) return refusal([...unsigned, 'nothing was changed']);
     // Who pushes may have seen a move of the branch before we did.
     if (branch.state.revision !== oldId) await branch.sync();
+    const { hold } = branch;
+    const onHeld = hold !== undefined && hold.head === oldId;
+    if (onHeld && !(await goesOnFrom(push.source, hold.served, newId))) {
+      return refusal([`The branch is held: ${hold.message}. ${hold.remedy}`]);
+    }
+    // What readers are to come to begins where they are, not where the branch is held.
+    const range = { from: onHeld ? hold.served : oldId, to: newId };
     const foresight = await branch.foresee(push.source, range);
     return await this.#inTurn({ ...push, range, foresight });
   }
@@ -107,8 +126,14 @@ export class PushJudge {
           resolve(refusal(['The branch moved meanwhile; fetch, rebase and push again']));
           return;
         }
+        const size = state.catalog.size;
         const outcome = foresight(state.catalog);
-        const verdict = this.#verdict(outcome, user);
+        const verdict = await this.#consented({
+          verdict: this.#verdict(outcome, user),
+          pushed,
+          outcome,
+          before: size,
+        });
         resolve(verdict);
         if (!verdict.ok) return;
         state.expect(outcome.prepared);
@@ -117,6 +142,34 @@ export class PushJudge {
       };
       branch.inTurn(work).catch(reject);
     });
+  }
+
+  /** Asks for consent to what a push without problems would remove. */
+  async #consented(judged: {
+    verdict: Verdict;
+    pushed: ForeseenPush;
+    outcome: Outcome;
+    before: number;
+  }): Promise<Verdict> {
+    const { verdict, pushed, outcome, before } = judged;
+    const { consent } = this.#options.branch.state;
+    const { to } = pushed.range;
+    const prunes = prunesOf(outcome.changes);
+    if (!verdict.ok || prunes.length === 0) return verdict;
+    const count = { prunes: prunes.length, before, after: before + outcome.growth };
+    const refused = await consent.objectionToPush(pushed.source, to, count);
+    if (refused !== undefined) {
+      return { ok: false, lines: [...capped(prunes.map(describePrune)), ...refused], prunes };
+    }
+    // Should the daemon end before readers see it, or see it late, it is still agreed to.
+    const who = pushed.user ?? OPERATOR;
+    await consent.approve({
+      revision: to,
+      user: who.name,
+      reason: 'accepted push',
+      byVerdict: true,
+    });
+    return { ...verdict, prunes };
   }
 
   async #waitForMove(newId: string): Promise<void> {
@@ -131,10 +184,12 @@ export class PushJudge {
     const planned = changes.filter(isVisible);
     const objections = planned.flatMap((change) => this.#objections(change, user));
     const complaints = [...problems.map(formatProblem), ...objections];
-    const pruned = planned.filter(({ after }) => after === undefined).map(describePrune);
+    const prunes = prunesOf(planned);
+    const pruned = prunes.map(describePrune);
     if (complaints.length > 0) {
       const count = `${complaints.length} problem${complaints.length === 1 ? '' : 's'}; nothing was changed`;
-      return refusal([...capped(complaints), ...pruned, count]);
+      const lines = [...capped(complaints), ...capped(pruned), count];
+      return { ok: false, lines, problems, prunes };
     }
     const lines = warnings.map((warning) => `warning: ${formatProblem(warning)}`);
     return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
@@ -216,12 +271,12 @@ function kindOf(parts: WriteParts, { before, after }: ObjectChange): Kind | unde
   return manifest && parts.kinds.byKind(manifest.apiVersion, manifest.kind);
 }
 
-function describePrune({ key, before }: ObjectChange): string {
-  return `removes ${describeKey(key)}${locate(before)}`;
-}
-
-function locate(object: CatalogObject | undefined): string {
-  return object === undefined ? '' : ` (${object.place.path})`;
+async function goesOnFrom(
+  source: Pick<Repository, 'isAncestor'>,
+  served: string | undefined,
+  to: string,
+): Promise<boolean> {
+  return served !== undefined && (await source.isAncestor(served, to));
 }
 
 function summary(changes: readonly ObjectChange[]): string {

@@ -13,7 +13,9 @@ import {
   type ObjectMeta,
   valueAt,
 } from '../apimachinery/object.ts';
-import type { CatalogObject, ObjectChange } from '../catalog/catalog.ts';
+import type { ObjectChange } from '../catalog/catalog.ts';
+import type { CatalogObject } from '../catalog/catalog-object.ts';
+import type { Identity } from '../catalog/identity.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { formatProblem } from '../manifests/manifest.ts';
@@ -49,23 +51,38 @@ function projectChange(context: ProjectionContext, change: ObjectChange): Change
   const { key, after } = change;
   const previous = context.store.get(key);
   if (after === undefined) return previous === undefined ? [] : [removal(context, previous)];
-  const kind = context.kinds.byKind(after.manifest.apiVersion, key.kind);
+  const { manifest, identity, problems } = after;
+  const kind = context.kinds.byKind(manifest.apiVersion, key.kind);
   if (kind === undefined) return [];
-  const sameLife = previous?.object.metadata.uid === after.identity.uid;
-  const served = serveObject(kind, after, {
-    previous: sameLife ? previous : undefined,
-    time: context.time,
-  });
+  const sameLife = previous?.object.metadata.uid === identity.uid;
+  const served = serveObject(
+    kind,
+    { manifest, identity, problems },
+    {
+      previous: sameLife ? previous : undefined,
+      time: context.time,
+    },
+  );
   const put: Change = { type: 'put', key, ...served };
   return previous === undefined || sameLife ? [put] : [{ type: 'remove', key }, put];
 }
 
 function removal(context: ProjectionContext, previous: StoredObject): Change {
   const { key, object, hidden } = previous;
-  const grace = context.deletion?.gracePeriodSeconds ?? 0;
-  const finalizers = object.metadata.finalizers ?? [];
-  if (finalizers.length === 0 && grace === 0) return { type: 'remove', key };
-  return { type: 'put', key, object: terminating(object, grace, context.time), hidden };
+  const deletion = context.deletion ?? { gracePeriodSeconds: 0 };
+  if (!isHeld(object, deletion)) return { type: 'remove', key };
+  const { gracePeriodSeconds } = deletion;
+  return {
+    type: 'put',
+    key,
+    object: terminating(object, gracePeriodSeconds, context.time),
+    hidden,
+  };
+}
+
+/** Whether an object stays readable when its manifest is gone. */
+export function isHeld({ metadata }: KubeObject, { gracePeriodSeconds }: Deletion): boolean {
+  return gracePeriodSeconds > 0 || (metadata.finalizers ?? []).length > 0;
 }
 
 /** The object with its deletion noted; a deletion that already runs is only ever shortened. */
@@ -96,10 +113,15 @@ export function isFinished(object: KubeObject, time: number): boolean {
   );
 }
 
+/** What an object is served from. */
+export interface ServedSource extends Pick<CatalogObject, 'manifest' | 'problems'> {
+  readonly identity: Pick<Identity, 'uid' | 'generation' | 'creationTimestamp'>;
+}
+
 /** Builds the served form and what is kept beside it. */
 export function serveObject(
   kind: Kind,
-  source: CatalogObject,
+  source: ServedSource,
   context: { previous: StoredObject | undefined; time: number },
 ): { object: KubeObject; hidden: JsonObject | undefined } {
   const { manifest, identity } = source;
@@ -117,7 +139,7 @@ export function serveObject(
 
 function servedMeta(
   written: ObjectMeta,
-  source: CatalogObject,
+  source: ServedSource,
   previous: StoredObject | undefined,
 ): ObjectMeta {
   const { identity } = source;
@@ -151,7 +173,7 @@ function withoutWriteOnly(kind: Kind, manifest: KubeObject, hidden: JsonObject):
 function servedStatus(
   kind: Kind,
   object: KubeObject,
-  context: { previous: StoredObject | undefined; source: CatalogObject; time: number },
+  context: { previous: StoredObject | undefined; source: ServedSource; time: number },
 ): JsonObject | undefined {
   const kept = context.previous?.object.status;
   const derived = kind.deriveStatus(object);
@@ -170,7 +192,7 @@ function servedStatus(
 }
 
 function degradedCondition(
-  context: { source: CatalogObject; time: number },
+  context: { source: ServedSource; time: number },
   old: readonly Condition[],
 ): Condition | undefined {
   const { problems } = context.source;

@@ -10,7 +10,7 @@ import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts'
 import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
 
 import { defaultPath } from '../manifests/layout.ts';
-import type { StoredObject } from '../state/store.ts';
+import type { Change, StoredObject } from '../state/store.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject } from './decode.ts';
 import { applyGuards } from './guards.ts';
@@ -180,7 +180,8 @@ function plan(
 /** A terminating object is in no manifest any more; it goes when nothing holds it. */
 function finishing(parts: WriteParts, current: StoredObject, object: KubeObject): Prepared {
   const key: ObjectKey = current.key;
-  if (isFinished(object, parts.clock.now()))
-    return { do: 'state', changes: [{ type: 'remove', key }] };
-  return { do: 'state', changes: [{ type: 'put', key, object, hidden: current.hidden }] };
+  const change: Change = isFinished(object, parts.clock.now())
+    ? { type: 'remove', key }
+    : { type: 'put', key, object, hidden: current.hidden };
+  return { do: 'state', changes: [change], durable: true };
 }

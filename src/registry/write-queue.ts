@@ -14,6 +14,7 @@ import {
 } from '../git/repository.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 import { COMMITTER } from './commit-message.ts';
+import { refuseWhileHeld } from './consent.ts';
 import type { BranchObserver, DesiredState, StagedWrite } from './desired-state.ts';
 import { asConflict, editFile, type ObjectEdit, TextCache } from './file-edits.ts';
 import type { Deletion } from './served.ts';
@@ -27,10 +28,16 @@ export type Prepared =
       readonly edit: ObjectEdit;
       readonly author: Person;
       readonly message: string;
+      /** Of an object that something holds: from here on only the state knows it. */
       readonly deletion?: Deletion;
     }
   /** A change of what is not in git, such as finalizers of an object whose manifest is gone. */
-  | { readonly do: 'state'; readonly changes: readonly Change[] };
+  | {
+      readonly do: 'state';
+      readonly changes: readonly Change[];
+      /** Whether it must outlive a crash; what is only observed comes back by itself. */
+      readonly durable?: true;
+    };
 
 export interface Write {
   readonly key: ObjectKey;
@@ -55,6 +62,8 @@ interface Staged extends StagedWrite {
   readonly queued: QueuedWrite;
   readonly commit?: string;
   readonly undo?: () => void;
+  /** What the state says of it is nowhere else, and must be durable before the answer. */
+  readonly inState?: boolean;
 }
 
 /** Commits that share one flush; more would only make the first ones wait. */
@@ -148,18 +157,27 @@ export class WriteQueue {
     const commits = staged.filter(({ commit }) => commit !== undefined).length;
     if (commits > 0 && !(await this.#publish(batch, staged, commits))) return;
     state.show(staged);
-    for (const { queued, commit } of staged) {
-      queued.resolve({ stored: this.#options.store.get(queued.write.key), commit });
+    const { store } = this.#options;
+    for (const { queued, commit, inState } of staged) {
+      const written = { stored: store.get(queued.write.key), commit };
+      if (inState === true) store.flush().then(() => queued.resolve(written), queued.reject);
+      else queued.resolve(written);
     }
+    // Whoever stops the daemon waits for these answers too.
+    if (staged.some(({ inState }) => inState)) await store.flush().catch(() => undefined);
   }
 
   async #stage(batch: CommitBatch, queued: QueuedWrite): Promise<Staged> {
     const prepared = queued.write.prepare();
     if (prepared.do === 'nothing') return { queued, changes: [], state: [], paths: [] };
+    const inState = keepsInState(prepared);
+    // Refused while the state cannot be written; and what is about to leave git must be in there.
+    if (inState) await this.#options.store.flush();
     if (prepared.do === 'state') {
-      return { queued, changes: [], state: prepared.changes, paths: [] };
+      return { queued, changes: [], state: prepared.changes, paths: [], inState };
     }
     const { repository, reader, clock, state } = this.#options;
+    refuseWhileHeld(state.consent.hold);
     const { catalog, view } = state;
     const context = { repository, reader, catalog, view, texts: this.#texts };
     const edited = await editFile(context, prepared.edit);
@@ -176,7 +194,8 @@ export class WriteQueue {
     });
     const { changes, undo } = state.stage({ id, committerTime }, edited);
     const paths = [edited.path];
-    return { queued, commit: id, changes, undo, state: [], paths, deletion: prepared.deletion };
+    const { deletion } = prepared;
+    return { queued, commit: id, changes, undo, state: [], paths, deletion, inState };
   }
 
   /** False when nothing was published; then every write was answered or waits again. */
@@ -206,6 +225,11 @@ export class WriteQueue {
     }
     this.#waiting = [...again, ...this.#waiting];
   }
+}
+
+function keepsInState(prepared: Prepared): boolean {
+  if (prepared.do === 'state') return prepared.durable === true;
+  return prepared.do === 'commit' && prepared.deletion !== undefined;
 }
 
 function tooManyRequests(): StatusError {

@@ -3,7 +3,7 @@
  * only then what exists (404), so that a stranger learns nothing.
  */
 import type { Attributes, User } from '../apimachinery/request.ts';
-import { forbiddenError, unauthorized } from '../apimachinery/status-error.ts';
+import { forbiddenError, tooManyRequests, unauthorized } from '../apimachinery/status-error.ts';
 import { forbidden } from '../auth/forbidden.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -29,17 +29,26 @@ export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
 const BEARER = /^bearer +(\S+) *$/i;
 const BASIC = /^basic +([A-Za-z0-9+/=]+) *$/i;
 
-/** Throws 401. `basic`: the key may come as the password of basic authentication, as git sends it. */
+/** Throws 401, or 429 to who fails too often. `basic`: the key may come as the password of basic authentication, as git sends it. */
 export function authenticateRequest(
   deps: ServerDependencies,
-  header: string | undefined,
+  request: Signed,
   scheme: 'bearer' | 'basic',
 ): User {
-  const token = tokenOf(header, scheme);
+  const token = tokenOf(request.headers.authorization, scheme);
   if (token === undefined) throw unauthorized();
   const result = deps.authenticate(token);
   if ('user' in result) return result.user;
+  const wait = deps.failedLogins.failed(request.ip);
+  if (wait > 0) throw tooManyRequests('Too many failed attempts to sign in', wait);
   throw unauthorized(result.message);
+}
+
+/** What authentication looks at of a request. */
+interface Signed {
+  readonly headers: { readonly authorization?: string | undefined };
+  /** Where it came from. */
+  readonly ip: string;
 }
 
 function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string | undefined {

@@ -1,6 +1,7 @@
 /** What the server is handed; it makes nothing of this itself. */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
+import type { FailedLogins } from '../auth/failed-logins.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
@@ -8,6 +9,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
+import type { SyncService } from './sync.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (
@@ -32,8 +34,10 @@ export interface ServerDependencies {
   readonly store: Store;
   readonly registry: Registry;
   readonly authenticate: Authenticate;
+  readonly failedLogins: FailedLogins;
   readonly authorizer: Authorizer;
   readonly git: GitService;
+  readonly sync: SyncService;
   readonly health: HealthChecks;
   readonly logger: Logger;
   readonly metrics: Metrics;

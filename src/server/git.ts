@@ -63,7 +63,7 @@ function admitGit(
   { request, reply, service }: Exchange,
 ): User | undefined {
   try {
-    const user = authenticateRequest(deps, request.headers.authorization, 'basic');
+    const user = authenticateRequest(deps, request, 'basic');
     const verb = service === 'git-upload-pack' ? 'get' : 'update';
     authorizeRequest(deps, user, { verb, path: PATH });
     if (verb === 'update' && deps.git.readOnly !== undefined) {

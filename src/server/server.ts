@@ -21,6 +21,7 @@ import type { ServerDependencies } from './dependencies.ts';
 import { buildDocuments, type Documents } from './documents/documents.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
+import { limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './output/answer.ts';
@@ -47,20 +48,20 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   const common = {
     logger: false,
     bodyLimit: DEFAULT_MAX_BODY_BYTES,
-    // Kubernetes clients keep watches open for hours; slow headers are the attack to stop.
-    requestTimeout: 0,
     keepAliveTimeout: 75_000,
+    // Plain HTTP is for an ingress, which says where requests come from; nobody else is believed.
+    trustProxy: (_address: string, hop: number) => options.tls === undefined && hop === 0,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     genReqId: () => randomUUID(),
   } as const;
   const app = (options.tls === undefined
     ? fastify(common)
-    : fastify({ ...common, https: options.tls })) as unknown as FastifyInstance;
+    : fastify({ ...common, https: tlsOptions(options.tls) })) as unknown as FastifyInstance;
   const documents = buildDocuments(deps);
   const admitted = new WeakMap<IncomingMessage, Admitted>();
   const closing = closingSignal(app);
-  app.server.headersTimeout = 30_000;
+  limitConnections(app.server);
 
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.removeContentTypeParser(['application/json', 'text/plain']);
@@ -68,7 +69,9 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
 
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('audit-id', request.id);
+    secureHeaders(reply.raw);
     if (hasOwnAccess(request)) return;
+    limitBody(request.raw);
     admitted.set(request.raw, admit(deps, request));
   });
   app.route({
@@ -110,7 +113,7 @@ function admit(deps: ServerDependencies, request: FastifyRequest): Admitted {
   if (info === undefined) throw noSuchRoute();
   const found = { id: request.id, started: performance.now(), info };
   if (isPublic(info, deps)) return { ...found, user: undefined };
-  const user = authenticateRequest(deps, request.headers.authorization, 'bearer');
+  const user = authenticateRequest(deps, request, 'bearer');
   refuseImpersonation(request.headers, user);
   authorizeRequest(deps, user, attributesOf(info, deps.kinds));
   return { ...found, user };
@@ -169,7 +172,6 @@ function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyR
   }
   const retry = status.details?.retryAfterSeconds;
   const headers = {
-    'x-content-type-options': 'nosniff',
     ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
     ...(status.code === 401 ? { 'www-authenticate': 'Bearer realm="gitplane"' } : {}),
   };

@@ -22,6 +22,8 @@ export function createMetrics(observe: {
   /** Seconds since the last applied commit was made; undefined before the first. */
   lastCommitAge(): number | undefined;
   waitingWrites(): number;
+  /** Why readers do not see where the branch is, if they do not. */
+  hold(): { readonly reason: string; readonly prunes: readonly unknown[] } | undefined;
 }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -52,6 +54,25 @@ export function createMetrics(observe: {
     registers,
     collect() {
       this.set(observe.waitingWrites());
+    },
+  });
+  new Gauge({
+    name: 'gitplane_held',
+    help: '1 while the branch is held until somebody agrees to where it is, by reason',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset();
+      const hold = observe.hold();
+      if (hold !== undefined) this.set({ reason: hold.reason }, 1);
+    },
+  });
+  new Gauge({
+    name: 'gitplane_held_prunes',
+    help: 'Objects that would be removed if what is held were approved',
+    registers,
+    collect() {
+      this.set(observe.hold()?.prunes.length ?? 0);
     },
   });
   return {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Catalog, type CatalogObject } from '../../src/catalog/catalog.ts';
+import { Catalog } from '../../src/catalog/catalog.ts';
+import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
 import { type FileEntry, fileReader } from '../../src/catalog/file.ts';
 import { objectId } from '../../src/git/object-id.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';

@@ -30,13 +30,20 @@ const reader = fileReader(kinds, '');
 function picture(catalog: Catalog): unknown {
   const byText = (a: string, b: string): number => (a < b ? -1 : 1);
   const objects = [...catalog.objects()]
-    .map((object) => ({ id: keyString(object.key), ...object }))
+    .map(({ key, place, identity, manifest, problems }) => {
+      const { uid, introducedBy, creationTimestamp, generation } = identity;
+      const lived = { uid, introducedBy, creationTimestamp, generation };
+      return { id: keyString(key), key, place, manifest, problems, ...lived };
+    })
     .sort((a, b) => byText(a.id, b.id));
   const files = [...catalog.files()]
     .map(({ path, blob, documents }) => ({
       path,
       blob,
-      documents: documents.map(({ warnings: _seenByPushersOnly, ...document }) => document),
+      // Warnings are seen by pushers only.
+      documents: documents.map(({ index, key, manifest, problems, line }) => {
+        return { index, key, manifest, problems, line };
+      }),
     }))
     .sort((a, b) => byText(a.path, b.path));
   const claims = objects.map(({ key }) => {

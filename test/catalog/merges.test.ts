@@ -1,6 +1,6 @@
 /** What becomes of an object where lines of history meet. */
 import { describe, expect, test } from 'vitest';
-import type { CatalogObject } from '../../src/catalog/catalog.ts';
+import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
 import { fileReader } from '../../src/catalog/file.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';

@@ -41,7 +41,6 @@ const LONGEST_ROUND_MS = 10_000;
 export class Campaign {
   readonly dataDir = join(scratchDir('gitplane-faults-'), 'data');
   readonly journal = new Journal();
-  readonly #trace: string | undefined;
   readonly #random: Random;
   readonly #clients: readonly Life[][];
   readonly #pusher: Pusher;
@@ -54,8 +53,7 @@ export class Campaign {
   rebuilds = 0;
   landed = { done: 0, not: 0 };
 
-  constructor(options: { seed: number; trace?: string }) {
-    this.#trace = options.trace;
+  constructor(options: { seed: number }) {
     this.#random = randomFrom(options.seed);
     const { journal } = this;
     this.#clients = Array.from({ length: API_CLIENTS }, (_c, client) =>
@@ -80,9 +78,9 @@ export class Campaign {
   }
 
   /** Starts, checks what the last round left, lets clients write, and ends. */
-  async round(ending: Ending): Promise<RoundResult> {
+  async round(ending: Ending, trace?: string): Promise<RoundResult> {
     const kill = ending.how === 'site' ? ending.kill : undefined;
-    const daemon = await this.#start(kill);
+    const daemon = await this.#start({ kill, trace });
     if (daemon === undefined) return { ended: 'while it started' };
     try {
       if (!(await this.#checked(daemon))) return { ended: 'while it started' };
@@ -95,7 +93,7 @@ export class Campaign {
 
   /** The last check; also compares with a daemon that knows nothing but history. */
   async finish(): Promise<void> {
-    const daemon = await this.#start(undefined);
+    const daemon = await this.#start({});
     if (daemon === undefined) throw new Error('The daemon died without a fault');
     try {
       await this.#check(daemon);
@@ -109,13 +107,16 @@ export class Campaign {
     }
   }
 
-  async #start(kill: Kill | undefined): Promise<Daemon | undefined> {
+  async #start(faults: {
+    kill?: Kill | undefined;
+    trace?: string | undefined;
+  }): Promise<Daemon | undefined> {
     try {
-      return await startFaultyDaemon({ dataDir: this.dataDir, kill, trace: this.#trace });
+      return await startFaultyDaemon({ dataDir: this.dataDir, ...faults });
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       // Killed by a signal, it has no exit code.
-      if (kill === undefined || !text.includes('ended with null')) {
+      if (faults.kill === undefined || !text.includes('ended with null')) {
         this.journal.violation(`it does not start: ${text}`);
       }
       return undefined;

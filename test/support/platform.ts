@@ -9,6 +9,7 @@ import type { BareRepository } from '../../src/git/bare-repository.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { Branch } from '../../src/registry/branch.ts';
+import type { PruneBudget } from '../../src/registry/consent-rules.ts';
 import { PushJudge, type Verdict } from '../../src/registry/push.ts';
 import { Registry, type WriteResult } from '../../src/registry/registry.ts';
 import type { Guard, WriteOptions } from '../../src/registry/write-context.ts';
@@ -43,6 +44,8 @@ export interface PlatformSetup {
   readonly guards?: readonly Guard[];
   readonly authorizer?: Authorizer;
   readonly clock?: { now(): number };
+  /** Whatever the branch does is agreed to when absent. */
+  readonly budget?: PruneBudget;
 }
 
 const everything: Authorizer = { authorize: () => ({ allowed: true, reason: 'a test' }) };
@@ -144,7 +147,7 @@ export class TestPlatform {
 
 export async function openTestPlatform(given: PlatformSetup = {}): Promise<TestPlatform> {
   const setup = { disk: new Map<string, Buffer>(), ...given };
-  const { rules = 'rules', under = '', clock = Date } = setup;
+  const { rules = 'rules', under = '', clock = Date, budget } = setup;
   const repository = setup.repository ?? (await openForTest());
   const store = await openStore({
     engine: new MemoryEngine(setup.disk),
@@ -160,7 +163,7 @@ export async function openTestPlatform(given: PlatformSetup = {}): Promise<TestP
     applied: () => undefined,
     replayed: () => undefined,
   };
-  const parts = { repository, store, kinds, reader, under, clock, rules, observer };
+  const parts = { repository, store, kinds, reader, under, clock, rules, observer, budget };
   const branch = await Branch.open(parts);
   return new TestPlatform({ setup, repository, store, branch });
 }

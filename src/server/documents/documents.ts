@@ -7,6 +7,7 @@ import { PATCH_SUPPORT } from '../handlers/patch.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
 import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
 import { type ApiRequest, header } from '../request.ts';
+import { syncRoutes } from '../sync.ts';
 import { buildDiscovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
 import { buildOpenApi } from './openapi.ts';
@@ -30,6 +31,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     metrics(deps),
     schemas,
     tokenDocuments(deps.tokens),
+    syncRoutes(deps),
   ];
   return async (request) => {
     for (const document of documents) {

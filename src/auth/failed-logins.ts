@@ -1,0 +1,59 @@
+/**
+ * How often one source may fail to sign in before it is told to wait: a bucket a source, with a
+ * number of failures at once and then one every few seconds.
+ *
+ * A key that works is never held up. Keys have 190 bits and more, so nobody finds one by trying;
+ * what has to be bounded is the load and the noise, and a stranger behind the same address must not
+ * be able to shut a pipeline out.
+ */
+import { isIPv6 } from 'node:net';
+import type { Clock } from '../apimachinery/clock.ts';
+
+/** Failures that a source may make at once. */
+const BURST = 20;
+const REFILL_EVERY_MS = 3000;
+/** Sources that are remembered; the one that failed longest ago is forgotten first. */
+const MOST_SOURCES = 10_000;
+
+interface Bucket {
+  readonly failures: number;
+  /** When `failures` was counted, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export class FailedLogins {
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Notes a failure. Returns after how many seconds the source may fail again; 0: now. */
+  failed(source: string): number {
+    const id = networkOf(source);
+    const now = this.#clock.now();
+    const { failures, at } = this.#buckets.get(id) ?? { failures: 0, at: now };
+    const left = Math.max(0, failures - (now - at) / REFILL_EVERY_MS);
+    this.#buckets.delete(id);
+    this.#buckets.set(id, { failures: Math.min(left + 1, BURST + 1), at: now });
+    if (this.#buckets.size > MOST_SOURCES) this.#forgetOldest();
+    const over = left + 1 - BURST;
+    return over <= 0 ? 0 : Math.ceil((over * REFILL_EVERY_MS) / 1000);
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#buckets.keys();
+    if (oldest !== undefined) this.#buckets.delete(oldest);
+  }
+}
+
+/** Who has one IPv6 address has all of its /64. */
+function networkOf(source: string): string {
+  if (!isIPv6(source) || source.startsWith('::ffff:')) return source;
+  const [head = '', tail] = source.split('::');
+  const before = head.split(':').filter((part) => part !== '');
+  const after = (tail ?? '').split(':').filter((part) => part !== '');
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  return [...before, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':');
+}

@@ -1,0 +1,81 @@
+/** An object as the repository has it, and the places that documents are at. */
+import { sameDesiredState } from '../admission/check.ts';
+import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import type { Problem } from '../manifests/manifest.ts';
+import type { Identity } from './identity.ts';
+
+/** A document of a file. */
+export interface Place {
+  readonly path: string;
+  readonly index: number;
+}
+
+/** What keeps a manifest, in whatever form; parsed anew at every reading. */
+export interface ManifestSource {
+  readonly manifest: KubeObject | undefined;
+}
+
+/** An object as the repository has it. Immutable; a change makes a new one. */
+export class CatalogObject {
+  readonly key: ObjectKey;
+  readonly place: Place;
+  readonly identity: Identity;
+  /** Holds the newest valid version; the same one for as long as nobody wrote another. */
+  readonly source: ManifestSource;
+  /** Why the newest version is not served; empty when it is. */
+  readonly problems: readonly Problem[];
+
+  constructor(of: Pick<CatalogObject, 'key' | 'place' | 'identity' | 'source' | 'problems'>) {
+    this.key = of.key;
+    this.place = of.place;
+    this.identity = of.identity;
+    this.source = of.source;
+    this.problems = of.problems;
+  }
+
+  /** The newest valid version: the last good. */
+  get manifest(): KubeObject {
+    const { manifest } = this.source;
+    if (manifest === undefined) throw new Error(`${describeKey(this.key)} has lost its manifest`);
+    return manifest;
+  }
+}
+
+/** The new version, unless it is what there is. */
+export function keepIfEqual(
+  before: CatalogObject | undefined,
+  after: CatalogObject,
+): CatalogObject {
+  const same =
+    before !== undefined &&
+    before.source === after.source &&
+    before.identity === after.identity &&
+    comparePlaces(before.place, after.place) === 0 &&
+    before.problems.length === 0 &&
+    after.problems.length === 0;
+  return same ? before : after;
+}
+
+/** Whether two manifests ask for the same. */
+export function sameSources(a: ManifestSource, b: ManifestSource): boolean {
+  const [first, second] = [a.manifest, b.manifest];
+  return first !== undefined && second !== undefined && sameDesiredState(first, second);
+}
+
+export function sameIdentity(a: Identity, b: Identity): boolean {
+  return a.introducedBy === b.introducedBy && a.generation === b.generation;
+}
+
+export function comparePlaces(a: Place, b: Place): number {
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.index - b.index;
+}
+
+/** Which of the documents that name a key is the object: the incumbent, else the first. */
+export function winner(claims: readonly Place[], incumbent: Place | undefined): Place | undefined {
+  if (claims.length < 2) return claims[0];
+  const inSameFile = claims.filter((place) => place.path === incumbent?.path);
+  const candidates = inSameFile.length > 0 ? inSameFile : claims;
+  return candidates.reduce((a, b) => (comparePlaces(b, a) < 0 ? b : a));
+}

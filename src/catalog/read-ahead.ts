@@ -1,0 +1,91 @@
+/**
+ * Reads the files of commits before they are folded, many commits at a time: history of small
+ * commits would else wait for git once a commit. A guess only: what it missed is read when asked.
+ */
+import type { HistoryCommit } from '../git/repository.ts';
+import type { FileEntry, FileReader } from './file.ts';
+import { type ObjectSource, readEach, readPaths, type SeenPath, type TreeView } from './tree.ts';
+
+interface Window {
+  /** The first commit after the window. */
+  readonly end: number;
+  readonly files: Promise<ReadonlyMap<string, FileEntry>>;
+}
+
+/** Files of a window; a commit that has more by itself is better read when its turn comes. */
+const WINDOW = 1024;
+
+export class ReadAhead {
+  readonly #source: ObjectSource;
+  readonly #reader: FileReader;
+  readonly #commits: readonly HistoryCommit[];
+  #end = 0;
+  #files: ReadonlyMap<string, FileEntry> = new Map();
+  #next: Window;
+
+  /** `view` is the one before the first commit; commits are in the order they will be folded. */
+  constructor(
+    { repository, reader }: { readonly repository: ObjectSource; readonly reader: FileReader },
+    commits: readonly HistoryCommit[],
+    view: TreeView,
+  ) {
+    this.#source = repository;
+    this.#reader = reader;
+    this.#commits = commits;
+    this.#next = this.#begin(0, view);
+  }
+
+  /** To be called before each commit, with the view of its first parent. */
+  async reach(commit: number, view: TreeView): Promise<void> {
+    if (commit < this.#end) return;
+    const { end, files } = this.#next;
+    this.#files = await files;
+    this.#end = end;
+    this.#next = this.#begin(end, view);
+  }
+
+  /** The files behind the paths, those read ahead and the others. */
+  async read(paths: readonly SeenPath[]): Promise<Map<string, FileEntry | undefined>> {
+    const missed = paths.filter((seen) => !this.#files.has(nameOf(seen)));
+    const read = await readPaths(this.#source, this.#reader, missed);
+    return new Map(
+      paths.map((seen) => [seen.path, this.#files.get(nameOf(seen)) ?? read.get(seen.path)]),
+    );
+  }
+
+  #begin(start: number, view: TreeView): Window {
+    const wanted = new Map<string, SeenPath>();
+    let end = start;
+    for (; end < this.#commits.length && wanted.size < WINDOW; end++) {
+      const changes = this.#commits[end]?.changes[0] ?? [];
+      // What is read from there on, only the new ignore file tells.
+      if (view.changesFilter(changes) !== undefined) {
+        if (end === start) end++;
+        break;
+      }
+      if (changes.length > WINDOW) continue;
+      for (const { path, newId: id, mode } of changes) {
+        const seen = { path, id, mode };
+        if (id !== undefined && view.includes(path)) wanted.set(nameOf(seen), seen);
+      }
+    }
+    const files = this.#readAll(wanted);
+    // Awaited in its turn; until then a failure must not count as unhandled.
+    files.catch(() => undefined);
+    return { end, files };
+  }
+
+  async #readAll(wanted: ReadonlyMap<string, SeenPath>): Promise<ReadonlyMap<string, FileEntry>> {
+    const files = new Map<string, FileEntry>();
+    const from = { source: this.#source, reader: this.#reader };
+    await readEach(from, [...wanted.values()], (seen, entry) => {
+      if (entry !== undefined) files.set(nameOf(seen), entry);
+    });
+    return files;
+  }
+}
+
+/** A file is what its path, its mode and its bytes make it. */
+function nameOf({ path, id, mode }: SeenPath): string {
+  return `${id} ${mode} ${path}`;
+}

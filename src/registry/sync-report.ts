@@ -1,0 +1,123 @@
+/** Where the platform stands beside its branch, and what became of one commit. */
+import { describeKey } from '../apimachinery/key.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { BareRepository } from '../git/bare-repository.ts';
+import type { Problem } from '../manifests/manifest.ts';
+import type { Branch } from './branch.ts';
+import type { Hold } from './consent-rules.ts';
+import type { PushVerdicts } from './push-verdicts.ts';
+
+/** A problem of the newest manifests, and the object that keeps its last good version for it. */
+export interface ObjectProblem extends Problem {
+  readonly object: string | undefined;
+}
+
+export interface FileVerdict {
+  readonly path: string;
+  readonly result: 'applied' | 'invalid' | 'removed' | 'ignored';
+  readonly problems: readonly Problem[];
+}
+
+export interface CommitVerdict {
+  readonly revision: string;
+  readonly result: 'applied' | 'held' | 'refused';
+  readonly files: readonly FileVerdict[];
+  readonly hold?: Hold;
+  /** What the pusher was told. */
+  readonly lines?: readonly string[];
+}
+
+export interface SyncReportParts {
+  readonly branch: Branch;
+  readonly repository: Pick<BareRepository, 'head' | 'isAncestor' | 'noteOf' | 'diff'>;
+  readonly verdicts: PushVerdicts;
+}
+
+export class SyncReport {
+  readonly #parts: SyncReportParts;
+  #problems: { revision: string | undefined; list: readonly ObjectProblem[] } | undefined;
+
+  constructor(parts: SyncReportParts) {
+    this.#parts = parts;
+  }
+
+  /** What readers see; undefined before the first commit. */
+  get revision(): string | undefined {
+    const { state } = this.#parts.branch;
+    return state.revision ?? state.consent.base;
+  }
+
+  get hold(): Hold | undefined {
+    return this.#parts.branch.hold;
+  }
+
+  head(): Promise<string | undefined> {
+    return this.#parts.repository.head();
+  }
+
+  /** Of the applied revision, by path and line; kept, since finding them reads every file. */
+  problems(): readonly ObjectProblem[] {
+    const { catalog } = this.#parts.branch.state;
+    if (this.#problems === undefined || this.#problems.revision !== catalog.revision) {
+      const list = catalog.problems().map((problem) => withObject(catalog, problem));
+      this.#problems = { revision: catalog.revision, list };
+    }
+    return this.#problems.list;
+  }
+
+  /** Changes when an answer of `verdictOn` may. */
+  get token(): string {
+    const { hold } = this;
+    return `${this.revision} ${hold?.head} ${this.#parts.verdicts.count}`;
+  }
+
+  /** Undefined: nobody has seen the commit yet, or it is on no way to the branch. */
+  async verdictOn(revision: string): Promise<CommitVerdict | undefined> {
+    const { hold } = this;
+    const served = this.#parts.branch.state.revision;
+    if (served !== undefined && (await this.#isIn(revision, served))) {
+      return { revision, result: 'applied', files: await this.#files(revision) };
+    }
+    if (hold?.head !== undefined && (await this.#isIn(revision, hold.head))) {
+      return { revision, result: 'held', files: [], hold };
+    }
+    const refusal = this.#parts.verdicts.refusalOf(revision);
+    if (refusal === undefined) return undefined;
+    const { lines, problems = [] } = refusal;
+    return { revision, result: 'refused', files: byFile(problems), lines };
+  }
+
+  async #isIn(revision: string, tip: string): Promise<boolean> {
+    return revision === tip || (await this.#parts.repository.isAncestor(revision, tip));
+  }
+
+  /** The files that a commit changed, as they are now. */
+  async #files(revision: string): Promise<FileVerdict[]> {
+    const { repository, branch } = this.#parts;
+    const { parents } = await repository.noteOf(revision);
+    const changes = await repository.diff(parents[0], revision);
+    const { catalog, view } = branch.state;
+    return changes.map(({ path, newId }) => {
+      if (!view.includes(path)) return { path, result: 'ignored', problems: [] };
+      const problems = catalog.problemsOf([path]).filter((problem) => problem.path === path);
+      const fine = newId === undefined ? 'removed' : 'applied';
+      return { path, result: problems.length > 0 ? 'invalid' : fine, problems };
+    });
+  }
+}
+
+/** The document that a problem is in begins at the nearest line above it. */
+function withObject(catalog: Catalog, problem: Problem): ObjectProblem {
+  const documents = catalog.file(problem.path)?.documents ?? [];
+  const document = documents.findLast(({ line }) => line <= problem.line);
+  return { ...problem, object: document?.key && describeKey(document.key) };
+}
+
+function byFile(problems: readonly Problem[]): FileVerdict[] {
+  const paths = [...new Set(problems.map(({ path }) => path))];
+  return paths.map((path) => ({
+    path,
+    result: 'invalid',
+    problems: problems.filter((problem) => problem.path === path),
+  }));
+}
