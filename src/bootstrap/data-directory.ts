@@ -10,6 +10,7 @@ export interface DataDirectory {
   readonly stateKey: string;
   readonly tls: string;
   readonly adminToken: string;
+  readonly hookSecret: string;
   readonly kubeconfig: string;
   readonly signingKey: string;
 }
@@ -36,6 +37,7 @@ export function openDataDirectory(path: string): DataDirectory {
     stateKey: join(root, 'state.key'),
     tls: join(root, 'tls'),
     adminToken: join(root, 'admin.token'),
+    hookSecret: join(root, 'hook.secret'),
     kubeconfig: join(root, 'kubeconfig'),
     signingKey: join(root, 'token-signing.key'),
   };

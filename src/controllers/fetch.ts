@@ -26,6 +26,8 @@ export interface FetchLoopOptions {
 }
 
 const FIRST_RETRY_MS = 1_000;
+/** However often somebody says that the branch moved, a remote is not asked more often than that. */
+const SHORTEST_GAP_MS = 250;
 /** Longest and shortest wait, as parts of the interval: many daemons must not ask as one. */
 const JITTER = 0.2;
 
@@ -40,6 +42,9 @@ class Loop implements FetchLoop {
   /** The fetch that begins when the running one ends. */
   #next: Promise<void> | undefined;
   #failures = 0;
+  /** Somebody triggered while a fetch ran: it may have come too early to see what they mean. */
+  #noticed = false;
+  #began = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(options: FetchLoopOptions) {
@@ -48,6 +53,15 @@ class Loop implements FetchLoop {
   }
 
   trigger(): void {
+    if (this.#running !== undefined) {
+      this.#noticed = true;
+      return;
+    }
+    const wait = this.#untilAllowed();
+    if (wait > 0) {
+      this.#arm(wait);
+      return;
+    }
     this.refresh().catch((error: unknown) => {
       this.#options.logger.debug({ err: error }, 'A fetch that was asked for failed');
     });
@@ -73,6 +87,8 @@ class Loop implements FetchLoop {
 
   #begin(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#noticed = false;
+    this.#began = performance.now();
     this.#running = this.#fetch().finally(() => {
       this.#running = undefined;
       this.#schedule();
@@ -94,7 +110,17 @@ class Loop implements FetchLoop {
 
   #schedule(): void {
     if (this.#closed || this.#next !== undefined) return;
-    this.#timer = setTimeout(() => this.trigger(), this.#wait());
+    this.#arm(this.#noticed ? this.#untilAllowed() : this.#wait());
+  }
+
+  #untilAllowed(): number {
+    return this.#began + SHORTEST_GAP_MS - performance.now();
+  }
+
+  #arm(wait: number): void {
+    if (this.#closed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.trigger(), wait);
     this.#timer.unref();
   }
 

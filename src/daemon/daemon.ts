@@ -7,10 +7,12 @@ import { FailedLogins } from '../auth/failed-logins.ts';
 import { replaceFile } from '../auth/secret-file.ts';
 import { administratorToken } from '../bootstrap/administrator.ts';
 import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
+import { hookSecret } from '../bootstrap/hook-secret.ts';
 import { errnoOf, StartError } from '../bootstrap/start-error.ts';
 import { startFetching } from '../controllers/fetch.ts';
-import { followRepository } from '../controllers/repository.ts';
+import { followRepository, type RepositoryFollower } from '../controllers/repository.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
+import type { HookService } from '../server/hooks.ts';
 import { buildServer, type ServerOptions } from '../server/server.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
@@ -82,12 +84,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const token = await administrator(starting, platform);
   const follower = await followRepository({ ...platform, logger });
   undo.push(() => follower.close());
-  if (platform.following !== undefined && options.remote !== undefined) {
-    const { intervalMs } = options.remote;
-    const source = platform.following;
-    const fetching = startFetching({ source, follower, intervalMs, logger });
-    undo.push(() => fetching.close());
-  }
+  const remote = await followRemote(starting, platform, follower);
   const root = `/${options.proxyPrefix}/management`;
   const dependencies = {
     ...platform,
@@ -95,7 +92,8 @@ async function startAll(starting: Starting): Promise<Daemon> {
     failedLogins: new FailedLogins(clock),
     authorizer: platform.access.authorizer,
     git: pushes.service(follower),
-    sync: syncService(platform, follower),
+    sync: syncService(platform, follower, remote?.refresh),
+    hooks: remote?.hooks,
     health: platform.observation.health,
     metrics: platform.observation.metrics,
     logger,
@@ -116,6 +114,24 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const { revision } = platform.branch.state;
   logger.info({ url: base, revision, version: VERSION }, 'Serving');
   return { url: base, root, data, platform, caFile: tls.caFile, stop: () => stopAll(starting) };
+}
+
+/** Undefined for a hosted repository. */
+async function followRemote(
+  { options, data, logger, undo }: Starting,
+  platform: Platform,
+  follower: RepositoryFollower,
+): Promise<{ hooks: HookService; refresh: () => Promise<void> } | undefined> {
+  const { following: source } = platform;
+  if (source === undefined || options.remote === undefined) return undefined;
+  const { intervalMs, hookSecretFile } = options.remote;
+  const secret = await hookSecret({ given: hookSecretFile, own: data.hookSecret });
+  const fetching = startFetching({ source, follower, intervalMs, logger });
+  undo.push(() => fetching.close());
+  return {
+    hooks: { secret, notice: () => fetching.trigger() },
+    refresh: () => fetching.refresh(),
+  };
 }
 
 async function writeKubeconfig(

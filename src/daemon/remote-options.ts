@@ -10,6 +10,7 @@ export interface RemoteSource {
   readonly address: RemoteAddress;
   readonly access: RemoteAccess;
   readonly intervalMs: number;
+  readonly hookSecretFile: string | undefined;
 }
 
 const REMOTE_ONLY = [
@@ -19,6 +20,7 @@ const REMOTE_ONLY = [
   'repo-ca',
   'repo-ssh-key',
   'repo-known-hosts',
+  'hook-secret-file',
 ];
 
 /** Undefined: the repository is hosted. Throws UsageError. */
@@ -52,6 +54,7 @@ export function readRemote(options: ParsedOptions): RemoteSource | undefined {
       knownHostsFile: file('repo-known-hosts'),
     },
     intervalMs: readInterval(options, 'fetch-interval'),
+    hookSecretFile: file('hook-secret-file'),
   };
 }
 

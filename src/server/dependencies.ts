@@ -9,6 +9,7 @@ import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
+import type { HookService } from './hooks.ts';
 import type { SyncService } from './sync.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
@@ -38,6 +39,8 @@ export interface ServerDependencies {
   readonly authorizer: Authorizer;
   readonly git: GitService;
   readonly sync: SyncService;
+  /** Absent: no branch elsewhere is followed, and there are no webhooks. */
+  readonly hooks?: HookService | undefined;
   readonly health: HealthChecks;
   readonly logger: Logger;
   readonly metrics: Metrics;

@@ -22,6 +22,7 @@ import { buildDocuments, type Documents } from './documents/documents.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
 import { limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
+import { registerHooks } from './hooks.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './output/answer.ts';
@@ -74,6 +75,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     limitBody(request.raw);
     admitted.set(request.raw, admit(deps, request));
   });
+  registerHooks(app, deps);
   app.route({
     method: [...METHODS],
     url: '*',

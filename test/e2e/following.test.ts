@@ -31,10 +31,10 @@ async function git(args: readonly string[], cwd = work): Promise<string> {
   return stdout.trim();
 }
 
-const start = (dataDir?: string): Promise<Daemon> =>
+const start = (dataDir?: string, interval = '300ms'): Promise<Daemon> =>
   startDaemon({
     seed: undefined,
-    args: ['--repo', elsewhere, '--fetch-interval', '300ms'],
+    args: ['--repo', elsewhere, '--fetch-interval', interval],
     ...(dataDir === undefined ? {} : { dataDir }),
   });
 
@@ -150,4 +150,37 @@ test('starts again without the remote, with the same objects', async () => {
     list.items.map(({ metadata }: { metadata: { name: string; uid: string } }) => metadata.uid);
   expect(ids(after)).toEqual(ids(before));
   renameSync(`${elsewhere}.away`, elsewhere);
+});
+
+test('a wipe at the remote is held, whoever asks when', async () => {
+  await git(['pull', '-q', 'origin', 'main']);
+  const before = await git(['rev-parse', 'HEAD']);
+  await git(['rm', '-qr', '.']);
+  await git(['commit', '-q', '-m', 'Gone']);
+  const wipe = await git(['rev-parse', 'HEAD']);
+  await git(['push', '-q', 'origin', 'main']);
+  const waited = await daemon.call('POST', `/sync?wait=${wipe}`);
+  expect(waited.code).toBe(409);
+  expect(waited.json().waited.result).toBe('held');
+  expect(await displayName('payments')).toBe('Money');
+  await git(['push', '-q', '--force', 'origin', `${before}:main`]);
+  await git(['reset', '-q', '--hard', before]);
+  expect((await daemon.call('POST', `/sync?wait=${before}`)).json().waited.result).toBe('applied');
+});
+
+test('a webhook is answered at once, and the push is there long before the next fetch', async () => {
+  await daemon.stop();
+  daemon = await start(daemon.dataDir, '1h');
+  await git(['pull', '-q', 'origin', 'main']);
+  const file = join(work, 'teams/payments.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Money', 'Cash'));
+  await git(['commit', '-qam', 'Rename again']);
+  await git(['push', '-q', 'origin', 'main']);
+  const secret = readFileSync(join(daemon.dataDir, 'hook.secret'), 'utf8').trim();
+  const wrong = await daemon.call('POST', '/hooks/x', { token: null, body: {} });
+  expect(wrong.code).toBe(404);
+  const hook = await daemon.call('POST', `/hooks/${secret}`, { token: null, body: {} });
+  expect(hook.code).toBe(202);
+  await until(async () => ((await displayName('payments')) === 'Cash' ? true : undefined));
+  expect(daemon.output()).not.toContain(secret);
 });
