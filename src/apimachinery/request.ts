@@ -19,6 +19,13 @@ export interface User {
   readonly email?: string;
   /** Name of the access key that authenticated the request, if one did. */
   readonly accessKey?: string;
+  /** Part of the user, so that it cannot get lost on the way of a request; absent: no narrowing. */
+  readonly scope?: Narrowing;
+}
+
+/** Holds rights below those of the user, as the scope of an access key does. */
+export interface Narrowing {
+  allows(attributes: Attributes): boolean;
 }
 
 /** Members bypass authorization, as in Kubernetes. */

@@ -16,6 +16,7 @@ export interface AccessKey {
   /** False for keys that only reset a password or refresh a token. */
   readonly forRequests: boolean;
   readonly owner: KeyOwner;
+  /** `spec.scope`; undefined for no restriction. Anything that is no object permits nothing. */
   readonly scope: JsonObject | undefined;
   readonly lifetime: KeyLifetime;
   /** `status.lastActivity`, in milliseconds since the epoch. */
@@ -55,11 +56,16 @@ export function readAccessKey(
       subject: text(spec['subject']),
       groups: texts(spec['groups']),
     },
-    scope: isRecord(spec['scope']) ? (spec['scope'] as JsonObject) : undefined,
+    scope: readScope(spec['scope']),
     lifetime,
     lastActivity: time(object.status?.['lastActivity']),
     savedAtOnce: ttlAfterLastActivity && short,
   };
+}
+
+function readScope(scope: unknown): JsonObject | undefined {
+  if (scope === undefined) return undefined;
+  return isRecord(scope) ? (scope as JsonObject) : {};
 }
 
 export function digestOf(concealed: string): Buffer {
@@ -67,7 +73,7 @@ export function digestOf(concealed: string): Buffer {
 }
 
 /** A key of unknown age is as old as can be: whatever limits a life has ended it. */
-function readLifetime(object: KubeObject, spec: JsonObject): KeyLifetime {
+export function readLifetime(object: KubeObject, spec: JsonObject): KeyLifetime {
   const ttl = spec['ttl'];
   return {
     creation: time(object.metadata.creationTimestamp) ?? 0,

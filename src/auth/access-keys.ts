@@ -17,6 +17,8 @@ import type { ActivityTracker } from './activity.ts';
 import type { Directory } from './directory.ts';
 import { expiresAt, type KeyLifetimeLimits } from './expiry.ts';
 import { type Identity, type IdentityOwner, resolveIdentity } from './identity.ts';
+import { Scope } from './scope.ts';
+import type { PermitContext } from './scope-permits.ts';
 
 export interface AccessKeyOptions {
   readonly directory: Directory;
@@ -24,14 +26,15 @@ export interface AccessKeyOptions {
   /** The limits of the current configuration; asked at every use, so it should be cheap. */
   readonly limits: () => KeyLifetimeLimits;
   readonly clock: Clock;
+  /** What scopes of keys are judged by. */
+  readonly scopes: PermitContext;
 }
 
 export interface Authenticated {
   readonly authenticated: true;
+  /** Carries the scope of the key. */
   readonly user: User;
   readonly owner: IdentityOwner;
-  /** `spec.scope` of the key, which narrows what the user may do; undefined for no restriction. */
-  readonly keyScope: JsonObject | undefined;
   /** Milliseconds since the epoch; Infinity for a key that does not end. */
   readonly keyExpiresAt: number;
 }
@@ -63,6 +66,7 @@ const NO_DIGEST = Buffer.alloc(32);
 
 interface Entry {
   readonly key: AccessKey;
+  readonly scope: Scope | undefined;
   /** The identity as of `version` of the directory. */
   identity: Identity | undefined;
   version: number;
@@ -88,7 +92,8 @@ export class AccessKeyIndex {
     const key = readAccessKey(name, object, hidden);
     if (before !== undefined && before.uid !== key?.uid) this.#options.activity.forget(name);
     if (key === undefined || object.metadata.deletionTimestamp !== undefined) return;
-    const entry: Entry = { key, identity: undefined, version: -1 };
+    const scope = key.scope && new Scope(key.scope, this.#options.scopes);
+    const entry: Entry = { key, scope, identity: undefined, version: -1 };
     this.#byName.set(name, entry);
     const holders = [...(this.#byHash.get(key.concealed) ?? []), entry];
     this.#byHash.set(key.concealed, holders.sort(byAge));
@@ -119,7 +124,6 @@ export class AccessKeyIndex {
       authenticated: true,
       user: identity.user,
       owner: identity.owner,
-      keyScope: key.scope,
       keyExpiresAt: this.#expiresAt(key),
     };
   }
@@ -163,7 +167,7 @@ export class AccessKeyIndex {
   #identity(entry: Entry): Identity {
     const { directory } = this.#options;
     if (entry.identity === undefined || entry.version !== directory.version) {
-      entry.identity = resolveIdentity(entry.key.owner, directory);
+      entry.identity = narrowed(resolveIdentity(entry.key.owner, directory), entry.scope);
       entry.version = directory.version;
     }
     return entry.identity;
@@ -178,6 +182,11 @@ export class AccessKeyIndex {
     if (rest.length === 0) this.#byHash.delete(concealed);
     else this.#byHash.set(concealed, rest);
   }
+}
+
+function narrowed(identity: Identity, scope: Scope | undefined): Identity {
+  if (scope === undefined || 'reason' in identity) return identity;
+  return { ...identity, user: { ...identity.user, scope } };
 }
 
 /**

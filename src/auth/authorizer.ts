@@ -24,6 +24,8 @@ import { RoleIndex, type RoleKey } from './role-index.ts';
 export interface RuleSource extends Authorizer {
   /** Every rule that applies to a user, cluster-wide and in the namespace unless it is empty. */
   rulesFor(user: User, namespace: string): PolicyRule[];
+  /** The namespaces in which rules apply to a user that do not apply everywhere. */
+  namespacesOf(user: User): string[];
   /** The rules of a role, aggregated ones included; undefined when there is no such role. */
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined;
 }
@@ -84,6 +86,10 @@ export class RbacAuthorizer implements RuleSource {
     };
     this.#bindings.find(user, namespace, collect);
     return rules;
+  }
+
+  namespacesOf(user: User): string[] {
+    return this.#bindings.namespacesOf(user);
   }
 
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined {

@@ -54,6 +54,11 @@ class Grants {
     return undefined;
   }
 
+  /** Whether anything is granted to the user by name or by group. */
+  names(user: User): boolean {
+    return this.find(user, () => true) !== undefined;
+  }
+
   #bySubject(kind: string): Map<string, Set<Grant>> | undefined {
     return kind === 'User' || kind === 'Group' ? this.#of[kind] : undefined;
   }
@@ -90,6 +95,12 @@ export class BindingIndex {
   remove(namespace: string, name: string): void {
     this.#undo.get(`${namespace}/${name}`)?.();
     this.#undo.delete(`${namespace}/${name}`);
+  }
+
+  /** The namespaces in which a user has grants of its own, beside the cluster-wide ones. */
+  namespacesOf(user: User): string[] {
+    const found = [...this.#byNamespace].filter(([, grants]) => grants.names(user));
+    return found.map(([namespace]) => namespace).filter((namespace) => namespace !== '');
   }
 
   /**

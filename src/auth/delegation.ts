@@ -4,16 +4,17 @@
  * `makeowner` is needed to hand ownership to others, and `bind` to name a team of others.
  */
 import type { KubeObject } from '../apimachinery/object.ts';
-import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
+import type { User } from '../apimachinery/request.ts';
 import { forbiddenError, type StatusError } from '../apimachinery/status-error.ts';
 import { accessRulesOf } from '../kinds/access.ts';
 import { type AccessGrant, accessGrants, ownerGrant, ownerOf } from '../kinds/access-grants.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { RuleSource } from './authorizer.ts';
-import { describeMissing } from './escalation.ts';
+import { describeMissing, isSuperuser } from './escalation.ts';
 import type { PolicyRule } from './policy-rules.ts';
 import { teamGroup } from './reserved-names.ts';
 import { uncoveredRules } from './rule-coverage.ts';
+import { narrowRules } from './scoped-authorizer.ts';
 
 export interface AccessWrite {
   readonly user: User;
@@ -26,7 +27,7 @@ export interface AccessWrite {
 /** Why the owner or the access rules of an object may not become what a write wants. */
 export function delegationProblem(rights: RuleSource, write: AccessWrite): StatusError | undefined {
   const { user, kind, object } = write;
-  if (!kind.hasAccessRules || user.groups.includes(SUPERUSER_GROUP)) return undefined;
+  if (!kind.hasAccessRules || isSuperuser(user)) return undefined;
   const why =
     notHeld(rights, write) ?? notToHandOver(rights, write) ?? teamNotToName(rights, write);
   if (why === undefined) return undefined;
@@ -38,14 +39,19 @@ export function delegationProblem(rights: RuleSource, write: AccessWrite): Statu
 function notHeld(rights: RuleSource, write: AccessWrite): string | undefined {
   const { user, kind, object, old } = write;
   const before = new Set(old === undefined ? [] : accessGrants(kind, old).map(({ name }) => name));
-  const added = accessGrants(kind, object).filter(({ name }) => !before.has(name));
+  const namespace = object.metadata.namespace ?? '';
+  // Who makes an object for themselves holds it as soon as it is there, but gives to others no more
+  // of it than the scope of the key reaches.
+  const mine = old === undefined && isOwner(user, object) ? ownerGrant(kind, object) : undefined;
+  const added = accessGrants(kind, object).filter(
+    ({ name }) => name !== mine?.name && !before.has(name),
+  );
   const wanted = added.map(toPolicyRule);
   // Taking the object from its owner is a matter of the owner, too.
   if (old !== undefined && isTakenAway(old, object)) wanted.push(...fullRights(kind, old));
   if (wanted.length === 0) return undefined;
-  const held = rights.rulesFor(user, object.metadata.namespace ?? '');
-  // Who makes an object for themselves holds it as soon as it is there.
-  if (old === undefined && isOwner(user, object)) held.push(...fullRights(kind, object));
+  const held = rights.rulesFor(user, namespace);
+  if (mine !== undefined) held.push(...narrowRules(user, [toPolicyRule(mine)], namespace));
   const missing = uncoveredRules(held, wanted);
   return missing.length === 0 ? undefined : describeMissing(user, missing);
 }

@@ -32,7 +32,7 @@ export interface Directory {
   user(name: string): DirectoryUser | undefined;
   team(name: string): DirectoryTeam | undefined;
   /** Names of the teams that list the user or one of its groups, sorted. */
-  teamsOf(user: DirectoryUser): string[];
+  teamsOf(user: Pick<DirectoryUser, 'name' | 'groups'>): string[];
 }
 
 /** A key to names, such as a group to the teams that list it. */
@@ -74,7 +74,7 @@ export class DirectoryIndex implements Directory {
     return this.#teams.get(name);
   }
 
-  teamsOf(user: DirectoryUser): string[] {
+  teamsOf(user: Pick<DirectoryUser, 'name' | 'groups'>): string[] {
     const teams = new Set(this.#teamsByUser.get(user.name));
     for (const group of user.groups) {
       for (const team of this.#teamsByGroup.get(group)) teams.add(team);

@@ -12,12 +12,13 @@ import { randomUUID } from 'node:crypto';
 import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../apimachinery/clock.ts';
 import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, jsonEqual } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
 import { texts } from './fields.ts';
 import type { IdentityOwner } from './identity.ts';
 import type { SigningKeys } from './key-ring.ts';
 import { PLATFORM_PREFIX } from './reserved-names.ts';
+import { scopeOf } from './scope.ts';
 
 const TOKEN_TYPE = 'direct-endpoint+jwt';
 const DEFAULT_TTL_SECONDS = 3600;
@@ -38,14 +39,13 @@ export interface EndpointTokenOptions {
 }
 
 export interface TokenRequest {
+  /** With the scope of its access key, which a token inherits and cannot leave. */
   readonly user: User;
   readonly owner: IdentityOwner;
   /** `spec.ttl` in seconds; absent or 0 means the default. */
   readonly ttl?: number | undefined;
   /** `spec.scope`; absent means unrestricted. */
   readonly scope?: JsonObject | undefined;
-  /** Scope of the access key of the caller, which a token inherits and cannot leave. */
-  readonly keyScope?: JsonObject | undefined;
   /** When the access key of the caller ends, in milliseconds since the epoch: no token outlives it. */
   readonly keyExpiresAt?: number | undefined;
 }
@@ -166,14 +166,14 @@ function ttlProblems(ttl: number | undefined): FieldError[] {
 }
 
 /** Invariant 10: a key makes no token with more than its own rights. */
-function scopeProblems({ scope, keyScope }: TokenRequest): FieldError[] {
-  if (keyScope === undefined || scope === undefined || jsonEqual(scope, keyScope)) return [];
-  const detail = 'must be absent, or the same as the scope of the access key that asks';
+function scopeProblems({ user, scope }: TokenRequest): FieldError[] {
+  if (scope === undefined || scopeOf(user)?.coversJson(scope) !== false) return [];
+  const detail = 'must be within the scope of the access key that asks; leave it out for the same';
   return [forbidden(['spec', 'scope'], detail)];
 }
 
-function claims({ user, owner, scope: wanted, keyScope }: TokenRequest): JWTPayload {
-  const scope = wanted ?? keyScope;
+function claims({ user, owner, scope: wanted }: TokenRequest): JWTPayload {
+  const scope = wanted ?? scopeOf(user)?.source;
   return {
     sub: user.name,
     aud: audiences(scope),

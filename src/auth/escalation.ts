@@ -42,9 +42,14 @@ const LINE_LENGTH = 1000;
 export function escalationProblem(rights: RuleSource, write: Write): StatusError | undefined {
   const { user, object, old } = write;
   if (!object.apiVersion.startsWith(`${RBAC_GROUP}/`)) return undefined;
-  if (user.groups.includes(SUPERUSER_GROUP)) return undefined;
+  if (isSuperuser(user)) return undefined;
   if (old !== undefined && jsonEqual(desired(object), desired(old))) return undefined;
   return CHECKS[object.kind]?.(rights, write);
+}
+
+/** A scope narrows whoever holds the key. */
+export function isSuperuser({ groups, scope }: User): boolean {
+  return scope === undefined && groups.includes(SUPERUSER_GROUP);
 }
 
 /**
@@ -129,9 +134,15 @@ export function describeMissing(user: User, missing: readonly PolicyRule[]): str
       `… and ${lines.length - MESSAGE_LINES} more`,
     );
   }
-  const who = `user ${JSON.stringify(user.name)} (groups=${list(user.groups)})`;
+  const who = `user ${JSON.stringify(user.name)} (groups=${list(user.groups)})${within(user)}`;
   const what = 'is attempting to grant RBAC permissions not currently held';
   return `${who} ${what}:\n${lines.join('\n')}`;
+}
+
+function within({ scope, accessKey }: User): string {
+  return scope === undefined
+    ? ''
+    : `, within the scope of access key ${JSON.stringify(accessKey)},`;
 }
 
 /** `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`, as Kubernetes prints a rule. */

@@ -37,6 +37,12 @@ export function expiresAt(
   );
 }
 
+/** The latest that `expiresAt` can ever come to, however often the key is used. */
+export function latestEnd(lifetime: KeyLifetime, limits: KeyLifetimeLimits): number {
+  const used = lifetime.ttlAfterLastActivity ? Number.POSITIVE_INFINITY : undefined;
+  return expiresAt(lifetime, used, limits);
+}
+
 function after(start: number, seconds: number): number {
   return seconds > 0 ? start + seconds * 1000 : Number.POSITIVE_INFINITY;
 }

@@ -3,13 +3,16 @@
 export const PLATFORM_PREFIX = 'gitplane:';
 const SYSTEM_PREFIX = 'system:';
 
+export const USER_GROUP = `${PLATFORM_PREFIX}user:`;
+export const TEAM_GROUP = `${PLATFORM_PREFIX}team:`;
+
 export function userGroup(user: string): string {
-  return `${PLATFORM_PREFIX}user:${user}`;
+  return USER_GROUP + user;
 }
 
 /** Also the user name of a request made with a key of the team. */
 export function teamGroup(team: string): string {
-  return `${PLATFORM_PREFIX}team:${team}`;
+  return TEAM_GROUP + team;
 }
 
 /** Groups that a claim or a key cannot bring along. */
@@ -23,8 +26,6 @@ export function isReservedGroup(group: string): boolean {
  */
 export function isReservedForOwners(name: string): boolean {
   return (
-    name.startsWith(SYSTEM_PREFIX) ||
-    name.startsWith(userGroup('')) ||
-    name.startsWith(teamGroup(''))
+    name.startsWith(SYSTEM_PREFIX) || name.startsWith(USER_GROUP) || name.startsWith(TEAM_GROUP)
   );
 }

@@ -5,18 +5,13 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import {
-  type Attributes,
-  AUTHENTICATED_GROUP,
-  type Authorizer,
-  type Decision,
-  type User,
-} from '../apimachinery/request.ts';
+import type { Authorizer, User } from '../apimachinery/request.ts';
 import { AccessKeyIndex, type Authenticated } from '../auth/access-keys.ts';
 import { ActivityTracker } from '../auth/activity.ts';
 import { RbacAuthorizer, type RuleSource } from '../auth/authorizer.ts';
 import { type Directory, DirectoryIndex } from '../auth/directory.ts';
 import type { KeyLifetimeLimits } from '../auth/expiry.ts';
+import { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
@@ -37,13 +32,15 @@ export interface AccessControlOptions {
   readonly branch: Pick<Branch, 'submit'>;
   readonly clock: Clock;
   readonly limits: () => KeyLifetimeLimits;
+  /** What the namespaces of projects begin with, now. */
+  readonly projectPrefix: () => string;
   onError(error: unknown): void;
 }
 
 export interface AccessControl {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
-  /** Rights by roles alone, for escalation checks. */
+  /** The same rights as rules, for escalation checks. */
   readonly rules: RuleSource;
   /** Users and teams as they are now. */
   readonly directory: Directory;
@@ -62,11 +59,14 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     save: (lastUse) => saveActivity(options, lastUse),
     onError: options.onError,
   });
-  const { clock, limits } = options;
-  const keys = new AccessKeyIndex({ directory, activity, limits, clock });
-  const stops = feeds(options.kinds, { directory, rules, keys }).map((feed) =>
-    follow(options, feed),
-  );
+  const { clock, limits, kinds, projectPrefix } = options;
+  const [group = ''] = kinds.groups;
+  const isNamespaced = (of: string, plural: string): boolean =>
+    kinds.byPlural(of, plural)?.scope === 'Namespaced';
+  const scopes = { group, projectPrefix, isNamespaced };
+  const keys = new AccessKeyIndex({ directory, activity, limits, clock, scopes });
+  const scoped = new ScopedAuthorizer(rules);
+  const stops = feeds(kinds, { directory, rules, keys }).map((feed) => follow(options, feed));
   const sessions = new WeakMap<User, Authenticated>();
   return {
     authenticate: (token) => {
@@ -75,10 +75,8 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
       sessions.set(result.user, result);
       return { user: result.user };
     },
-    authorizer: {
-      authorize: (user, attributes) => authorize(rules, sessions.get(user), { user, attributes }),
-    },
-    rules,
+    authorizer: scoped,
+    rules: scoped,
     directory,
     keyWorks: (name) => keys.works(name),
     session: (user) => sessions.get(user),
@@ -87,26 +85,6 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
       await activity.save();
     },
   };
-}
-
-/** Has no name: bindings that name the owner must not count. */
-const EVERYONE: User = { name: '', groups: [AUTHENTICATED_GROUP] };
-
-/**
- * Rights of the owner, narrowed by the scope of the key. Scopes are not evaluated yet, so a key
- * that has one is given what every authenticated caller has and no more: a key must never grant
- * more than it says.
- */
-function authorize(
-  rules: RbacAuthorizer,
-  session: Authenticated | undefined,
-  request: { user: User; attributes: Attributes },
-): Decision {
-  const { user, attributes } = request;
-  const decision = rules.authorize(user, attributes);
-  if (session?.keyScope === undefined || !decision.allowed) return decision;
-  if (rules.authorize(EVERYONE, attributes).allowed) return decision;
-  return { allowed: false, reason: 'the scope of the access key does not allow it' };
 }
 
 function feeds(

@@ -122,7 +122,6 @@ function issueWith(tokens: EndpointTokens, { access, clock }: TokenServiceOption
       owner: session.owner,
       ttl: typeof ttl === 'number' ? ttl : undefined,
       scope: isRecord(scope) ? (scope as JsonObject) : undefined,
-      keyScope: session.keyScope,
       keyExpiresAt: session.keyExpiresAt,
     });
     if ('errors' in issued) throw invalidObject(kind, object.metadata.name ?? '', issued.errors);

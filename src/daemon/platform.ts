@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../apimachinery/clock.ts';
-import { escalationProblem } from '../auth/escalation.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { seedRepository } from '../bootstrap/seed.ts';
 import { fileReader } from '../catalog/file.ts';
@@ -18,7 +17,7 @@ import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { Branch } from '../registry/branch.ts';
 import { PushJudge } from '../registry/push.ts';
 import { Registry } from '../registry/registry.ts';
-import type { Guard, WriteParts } from '../registry/write-context.ts';
+import type { WriteParts } from '../registry/write-context.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
@@ -27,13 +26,11 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
-import { delegationGuard, derivedAccessGuard } from './access-rules-guards.ts';
 import { openTokenService, type TokenService } from './endpoint-token-issuer.ts';
 import { openFollowed } from './followed-repository.ts';
-import { impersonationGuard } from './impersonation-guard.ts';
+import { writeGuards } from './guards.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
-import { ownerReferenceGuard } from './owner-reference-guard.ts';
 import { observeRemote, type RemoteObservation } from './remote-observation.ts';
 import { followSettings, type Settings } from './settings.ts';
 import { openSignatures, type Signatures } from './signatures.ts';
@@ -110,15 +107,10 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     branch,
     clock,
     limits: () => settings.keyLimits(),
+    projectPrefix: () => settings.projectPrefix(),
     onError,
   });
-  const guards: readonly Guard[] = [
-    ({ user, object, old }) => object && escalationProblem(access.rules, { user, object, old }),
-    delegationGuard(access.rules),
-    derivedAccessGuard,
-    ownerReferenceGuard(kinds, access.authorizer),
-    impersonationGuard(access.authorizer),
-  ];
+  const guards = writeGuards({ kinds, access, clock, limits: () => settings.keyLimits() });
   const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
   const { issuer } = parts;
   const keyFile = data.signingKey;

@@ -6,8 +6,12 @@ import type { Store } from '../state/store.ts';
 
 export interface Settings extends PlatformSettings {
   keyLimits(): { accessKeyMaxTTLSeconds: number; loginAccessKeyTTLSeconds: number | undefined };
+  /** What the namespaces of projects begin with. */
+  projectPrefix(): string;
   close(): void;
 }
+
+const DEFAULT_PROJECT_PREFIX = 'p-';
 
 /**
  * The configuration is the first Config by name; platforms have one. Its derived status has every
@@ -34,6 +38,10 @@ export function followSettings(store: Store, kinds: KindTable): Settings {
         ? number(['auth', 'loginAccessKeyTTLSeconds'])
         : undefined,
     }),
+    projectPrefix: () => {
+      const prefix = status['projectNamespacePrefix'];
+      return typeof prefix === 'string' ? prefix : DEFAULT_PROJECT_PREFIX;
+    },
     close: stop,
   };
 }

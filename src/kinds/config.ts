@@ -21,6 +21,7 @@ export function config(group: string): Kind {
     verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'],
     schema: 'config',
     lockedBy: 'disableConfigEndpoint',
+    governsAccess: true,
     columns: [
       {
         name: 'Platform Host',

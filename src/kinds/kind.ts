@@ -37,6 +37,14 @@ export interface ActingNames {
   readonly groups: readonly string[];
 }
 
+/** That somebody acts with the rights of others because an object says so. */
+export interface Membership {
+  /** Who gets them, in any words that tell members apart. */
+  readonly member: string;
+  /** Whose rights they are. */
+  readonly rightsOf: ActingNames;
+}
+
 export interface Kind {
   readonly group: string;
   readonly version: 'v1';
@@ -79,6 +87,14 @@ export interface Kind {
   readonly hasAccessRules: boolean;
   /** As whom the object lets its holder act: whoever writes it must be that, or may impersonate. */
   actsAs(object: KubeObject): ActingNames;
+  /** Whether objects are keys, with `spec.scope` and `spec.ttl`: those that a key with a scope
+   * writes must not reach further than itself. */
+  readonly isKey: boolean;
+  /** Who gets whose rights by the object: whoever adds to this must hold these rights. */
+  memberships(object: KubeObject): Membership[];
+  /** Whether objects decide how long keys live, who can sign in and what scopes mean: not for keys
+   * with a scope to write. */
+  readonly governsAccess: boolean;
   /** Deprecated or useless fields. Must not mutate. Never a reason to refuse. */
   warnings(object: KubeObject): string[];
   /** The part of `status` that follows from the manifest alone. */
@@ -110,6 +126,9 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     setDefaults: () => undefined,
     validate: () => [],
     actsAs: () => ({ users: [], groups: [] }),
+    isKey: false,
+    memberships: () => [],
+    governsAccess: false,
     warnings: deprecations([]),
     deriveStatus: () => undefined,
     ...own,

@@ -91,6 +91,7 @@ export function ownedAccessKey(group: string): Kind {
       ...ttlProblems(object),
       ...scopeProblems(object),
     ],
+    isKey: true,
     actsAs: (object) => {
       const [user, team, subject] = IDENTITIES.map((field) => textAt(object, ['spec', field]));
       return {

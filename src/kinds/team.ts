@@ -46,6 +46,18 @@ export function team(group: string): Kind {
     ],
     hasAccessRules: true,
     secretPaths: secretPathsOf('team'),
+    memberships: (object) => {
+      const rightsOf = { users: [], groups: [`gitplane:team:${object.metadata.name}`] };
+      return [
+        // Whoever manages a team can fill it, so making one takes what is bound to it already.
+        { member: 'its managers', rightsOf },
+        ...textsAt(object, ['spec', 'users']).map((name) => ({ member: `user ${name}`, rightsOf })),
+        ...textsAt(object, ['spec', 'groups']).map((name) => ({
+          member: `group ${name}`,
+          rightsOf,
+        })),
+      ];
+    },
     validate: (object) => [
       ...textsAt(object, ['spec', 'users']).flatMap((name, index) =>
         userNameProblems(['spec', 'users', index], name),

@@ -4,7 +4,7 @@ import type { KubeObject } from '../apimachinery/object.ts';
 import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access.ts';
 import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
-import { defineKind, type Kind } from './kind.ts';
+import { defineKind, type Kind, type Membership } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
 import { clusterRoleProblems } from './team.ts';
 
@@ -38,8 +38,10 @@ export function user(group: string): Kind {
     ],
     hasAccessRules: true,
     secretPaths: secretPathsOf('user'),
-    validate: (object) => [
+    memberships,
+    validate: (object, old) => [
       ...emailProblems(object),
+      ...generationProblems(object, old),
       ...subjectProblems(object),
       ...(['groups', 'ssoGroups'] as const).flatMap((field) =>
         outsideGroupProblems(['spec', field], textsAt(object, ['spec', field])),
@@ -49,6 +51,28 @@ export function user(group: string): Kind {
     ],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
   });
+}
+
+/** A user that is shut out acts as nobody, so letting it in again gives it all that it has. */
+function memberships(object: KubeObject): Membership[] {
+  if (object.spec?.['disabled'] === true) return [];
+  const name = object.metadata.name ?? '';
+  const groups = [
+    `gitplane:user:${name}`,
+    ...textsAt(object, ['spec', 'groups']),
+    ...textsAt(object, ['spec', 'ssoGroups']),
+  ];
+  return [{ member: name, rightsOf: { users: [name], groups } }];
+}
+
+/** Going back would make endpoint tokens valid again that were meant to be void. */
+function generationProblems(object: KubeObject, old: KubeObject | undefined): FieldError[] {
+  const [now, before] = [object, old].map((version) =>
+    Number(version?.spec?.['tokenGeneration'] ?? 0),
+  );
+  return old !== undefined && (now ?? 0) < (before ?? 0)
+    ? [invalid(['spec', 'tokenGeneration'], now, `must not go back, it was ${before}`)]
+    : [];
 }
 
 /** Not whether mail arrives: that it cannot break out of the author line of a commit. */

@@ -6,6 +6,7 @@ import { AccessKeyIndex } from '../../src/auth/access-keys.ts';
 import { ActivityTracker } from '../../src/auth/activity.ts';
 import { DirectoryIndex } from '../../src/auth/directory.ts';
 import type { KeyLifetimeLimits } from '../../src/auth/expiry.ts';
+import { Scope } from '../../src/auth/scope.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 
 vi.mock('node:crypto', async (importOriginal) => {
@@ -32,6 +33,7 @@ beforeEach(() => {
     activity,
     limits: () => limits,
     clock: { now: () => now },
+    scopes: { group: 'g', projectPrefix: () => 'p-', isNamespaced: () => false },
   });
   setUser('ann');
   vi.mocked(timingSafeEqual).mockClear();
@@ -67,9 +69,9 @@ describe('a key', () => {
         name: 'ann',
         accessKey: 'k1',
         groups: ['system:authenticated', 'gitplane:user:ann'],
+        scope: expect.any(Scope),
       },
       owner: { kind: 'User', name: 'ann', generation: 0 },
-      keyScope: { roles: [{ role: 'agent' }] },
       keyExpiresAt: START + 60_000,
     });
   });

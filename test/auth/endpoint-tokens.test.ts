@@ -13,6 +13,7 @@ import {
   type TokenRequest,
 } from '../../src/auth/endpoint-tokens.ts';
 import type { SigningKeys } from '../../src/auth/key-ring.ts';
+import { Scope } from '../../src/auth/scope.ts';
 import { openSigningKey, type SigningKey } from '../../src/auth/signing-key.ts';
 
 const ISSUER = 'https://gitplane.example.com';
@@ -251,20 +252,33 @@ describe('the audience of a scope', () => {
 });
 
 describe('the scope of the access key that asks', () => {
-  const keyScope = { clusters: [{ cluster: 'a' }] };
+  const keyScope = { clusters: [{ cluster: 'a' }, { cluster: 'b' }] };
+  const context = { group: 'g', projectPrefix: () => 'p-', isNamespaced: () => false };
+  const scoped = { ...ann, scope: new Scope(keyScope, context) };
 
   test('is that of the token when it names none', async () => {
-    const { token } = await issue({ keyScope });
+    const { token } = await issue({ user: scoped });
     const claims = await tokens.verify(token, 'gitplane:cluster:a');
     expect(claims['gitplane']).toMatchObject({ scope: keyScope });
     await expect(tokens.verify(token, 'gitplane:clusters')).rejects.toThrow('aud');
   });
 
-  test('cannot be left by naming another', async () => {
-    expect(await problems({ keyScope, scope: { clusters: [{ cluster: '*' }] } })).toEqual([
-      'spec.scope: Forbidden: must be absent, or the same as the scope of the access key that asks',
+  test.each([
+    ['the same', keyScope],
+    ['a part of it', { clusters: [{ cluster: 'b' }] }],
+  ])('can be narrowed to %s', async (_claim, scope) => {
+    expect(await problems({ user: scoped, scope })).toEqual([]);
+  });
+
+  test.each([
+    ['a wider one', { clusters: [{ cluster: '*' }] }],
+    ['another one', { clusters: [{ cluster: 'c' }] }],
+    ['another list', { projects: [{ project: 'a' }] }],
+    ['a role that means more elsewhere', { roles: [{ role: 'metrics-writer' }] }],
+  ])('cannot be left by naming %s', async (_claim, scope) => {
+    expect(await problems({ user: scoped, scope })).toEqual([
+      'spec.scope: Forbidden: must be within the scope of the access key that asks; leave it out for the same',
     ]);
-    expect(await problems({ keyScope, scope: structuredClone(keyScope) })).toEqual([]);
   });
 });
 

@@ -1,0 +1,88 @@
+/**
+ * Whoever puts somebody into a group hands out the rights of the group, so it takes what handing
+ * them out by a binding would take (Kubernetes: registry/rbac `policybased`): holding them all, or
+ * the verb `bind` on the team, user or group that they belong to.
+ */
+import type { User } from '../apimachinery/request.ts';
+import type { ActingNames, Membership } from '../kinds/kind.ts';
+import type { RuleSource } from './authorizer.ts';
+import type { Directory } from './directory.ts';
+import { describeMissing, isSuperuser } from './escalation.ts';
+import { TEAM_GROUP, teamGroup, USER_GROUP } from './reserved-names.ts';
+import { uncoveredRules } from './rule-coverage.ts';
+
+export interface MembershipParts {
+  readonly rights: RuleSource;
+  readonly directory: Directory;
+  /** Name of the management API group. */
+  readonly group: string;
+}
+
+export interface MembershipChange {
+  readonly user: User;
+  readonly after: readonly Membership[];
+  readonly before: readonly Membership[];
+}
+
+/** Why the change is refused, as a sentence; undefined when it is not. */
+export function membershipRefusal(
+  parts: MembershipParts,
+  { user, after, before }: MembershipChange,
+): string | undefined {
+  if (isSuperuser(user)) return undefined;
+  const added = addedRights(after, before);
+  const teams = parts.directory.teamsOf({ name: added.users[0] ?? '', groups: added.groups });
+  const groups = [...new Set([...added.groups, ...teams.map(teamGroup)])];
+  const missing = [
+    ...added.users.map((name) => ({ name, groups: [] })),
+    ...groups.map((name) => ({ name: '', groups: [name] })),
+  ].flatMap((holder) => (mayBind(parts, user, holder) ? [] : beyond(parts, user, holder)));
+  return missing.length === 0 ? undefined : describeMissing(user, missing);
+}
+
+/** What somebody gets who did not have it from this object before. */
+function addedRights(after: readonly Membership[], before: readonly Membership[]): ActingNames {
+  const had = new Set(before.flatMap((one) => pairs(one, 'users').concat(pairs(one, 'groups'))));
+  const added = (which: keyof ActingNames): string[] =>
+    after.flatMap((one) =>
+      one.rightsOf[which].filter((_name, index) => !had.has(pairs(one, which)[index] ?? '')),
+    );
+  return { users: [...new Set(added('users'))], groups: [...new Set(added('groups'))] };
+}
+
+function pairs({ member, rightsOf }: Membership, which: keyof ActingNames): string[] {
+  return rightsOf[which].map((name) => JSON.stringify([member, which, name]));
+}
+
+/** A user by name, or one group of nobody in particular. */
+type Holder = User;
+
+function mayBind({ rights, group }: MembershipParts, user: User, holder: Holder): boolean {
+  const attributes = { verb: 'bind', namespace: '', ...bindable(holder, group) };
+  return rights.authorize(user, attributes).allowed;
+}
+
+function bindable(
+  { name, groups: [of = ''] }: Holder,
+  group: string,
+): { group: string; resource: string; name: string } {
+  if (name !== '') return { group, resource: 'users', name };
+  if (of.startsWith(USER_GROUP)) {
+    return { group, resource: 'users', name: of.slice(USER_GROUP.length) };
+  }
+  if (of.startsWith(TEAM_GROUP)) {
+    return { group, resource: 'teams', name: of.slice(TEAM_GROUP.length) };
+  }
+  return { group: '', resource: 'groups', name: of };
+}
+
+/** What the holder may do, anywhere, that the user may not. */
+function beyond(
+  { rights }: MembershipParts,
+  user: User,
+  holder: Holder,
+): ReturnType<typeof uncoveredRules> {
+  return ['', ...rights.namespacesOf(holder)].flatMap((namespace) =>
+    uncoveredRules(rights.rulesFor(user, namespace), rights.rulesFor(holder, namespace)),
+  );
+}

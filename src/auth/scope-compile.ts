@@ -1,0 +1,211 @@
+/**
+ * From the text of a scope (spec section 2.5) to permits. A scope is the union of its lists. What
+ * is not as the schema wants it permits nothing.
+ */
+import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { text, texts } from './fields.ts';
+import {
+  type GroupResource,
+  MANAGEMENT,
+  type NamespacePattern,
+  type Permit,
+  type PermitContext,
+  type ResourcePermit,
+  type Some,
+  TARGET_KINDS,
+  type Target,
+  type TargetKind,
+} from './scope-permits.ts';
+import { rolePermits, type ScopeRole } from './scope-roles.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** Stands for all where the specification says so: the names of projects, spaces, clusters. */
+const ALL = '*';
+
+export function compilePermits(
+  scope: JsonObject,
+  roles: readonly ScopeRole[],
+  { group }: Pick<PermitContext, 'group'>,
+): Permit[] {
+  return [
+    ...roles.flatMap((role) => rolePermits(role, group)),
+    ...entries(scope['projects']).flatMap((entry) => projectPermits(entry, group)),
+    ...entries(scope['spaces']).flatMap((entry) => spacePermits(entry, group)),
+    ...entries(scope['virtualClusters']).flatMap((entry) => virtualClusterPermits(entry, group)),
+    ...entries(scope['clusters']).flatMap((entry) => clusterPermits(entry, group)),
+    ...entries(scope['rules']).flatMap(rulePermits),
+  ];
+}
+
+function entries(value: unknown): Entry[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** Everything inside a project: its namespace, its spaces, its virtual clusters; and itself to read. */
+function projectPermits({ project }: Entry, group: string): Permit[] {
+  const name = text(project);
+  if (name === undefined) return [];
+  const parts = name === ALL ? {} : { project: name };
+  const inside: NamespacePattern =
+    name === ALL ? { kind: 'every-project' } : { kind: 'project', project: name };
+  return [
+    { ...everything, targets: [MANAGEMENT], namespaces: [inside] },
+    ...visible({ group, resource: 'projects' }, name),
+    ...everythingAt({ kind: 'ProjectSpace', parts }),
+    ...everythingAt({ kind: 'ProjectVirtualCluster', parts }),
+  ];
+}
+
+/** A space as an object of the platform, and everything at its own endpoint. */
+function spacePermits({ project, space }: Entry, group: string): Permit[] {
+  const [where, name] = [text(project), text(space)];
+  if (where === undefined || name === undefined) return [];
+  const parts = { project: where, ...(name === ALL ? {} : { space: name }) };
+  return [
+    objectIn(where, { group, resource: 'spaceinstances' }, name),
+    ...everythingAt({ kind: 'ProjectSpace', parts }),
+  ];
+}
+
+function virtualClusterPermits({ project, virtualCluster }: Entry, group: string): Permit[] {
+  const [where, name] = [text(project), text(virtualCluster)];
+  if (where === undefined || name === undefined) return [];
+  const parts = { project: where, ...(name === ALL ? {} : { virtualCluster: name }) };
+  return [
+    objectIn(where, { group, resource: 'virtualclusterinstances' }, name),
+    ...everythingAt({ kind: 'ProjectVirtualCluster', parts }),
+  ];
+}
+
+/** Everything at the endpoint of a cluster, and its object to read. */
+function clusterPermits({ cluster }: Entry, group: string): Permit[] {
+  const name = text(cluster);
+  if (name === undefined) return [];
+  const parts = name === ALL ? {} : { cluster: name };
+  return [
+    ...visible({ group, resource: 'clusters' }, name),
+    ...everythingAt({ kind: 'Cluster', parts }),
+  ];
+}
+
+const everything: Omit<ResourcePermit, 'targets'> = {
+  on: 'resources',
+  verbs: 'all',
+  resources: 'all',
+  names: 'all',
+  namespaces: 'all',
+};
+
+function everythingAt(target: Target): Permit[] {
+  return [
+    { ...everything, targets: [target] },
+    { on: 'paths', targets: [target], verbs: 'all', paths: [ALL] },
+  ];
+}
+
+function withSubresources({ group, resource }: GroupResource): GroupResource[] {
+  return [
+    { group, resource },
+    { group, resource: `${resource}/*` },
+  ];
+}
+
+/** An object without a namespace, to read; `*` for all of its kind. */
+function visible(on: GroupResource, name: string): ResourcePermit[] {
+  const permit: ResourcePermit = {
+    on: 'resources',
+    targets: [MANAGEMENT],
+    verbs: new Set(['get', 'list', 'watch']),
+    resources: withSubresources(on),
+    names: name === ALL ? 'all' : new Set([name]),
+    namespaces: [{ kind: 'none' }],
+  };
+  return [permit];
+}
+
+/** An object in the namespace of a project, with every verb; `*` for all of its kind there. */
+function objectIn(project: string, on: GroupResource, name: string): ResourcePermit {
+  return {
+    ...everything,
+    targets: [MANAGEMENT],
+    resources: withSubresources(on),
+    names: name === ALL ? 'all' : new Set([name]),
+    namespaces: [{ kind: 'project', project }],
+  };
+}
+
+/**
+ * The deprecated rules match as rules of the audit policy do: an empty list means any, and a rule
+ * that names resources or namespaces is for these alone, one that names URLs for those alone.
+ */
+function rulePermits(rule: Entry): Permit[] {
+  const targets = ruleTargets(rule);
+  const verbs = named(texts(rule['verbs']));
+  const urls = texts(rule['nonResourceURLs']);
+  const [resources, namespaces] = [entries(rule['resources']), texts(rule['namespaces'])];
+  const names = texts(rule['resourceNames']);
+  const forResources = resources.length + namespaces.length + names.length > 0;
+  const permits: Permit[] = [];
+  if (forResources || urls.length === 0) {
+    permits.push({
+      on: 'resources',
+      targets,
+      verbs,
+      resources: resources.length === 0 ? 'all' : resources.flatMap(groupResources),
+      names: named(names),
+      namespaces: namespaces.length === 0 ? 'all' : namespaces.flatMap(namespacePattern),
+    });
+  }
+  if (!forResources) permits.push({ on: 'paths', targets, verbs, paths: pathsOf(urls) });
+  return permits;
+}
+
+/** `*` is no wildcard for verbs and names: a list with nothing else matches nothing. */
+function named(list: readonly string[]): Some<ReadonlySet<string>> {
+  return list.length === 0 ? 'all' : new Set(list.filter((name) => name !== ALL));
+}
+
+function groupResources({ group = '', resources }: Entry): GroupResource[] {
+  if (typeof group !== 'string' || group === ALL) return [];
+  const list = texts(resources);
+  return (list.length === 0 ? [ALL] : list).map((resource) => ({ group, resource }));
+}
+
+function namespacePattern(namespace: string): NamespacePattern[] {
+  if (namespace === ALL) return [];
+  return [namespace === '' ? { kind: 'none' } : { kind: 'exact', namespace }];
+}
+
+/** A star counts only as the whole last step. */
+function pathsOf(urls: readonly string[]): string[] {
+  if (urls.length === 0) return [ALL];
+  return urls.filter((url) => url === ALL || !/\*./.test(url)).filter(endsInWholeStep);
+}
+
+function endsInWholeStep(url: string): boolean {
+  return url === ALL || !url.endsWith(ALL) || url.endsWith('/*');
+}
+
+/** `cluster` and `virtualClusters` are for requests to those, whatever `requestTargets` says. */
+function ruleTargets(rule: Entry): Target[] {
+  const wanted = texts(rule['requestTargets']);
+  const kinds = TARGET_KINDS.filter((kind) => wanted.length === 0 || wanted.includes(kind));
+  const cluster = text(rule['cluster']);
+  const virtualClusters = entries(rule['virtualClusters']);
+  if (cluster !== undefined && virtualClusters.length > 0) return [];
+  if (cluster !== undefined) return only(kinds, { kind: 'Cluster', parts: { cluster } });
+  if (virtualClusters.length === 0) return kinds.map((kind) => ({ kind, parts: {} }));
+  return virtualClusters.flatMap((entry) => {
+    const [name, namespace] = [text(entry['name']), text(entry['namespace'])];
+    const parts = {
+      ...(name === undefined ? {} : { virtualCluster: name }),
+      ...(namespace === undefined ? {} : { namespace }),
+    };
+    return only(kinds, { kind: 'ProjectVirtualCluster', parts });
+  });
+}
+
+function only(kinds: readonly TargetKind[], target: Target): Target[] {
+  return kinds.includes(target.kind) ? [target] : [];
+}

@@ -1,0 +1,189 @@
+/**
+ * The prepared sets of permissions that `spec.scope.roles` names (spec section 2.5). Like the rest
+ * of a scope they narrow and never grant. What each lets through is a table; kinds in it that this
+ * version does not serve are there for the day it does.
+ *
+ * As in the product that the specification follows: of several entries with one role the first
+ * counts; `agent` and `virtual-cluster` imply `network-peer`, without limits unless an entry of its
+ * own sets them.
+ */
+import { isRecord } from '../apimachinery/object.ts';
+import { texts } from './fields.ts';
+import {
+  type GroupResource,
+  MANAGEMENT,
+  type NamespacePattern,
+  type PathPermit,
+  type Permit,
+  type ResourcePermit,
+} from './scope-permits.ts';
+
+/** A role that a scope has; an empty list does not limit. */
+export interface ScopeRole {
+  readonly role: string;
+  readonly projects: readonly string[];
+  readonly virtualClusters: readonly string[];
+}
+
+const IMPLIED: Readonly<Record<string, readonly string[]>> = {
+  agent: ['network-peer'],
+  'virtual-cluster': ['network-peer'],
+};
+
+const READ = ['get', 'list', 'watch'];
+const REPORT = ['get', 'update', 'patch'];
+
+/** Kinds whose objects live in the namespace of a project. */
+const IN_PROJECTS = [
+  'projectsecrets',
+  'spaceinstances',
+  'virtualclusterinstances',
+  'workspaceinstances',
+];
+const VIRTUAL_CLUSTERS = 'virtualclusterinstances';
+const PROJECTS = 'projects';
+
+interface RoleRule {
+  readonly verbs: readonly string[];
+  /** Absent: the management group. */
+  readonly group?: string;
+  readonly resources: readonly string[];
+}
+
+const PERMISSIONS: Readonly<Record<string, readonly RoleRule[]>> = {
+  'platform-cli': [
+    {
+      verbs: READ,
+      resources: [
+        'users',
+        'teams',
+        'clusters',
+        'projects',
+        'spaceinstances',
+        'virtualclusterinstances',
+      ],
+    },
+  ],
+  agent: [
+    {
+      verbs: READ,
+      resources: [
+        'users',
+        'teams',
+        'clusters',
+        'projects',
+        'sharedsecrets',
+        'projectsecrets',
+        'spaceinstances',
+        'virtualclusterinstances',
+      ],
+    },
+    {
+      verbs: REPORT,
+      resources: ['clusters/status', 'spaceinstances/status', 'virtualclusterinstances/status'],
+    },
+    { verbs: ['create'], group: 'authentication.k8s.io', resources: ['tokenreviews'] },
+    { verbs: ['create'], group: 'authorization.k8s.io', resources: ['subjectaccessreviews'] },
+  ],
+  'virtual-cluster': [
+    { verbs: READ, resources: ['projects', 'projectsecrets', 'virtualclusterinstances'] },
+    { verbs: REPORT, resources: ['virtualclusterinstances/status'] },
+  ],
+  'network-peer': [
+    { verbs: [...READ, 'create', 'update', 'patch', 'delete'], resources: ['networkpeers'] },
+  ],
+  workspace: [
+    { verbs: READ, resources: ['projects', 'workspaceinstances'] },
+    { verbs: REPORT, resources: ['workspaceinstances/status'] },
+  ],
+};
+
+/** Paths that roles open, unless the entry is limited. `metrics-writer` opens nothing here. */
+const PATHS: Readonly<Record<string, readonly string[]>> = {
+  'metrics-reader': ['/metrics'],
+};
+
+/** The roles of a scope, implied ones included, at most one of each name. */
+export function rolesOf(scope: Readonly<Record<string, unknown>>): ScopeRole[] {
+  const entries: unknown[] = Array.isArray(scope['roles']) ? scope['roles'] : [];
+  const written: ScopeRole[] = entries.filter(isRecord).map((entry) => ({
+    role: String(entry['role']),
+    projects: texts(entry['projects']),
+    virtualClusters: texts(entry['virtualClusters']),
+  }));
+  if (scope['allowPlatformCli'] === true) written.push(unlimited('platform-cli'));
+  const implied = written.flatMap(({ role }) => own(IMPLIED, role) ?? []).map(unlimited);
+  const first = new Map<string, ScopeRole>();
+  for (const entry of [...written, ...implied]) {
+    if (!first.has(entry.role)) first.set(entry.role, entry);
+  }
+  return [...first.values()];
+}
+
+function unlimited(role: string): ScopeRole {
+  return { role, projects: [], virtualClusters: [] };
+}
+
+export function rolePermits(entry: ScopeRole, managementGroup: string): Permit[] {
+  const rules = own(PERMISSIONS, entry.role) ?? [];
+  const permits: Permit[] = rules.flatMap(({ verbs, group = managementGroup, resources }) =>
+    resources.flatMap((resource) => resourcePermit(entry, verbs, { group, resource })),
+  );
+  const limited = entry.projects.length > 0 || entry.virtualClusters.length > 0;
+  const paths = limited ? [] : (own(PATHS, entry.role) ?? []);
+  return paths.length === 0 ? permits : [...permits, pathPermit(paths)];
+}
+
+/**
+ * Limits to projects leave what is in their namespaces, and the projects themselves; limits to
+ * virtual clusters leave these alone. What neither can limit goes.
+ */
+function resourcePermit(
+  { projects, virtualClusters }: ScopeRole,
+  verbs: readonly string[],
+  on: GroupResource,
+): ResourcePermit[] {
+  const [resource = ''] = on.resource.split('/');
+  const inProject = IN_PROJECTS.includes(resource);
+  if (virtualClusters.length > 0 && resource !== VIRTUAL_CLUSTERS) return [];
+  if (projects.length > 0 && !inProject && resource !== PROJECTS) return [];
+  const named = resource === VIRTUAL_CLUSTERS ? virtualClusters : [];
+  const names = resource === PROJECTS ? projects : named;
+  const permit: ResourcePermit = {
+    on: 'resources',
+    targets: [MANAGEMENT],
+    verbs: new Set(verbs),
+    resources: [on],
+    names: names.length === 0 ? 'all' : new Set(names),
+    namespaces: inProject && projects.length > 0 ? projects.map(inNamespaceOf) : 'all',
+  };
+  return [permit];
+}
+
+function inNamespaceOf(project: string): NamespacePattern {
+  return { kind: 'project', project };
+}
+
+function pathPermit(paths: readonly string[]): PathPermit {
+  return { on: 'paths', targets: [MANAGEMENT], verbs: new Set(['get']), paths };
+}
+
+/** The table may be asked for names that every object has, such as `constructor`. */
+function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+/** Whether a role is within another of the same name. */
+export function roleCovers(outer: ScopeRole, inner: ScopeRole): boolean {
+  return (
+    outer.role === inner.role &&
+    limitCovers(outer.projects, inner.projects) &&
+    limitCovers(outer.virtualClusters, inner.virtualClusters)
+  );
+}
+
+function limitCovers(outer: readonly string[], inner: readonly string[]): boolean {
+  if (outer.length === 0) return true;
+  const allowed = new Set(outer);
+  return inner.length > 0 && inner.every((name) => allowed.has(name));
+}

@@ -1,0 +1,56 @@
+/**
+ * Rights of a request: those of its user by roles, narrowed by the scope of its key (invariant 10).
+ * Everything that asks about rights asks here, escalation checks included: asking `rbac` itself
+ * would forget the scope.
+ */
+import type { Attributes, Decision, User } from '../apimachinery/request.ts';
+import type { RbacAuthorizer, RuleSource } from './authorizer.ts';
+import { EVERYONES_RULES } from './built-in-rights.ts';
+import { type PolicyRule, ruleAllows } from './policy-rules.ts';
+import type { RoleKey } from './role-index.ts';
+import { intersectRules } from './rule-intersection.ts';
+import { scopeOf } from './scope.ts';
+
+export class ScopedAuthorizer implements RuleSource {
+  readonly #rbac: RbacAuthorizer;
+
+  constructor(rbac: RbacAuthorizer) {
+    this.#rbac = rbac;
+  }
+
+  /** What every key may do stays allowed: clients need it before they can do anything else. */
+  authorize(user: User, attributes: Attributes): Decision {
+    const decision = this.#rbac.authorize(user, attributes);
+    if (!decision.allowed || user.scope === undefined) return decision;
+    if (user.scope.allows(attributes) || isForEveryone(attributes)) return decision;
+    return { allowed: false, reason: refusal(user) };
+  }
+
+  rulesFor(user: User, namespace: string): PolicyRule[] {
+    return narrowRules(user, this.#rbac.rulesFor(user, namespace), namespace);
+  }
+
+  namespacesOf(user: User): string[] {
+    return this.#rbac.namespacesOf(user);
+  }
+
+  roleRules(role: RoleKey): readonly PolicyRule[] | undefined {
+    return this.#rbac.roleRules(role);
+  }
+}
+
+/** What is left of rules for what a role in the namespace reaches, or everywhere. */
+export function narrowRules(user: User, rules: PolicyRule[], namespace: string): PolicyRule[] {
+  const scope = scopeOf(user);
+  return scope === undefined ? rules : intersectRules(rules, scope.rulesIn(namespace));
+}
+
+function isForEveryone(attributes: Attributes): boolean {
+  return EVERYONES_RULES.some((rule) => ruleAllows(rule, attributes));
+}
+
+function refusal({ accessKey }: User): string {
+  const key =
+    accessKey === undefined ? 'the access key' : `access key ${JSON.stringify(accessKey)}`;
+  return `the roles of the user allow it, but the scope of ${key} does not`;
+}

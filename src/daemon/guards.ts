@@ -1,0 +1,34 @@
+/** The rules that every change has to pass beyond validation, by the API and by a push alike. */
+import type { Clock } from '../apimachinery/clock.ts';
+import { escalationProblem } from '../auth/escalation.ts';
+import type { KeyLifetimeLimits } from '../auth/expiry.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Guard } from '../registry/write-context.ts';
+import type { AccessControl } from './access-control.ts';
+import { delegationGuard, derivedAccessGuard } from './access-rules-guards.ts';
+import { impersonationGuard } from './impersonation-guard.ts';
+import { membershipGuard } from './membership-guard.ts';
+import { ownerReferenceGuard } from './owner-reference-guard.ts';
+import { scopeGuard } from './scope-guard.ts';
+
+export interface GuardParts {
+  readonly kinds: KindTable;
+  readonly access: AccessControl;
+  readonly limits: () => KeyLifetimeLimits;
+  readonly clock: Clock;
+}
+
+export function writeGuards(parts: GuardParts): readonly Guard[] {
+  const { kinds, access } = parts;
+  const { authorizer, rules, directory } = access;
+  const [group = ''] = kinds.groups;
+  return [
+    ({ user, object, old }) => object && escalationProblem(rules, { user, object, old }),
+    delegationGuard(rules),
+    derivedAccessGuard,
+    ownerReferenceGuard(kinds, authorizer),
+    impersonationGuard(authorizer),
+    membershipGuard({ rights: rules, directory, group }),
+    scopeGuard(parts),
+  ];
+}
