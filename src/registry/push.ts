@@ -233,9 +233,14 @@ export class PushJudge {
   #denied(kind: Kind, change: ObjectChange, user: User): string[] {
     const { namespace, name } = change.key;
     const resource = { group: kind.group, resource: kind.plural, namespace, name };
-    return verbsOf(change)
-      .filter((verb) => !this.#options.authorizer.authorize(user, { verb, ...resource }).allowed)
-      .map((verb) => `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`);
+    return verbsOf(change).flatMap((verb) => {
+      // As for a create through the API: rights on single names are rights on what is there.
+      const of = verb === 'create' ? { ...resource, name: '' } : resource;
+      const { allowed, reason } = this.#options.authorizer.authorize(user, { verb, ...of });
+      const why = reason === '' ? '' : `: ${reason}`;
+      const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`;
+      return allowed ? [] : [denial + why];
+    });
   }
 }
 

@@ -85,7 +85,11 @@ describe('a pusher with few rights', () => {
     const before = await everything();
     await git('pull', '-q');
     await commit({
-      'teams/storefront.yaml': manifest('Team', 'storefront', '{ description: allowed }'),
+      'teams/storefront.yaml': manifest(
+        'Team',
+        'storefront',
+        '{ description: allowed, owner: { team: storefront } }',
+      ),
       'teams/new.yaml': manifest('Team', 'not-theirs'),
       'teams/platform.yaml': null,
       'namespaces/payments/sharedsecrets/registry.yaml': manifest('SharedSecret', 'registry'),
@@ -107,7 +111,11 @@ describe('a pusher with few rights', () => {
 
   test('is accepted for what is theirs', async () => {
     await commit({
-      'teams/storefront.yaml': manifest('Team', 'storefront', '{ description: allowed }'),
+      'teams/storefront.yaml': manifest(
+        'Team',
+        'storefront',
+        '{ description: allowed, owner: { team: storefront } }',
+      ),
     });
     const result = await push(own(), 'main:main');
     expect([result.code, hookSaid(result)]).toEqual([

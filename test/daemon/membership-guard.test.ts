@@ -1,0 +1,172 @@
+/** Who may put whom into what: members of teams and groups of users, by the API and by a push. */
+import { describe, expect, test } from 'vitest';
+import {
+  fileOf,
+  filesOf,
+  type GuardedPlatform,
+  grant,
+  object,
+  openGuardedPlatform,
+} from '../support/guarded-platform.ts';
+
+const NOT_HELD = 'is attempting to grant RBAC permissions not currently held';
+
+/** `ops` may delete everything; `empty` may do nothing; eve writes teams and users, and reads. */
+async function platform(...extra: object[]): Promise<{ at: GuardedPlatform; eve: string }> {
+  const at = await openGuardedPlatform();
+  await at.give(
+    object('User', 'eve', { spec: {} }),
+    object('User', 'bob', { spec: { groups: ['staff'] } }),
+    object('User', 'gone', { spec: { disabled: true, groups: ['wheel'] } }),
+    object('Team', 'ops', { spec: { users: ['bob'] } }),
+    object('Team', 'empty', { spec: {} }),
+    object('Team', 'readers', { spec: { groups: ['reading'] } }),
+    ...grant('ops', 'delete,deletecollection *', 'Group:gitplane:team:ops'),
+    ...grant('wheel', 'delete *', 'Group:wheel'),
+    ...grant('readers', 'get,list *', 'Group:gitplane:team:readers'),
+    ...grant('eve', 'get,list,create,update,patch users,teams,sharedsecrets', 'User:eve'),
+    ...grant('planned', 'update *', 'Group:gitplane:team:planned'),
+    ...grant('promised', 'update *', 'User:promised'),
+    ...extra,
+  );
+  return { at, eve: await at.giveKey('eve', { user: 'eve' }) };
+}
+
+type Change = readonly [
+  claim: string,
+  plural: string,
+  name: string,
+  spec: object,
+  allowed: boolean,
+];
+
+const CHANGES: readonly Change[] = [
+  ['joining a team with rights one lacks', 'teams', 'ops', { users: ['bob', 'eve'] }, false],
+  ['putting somebody else into it', 'teams', 'ops', { users: ['bob', 'ann'] }, false],
+  ['putting a group into it', 'teams', 'ops', { users: ['bob'], groups: ['staff'] }, false],
+  ['changing anything else of it', 'teams', 'ops', { users: ['bob'], displayName: 'Ops' }, true],
+  ['taking somebody out of it', 'teams', 'ops', { users: [] }, true],
+  ['joining a team without rights', 'teams', 'empty', { users: ['eve'] }, true],
+  ['giving a user a group with rights', 'users', 'bob', { groups: ['staff', 'wheel'] }, false],
+  [
+    'giving a user a claimed group with rights',
+    'users',
+    'bob',
+    { groups: ['staff'], ssoGroups: ['wheel'] },
+    false,
+  ],
+  [
+    'giving a user a group that is in a team with rights',
+    'users',
+    'bob',
+    { groups: ['staff', 'reading'] },
+    false,
+  ],
+  ['giving a user a group without rights', 'users', 'bob', { groups: ['staff', 'fun'] }, true],
+  ['keeping the groups of a user', 'users', 'bob', { groups: ['staff'], displayName: 'Bob' }, true],
+  ['letting a user with rights in again', 'users', 'gone', { groups: ['wheel'] }, false],
+];
+
+const MAKES: readonly (readonly [claim: string, kind: string, name: string, allowed: boolean])[] = [
+  ['a team whose name has rights already', 'Team', 'planned', false],
+  ['a team whose name has none', 'Team', 'fresh', true],
+  ['a user whose name has rights already', 'User', 'promised', false],
+  ['a user whose name has none', 'User', 'ann', true],
+];
+
+// One platform for a whole table: a row that is allowed is undone before the next.
+describe.each(['the API', 'a push'])('by %s', (way) => {
+  test('changes that hand out rights take these rights', async () => {
+    const { at, eve } = await platform();
+    for (const [claim, plural, name, spec, allowed] of CHANGES) {
+      const kind = plural === 'teams' ? 'Team' : 'User';
+      const before = at.platform.find(plural, name)?.object.spec ?? {};
+      const outcome =
+        way === 'the API'
+          ? await at.patch(eve, plural, name, (it) => {
+              it.spec = structuredClone(spec);
+            })
+          : await at.push(eve, filesOf([object(kind, name, { spec })]));
+      expect.soft(outcome.code, `${claim}: ${outcome.text}`).toBe(allowed ? 200 : 403);
+      if (allowed) await at.give(object(kind, name, { spec: before }));
+      else expect.soft(outcome.text, claim).toContain(NOT_HELD);
+    }
+  });
+
+  test('making something that has rights already takes these rights', async () => {
+    const { at, eve } = await platform();
+    for (const [claim, kind, name, allowed] of MAKES) {
+      const made = object(kind, name, { spec: {} });
+      const outcome =
+        way === 'the API'
+          ? await at.create(eve, kind === 'Team' ? 'teams' : 'users', made)
+          : await at.push(eve, filesOf([made]));
+      expect.soft(outcome.code, `${claim}: ${outcome.text}`).toBe(allowed ? 200 : 403);
+    }
+  });
+});
+
+test.each([
+  ['the verb bind on the team', grant('b', 'bind teams ops', 'User:eve'), true],
+  ['the verb bind on another team', grant('b', 'bind teams empty', 'User:eve'), false],
+  ['the rights of the team', grant('b', 'delete,deletecollection *', 'User:eve'), true],
+  ['a part of the rights of the team', grant('b', 'delete *', 'User:eve'), false],
+  ['the verb impersonate on the team', grant('b', 'impersonate groups', 'User:eve'), false],
+])('with %s one may join or not', async (_claim, extra, allowed) => {
+  const { at, eve } = await platform(...extra);
+  const outcome = await at.patch(eve, 'teams', 'ops', (it) => it.spec.users.push('eve'));
+  expect(outcome.code, outcome.text).toBe(allowed ? 200 : 403);
+});
+
+test('the verb bind on a group lets one give it to users', async () => {
+  const { at, eve } = await platform(...grant('b', 'bind groups wheel', 'User:eve'));
+  const outcome = await at.patch(eve, 'users', 'bob', (it) => it.spec.groups.push('wheel'));
+  expect(outcome.code, outcome.text).toBe(200);
+});
+
+test('rights in one namespace count where they are', async () => {
+  const rbac = 'rbac.authorization.k8s.io';
+  const bound = (name: string, subject: object): object =>
+    object(
+      'RoleBinding',
+      name,
+      { roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'wheel' }, subjects: [subject] },
+      'payments',
+    );
+  const subjects = { apiGroup: rbac, kind: 'Group', name: 'gitplane:team:local' };
+  const { at, eve } = await platform(
+    object('Team', 'local', { spec: {} }),
+    bound('local', subjects),
+  );
+  const join = () => at.patch(eve, 'teams', 'local', (it) => (it.spec.users = ['eve']));
+  expect((await join()).code).toBe(403);
+  await at.give(bound('eve', { apiGroup: rbac, kind: 'User', name: 'eve' }));
+  expect((await join()).code).toBe(200);
+});
+
+test('a user and the team of its group cannot be changed together where neither may alone', async () => {
+  const { at, eve } = await platform();
+  const user = object('User', 'bob', { spec: { groups: ['staff', 'fun'] } });
+  const team = object('Team', 'ops', { spec: { users: ['bob'], groups: ['fun'] } });
+  const outcome = await at.push(eve, filesOf([user, team]));
+  expect(outcome.code).toBe(403);
+  expect(outcome.text).toContain('Team "ops"');
+});
+
+test('a push that removes the rights of a team and joins it is judged by the rights it finds', async () => {
+  const { at, eve } = await platform(...grant('b', 'delete clusterrolebindings', 'User:eve'));
+  const team = object('Team', 'ops', { spec: { users: ['bob', 'eve'] } });
+  const outcome = await at.push(eve, {
+    ...filesOf([team]),
+    [fileOf(object('ClusterRoleBinding', 'ops'))]: null,
+  });
+  expect(outcome.code).toBe(403);
+});
+
+test('the token generation of a user cannot go back', async () => {
+  const { at, eve } = await platform(object('User', 'ann', { spec: { tokenGeneration: 3 } }));
+  const outcome = await at.patch(eve, 'users', 'ann', (it) => {
+    it.spec.tokenGeneration = 2;
+  });
+  expect(outcome.code).toBe(422);
+});
