@@ -272,6 +272,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   tls: 'the private authority, the server certificate, the kubeconfig',
   catalog: 'desired state as a fold over commits: which object is where, since when',
   registry: 'the one door for reads and writes; turns, the write queue, the judgement of pushes',
+  history: 'the past: objects and lists as any commit had them, and what became of an object',
   controllers: 'loops: following the branch, finishing deletions',
   server: 'HTTP: filters, handlers, discovery, OpenAPI, watch streams, git over HTTP',
   cli: '`gitplane validate`, the probe of the container',

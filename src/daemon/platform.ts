@@ -12,6 +12,7 @@ import type { BareRepository } from '../git/bare-repository.ts';
 import { initRepository } from '../git/init-repository.ts';
 import { openRepository } from '../git/open-repository.ts';
 import { type Following, stopFollowing } from '../git/remote/following.ts';
+import { History } from '../history/history.ts';
 import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { Branch } from '../registry/branch.ts';
@@ -43,6 +44,7 @@ export interface Platform {
   readonly store: Store;
   readonly branch: Branch;
   readonly registry: Registry;
+  readonly history: History;
   readonly judge: PushJudge;
   readonly access: AccessControl;
   readonly settings: Settings;
@@ -87,11 +89,12 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const store = await openState(data, kinds, { onError, onRecovered });
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
+  const reader = fileReader(kinds, options.under);
   const branch = await Branch.open({
     repository,
     store,
     kinds,
-    reader: fileReader(kinds, options.under),
+    reader,
     under: options.under,
     clock,
     rules: rulesFingerprint(options),
@@ -116,6 +119,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const keyFile = data.signingKey;
   const tokens = await openTokenService({ keyFile, issuer, clock, store, kinds, access, onError });
   const registry = new Registry({ ...shared, branch, issuers: { [tokens.plural]: tokens.issue } });
+  const history = new History({ repository, branch, kinds, reader, under: options.under });
   const { authorizer } = access;
   const judge = new PushJudge({
     ...shared,
@@ -132,12 +136,14 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     store,
     branch,
     registry,
+    history,
     judge,
     access,
     settings,
     tokens,
     observation,
     close: async () => {
+      history.close();
       stopDeletion();
       tokens.close();
       await access.close().catch(onError);

@@ -72,16 +72,21 @@ export interface CommitLinks {
 const links =
   /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
 
-const committerLine = /^committer (.*) <([^<>\n]*)> \d+ [-+]\d{4}$/m;
-
 /** What people wrote into a commit object, and who made it. */
 export function noteOfCommit(content: Buffer): CommitNote {
   const text = content.toString('utf8');
   const end = text.indexOf('\n\n');
   const head = end === -1 ? text : text.slice(0, end);
-  const [, name = '', email = ''] = committerLine.exec(head) ?? [];
   const parents = [...head.matchAll(/^parent ([0-9a-f]{40})$/gm)].map(([, id = '']) => id);
-  return { parents, committer: { name, email }, message: end === -1 ? '' : text.slice(end + 2) };
+  const message = end === -1 ? '' : text.slice(end + 2);
+  const [author, committer] = [personIn(head, 'author'), personIn(head, 'committer')];
+  return { parents, author, committer, message };
+}
+
+function personIn(head: string, role: 'author' | 'committer'): Person {
+  const line = new RegExp(`^${role} (.*?) ?<([^<>\\n]*)> \\d+ [-+]\\d{4}$`, 'm');
+  const [, name = '', email = ''] = line.exec(head) ?? [];
+  return { name, email };
 }
 
 /** Undefined for a commit that is not written the usual way: what it means is for git to say. */

@@ -38,6 +38,7 @@ export interface Person {
 /** What a commit says beside its tree. */
 export interface CommitNote {
   readonly parents: readonly string[];
+  readonly author: Person;
   readonly committer: Person;
   readonly message: string;
 }

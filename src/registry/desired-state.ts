@@ -87,6 +87,7 @@ export class DesiredState {
   readonly #options: BranchOptions;
   #folded: Folded;
   #expected: PreparedCatalog | undefined;
+  #shown: string | undefined;
   /** A step is under way or failed half-way: the catalog may be ahead of what readers see. */
   #doubtful = false;
 
@@ -94,6 +95,7 @@ export class DesiredState {
     this.#options = options;
     this.#folded = folded;
     this.consent = new Consent(options);
+    this.#shown = folded.catalog.revision;
   }
 
   /** Continues where the last run ended, if it left a catalog that still fits. */
@@ -111,6 +113,11 @@ export class DesiredState {
 
   get revision(): string | undefined {
     return this.#folded.catalog.revision;
+  }
+
+  /** The revision that readers see; the catalog may be ahead of it. */
+  get shown(): string | undefined {
+    return this.#shown;
   }
 
   get catalog(): Catalog {
@@ -155,6 +162,7 @@ export class DesiredState {
     store.apply(derived, paths.length === 0 ? {} : this.#notes(changes, paths));
     this.#doubtful = false;
     if (paths.length === 0 || this.revision === undefined) return;
+    this.#shown = this.revision;
     const milliseconds = performance.now() - started;
     observer.applied({ revision: this.revision, source: 'api', changes, milliseconds });
   }
@@ -226,6 +234,7 @@ export class DesiredState {
     if (isFirst) derived.push(...leftoverAccess({ kinds, store }, derived));
     store.apply(derived, { ...this.#notes(changes, paths), ...consent.passedNotes(target) });
     this.#doubtful = false;
+    this.#shown = target;
     const milliseconds = performance.now() - started;
     observer.applied({ revision: target, source: 'push', changes, milliseconds });
     return true;

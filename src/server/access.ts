@@ -62,12 +62,20 @@ function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string
   return colon < 0 ? undefined : text.slice(colon + 1);
 }
 
+/**
+ * Subresources that show or write no more than the object itself does: the right to read it is the
+ * right to its history. What a rollback takes beyond that depends on what is there.
+ */
+const AS_THE_OBJECT: Readonly<Record<string, string>> = { history: 'get', rollback: 'create' };
+
 /** What a request is authorized as; roles need not name the aliases of a plural. */
 export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
   if (!info.isResource) return { verb: info.verb, path: info.path };
   const { verb, group, subresource, namespace } = info;
   const resource = kinds.byPlural(group, info.resource)?.plural ?? info.resource;
-  return { verb, group, resource, subresource, namespace, name: info.name || info.selectedName };
+  const name = info.name || info.selectedName;
+  if (AS_THE_OBJECT[subresource] === verb) return { verb: 'get', group, resource, namespace, name };
+  return { verb, group, resource, subresource, namespace, name };
 }
 
 /** Throws 403 with Kubernetes' wording. */

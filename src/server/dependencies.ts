@@ -2,6 +2,7 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
 import type { FailedLogins } from '../auth/failed-logins.ts';
+import type { History } from '../history/history.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
@@ -34,6 +35,7 @@ export interface ServerDependencies {
   readonly kinds: KindTable;
   readonly store: Store;
   readonly registry: Registry;
+  readonly history: History;
   readonly authenticate: Authenticate;
   readonly failedLogins: FailedLogins;
   readonly authorizer: Authorizer;

@@ -7,10 +7,12 @@ import { handleCreate } from './handlers/create.ts';
 import { handleDelete } from './handlers/delete.ts';
 import { handleDeleteCollection } from './handlers/delete-collection.ts';
 import { handleGet } from './handlers/get.ts';
+import { handleHistory } from './handlers/history.ts';
 import { handleList } from './handlers/list.ts';
 import { handlePatch } from './handlers/patch.ts';
 import { handleUpdate } from './handlers/update.ts';
 import { handleWatch } from './handlers/watch.ts';
+import { refusePast } from './input/past.ts';
 import type { ResourceInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import type { ApiRequest, ResourceRequest } from './request.ts';
@@ -29,6 +31,11 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   deletecollection: handleDeleteCollection,
 };
 
+/** What stands behind the name, and the verb that it answers to. */
+const SUBRESOURCES: ReadonlyMap<string, Readonly<Record<string, Handler>>> = new Map([
+  ['history', { get: handleHistory }],
+]);
+
 /** Whether the path of a verb must, or must not, end in a name; the others follow from it. */
 const NEEDS_NAME: Readonly<Record<string, boolean>> = { create: false, update: true, patch: true };
 
@@ -44,7 +51,8 @@ export async function answerResource(
   const events = answerEvents(info, deps.store.resourceVersion);
   if (events !== undefined) return events;
   const kind = findKind(deps, info);
-  const handler = handlerOf(kind, info);
+  const handler = info.subresource === '' ? handlerOf(kind, info) : subresource(kind, info);
+  if (!PAST_READS.includes(info.verb) || info.subresource !== '') refusePast(info.query, info.verb);
   if (user === undefined) throw noSuchRoute();
   refuseLocked(deps, kind, info.verb);
   return await handler(deps, { ...request, user, kind });
@@ -59,6 +67,16 @@ function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {
   return handler;
 }
 
+function subresource(kind: Kind, { verb, subresource }: ResourceInfo): Handler {
+  const name = `${kind.plural}/${subresource}`;
+  const handlers = SUBRESOURCES.get(subresource);
+  if (handlers === undefined || kind.storedIn === 'nowhere') throw noSuchRoute();
+  const handler = handlers[verb];
+  if (handler === undefined) throw methodNotAllowed(verb, { ...kind, plural: name });
+  return handler;
+}
+
+const PAST_READS = ['get', 'list'];
 const READS = ['get', 'list', 'watch'];
 
 /** Some kinds can be closed for writes through the API; git stays open, and opens them again. */
@@ -74,7 +92,6 @@ function refuseLocked(deps: ServerDependencies, kind: Kind, verb: string): void 
 function findKind(deps: ServerDependencies, info: ResourceInfo): Kind {
   const kind = deps.kinds.byPlural(info.group, info.resource);
   if (kind === undefined || kind.version !== info.version) throw noSuchRoute();
-  if (info.subresource !== '') throw noSuchRoute();
   const namespaced = kind.scope === 'Namespaced';
   if (!namespaced && info.namespace !== '') throw noSuchRoute();
   const wholeCollection = info.name === '' && !IN_ONE_NAMESPACE.includes(info.verb);

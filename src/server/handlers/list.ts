@@ -1,25 +1,39 @@
 /** GET of a collection: snapshots, selectors and pages (Kubernetes API, sections 2.5 and 2.6). */
-import { expired } from '../../apimachinery/status-error.ts';
+import { badRequest, expired } from '../../apimachinery/status-error.ts';
+import type { Past } from '../../history/revision.ts';
 import { CompactedError, type ObjectList, type StoredObject } from '../../state/store.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../freshness.ts';
 import { type Continuation, formatContinue, parseContinue } from '../input/continue-token.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
+import { parsePast } from '../input/past.ts';
 import type { Answer } from '../output/answer.ts';
 import { encodeList } from '../output/representation.ts';
 import type { ListMeta } from '../output/table.ts';
 import type { ResourceRequest } from '../request.ts';
 import { selects, selectsAll } from '../selection.ts';
+import { pastItems, REVISION_HEADER } from './past.ts';
 import { answerForm, collectionOf } from './shared.ts';
+
+/** What is listed: the state at a version of the journal, or a commit of the past. */
+interface Snapshot extends Pick<ObjectList, 'items'> {
+  readonly resourceVersion?: number;
+  readonly revision?: string;
+}
 
 export async function handleList(
   deps: ServerDependencies,
   request: ResourceRequest,
 ): Promise<Answer> {
   const form = answerForm(deps, request, 'list');
-  const options = parseListOptions(request.info.query, request.kind, 'list');
+  const { query } = request.info;
+  const options = parseListOptions(query, request.kind, 'list');
+  const past = parsePast(query);
   const from = continuation(request, options);
-  const snapshot = await takeSnapshot(deps, request, { options, from });
+  const snapshot: Snapshot =
+    past === undefined
+      ? await takeSnapshot(deps, request, { options, from })
+      : await takePast(deps, request, { past, from });
   const start = from === undefined ? 0 : firstAfter(snapshot.items, from);
   const plain = selectsAll(options);
   const all = start === 0 ? snapshot.items : snapshot.items.slice(start);
@@ -27,8 +41,31 @@ export async function handleList(
   const { limit } = options;
   const items = limit === 0 || matching.length <= limit ? matching : matching.slice(0, limit);
   const metadata = listMeta({ snapshot, matching, items, plain });
-  return { code: 200, ...encodeList(request.kind, { metadata, items }, form) };
+  const { revision } = snapshot;
+  const headers = revision === undefined ? {} : { [REVISION_HEADER]: revision };
+  return { code: 200, headers, ...encodeList(request.kind, { metadata, items }, form) };
 }
+
+/** Pages go on in the commit of the first one, whatever a time means by now. */
+async function takePast(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  { past, from }: { past: Past; from: Continuation | undefined },
+): Promise<Snapshot> {
+  if (from === undefined || from.revision === undefined) {
+    if (from !== undefined) throw badRequest(`${FOREIGN_TOKEN} a list of the present`);
+    const { items, point } = await pastItems(deps, request, past);
+    return { items, revision: point.revision };
+  }
+  const { revision } = from;
+  if ('revision' in past && !revision.startsWith(past.revision)) {
+    throw badRequest(`${FOREIGN_TOKEN} another commit`);
+  }
+  const { items } = await pastItems(deps, request, { revision });
+  return { items, revision };
+}
+
+const FOREIGN_TOKEN = 'continue key is not valid: the token belongs to';
 
 function continuation(
   { kind, info }: ResourceRequest,
@@ -50,6 +87,7 @@ async function takeSnapshot(
   const collection = collectionOf(request);
   const { options, from } = wish;
   if (from !== undefined) {
+    if (from.revision !== undefined) throw badRequest(`${FOREIGN_TOKEN} a list of the past`);
     return from.resourceVersion < 0 ? deps.store.list(collection) : continued(deps, request, from);
   }
   const wanted = options.resourceVersion;
@@ -102,18 +140,20 @@ function isAfter(key: { namespace: string; name: string }, from: Continuation): 
 }
 
 function listMeta(of: {
-  snapshot: ObjectList;
+  snapshot: Snapshot;
   matching: readonly StoredObject[];
   items: readonly StoredObject[];
   plain: boolean;
 }): ListMeta {
   const { snapshot, matching, items } = of;
-  const resourceVersion = String(snapshot.resourceVersion);
+  const { revision, resourceVersion } = snapshot;
+  const version = resourceVersion === undefined ? {} : { resourceVersion: String(resourceVersion) };
   const last = items.at(-1);
   const left = matching.length - items.length;
-  if (left === 0 || last === undefined) return { resourceVersion };
+  if (left === 0 || last === undefined) return version;
   const { namespace, name } = last.key;
-  const position = { resourceVersion: snapshot.resourceVersion, namespace, name };
+  const at = revision === undefined ? {} : { revision };
+  const position = { resourceVersion: resourceVersion ?? -1, namespace, name, ...at };
   const remaining = of.plain ? { remainingItemCount: left } : {};
-  return { resourceVersion, continue: formatContinue(position), ...remaining };
+  return { ...version, continue: formatContinue(position), ...remaining };
 }

@@ -10,13 +10,17 @@ export interface Continuation {
   readonly resourceVersion: number;
   readonly namespace: string;
   readonly name: string;
+  /** The commit, for lists of the past; these have no resourceVersion. */
+  readonly revision?: string;
 }
 
 const VERSION = 'meta.k8s.io/v1';
 
-export function formatContinue({ resourceVersion, namespace, name }: Continuation): string {
+export function formatContinue(position: Continuation): string {
+  const { resourceVersion, namespace, name, revision } = position;
   const start = namespace === '' ? `${name}\0` : `${namespace}/${name}\0`;
-  const token = { v: VERSION, rv: resourceVersion, start };
+  const of = revision === undefined ? {} : { at: revision };
+  const token = { v: VERSION, rv: resourceVersion, start, ...of };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 }
 
@@ -26,10 +30,13 @@ export function parseContinue(
   collection: { namespaced: boolean; namespace: string | undefined },
 ): Continuation {
   const token = decode(text);
-  const { v, rv, start } = token;
+  const { v, rv, start, at } = token;
   const readable = v === VERSION && typeof start === 'string' && start.endsWith('\0');
   if (!readable || !Number.isSafeInteger(rv) || (rv as number) < -1 || rv === 0) {
     throw badRequest('continue key is not valid: the token was not made by this server');
+  }
+  if (at !== undefined && !isCommit(at)) {
+    throw badRequest('continue key is not valid: the token names no commit');
   }
   const [first = '', second] = start.slice(0, -1).split('/');
   if (collection.namespaced !== (second !== undefined)) {
@@ -41,7 +48,26 @@ export function parseContinue(
   if (collection.namespace !== undefined && position.namespace !== collection.namespace) {
     throw badRequest('continue key is not valid: the token belongs to another namespace');
   }
-  return { resourceVersion: rv as number, ...position };
+  const of = at === undefined ? {} : { revision: at };
+  return { resourceVersion: rv as number, ...position, ...of };
+}
+
+const HISTORY_VERSION = 'gitplane.dev/history/v1';
+
+/** Where the next page of a history begins: behind a commit. */
+export function formatPosition(revision: string): string {
+  return Buffer.from(JSON.stringify({ v: HISTORY_VERSION, at: revision })).toString('base64url');
+}
+
+/** Throws 400 for anything that `formatPosition` did not make. */
+export function parsePosition(text: string): string {
+  const { v, at } = decode(text);
+  if (v === HISTORY_VERSION && isCommit(at)) return at;
+  throw badRequest('continue key is not valid: the token was not made by this server');
+}
+
+function isCommit(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{40}$/.test(value);
 }
 
 function decode(text: string): Record<string, unknown> {

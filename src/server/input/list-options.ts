@@ -45,7 +45,7 @@ export function parseListOptions(
   ];
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const fields = parseFieldSelector(query.get('fieldSelector') ?? '', selectable);
-  const limit = Math.max(integer(query, 'limit') ?? 0, 0);
+  const limit = parseLimit(query);
   const timeout = integer(query, 'timeoutSeconds') ?? 0;
   const errors = mode === 'watch' ? watchErrors(query) : listErrors(query);
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
@@ -76,6 +76,11 @@ export function parseResourceVersion(query: URLSearchParams): number | undefined
     throw badRequest(`invalid resource version: ${JSON.stringify(text.slice(0, 64))}`);
   }
   return version;
+}
+
+/** 0: no limit. Throws 400 for what is no number. */
+export function parseLimit(query: URLSearchParams): number {
+  return Math.max(integer(query, 'limit') ?? 0, 0);
 }
 
 function integer(query: URLSearchParams, name: string): number | undefined {

@@ -1,0 +1,79 @@
+/** What commits did to one object, in words. */
+import { jsonEqual } from '../apimachinery/object.ts';
+import type { CatalogObject } from '../catalog/catalog-object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { CommitIndex } from './commit-index.ts';
+import { changedFields } from './field-changes.ts';
+import type { Moment, Timeline } from './timeline.ts';
+
+export type HistoryVerb = 'created' | 'updated' | 'deleted' | 'moved';
+
+export interface HistoryEntry {
+  readonly revision: string;
+  /** Seconds since the epoch, of the committer. */
+  readonly time: number;
+  readonly verb: HistoryVerb;
+  /** Of the life that the change belongs to: an object that is made anew has another one. */
+  readonly uid: string;
+  readonly generation: number;
+  /** The file that holds it, or held it. */
+  readonly path: string;
+  /** Where it came from, when it moved. */
+  readonly previousPath?: string;
+  /** Paths of the fields that differ; never a value. */
+  readonly fields: readonly string[];
+  /** The manifest of this commit is not valid: the last good one stayed in force. */
+  readonly degraded?: true;
+}
+
+/** Newest first. */
+export function historyEntries(
+  index: CommitIndex,
+  kind: Kind,
+  { moments }: Timeline,
+): HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  for (const moment of moments.values()) {
+    const change = changeOf(kind, moment);
+    if (change === undefined) continue;
+    const { ordinal } = moment;
+    entries.push({ revision: index.id(ordinal), time: index.time(ordinal), ...change });
+  }
+  return entries.reverse();
+}
+
+type Change = Omit<HistoryEntry, 'revision' | 'time'>;
+
+/** Undefined where one of the parents has the object as the commit has it. */
+function changeOf(kind: Kind, { before, after }: Moment): Change | undefined {
+  const views = before.length === 0 ? [undefined] : before;
+  if (views.some((view) => isSame(view, after))) return undefined;
+  if (after === undefined) {
+    const ended = views.find((view) => view !== undefined);
+    return ended && { ...lifeOf(ended), verb: 'deleted', fields: [] };
+  }
+  const earlier = views.find((view) => view?.identity.uid === after.identity.uid);
+  const fields = changedFields(kind, earlier?.manifest, after.manifest);
+  const degraded = after.problems.length > 0 ? { degraded: true as const } : {};
+  const life = lifeOf(after);
+  if (earlier === undefined) return { ...life, verb: 'created', fields, ...degraded };
+  const moved = earlier.place.path !== after.place.path;
+  const from = moved ? { previousPath: earlier.place.path } : {};
+  const verb = moved && fields.length === 0 ? 'moved' : 'updated';
+  return { ...life, verb, ...from, fields, ...degraded };
+}
+
+function lifeOf({ identity, place }: CatalogObject): Pick<Change, 'uid' | 'generation' | 'path'> {
+  return { uid: identity.uid, generation: identity.generation, path: place.path };
+}
+
+/** As far as readers of history care; the number of a document in its file is no matter. */
+function isSame(a: CatalogObject | undefined, b: CatalogObject | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return (
+    a.identity.uid === b.identity.uid &&
+    a.place.path === b.place.path &&
+    a.problems.length === b.problems.length &&
+    (a.source === b.source || jsonEqual(a.manifest, b.manifest))
+  );
+}

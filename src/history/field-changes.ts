@@ -1,0 +1,128 @@
+/** Which fields two versions of an object differ in, and the values where they may be shown. */
+import { type FieldPath, formatPath } from '../apimachinery/field-error.ts';
+import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import type { Kind } from '../kinds/kind.ts';
+
+export interface FieldChange {
+  /** `spec.users[1]`. */
+  readonly path: string;
+  /** Absent: the field was not there. */
+  readonly before?: unknown;
+  readonly after?: unknown;
+  /** The values are secret and left out. */
+  readonly masked?: true;
+}
+
+/** What stands in for a secret value. */
+const MASK = '***';
+/** More is one change, made at large. */
+const MOST_FIELDS = 200;
+
+/** In the order of the fields; values of secret fields are masked at any depth. */
+export function fieldChanges(
+  kind: Kind,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): FieldChange[] {
+  const found: FieldPath[] = [];
+  collect(found, [], withoutHead(before), withoutHead(after));
+  return found.slice(0, MOST_FIELDS).map((path) => fieldChange(kind, path, { before, after }));
+}
+
+/** Paths alone, as text. */
+export function changedFields(
+  kind: Kind,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): string[] {
+  return fieldChanges(kind, before, after).map(({ path }) => path);
+}
+
+/** What a change says elsewhere: which object, of which kind. */
+function withoutHead(object: KubeObject | undefined): Record<string, unknown> {
+  if (object === undefined) return {};
+  const { apiVersion: _version, kind: _kind, metadata, ...fields } = object;
+  const { name: _name, namespace: _namespace, ...meta } = metadata;
+  return Object.keys(meta).length === 0 ? fields : { metadata: meta, ...fields };
+}
+
+function collect(found: FieldPath[], path: FieldPath, before: unknown, after: unknown): void {
+  if (found.length > MOST_FIELDS || jsonEqual(before, after)) return;
+  const isStep = (value: unknown): boolean => isRecord(value) || value === undefined;
+  if (isStep(before) && isStep(after) && (isRecord(before) || isRecord(after))) {
+    const [a, b] = [asRecord(before), asRecord(after)];
+    const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
+    // A map without entries that came or went has nothing else to show for it.
+    if (keys.length === 0) found.push(path);
+    for (const key of keys) collect(found, [...path, key], own(a, key), own(b, key));
+    return;
+  }
+  const isEven = Array.isArray(before) && Array.isArray(after) && before.length === after.length;
+  if (!isEven) found.push(path);
+  else for (const [i, item] of before.entries()) collect(found, [...path, i], item, after[i]);
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {};
+}
+
+function own(record: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+function fieldChange(
+  kind: Kind,
+  path: FieldPath,
+  versions: { before: KubeObject | undefined; after: KubeObject | undefined },
+): FieldChange {
+  const secrets = [...kind.secretPaths, ...kind.writeOnly.map((field) => field.path.map(String))];
+  const shown = (version: KubeObject | undefined): unknown =>
+    masked(lookUp(version, path), path, secrets);
+  const [before, after] = [shown(versions.before), shown(versions.after)];
+  return {
+    path: formatPath(path),
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+    ...(holdsSecret(path, secrets) ? { masked: true as const } : {}),
+  };
+}
+
+function lookUp(root: unknown, path: FieldPath): unknown {
+  let value = root;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
+      return undefined;
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return value;
+}
+
+type SecretPaths = readonly (readonly string[])[];
+
+function masked(value: unknown, path: FieldPath, secrets: SecretPaths): unknown {
+  if (value === undefined) return undefined;
+  if (secrets.some((secret) => covers(secret, path))) return MASK;
+  if (Array.isArray(value)) return value.map((item, i) => masked(item, [...path, i], secrets));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, masked(item, [...path, key], secrets)]),
+  );
+}
+
+/** Whether everything at the path is secret. */
+function covers(secret: readonly string[], path: FieldPath): boolean {
+  return (
+    secret.length <= path.length &&
+    secret.every((step, i) => step === '*' || step === String(path[i]))
+  );
+}
+
+/** Whether something at or below the path is secret. */
+function holdsSecret(path: FieldPath, secrets: SecretPaths): boolean {
+  return secrets.some((secret) =>
+    path.every((step, i) => {
+      const own = secret[i];
+      return own === undefined || own === '*' || own === String(step);
+    }),
+  );
+}

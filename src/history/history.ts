@@ -1,0 +1,198 @@
+/**
+ * The past of the platform: objects and lists as any commit of the branch had them, and what became
+ * of an object. Read from an index of the commits that is made when it is first needed, follows the
+ * branch, and is dropped when nobody asks any more; readers of the present pay nothing for it.
+ */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import { keyString } from '../apimachinery/key.ts';
+import type { CatalogObject } from '../catalog/catalog-object.ts';
+import type { FileReader } from '../catalog/file.ts';
+import type { Repository } from '../git/repository.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { Collection } from '../state/store.ts';
+import { CommitIndex } from './commit-index.ts';
+import { type HistoryEntry, historyEntries } from './entries.ts';
+import { extendIndex, type IndexContext } from './index-reader.ts';
+import { LruCache } from './lru.ts';
+import { type LivingList, listAt } from './past-list.ts';
+import { PastObject } from './past-object.ts';
+import { findCommit, noCommit, type Past } from './revision.ts';
+import { isCurrent, momentAt, readTimeline, type Timeline } from './timeline.ts';
+
+export interface HistoryOptions {
+  readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles' | 'noteOf'>;
+  readonly branch: Pick<Branch, 'state' | 'inTurn'>;
+  readonly kinds: KindTable;
+  readonly reader: FileReader;
+  /** The folder that holds manifests; '' is the whole tree. */
+  readonly under: string;
+  /** How long the index outlives the last question; for tests. */
+  readonly idleMs?: number;
+}
+
+/** The commits up to one of them. */
+interface Indexed {
+  readonly index: CommitIndex;
+  readonly head: string;
+}
+
+/** A commit of the branch that was found. */
+export interface PastPoint {
+  readonly revision: string;
+  readonly ordinal: number;
+  /** The history that it was found in. */
+  readonly among: Indexed;
+}
+
+/** Versions of objects that stay in memory, of all that were asked for. */
+const TIMELINE_VERSIONS = 20_000;
+/** Objects of lists that stay in memory and are not those of the present. */
+const LIST_OBJECTS = 200_000;
+/** What an entry of a list costs that is shared with the present, as part of one that is not. */
+const SHARED = 1 / 16;
+const IDLE_MS = 10 * 60_000;
+
+export class History {
+  readonly #options: HistoryOptions;
+  #indexed: Indexed | undefined;
+  #following: Promise<unknown> = Promise.resolve();
+  readonly #timelines = new LruCache<Timeline>(TIMELINE_VERSIONS);
+  readonly #lists = new LruCache<readonly CatalogObject[]>(LIST_OBJECTS);
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+  }
+
+  /** Throws 400 for an id of several commits, 404 for what is not in the branch's history. */
+  async find(past: Past): Promise<PastPoint> {
+    const among = await this.#follow();
+    if (among === undefined) throw noCommit('', 'the branch has no commit yet');
+    const { index, head } = among;
+    const ordinal = findCommit(index, index.ordinal(head) ?? 0, past);
+    return { revision: index.id(ordinal), ordinal, among };
+  }
+
+  /** The object as the commit has it; undefined where it has none. */
+  async objectAt(kind: Kind, key: ObjectKey, point: PastPoint): Promise<PastObject | undefined> {
+    const { among, ordinal } = point;
+    const { index } = among;
+    const timeline = await this.#timeline(among, key, index.root(ordinal));
+    const source = momentAt(timeline, ordinal, (at) => index.firstParent(at));
+    return source && new PastObject(kind, source, index.time(ordinal) * 1000);
+  }
+
+  /** Every object of a collection as the commit has it, in the order of lists. */
+  async listAt(kind: Kind, collection: Collection, point: PastPoint): Promise<PastObject[]> {
+    const list = await this.#list(kind, point);
+    const { namespace } = collection;
+    const wanted =
+      namespace === undefined ? list : list.filter(({ key }) => key.namespace === namespace);
+    const time = point.among.index.time(point.ordinal) * 1000;
+    return wanted.map((source) => new PastObject(kind, source, time));
+  }
+
+  /** What commits did to the object, newest first; empty for one that never was. */
+  async entries(kind: Kind, key: ObjectKey): Promise<readonly HistoryEntry[]> {
+    const among = await this.#follow();
+    if (among === undefined) return [];
+    const { index, head } = among;
+    const timeline = await this.#timeline(among, key, index.root(index.ordinal(head) ?? 0));
+    return historyEntries(index, kind, timeline);
+  }
+
+  /** What a commit says of itself. */
+  note(revision: string): ReturnType<Repository['noteOf']> {
+    return this.#options.repository.noteOf(revision);
+  }
+
+  close(): void {
+    clearTimeout(this.#idle);
+    this.#forget();
+  }
+
+  async #list(kind: Kind, point: PastPoint): Promise<readonly CatalogObject[]> {
+    const id = `${point.revision}/${kind.group}/${kind.kind}`;
+    const known = this.#lists.get(id);
+    if (known !== undefined) return known;
+    const { index } = point.among;
+    const living = await this.#living(kind, index);
+    const context = { ...this.#options, index };
+    const { objects, folded } = await listAt(context, { kind, living, last: point.ordinal });
+    this.#lists.set(id, objects, folded + objects.length * SHARED + 1);
+    return objects;
+  }
+
+  /** The list of the present with the commit it is of: most of an old list is the same. */
+  async #living(kind: Kind, index: CommitIndex): Promise<LivingList> {
+    const { revision, objects } = await this.#options.branch.inTurn(async (state) => {
+      await state.recover();
+      const all = [...state.catalog.objects()];
+      const own = all.filter(({ key }) => key.kind === kind.kind && key.group === kind.group);
+      return { revision: state.revision, objects: own };
+    });
+    await this.#follow();
+    return { objects, ordinal: revision === undefined ? undefined : index.ordinal(revision) };
+  }
+
+  async #timeline(among: Indexed, key: ObjectKey, root: number): Promise<Timeline> {
+    const { index, head } = among;
+    const id = `${index.id(root)}/${keyString(key)}`;
+    const known = this.#timelines.get(id);
+    const context = { ...this.#options, index };
+    if (known !== undefined && isCurrent(known, context, key)) return known;
+    const range = { last: index.ordinal(head) ?? 0, root };
+    const timeline = await readTimeline(context, key, range);
+    this.#timelines.set(id, timeline, timeline.moments.size + 1);
+    return timeline;
+  }
+
+  /** Brings the index to where readers are. */
+  async #follow(): Promise<Indexed | undefined> {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#forget(), this.#options.idleMs ?? IDLE_MS).unref();
+    const following = this.#following.then(() => this.#followNow());
+    this.#following = following.catch(() => undefined);
+    return await following;
+  }
+
+  async #followNow(): Promise<Indexed | undefined> {
+    const { shown } = this.#options.branch.state;
+    const indexed = this.#indexed;
+    if (shown === undefined || indexed?.head === shown) return indexed;
+    this.#indexed = undefined;
+    const next = (await this.#extended(indexed, shown)) ?? (await this.#made(shown));
+    this.#indexed = next;
+    return next;
+  }
+
+  /** Undefined where the branch does not go on from what is known. */
+  async #extended(indexed: Indexed | undefined, head: string): Promise<Indexed | undefined> {
+    // A branch that went back to a commit it had before must not show what came behind it.
+    if (indexed === undefined || indexed.index.ordinal(head) !== undefined) return undefined;
+    const { index, head: from } = indexed;
+    return (await extendIndex(this.#context(), index, { from, to: head }))
+      ? { index, head }
+      : undefined;
+  }
+
+  async #made(head: string): Promise<Indexed> {
+    this.#forget();
+    const index = new CommitIndex();
+    await extendIndex(this.#context(), index, { from: undefined, to: head });
+    return { index, head };
+  }
+
+  #context(): IndexContext {
+    const { repository, reader, under, branch } = this.#options;
+    return { repository, reader, under, known: () => branch.state.catalog };
+  }
+
+  #forget(): void {
+    this.#indexed = undefined;
+    this.#timelines.clear();
+    this.#lists.clear();
+  }
+}

@@ -1,0 +1,116 @@
+/** Reads the history of the branch into a `CommitIndex`, once, and then what is new. */
+import { setImmediate } from 'node:timers/promises';
+import { ownText } from '../apimachinery/text.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { DocumentEntry, FileReader } from '../catalog/file.ts';
+import { readEach, type SeenPath } from '../catalog/tree.ts';
+import type { HistoryCommit, PathChange, Repository } from '../git/repository.ts';
+import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import type { CommitIndex, PathHistory } from './commit-index.ts';
+
+export interface IndexContext {
+  readonly repository: Pick<Repository, 'history' | 'readBlobs' | 'listFiles'>;
+  readonly reader: FileReader;
+  /** The folder that holds manifests; '' is the whole tree. */
+  readonly under: string;
+  /** Files that were read before: what a blob holds at a path never changes. */
+  readonly known: () => Pick<Catalog, 'file'>;
+}
+
+const FILE = '100644';
+const BLOBS_AT_ONCE = 256;
+/** Reading is work for the processor; so often others get their turn. */
+const LONGEST_HOLD_MS = 10;
+
+/** Path of the ignore file of a folder. */
+export function ignorePath(under: string): string {
+  return under === '' ? IGNORE_FILE : `${under}/${IGNORE_FILE}`;
+}
+
+/**
+ * Adds the commits between `from`, where the index is, and `to`. False: `to` does not follow from
+ * there, and the index is of no more use. It is not either when this rejects.
+ */
+export async function extendIndex(
+  context: IndexContext,
+  index: CommitIndex,
+  range: { readonly from: string | undefined; readonly to: string },
+): Promise<boolean> {
+  const { from, to } = range;
+  const adder = new Adder(context, index);
+  let follows = from === undefined;
+  for await (const commit of context.repository.history(from, to)) {
+    if (!follows) follows = commit.parents.some((parent) => parent === from);
+    if (!commit.parents.every((parent) => index.ordinal(parent) !== undefined)) return false;
+    await adder.add(commit);
+  }
+  await adder.finish();
+  return follows;
+}
+
+class Adder {
+  readonly #context: IndexContext;
+  readonly #index: CommitIndex;
+  readonly #filter: PathFilter;
+  readonly #ignorePath: string;
+  /** Versions that have to be read to know whom they name. */
+  #unread: SeenPath[] = [];
+  #held = performance.now();
+
+  constructor(context: IndexContext, index: CommitIndex) {
+    this.#context = context;
+    this.#index = index;
+    this.#filter = pathFilter(context.under, undefined);
+    this.#ignorePath = ignorePath(context.under);
+  }
+
+  async add(commit: HistoryCommit): Promise<void> {
+    const at = this.#index.add({ ...commit, id: ownText(commit.id) });
+    for (const change of commit.changes[0] ?? []) {
+      // What is ignored differs from commit to commit, so every manifest is of interest.
+      const isManifest = this.#filter.includes(change.path);
+      if (isManifest || change.path === this.#ignorePath) this.#note(at, change, isManifest);
+      if (this.#unread.length >= BLOBS_AT_ONCE) await this.#read();
+      await this.#rest();
+    }
+  }
+
+  #note(at: number, change: PathChange, isManifest: boolean): void {
+    const { mode, newId } = change;
+    const known = this.#context.known().file(change.path);
+    const same = known !== undefined && known.blob === newId;
+    // The same texts as the catalog has, where it has them: there are many.
+    const blob = same ? known.blob : newId && ownText(newId);
+    const path = known?.path ?? this.#index.path(change.path)?.path ?? ownText(change.path);
+    const history = this.#index.addVersion(path, { at, blob, mode: mode === FILE ? FILE : mode });
+    if (!isManifest || blob === undefined) return;
+    // A link that became a file has the same blob, and the catalog did not look into the link.
+    const isRead = same && known.documents.every(({ key }) => key !== undefined);
+    if (isRead) this.#name(history, known.documents);
+    else this.#unread.push({ path, id: blob, mode });
+  }
+
+  async finish(): Promise<void> {
+    if (this.#unread.length > 0) await this.#read();
+  }
+
+  async #read(): Promise<void> {
+    const unread = this.#unread;
+    this.#unread = [];
+    const { repository: source, reader } = this.#context;
+    await readEach({ source, reader }, unread, ({ path }, entry) => {
+      const history = this.#index.path(path);
+      if (history !== undefined && entry !== undefined) this.#name(history, entry.documents);
+    });
+  }
+
+  #name(history: PathHistory, documents: readonly DocumentEntry[]): void {
+    for (const { key } of documents) if (key !== undefined) this.#index.addKey(history, key);
+  }
+
+  async #rest(): Promise<void> {
+    if (performance.now() - this.#held < LONGEST_HOLD_MS) return;
+    await setImmediate();
+    this.#held = performance.now();
+  }
+}

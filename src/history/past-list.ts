@@ -1,0 +1,87 @@
+/**
+ * Every object of a kind as a commit had it. What no commit since then touched is taken from the
+ * present; only the rest is folded from history, so that the cost follows what changed since.
+ */
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import type { CatalogObject } from '../catalog/catalog-object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { compareKeys } from '../state/key-order.ts';
+import type { PathHistory } from './commit-index.ts';
+import { ignorePath } from './index-reader.ts';
+import { foldPaths, type RestrictedContext } from './restricted.ts';
+
+/** The objects of a kind in the catalog of one commit. */
+export interface LivingList {
+  readonly objects: readonly CatalogObject[];
+  /** Of that commit; undefined when the index does not have it. */
+  readonly ordinal: number | undefined;
+}
+
+export interface PastList {
+  /** In the order of lists. */
+  readonly objects: readonly CatalogObject[];
+  /** How many of them are not those of the present. */
+  readonly folded: number;
+}
+
+export async function listAt(
+  context: RestrictedContext,
+  wish: { readonly kind: Kind; readonly living: LivingList; readonly last: number },
+): Promise<PastList> {
+  const { kind, living, last } = wish;
+  const { index } = context;
+  const touched = touchedSince(context, living.ordinal, last);
+  const isOfKind = (key: ObjectKey): boolean => key.kind === kind.kind && key.group === kind.group;
+  const keys = new Map<string, ObjectKey>();
+  for (const { keys: named } of touched ?? index.paths()) {
+    for (const key of named) if (isOfKind(key)) keys.set(keyString(key), key);
+  }
+  const objects =
+    touched === undefined ? [] : living.objects.filter(({ key }) => !keys.has(keyString(key)));
+  const untouched = objects.length;
+  if (keys.size > 0) {
+    const root = index.root(last);
+    const { catalog } = await foldPaths(context, { files: filesOf(context, keys), last, root });
+    for (const key of keys.values()) {
+      const object = catalog.object(key);
+      if (object !== undefined) objects.push(object);
+    }
+  }
+  objects.sort((a, b) => compareKeys(a.key, b.key));
+  return { objects, folded: objects.length - untouched };
+}
+
+/** Files that commits behind the past touched; undefined where every file may matter. */
+function touchedSince(
+  { index, under }: RestrictedContext,
+  present: number | undefined,
+  past: number,
+): PathHistory[] | undefined {
+  const narrowest = present === undefined ? undefined : index.narrowest(past, present);
+  if (narrowest === undefined || present === undefined) return undefined;
+  // Identities are counted from the first commit of the line that is read.
+  if (index.root(past) !== index.root(present)) return undefined;
+  const { at: start, behind } = narrowest;
+  const isBehind = ({ versions }: PathHistory): boolean => {
+    for (let i = versions.length - 1; i >= 0; i--) {
+      const at = versions[i]?.at ?? -1;
+      if (at < start) return false;
+      if (behind[at] === 1) return true;
+    }
+    return false;
+  };
+  const ignore = index.path(ignorePath(under));
+  if (ignore !== undefined && isBehind(ignore)) return undefined;
+  return [...index.paths()].filter(isBehind);
+}
+
+/** Every file that ever named one of the objects, and the one that says what is ignored. */
+function filesOf(
+  { index, under }: RestrictedContext,
+  keys: ReadonlyMap<string, ObjectKey>,
+): PathHistory[] {
+  const ignore = index.path(ignorePath(under));
+  const files = new Set<PathHistory>(ignore === undefined ? [] : [ignore]);
+  for (const key of keys.values()) for (const path of index.pathsOf(key)) files.add(path);
+  return [...files];
+}

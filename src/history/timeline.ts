@@ -1,0 +1,75 @@
+/** One object through all of history: what every commit that could matter to it made of it. */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import type { CatalogObject } from '../catalog/catalog-object.ts';
+import { type CommitIndex, type PathHistory, sameKey } from './commit-index.ts';
+import { ignorePath } from './index-reader.ts';
+import { foldPaths, type RestrictedContext } from './restricted.ts';
+
+/** What one commit made of the object, beside what it was before. */
+export interface Moment {
+  readonly ordinal: number;
+  readonly after: CatalogObject | undefined;
+  /** As each parent had it. */
+  readonly before: readonly (CatalogObject | undefined)[];
+}
+
+export interface Timeline {
+  readonly index: CommitIndex;
+  /** Files that ever named the object, and the one that says what is ignored. */
+  readonly files: readonly PathHistory[];
+  /** The newest commit that was looked at. */
+  readonly last: number;
+  /** Oldest first. A commit that is not here has the object as its first parent has it. */
+  readonly moments: ReadonlyMap<number, Moment>;
+}
+
+/** Folds what concerns one object, up to a commit; identities count from the commit `root`. */
+export async function readTimeline(
+  context: RestrictedContext,
+  key: ObjectKey,
+  range: { readonly last: number; readonly root: number },
+): Promise<Timeline> {
+  const { index } = context;
+  const { last } = range;
+  const files = filesThatMatter(context, key);
+  if (index.pathsOf(key).length === 0) return { index, files, last, moments: new Map() };
+  const changed = new Map<string, CatalogObject | undefined>();
+  const { commits } = await foldPaths(context, { files, ...range }, ({ commit, changes }) => {
+    const own = changes.find((change) => sameKey(change.key, key));
+    if (own !== undefined) changed.set(commit.id, own.after);
+  });
+  const moments = new Map<number, Moment>();
+  for (const { ordinal, parents } of commits) {
+    const before = parents.map((parent) => moments.get(parent)?.after);
+    const id = index.id(ordinal);
+    const after = changed.has(id) ? changed.get(id) : before[0];
+    moments.set(ordinal, { ordinal, after, before });
+  }
+  return { index, files, last, moments };
+}
+
+/** Whether nothing happened to the object since its timeline was read. */
+export function isCurrent(timeline: Timeline, context: RestrictedContext, key: ObjectKey): boolean {
+  const { index, files, last } = timeline;
+  if (index !== context.index || !index.isQuiet(files, last)) return false;
+  return filesThatMatter(context, key).length === files.length;
+}
+
+function filesThatMatter({ index, under }: RestrictedContext, key: ObjectKey): PathHistory[] {
+  const ignore = index.path(ignorePath(under));
+  const files = index.pathsOf(key);
+  return ignore === undefined ? files : [...files, ignore];
+}
+
+/** The object as a commit has it. */
+export function momentAt(
+  { moments }: Timeline,
+  ordinal: number,
+  firstParent: (ordinal: number) => number,
+): CatalogObject | undefined {
+  for (let at = ordinal; at >= 0; at = firstParent(at)) {
+    const moment = moments.get(at);
+    if (moment !== undefined) return moment.after;
+  }
+  return undefined;
+}

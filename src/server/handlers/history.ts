@@ -1,0 +1,74 @@
+/** GET of `…/<name>/history`: the commits that changed an object, newest first. */
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import { badRequest, expired, notFound } from '../../apimachinery/status-error.ts';
+import type { HistoryEntry } from '../../history/entries.ts';
+import { apiVersionOf } from '../../kinds/kind.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { formatPosition, parsePosition } from '../input/continue-token.ts';
+import { parseLimit } from '../input/list-options.ts';
+import type { Answer } from '../output/answer.ts';
+import { encodeDocument } from '../output/representation.ts';
+import type { ResourceRequest } from '../request.ts';
+import { readsEveryLife } from './past.ts';
+import { answerForm } from './shared.ts';
+
+/** Each entry is a commit that is read. */
+const LARGEST_PAGE = 500;
+const LONGEST_SUBJECT = 256;
+/** Git takes times that no calendar has. */
+const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
+
+export async function handleHistory(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  const form = answerForm(deps, request, 'object');
+  if (form.transform !== undefined) throw badRequest('the history of an object is no table');
+  const { kind, info } = request;
+  const asked = parseLimit(info.query);
+  const limit = asked === 0 ? LARGEST_PAGE : Math.min(asked, LARGEST_PAGE);
+  const entries = await visibleEntries(deps, request);
+  if (entries.length === 0) throw notFound(kind, info.name);
+  const start = startOf(entries, info.query.get('continue') ?? '');
+  const page = entries.slice(start, start + limit);
+  const items = await Promise.all(page.map((entry) => describe(deps, entry)));
+  const last = page.at(-1);
+  const left = entries.length - start - page.length;
+  const metadata =
+    left === 0 || last === undefined
+      ? {}
+      : { continue: formatPosition(last.revision), remainingItemCount: left };
+  const document = { kind: 'ObjectHistory', apiVersion: apiVersionOf(kind), metadata, items };
+  return { code: 200, ...encodeDocument(document, form) };
+}
+
+/** Those of the object that has the name now, unless the reader has the right on every name. */
+async function visibleEntries(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<readonly HistoryEntry[]> {
+  const { kind, info } = request;
+  const { namespace, name } = info;
+  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  const entries = await deps.history.entries(kind, key);
+  if (readsEveryLife(deps, request)) return entries;
+  const living = deps.store.get(key)?.object.metadata.uid;
+  return entries.filter(({ uid }) => uid === living);
+}
+
+/** Commits that come meanwhile come first, so a page goes on behind the last one of the page before. */
+function startOf(entries: readonly HistoryEntry[], token: string): number {
+  if (token === '') return 0;
+  const revision = parsePosition(token);
+  const at = entries.findIndex((entry) => entry.revision === revision);
+  if (at < 0) throw expired('The history was rewritten meanwhile; begin without continue.');
+  return at + 1;
+}
+
+async function describe(deps: ServerDependencies, entry: HistoryEntry): Promise<object> {
+  const { revision, time, verb, ...rest } = entry;
+  const { author, message } = await deps.history.note(revision);
+  const subject = message.split('\n', 1)[0]?.slice(0, LONGEST_SUBJECT) ?? '';
+  const when = rfc3339(Math.min(time, LAST_SECOND) * 1000);
+  return { revision, time: when, author, message: subject, verb, ...rest };
+}

@@ -1,0 +1,31 @@
+/** `atRevision` and `atTime`: reading what was. */
+import { badRequest } from '../../apimachinery/status-error.ts';
+import { checkRevision, checkTime, type Past } from '../../history/revision.ts';
+
+const PARAMETERS = ['atRevision', 'atTime'] as const;
+
+/** Undefined: the present. Throws 400 for what does not parse or go together. */
+export function parsePast(query: URLSearchParams): Past | undefined {
+  const revision = query.get('atRevision');
+  const time = query.get('atTime');
+  if (revision === null && time === null) return undefined;
+  if (revision !== null && time !== null) {
+    throw badRequest('atRevision and atTime say the same thing in two ways: give one of them');
+  }
+  if ((query.get('resourceVersion') ?? '') !== '') {
+    throw badRequest(
+      'resourceVersion is a version of the present: it does not go with atRevision and atTime',
+    );
+  }
+  return revision === null
+    ? { time: checkTime(time ?? '') }
+    : { revision: checkRevision(revision) };
+}
+
+/** Throws 400 when a request that is no read of objects asks for the past. */
+export function refusePast(query: URLSearchParams, verb: string): void {
+  const given = PARAMETERS.find((name) => query.has(name));
+  if (given === undefined) return;
+  const what = verb === 'watch' ? 'nothing happens in the past' : 'the past cannot be changed';
+  throw badRequest(`${given} is for get and list; ${what}`);
+}
