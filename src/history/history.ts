@@ -103,6 +103,11 @@ export class History {
     return historyEntries(index, kind, timeline);
   }
 
+  /** Whether a manifest at the path is read at present. */
+  isRead(path: string): boolean {
+    return this.#options.branch.state.view.includes(path);
+  }
+
   /** What a commit says of itself. */
   note(revision: string): ReturnType<Repository['noteOf']> {
     return this.#options.repository.noteOf(revision);

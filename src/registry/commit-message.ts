@@ -14,6 +14,8 @@ export interface WriteOrigin {
   readonly idempotencyKey?: string | undefined;
   /** Why, in the caller's words: the body of the message. */
   readonly reason?: string | undefined;
+  /** The commit whose version of the object is brought back. */
+  readonly rollbackTo?: string | undefined;
 }
 
 export function authorOf(user: User): Person {
@@ -22,6 +24,7 @@ export function authorOf(user: User): Person {
 }
 
 const REASON_LIMIT = 4096;
+const SHORT_ID = 12;
 
 /** `update Team "ops"`, the reason, and trailers that `git interpret-trailers` reads. */
 export function commitMessage(verb: string, key: ObjectKey, origin: WriteOrigin): string {
@@ -30,8 +33,15 @@ export function commitMessage(verb: string, key: ObjectKey, origin: WriteOrigin)
     trailer('Request-Id', origin.requestId),
     trailer('Field-Manager', origin.fieldManager),
     trailer('Idempotency-Key', origin.idempotencyKey),
+    trailer('Rollback-To', origin.rollbackTo),
   ].filter((line) => line !== '');
-  return [`${verb} ${describeKey(key)}`, reason, trailers.join('\n')]
+  const { rollbackTo } = origin;
+  const what = describeKey(key);
+  const subject =
+    rollbackTo === undefined
+      ? `${verb} ${what}`
+      : `rollback ${what} to ${rollbackTo.slice(0, SHORT_ID)}`;
+  return [subject, reason, trailers.join('\n')]
     .filter((part) => part !== undefined && part !== '')
     .join('\n\n');
 }

@@ -28,6 +28,8 @@ export interface CreateRequest {
   readonly body: unknown;
   readonly duplicates: readonly string[];
   readonly options: WriteOptions;
+  /** Where the manifest goes; where the layout says when absent. */
+  readonly path?: string | undefined;
 }
 
 /** A create that was found valid, ready to take its turn. */
@@ -69,7 +71,7 @@ export function prepareCreate(parts: WriteParts, request: CreateRequest): Prepar
     warnings: [...decoded.warnings, ...objectWarnings(kind, served)],
     generated,
     preview: () => preview(kind, { key, manifest, now: parts.clock.now() }),
-    prepare: () => turn(parts, { kind, key, manifest, options }),
+    prepare: () => turn(parts, { kind, key, manifest, options, path: request.path }),
   };
 }
 
@@ -97,7 +99,13 @@ function nameFor(parts: WriteParts, kind: Kind, object: KubeObject): string {
 
 function turn(
   parts: WriteParts,
-  write: { kind: Kind; key: ObjectKey; manifest: JsonObject; options: WriteOptions },
+  write: {
+    kind: Kind;
+    key: ObjectKey;
+    manifest: JsonObject;
+    options: WriteOptions;
+    path: string | undefined;
+  },
 ): Prepared {
   const { kind, key, manifest, options } = write;
   const existing = parts.store.get(key);
@@ -114,7 +122,7 @@ function turn(
     do: 'commit',
     edit: {
       key,
-      newPath: defaultPath(parts.under, kind.plural, key),
+      newPath: write.path ?? defaultPath(parts.under, kind.plural, key),
       manifest: () => manifest,
     },
     author: authorOf(options.user),

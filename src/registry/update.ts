@@ -5,6 +5,7 @@ import {
   objectWarnings,
   sameDesiredState,
 } from '../admission/check.ts';
+import { type FieldPath, formatPath } from '../apimachinery/field-error.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
@@ -17,11 +18,12 @@ import { applyGuards } from './guards.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
 import type { Target, WriteOptions, WriteParts } from './write-context.ts';
-import { type Concealed, takeWriteOnly, withConcealed } from './write-only.ts';
+import { type Concealed, takeWriteOnly, withConcealed, withoutFields } from './write-only.ts';
 import type { Prepared, Write } from './write-queue.ts';
 
 export interface UpdateRequest extends Target {
-  readonly verb: 'update' | 'patch';
+  /** A rollback also takes back write-only values, which no body shows. */
+  readonly verb: 'update' | 'patch' | 'rollback';
   /** The wanted object, from the one that is there now; called once a try. */
   change(current: KubeObject): unknown;
   readonly duplicates: readonly string[];
@@ -47,6 +49,7 @@ export function prepareUpdate(parts: WriteParts, request: UpdateRequest): Prepar
     prepare: () => {
       const current = parts.store.get(key);
       if (current === undefined) throw notFound(kind, name);
+      if (request.verb === 'rollback') refuseTerminating(request, current);
       last = wanted(parts, request, current);
       return plan(parts, request, { current, last });
     },
@@ -81,7 +84,22 @@ function wanted(parts: WriteParts, request: UpdateRequest, current: StoredObject
   if (!sameDesiredState(object, current.object)) {
     object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;
   }
-  return { object, concealed, warnings: [...warnings, ...objectWarnings(kind, object)] };
+  const restored = request.verb === 'rollback' ? restoredValues(current, concealed) : [];
+  const all = [...warnings, ...objectWarnings(kind, object), ...restored];
+  return { object, concealed, warnings: all };
+}
+
+/** Nothing in git could be brought back: the manifest is gone, and the object will be. */
+function refuseTerminating({ kind, name }: UpdateRequest, current: StoredObject): void {
+  if (current.object.metadata.deletionTimestamp === undefined) return;
+  throw conflict(kind, name, 'the object is being deleted; roll it back when it is gone');
+}
+
+/** A key that somebody replaced may have been replaced for a reason. */
+function restoredValues(current: StoredObject, concealed: Concealed): string[] {
+  return [...concealed]
+    .filter(([path, value]) => current.hidden?.[path.join('.')] !== value)
+    .map(([path]) => `${formatPath(path)}: the value of that commit is in force again`);
 }
 
 /** The body must say which object it is: the one of the URL. */
@@ -154,9 +172,14 @@ function plan(
 ): Prepared {
   const { current, last } = at;
   const { kind, options } = request;
-  const secretsKept = [...last.concealed].every(
-    ([path, value]) => current.hidden?.[path.join('.')] === value,
-  );
+  const hidden = ([path]: readonly [FieldPath, unknown?]): unknown =>
+    current.hidden?.[path.join('.')];
+  const dropped = kind.writeOnly
+    .map(({ path }) => path)
+    .filter((path) => request.verb === 'rollback' && !last.concealed.has(path));
+  const secretsKept =
+    [...last.concealed].every(([path, value]) => hidden([path]) === value) &&
+    dropped.every((path) => hidden([path]) === undefined);
   const same = jsonEqual(desiredPart(last.object), desiredPart(current.object));
   if (same && secretsKept) return { do: 'nothing' };
   if (current.object.metadata.deletionTimestamp !== undefined) {
@@ -170,7 +193,10 @@ function plan(
       manifest: (raw) =>
         raw === undefined
           ? withConcealed(desiredPart(last.object), last.concealed)
-          : withConcealed(rebaseManifest(raw, current.object, last.object), last.concealed),
+          : withConcealed(
+              withoutFields(rebaseManifest(raw, current.object, last.object), dropped),
+              last.concealed,
+            ),
     },
     author: authorOf(options.user),
     message: commitMessage(request.verb, current.key, options),

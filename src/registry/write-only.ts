@@ -1,5 +1,5 @@
 /** Values that enter with a write and are never served again, such as the text of a key. */
-import { type FieldError, invalidSecret } from '../apimachinery/field-error.ts';
+import { type FieldError, type FieldPath, invalidSecret } from '../apimachinery/field-error.ts';
 import {
   cloneJson,
   isRecord,
@@ -77,6 +77,14 @@ export function withConcealed(manifest: JsonObject, values: Concealed): JsonObje
 /** A copy of the object that shows values the server just made. */
 export function withShown(object: KubeObject, values: Concealed): KubeObject {
   return withConcealed(object as unknown as JsonObject, values) as unknown as KubeObject;
+}
+
+/** A copy of the manifest that lacks the fields. */
+export function withoutFields(manifest: JsonObject, paths: readonly FieldPath[]): JsonObject {
+  if (paths.length === 0) return manifest;
+  const copy = cloneJson(manifest);
+  for (const path of paths) remove(copy, path);
+  return copy;
 }
 
 function remove(object: unknown, path: readonly (string | number)[]): void {

@@ -10,6 +10,7 @@ import { handleGet } from './handlers/get.ts';
 import { handleHistory } from './handlers/history.ts';
 import { handleList } from './handlers/list.ts';
 import { handlePatch } from './handlers/patch.ts';
+import { handleRollback } from './handlers/rollback.ts';
 import { handleUpdate } from './handlers/update.ts';
 import { handleWatch } from './handlers/watch.ts';
 import { refusePast } from './input/past.ts';
@@ -32,8 +33,12 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 };
 
 /** What stands behind the name, and the verb that it answers to. */
-const SUBRESOURCES: ReadonlyMap<string, Readonly<Record<string, Handler>>> = new Map([
+const SUBRESOURCES: ReadonlyMap<string, Readonly<Record<string, Handler>>> = new Map<
+  string,
+  Readonly<Record<string, Handler>>
+>([
   ['history', { get: handleHistory }],
+  ['rollback', { create: handleRollback }],
 ]);
 
 /** Whether the path of a verb must, or must not, end in a name; the others follow from it. */

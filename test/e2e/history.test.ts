@@ -1,4 +1,7 @@
 /** The past from the outside: reading it, what became of an object, and what nobody may see. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 
@@ -216,6 +219,163 @@ describe('the history of an object', () => {
   });
 });
 
+describe('a rollback', () => {
+  const rollback = (path: string, body: object, token?: string): Promise<Answer> =>
+    daemon.call('POST', `${path}/rollback`, token === undefined ? { body } : { body, token });
+
+  test('is a commit that says what it brings back, and changes only those lines', async () => {
+    const clone = await daemon.clone();
+    const text =
+      'apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: web # the shop\nspec:\n  displayName: Web # as customers know it\n  users: [ada]\n';
+    const push = async (content: string | undefined, message: string): Promise<string> => {
+      await daemon.git(['pull', '-q', '--rebase'], clone);
+      const path = join(clone, 'web.yaml');
+      if (content === undefined) rmSync(path);
+      else writeFileSync(path, content);
+      await daemon.git(['add', '-A'], clone);
+      await daemon.git(['commit', '-q', '-m', message], clone);
+      const pushed = await daemon.git(['push', '-q'], clone);
+      expect(pushed.code, pushed.stderr).toBe(0);
+      return (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+    };
+    const first = await push(text, 'Add web');
+    await push(text.replace('Web #', 'Shop #').replace('[ada]', '[ada, bob]'), 'Rename');
+    const uid = (await daemon.call('GET', `${teams}/web`)).json().metadata.uid;
+
+    const dry = await rollback(`${teams}/web`, { revision: first });
+    expect(dry.code, dry.text).toBe(200);
+    expect(dry.json()).toMatchObject({
+      metadata: { uid, generation: 3 },
+      spec: { displayName: 'Web', users: ['ada'] },
+    });
+    await daemon.git(['pull', '-q'], clone);
+    expect(readFileSync(join(clone, 'web.yaml'), 'utf8')).toBe(text);
+    const log = (await daemon.git(['log', '-1', '--format=%an%n%B'], clone)).stdout;
+    expect(log).toContain(`admin\nrollback Team "web" to ${first.slice(0, 12)}\n`);
+    expect(log).toContain(`Rollback-To: ${first}\n`);
+
+    const again = await rollback(`${teams}/web`, { revision: first });
+    expect(again.code).toBe(200);
+    expect(again.headers['gitplane-commit']).toBeUndefined();
+
+    await push(undefined, 'Remove web');
+    const back = await rollback(`${teams}/web`, { revision: first.slice(0, 10), reason: 'needed' });
+    expect(back.code, back.text).toBe(201);
+    expect(back.json().metadata).toMatchObject({ generation: 1 });
+    expect(back.json().metadata.uid).not.toBe(uid);
+    await daemon.git(['pull', '-q'], clone);
+    expect((await daemon.git(['log', '-1', '--format=%B'], clone)).stdout).toContain(
+      '\n\nneeded\n\n',
+    );
+    expect(readFileSync(join(clone, 'web.yaml'), 'utf8')).toContain('displayName: Web');
+    const told = (await daemon.call('GET', `${teams}/web/history`)).json().items;
+    expect(told.map((item: { verb: string }) => item.verb)).toEqual([
+      'created',
+      'deleted',
+      'updated',
+      'updated',
+      'created',
+    ]);
+  });
+
+  test('can be tried, and keeps off what others changed meanwhile', async () => {
+    const before = (await daemon.call('GET', `${teams}/ops`)).json();
+    const { resourceVersion } = before.metadata;
+    const revision = commit['created'];
+    const dry = await daemon.call('POST', `${teams}/ops/rollback?dryRun=All`, {
+      body: { revision },
+    });
+    expect(dry.json().spec).toEqual({ displayName: 'Ops' });
+    expect((await daemon.call('GET', `${teams}/ops`)).json()).toEqual(before);
+
+    const stale = await rollback(`${teams}/ops`, { revision, resourceVersion: '1' });
+    expect(stale.code).toBe(409);
+    const fresh = await rollback(`${teams}/ops`, { revision, resourceVersion });
+    expect(fresh.code, fresh.text).toBe(200);
+    expect(fresh.json().metadata.labels).toEqual({ tier: 'one' });
+  });
+
+  test.each([
+    [{}, 400],
+    [{ revision: 'main' }, 400],
+    [{ revision: '--output=x' }, 400],
+    [{ revision: 7 }, 400],
+    [{ revision: '0123456789' }, 404],
+    [{ revision: '0123456789', force: true }, 400],
+    [[], 400],
+  ])('of %j is a %d', async (body, code) => {
+    const answer = await rollback(`${teams}/ops`, body);
+    expect(answer.code, answer.text).toBe(code);
+  });
+
+  test('to where the object was not is a 404', async () => {
+    const answer = await rollback(`${teams}/dev`, { revision: commit['created'] });
+    expect(answer.code).toBe(404);
+    expect(answer.json().message).toMatch(/"dev" not found at commit/);
+  });
+
+  test('takes the rights that the same change would take', async () => {
+    const group = ['management.gitplane.dev'];
+    const revision = commit['renamed'];
+    const reads = await userWith('reads', [
+      { apiGroups: group, resources: ['teams'], verbs: ['get'] },
+    ]);
+    const writes = await userWith('writes', [
+      { apiGroups: group, resources: ['teams'], verbs: ['update', 'create'] },
+    ]);
+    const updates = await userWith('updates', [
+      { apiGroups: group, resources: ['teams'], verbs: ['get', 'update'] },
+    ]);
+    expect((await rollback(`${teams}/ops`, { revision }, reads)).code).toBe(403);
+    expect((await rollback(`${teams}/ops`, { revision }, writes)).code).toBe(403);
+    expect((await rollback(`${teams}/ops`, { revision }, updates)).code).toBe(200);
+    await daemon.call('DELETE', `${teams}/dev`);
+    const gone = await rollback(`${teams}/dev`, { revision }, updates);
+    expect(gone.code, gone.text).toBe(403);
+    expect(gone.json().message).toMatch(/cannot create resource "teams"/);
+  });
+
+  test('grants nothing that its caller may not grant today', async () => {
+    const roles = `${RBAC}/clusterroles`;
+    const all = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
+    const strong = await make(roles, { metadata: { name: 'helper' }, rules: [all] });
+    await patch(`${roles}/helper`, { rules: [] });
+    const clerk = await userWith('clerk', [
+      {
+        apiGroups: ['rbac.authorization.k8s.io'],
+        resources: ['clusterroles'],
+        verbs: ['get', 'update'],
+      },
+    ]);
+    const refused = await rollback(`${roles}/helper`, { revision: commitOf(strong) }, clerk);
+    expect(refused.code).toBe(403);
+    expect(refused.json().message).toMatch(
+      /attempting to grant RBAC permissions not currently held/,
+    );
+    expect((await daemon.call('GET', `${roles}/helper`)).json().rules).toEqual([]);
+  });
+
+  test('brings a key back as git has it, says so, and never shows it', async () => {
+    const keys = `${API}/ownedaccesskeys`;
+    const made = await make(keys, { metadata: { name: 'turned' }, spec: { user: 'ada' } });
+    const old = made.json().spec.key;
+    const next = randomBytes(24).toString('hex');
+    await patch(`${keys}/turned`, { spec: { key: next } });
+    const works = async (token: string): Promise<boolean> =>
+      (await daemon.call('GET', '/version', { token })).code !== 401 &&
+      (await daemon.call('GET', `${keys}/turned`, { token })).code !== 401;
+    expect([await works(old), await works(next)]).toEqual([false, true]);
+
+    const answer = await rollback(`${keys}/turned`, { revision: commitOf(made) });
+    expect(answer.code, answer.text).toBe(200);
+    expect(answer.text).not.toMatch(new RegExp(`sha256:|${old}|${next}`));
+    expect(String(answer.headers['warning'])).toMatch(
+      /spec\.key: the value of that commit is in force/,
+    );
+    expect([await works(old), await works(next)]).toEqual([true, false]);
+  });
+});
+
 describe('rights', () => {
   test('are those of the present on the same names', async () => {
     const group = ['management.gitplane.dev'];
@@ -254,6 +414,12 @@ describe('rights', () => {
     expect(list.text).not.toContain(value);
     const told = await daemon.call('GET', `${secrets}/token/history`, { token: thief });
     expect(told.json().items.map((item: { verb: string }) => item.verb)).toEqual(['created']);
+
+    const stolen = await daemon.call('POST', `${secrets}/token/rollback`, {
+      token: thief,
+      body: { revision: then },
+    });
+    expect(stolen.code).toBe(404);
 
     const admin = await daemon.call('GET', `${secrets}/token?atRevision=${then}`);
     expect(admin.json().spec.data).toEqual({ value });
