@@ -19,7 +19,7 @@ import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { dropClaim, newClaim, takeLock, writeClaim } from './claim.ts';
 import { type DurableFiles, writeDurably } from './durable-files.ts';
-import { errorCode, GitError, StorageError } from './git-error.ts';
+import { errorCode, GitError, RefLockedError, StorageError } from './git-error.ts';
 import { withOutgoing } from './outgoing.ts';
 import { type PackNames, packNames } from './pack-names.ts';
 import { buildPack, type PackObject } from './pack-writer.ts';
@@ -140,7 +140,12 @@ export class Publisher {
       await files.syncDirectory(dirname(ref));
     } catch (error) {
       if (state === 'locked') await files.remove(file).catch(() => undefined);
-      throw this.#storageError(error, state === 'moved');
+      // Behind the gate the commits are there already: our branch will follow.
+      const isBehindGate = this.#options.gate !== undefined && !(error instanceof HeadMovedError);
+      if (isBehindGate && error instanceof RefLockedError) {
+        throw new StorageError(file, { cause: error, moved: true });
+      }
+      throw this.#storageError(error, state === 'moved' || isBehindGate);
     }
   }
 

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
+import type { DurableFiles } from '../../src/git/durable-files.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { RemoteAccess } from '../../src/git/remote/access.ts';
@@ -107,6 +108,8 @@ export interface FollowSetup {
   readonly doubtMs?: number;
   readonly pauseMs?: number;
   readonly distrust?: FollowingOptions['distrust'];
+  /** The disk of the mirror. */
+  readonly files?: DurableFiles;
 }
 
 export async function follow(setup: FollowSetup): Promise<Follower> {
@@ -133,8 +136,13 @@ export async function follow(setup: FollowSetup): Promise<Follower> {
   onTestFinished(() => following.close());
   const problem = await following.start();
   const gate = following.admit.bind(following);
-  const options = { gitDir, branch: 'main', packThreshold: Number.POSITIVE_INFINITY, gate };
-  const repository = await openRepository(options);
+  const repository = await openRepository({
+    gitDir,
+    branch: 'main',
+    packThreshold: Number.POSITIVE_INFINITY,
+    gate,
+    ...(setup.files === undefined ? {} : { files: setup.files }),
+  });
   onTestFinished(() => repository.close());
   return { gitDir, following, repository, events, problem };
 }

@@ -1,5 +1,6 @@
 /** A mirror that follows a branch elsewhere, by path and over HTTP(S), with real git on both ends. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stopFollowing } from '../../../src/git/remote/following.ts';
@@ -64,6 +65,24 @@ describe('fetching', () => {
     // Neither the configuration nor any other file of the mirror has heard of it.
     const { status } = grep(gitDir, TOKEN);
     expect(status).toBe(1);
+  });
+
+  test.skipIf(process.platform !== 'linux')('no token is an argument of any process', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const commands: string[] = [];
+    proxy.onRequest = () => {
+      commands.push(...commandLines());
+    };
+    const url = `http://ann:${encodeURIComponent(TOKEN)}@127.0.0.1:${proxy.port}/elsewhere.git`;
+    const { repository } = await follow({ url, access: { token: TOKEN } });
+    await publish(repository, commitOf({ a: '1' }));
+    expect(commands.some((line) => line.includes('git\0push'))).toBe(true);
+    const secrets = [TOKEN, encodeURIComponent(TOKEN), basic('ann', TOKEN).slice(6)];
+    for (const secret of secrets) {
+      expect(commands.filter((line) => line.includes(secret))).toEqual([]);
+    }
   });
 
   test.each([
@@ -388,7 +407,19 @@ describe('a remote that fails', () => {
   });
 });
 
+/** Of every process of this machine, arguments apart by NUL. */
+function commandLines(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8')];
+      } catch {
+        return [];
+      }
+    });
+}
+
 function grep(folder: string, text: string): { status: number | null } {
-  const { spawnSync } = process.getBuiltinModule('node:child_process');
   return spawnSync('grep', ['-r', '-F', text, folder]);
 }
