@@ -51,25 +51,30 @@ export class Branch {
 
   /** Whether the branch got there by writes that readers see, or are about to. */
   isOwn(head: string | undefined): boolean {
-    return head !== undefined && head === this.#state.revision;
+    // Whoever ends a hold by moving the branch back must be heard.
+    if (head === undefined || this.hold !== undefined) return false;
+    return head === this.#state.revision || this.#queue.isOwn(head);
   }
 
   /** Catches up with the branch, wherever others moved it. */
   async sync(): Promise<void> {
-    await this.#turns.run(() => this.#state.catchUp());
+    await this.inTurn((state) => state.catchUp());
   }
 
   /** Agrees to a revision that is held, or will be when the branch gets there. */
   async approve(approval: Approval): Promise<void> {
-    await this.#turns.run(async () => {
-      await this.#state.consent.approve(approval);
-      await this.#state.catchUp();
+    await this.inTurn(async (state) => {
+      await state.consent.approve(approval);
+      await state.catchUp();
     });
   }
 
   /** Runs something while nothing else moves the branch, the catalog or the state. */
   inTurn<T>(work: (state: DesiredState) => Promise<T>): Promise<T> {
-    return this.#turns.run(() => work(this.#state));
+    return this.#turns.run(async () => {
+      await this.#queue.settle();
+      return await work(this.#state);
+    });
   }
 
   /**

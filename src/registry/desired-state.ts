@@ -17,6 +17,7 @@ import {
 import {
   isKept,
   keptRevision,
+  type Notes,
   notedPaths,
   notesFor,
   obsoleteNotes,
@@ -79,6 +80,15 @@ interface Followed {
   readonly follows: boolean;
   /** Returns to what is served. */
   back(): void | Promise<void>;
+}
+
+/** What a group of staged writes comes to. */
+export interface SealedGroup {
+  readonly staged: readonly StagedWrite[];
+  readonly changes: readonly ObjectChange[];
+  readonly notes: Notes;
+  /** Undefined: it moves no branch. */
+  readonly revision: string | undefined;
 }
 
 export class DesiredState {
@@ -146,25 +156,30 @@ export class DesiredState {
     };
   }
 
+  /** To be called when a group is staged, and before anything of the next one is. */
+  seal(staged: readonly StagedWrite[]): SealedGroup {
+    const changes = staged.flatMap((write) => write.changes);
+    const paths = staged.flatMap((write) => write.paths);
+    if (paths.length === 0) return { staged, changes, notes: {}, revision: undefined };
+    return { staged, changes, notes: this.#notes(changes, paths), revision: this.revision };
+  }
+
   /** Shows readers what was staged, at once. */
-  show(staged: readonly StagedWrite[]): void {
+  show({ staged, changes, notes, revision }: SealedGroup): void {
     const { store, kinds, clock, observer } = this.#options;
     const started = performance.now();
     const time = clock.now();
     this.#doubtful = true;
-    const changes = staged.flatMap((write) => write.changes);
-    const paths = staged.flatMap((write) => write.paths);
     const projected = staged.flatMap((write) => [
       ...projectChanges({ kinds, store, time, deletion: write.deletion }, write.changes),
       ...write.state,
     ]);
-    const derived = withDerivedAccess({ kinds, store }, projected);
-    store.apply(derived, paths.length === 0 ? {} : this.#notes(changes, paths));
+    store.apply(withDerivedAccess({ kinds, store }, projected), notes);
     this.#doubtful = false;
-    if (paths.length === 0 || this.revision === undefined) return;
-    this.#shown = this.revision;
+    if (revision === undefined) return;
+    this.#shown = revision;
     const milliseconds = performance.now() - started;
-    observer.applied({ revision: this.revision, source: 'api', changes, milliseconds });
+    observer.applied({ revision, source: 'api', changes, milliseconds });
   }
 
   /** Makes up for a step that failed half-way, before anything is built on it. */
@@ -328,7 +343,7 @@ export class DesiredState {
     return { catalog: kept?.catalog ?? new Catalog(''), view };
   }
 
-  #notes(changes: readonly ObjectChange[], paths: Iterable<string>): ReturnType<typeof notesFor> {
+  #notes(changes: readonly ObjectChange[], paths: Iterable<string>): Notes {
     return notesFor({
       catalog: this.catalog,
       changes,

@@ -1,7 +1,12 @@
 /**
- * API writes, in the order they came. Many become one commit each and share one flush: while one
- * group is on its way to the disk the next one gathers (invariants 1 and 2).
+ * API writes, in the order they came. Many become one commit each and share one flush, and while one
+ * group is on its way to the disk the next one is built on top of it (invariants 1 and 2).
+ *
+ * What readers see and who is answered follows the order of the commits. When a group cannot be
+ * published, those that were built on it cannot either: all of them are undone, newest first, and
+ * their writes are decided anew on what the branch then is.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import { StatusError, unavailable } from '../apimachinery/status-error.ts';
@@ -15,7 +20,7 @@ import {
 import type { Change, Store, StoredObject } from '../state/store.ts';
 import { COMMITTER } from './commit-message.ts';
 import { refuseWhileHeld } from './consent.ts';
-import type { BranchObserver, DesiredState, StagedWrite } from './desired-state.ts';
+import type { BranchObserver, DesiredState, SealedGroup, StagedWrite } from './desired-state.ts';
 import { asConflict, editFile, type ObjectEdit, TextCache } from './file-edits.ts';
 import type { Deletion } from './served.ts';
 import type { Turns } from './turns.ts';
@@ -66,8 +71,25 @@ interface Staged extends StagedWrite {
   readonly inState?: boolean;
 }
 
+/** Writes that were built together and that readers do not see yet. */
+interface Group {
+  readonly staged: readonly Staged[];
+  readonly sealed: SealedGroup;
+  readonly commits: number;
+  /** The last commit; where the branch was when there is none. */
+  readonly tip: string | undefined;
+  readonly started: number;
+  /** Never rejects: `outcome` says how it ended. */
+  settled: Promise<void>;
+  outcome: 'published' | 'on its way' | { readonly error: unknown };
+}
+
 /** Commits that share one flush; more would only make the first ones wait. */
 const LARGEST_BATCH = 256;
+/** Groups that may be on their way to the disk at once, beside the one that is being built. */
+const MOST_FLYING = 2;
+/** A smaller group is not built ahead: each costs a flush, whatever is in it. */
+const SMALLEST_AHEAD = 8;
 const MOST_ATTEMPTS = 8;
 const MOST_QUEUED = 10_000;
 
@@ -83,8 +105,19 @@ export interface WriteQueueOptions {
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  readonly #texts = new TextCache();
+  /** Holds at least what the groups under way have written: that cannot be read back yet. */
+  readonly #texts = new TextCache(4 * MOST_FLYING * LARGEST_BATCH);
   #waiting: QueuedWrite[] = [];
+  /** In the order of their commits. */
+  #flying: Group[] = [];
+  /** A group failed: it and what was built on it has to be undone before anything else. */
+  #broken = false;
+  #building = false;
+  /** Where the last group that readers see left the branch. */
+  #reached: string | undefined;
+  /** Writes that were outstanding at once, lately. */
+  #usual = 0;
+  readonly #answering = new Set<Promise<void>>();
   #scheduled = false;
   #closed = false;
 
@@ -106,32 +139,79 @@ export class WriteQueue {
     });
   }
 
+  /** Whether the branch was moved there by groups that readers do not see, or have just seen. */
+  isOwn(head: string): boolean {
+    if (this.#flying.some(({ tip }) => tip === head)) return true;
+    return (this.#building || this.#flying.length > 0) && head === this.#reached;
+  }
+
+  /**
+   * For whoever has the turn: resolves when nothing is on its way any more, and catalog and state
+   * are where the branch is, as far as writes of ours are concerned.
+   */
+  async settle(): Promise<void> {
+    while (this.#broken || this.#flying.length > 0) {
+      await Promise.all(this.#flying.map(({ settled }) => settled));
+      this.#land();
+      if (this.#broken) await this.#repair();
+    }
+  }
+
   /** Refuses new writes and resolves when those in flight are answered. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#scheduled || this.#waiting.length > 0) await this.#options.turns.idle();
+    while (this.#scheduled || this.#waiting.length > 0 || this.#flying.length > 0) {
+      await this.#options.turns.run(() => this.settle());
+    }
+    await Promise.all(this.#answering);
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || !this.#isDue()) return;
     this.#scheduled = true;
     void this.#options.turns.run(async () => {
-      const batch = this.#take();
       try {
-        await this.#run(batch);
-      } catch (error) {
-        for (const queued of batch) queued.reject(error);
+        // What arrived together is read first, so that it goes together.
+        await setImmediate();
+        await this.#turn();
+      } finally {
+        this.#scheduled = false;
       }
-      this.#scheduled = false;
-      if (this.#waiting.length > 0) this.#schedule();
+      this.#schedule();
     });
+  }
+
+  #isDue(): boolean {
+    if (this.#broken) return true;
+    if (this.#flying.length === 0) return this.#waiting.length > 0;
+    if (this.#flying.length >= MOST_FLYING) return false;
+    const enough = Math.max(SMALLEST_AHEAD, this.#usual / 2);
+    if (this.#waiting.length < enough) return false;
+    const busy = this.#busyKeys();
+    return this.#waiting.filter(({ write }) => !busy.has(keyString(write.key))).length >= enough;
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#broken) await this.settle();
+    const batch = this.#take();
+    if (batch.length === 0) return;
+    this.#building = true;
+    try {
+      await this.#build(batch);
+    } catch (error) {
+      for (const queued of batch) queued.reject(error);
+    }
+    this.#building = false;
+    this.#land();
   }
 
   /** The next writes, each to an object of its own: a second one must see how the first ended. */
   #take(): QueuedWrite[] {
     const batch: QueuedWrite[] = [];
     const later: QueuedWrite[] = [];
-    const keys = new Set<string>();
+    const keys = this.#busyKeys();
+    const flying = this.#flying.reduce((sum, { staged }) => sum + staged.length, 0);
+    this.#usual = Math.max(this.#waiting.length + flying, this.#usual * 0.9);
     for (const queued of this.#waiting) {
       const id = keyString(queued.write.key);
       if (batch.length >= LARGEST_BATCH || keys.has(id)) later.push(queued);
@@ -142,9 +222,14 @@ export class WriteQueue {
     return batch;
   }
 
-  async #run(writes: readonly QueuedWrite[]): Promise<void> {
+  #busyKeys(): Set<string> {
+    const staged = this.#flying.flatMap((group) => group.staged);
+    return new Set(staged.map(({ queued }) => keyString(queued.write.key)));
+  }
+
+  async #build(writes: readonly QueuedWrite[]): Promise<void> {
     const { repository, state } = this.#options;
-    await state.recover();
+    if (this.#flying.length === 0) await state.recover();
     const batch = repository.begin(state.revision);
     const staged: Staged[] = [];
     for (const queued of writes) {
@@ -154,17 +239,116 @@ export class WriteQueue {
         queued.reject(error);
       }
     }
+    if (staged.length === 0) return;
     const commits = staged.filter(({ commit }) => commit !== undefined).length;
-    if (commits > 0 && !(await this.#publish(batch, staged, commits))) return;
-    state.show(staged);
+    this.#launch(batch, { staged, sealed: state.seal(staged), commits });
+  }
+
+  /** Sends a group on its way, unless one that it is built on has failed meanwhile. */
+  #launch(batch: CommitBatch, built: Pick<Group, 'staged' | 'sealed' | 'commits'>): void {
+    const started = performance.now();
+    const { tip } = batch;
+    const group: Group = {
+      ...built,
+      tip,
+      started,
+      settled: Promise.resolve(),
+      outcome: 'published',
+    };
+    this.#flying.push(group);
+    if (this.#broken) group.outcome = { error: new HeadMovedError(tip, undefined) };
+    else if (built.commits > 0) {
+      group.outcome = 'on its way';
+      group.settled = batch.publish().then(
+        () => this.#ended(group, 'published'),
+        (error: unknown) => this.#ended(group, { error }),
+      );
+    }
+  }
+
+  #ended(group: Group, outcome: Group['outcome']): void {
+    group.outcome = outcome;
+    this.#land();
+  }
+
+  /** Shows readers every group that is published, up to the first that is not, and answers. */
+  #land(): void {
+    for (let [first] = this.#flying; first !== undefined && !this.#broken; [first] = this.#flying) {
+      if (first.outcome === 'on its way') break;
+      if (first.outcome !== 'published') this.#broken = true;
+      else {
+        this.#flying.shift();
+        this.#show(first);
+      }
+    }
+    this.#schedule();
+  }
+
+  #show(group: Group): void {
+    const { staged, sealed, commits, started } = group;
+    const { observer, state } = this.#options;
+    if (commits > 0) observer.published(commits, performance.now() - started);
+    this.#reached = group.tip;
+    try {
+      state.show(sealed);
+    } catch (error) {
+      // The commits are there. What readers see is mended before anything more is built on it.
+      this.#broken = true;
+      for (const { queued } of staged) queued.reject(error);
+      return;
+    }
+    this.#answer(staged);
+  }
+
+  #answer(staged: readonly Staged[]): void {
     const { store } = this.#options;
     for (const { queued, commit, inState } of staged) {
       const written = { stored: store.get(queued.write.key), commit };
-      if (inState === true) store.flush().then(() => queued.resolve(written), queued.reject);
-      else queued.resolve(written);
+      if (inState !== true) queued.resolve(written);
+      else {
+        const answering = store
+          .flush()
+          .then(() => queued.resolve(written), queued.reject)
+          .finally(() => this.#answering.delete(answering));
+        this.#answering.add(answering);
+      }
     }
-    // Whoever stops the daemon waits for these answers too.
-    if (staged.some(({ inState }) => inState)) await store.flush().catch(() => undefined);
+  }
+
+  /** Goes back to before the group that failed, then to where the branch is. */
+  async #repair(): Promise<void> {
+    const groups = this.#flying;
+    const { state } = this.#options;
+    this.#flying = [];
+    this.#broken = false;
+    for (const { staged } of groups.toReversed()) {
+      for (const { undo } of staged.toReversed()) undo?.();
+    }
+    const failed = groups.filter(({ outcome }) => outcome !== 'published');
+    try {
+      await state.catchUp();
+    } catch (error) {
+      for (const { staged } of groups) for (const { queued } of staged) queued.reject(error);
+      return;
+    }
+    // It was published all the same where the branch had moved before its predecessor failed.
+    for (const { staged, outcome } of groups) if (outcome === 'published') this.#answer(staged);
+    this.#again(failed);
+  }
+
+  /** Someone else moved the branch first: every write is decided anew. */
+  #again(failed: readonly Group[]): void {
+    const again: QueuedWrite[] = [];
+    for (const { staged, outcome } of failed) {
+      const error = typeof outcome === 'object' ? outcome.error : undefined;
+      for (const { queued } of staged) {
+        queued.attempts++;
+        if (!(error instanceof HeadMovedError)) queued.reject(error);
+        else if (queued.attempts < MOST_ATTEMPTS) again.push(queued);
+        else queued.reject(unavailable('The branch keeps moving; please try again'));
+      }
+    }
+    this.#waiting = [...again, ...this.#waiting];
   }
 
   async #stage(batch: CommitBatch, queued: QueuedWrite): Promise<Staged> {
@@ -196,34 +380,6 @@ export class WriteQueue {
     const paths = [edited.path];
     const { deletion } = prepared;
     return { queued, commit: id, changes, undo, state: [], paths, deletion, inState };
-  }
-
-  /** False when nothing was published; then every write was answered or waits again. */
-  async #publish(batch: CommitBatch, staged: readonly Staged[], commits: number): Promise<boolean> {
-    const started = performance.now();
-    try {
-      await batch.publish();
-    } catch (error) {
-      for (const { undo } of staged.toReversed()) undo?.();
-      const writes = staged.map(({ queued }) => queued);
-      if (error instanceof HeadMovedError) await this.#replay(writes);
-      else for (const queued of writes) queued.reject(error);
-      return false;
-    }
-    this.#options.observer.published(commits, performance.now() - started);
-    return true;
-  }
-
-  /** Someone else moved the branch first: catch up, then decide every write anew. */
-  async #replay(writes: readonly QueuedWrite[]): Promise<void> {
-    await this.#options.state.catchUp();
-    const again: QueuedWrite[] = [];
-    for (const queued of writes) {
-      queued.attempts++;
-      if (queued.attempts < MOST_ATTEMPTS) again.push(queued);
-      else queued.reject(unavailable('The branch keeps moving; please try again'));
-    }
-    this.#waiting = [...again, ...this.#waiting];
   }
 }
 
