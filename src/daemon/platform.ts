@@ -148,13 +148,18 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
       tokens.close();
       await access.close().catch(onError);
       settings.close();
-      await branch.close();
-      await store.close();
-      await following?.close();
-      await repository.close();
-      await signatures.close();
+      await closeAll([branch, store, following, repository, signatures]);
     },
   };
+}
+
+/** One that fails, such as state that a full disk does not take, keeps no other one open. */
+async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const part of parts) {
+    await part?.close().catch((error: unknown) => void failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 interface SourceParts extends PlatformParts {

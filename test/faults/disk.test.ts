@@ -3,9 +3,9 @@
  * everything works again by itself when the disk does.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { commitFiles, manifest } from '../e2e/clones.ts';
 import { watching } from '../e2e/watching.ts';
 import { type Answer, API, type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
@@ -31,6 +31,8 @@ afterAll(async () => {
 function breakDisk(code: string, sites = CHANGES): void {
   writeFileSync(control, JSON.stringify({ code, sites }));
 }
+
+afterEach(repairDisk);
 
 function repairDisk(): void {
   rmSync(control, { force: true });
@@ -129,6 +131,15 @@ test('nothing of all that outlives a crash, or a rebuild from git', async () => 
   expect(await rebuildDifferences(daemon)).toEqual([]);
 });
 
+test('a daemon on a full disk can be stopped', async () => {
+  breakDisk('ENOSPC', '^nothing');
+  expect((await create(daemon, 'last')).code).toBe(201);
+  await daemon.stop();
+  repairDisk();
+  daemon = await startFaultyDaemon({ dataDir: daemon.dataDir, control });
+  expect((await daemon.call('GET', `${TEAMS}/last`)).code).toBe(200);
+});
+
 const canMount =
   spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 if (!canMount) {
@@ -136,15 +147,15 @@ if (!canMount) {
 }
 
 describe.runIf(canMount)('a real file system of 16 MiB that fills up', () => {
-  let space: { root: string; run(command: string): Promise<void>; end(): void };
+  let space: SmallDisk;
   let full: Daemon;
 
   beforeAll(async () => {
     space = await mountSmall(16);
-    full = await startIn(space);
+    full = await startDaemon({ dataDir: join(space.root, 'data'), via: space.via });
   });
   afterAll(async () => {
-    await full.stop('SIGKILL');
+    await full?.stop('SIGKILL');
     space.end();
   });
 
@@ -171,19 +182,30 @@ describe.runIf(canMount)('a real file system of 16 MiB that fills up', () => {
   });
 });
 
+interface SmallDisk {
+  /** The folder where it is mounted, for processes inside and, as far as `data` goes, outside. */
+  readonly root: string;
+  /** What runs a program inside. */
+  readonly via: readonly string[];
+  run(command: string): Promise<void>;
+  end(): void;
+}
+
 /** A file system in a mount namespace of its own, and a shell in there. */
-async function mountSmall(mebibytes: number) {
-  const folder = scratchDir('gitplane-small-');
+async function mountSmall(mebibytes: number): Promise<SmallDisk> {
+  const root = scratchDir('gitplane-small-');
   const shell = spawn('unshare', ['-rm', 'sh'], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const root = `/proc/${shell.pid}/root${folder}`;
   const run = (command: string): Promise<void> => {
     const said = heard(shell, 'done\n');
     shell.stdin.write(`( ${command} ) 2> /dev/null; echo done\n`);
     return said;
   };
-  shell.stdin.write(`mount -t tmpfs -o size=${mebibytes}m tmpfs ${folder}; cd ${folder}\n`);
+  shell.stdin.write(`mount -t tmpfs -o size=${mebibytes}m tmpfs ${root}; cd ${root}\n`);
   await run('true');
-  return { root, run, end: () => void shell.kill('SIGKILL') };
+  // Where the file system is not mounted, the way leads through the process that has it.
+  symlinkSync(`/proc/${shell.pid}/root${root}/data`, join(root, 'data'));
+  const via = ['nsenter', '-t', String(shell.pid), '-U', '-m', '--preserve-credentials'];
+  return { root, via, run, end: () => void shell.kill('SIGKILL') };
 }
 
 function heard(child: ChildProcess, text: string): Promise<void> {
@@ -195,9 +217,4 @@ function heard(child: ChildProcess, text: string): Promise<void> {
     };
     child.stdout?.on('data', listen);
   });
-}
-
-/** The namespace is seen from outside through the process that lives in it. */
-function startIn({ root }: { root: string }): Promise<Daemon> {
-  return startDaemon({ dataDir: join(root, 'data') });
 }

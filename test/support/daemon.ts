@@ -67,6 +67,8 @@ export interface DaemonSetup {
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of node itself. */
   readonly node?: readonly string[];
+  /** What runs node, such as `nsenter` with its arguments. */
+  readonly via?: readonly string[];
   /** In a process group of its own, so that it can be ended together with its children. */
   readonly detached?: boolean;
 }
@@ -92,8 +94,9 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
   const seed = 'seed' in setup ? setup.seed : EXAMPLE_PLATFORM;
   const args = ['serve', '--data-dir', dataDir, '--listen', '127.0.0.1:0'];
   if (seed !== undefined) args.push('--seed', seed);
-  const program = [...(setup.node ?? []), MAIN, ...args, ...(setup.args ?? [])];
-  const child = spawn(process.execPath, program, {
+  const node = [process.execPath, ...(setup.node ?? [])];
+  const [program = '', ...words] = [...(setup.via ?? []), ...node, MAIN, ...args];
+  const child = spawn(program, [...words, ...(setup.args ?? [])], {
     env: { ...process.env, ...setup.env },
     detached: setup.detached ?? false,
     stdio: ['ignore', 'pipe', 'pipe'],
