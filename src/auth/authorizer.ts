@@ -15,6 +15,7 @@ import {
   SUPERUSER_GROUP,
   type User,
 } from '../apimachinery/request.ts';
+import type { AccessGrant } from '../kinds/access-grants.ts';
 import { type Binding, BindingIndex, type Grant } from './binding-index.ts';
 import { EVERYONES_RULES, FULL_AUTHORITY } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';
@@ -22,13 +23,35 @@ import { RoleIndex, type RoleKey } from './role-index.ts';
 
 /** What the escalation check needs to know about rights. */
 export interface RuleSource extends Authorizer {
-  /** Every rule that applies to a user, cluster-wide and in the namespace unless it is empty. */
-  rulesFor(user: User, namespace: string): PolicyRule[];
+  /**
+   * Every rule that applies to a user, cluster-wide and in the namespace unless it is empty; with
+   * `about` those that this one object gives by its owner and access rules as well.
+   */
+  rulesFor(user: User, namespace: string, about?: ObjectName): PolicyRule[];
   /** The namespaces in which rules apply to a user that do not apply everywhere. */
   namespacesOf(user: User): string[];
+  /** Objects that give a user rights by owner or access rule; for `about` of `rulesFor`. */
+  objectsNaming(user: User): Iterable<ObjectName>;
   /** The rules of a role, aggregated ones included; undefined when there is no such role. */
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined;
 }
+
+/** One object, as a request names it. */
+export interface ObjectName {
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What objects grant on themselves, by their owners and access rules. */
+export interface AccessSource {
+  on(object: ObjectName): readonly AccessGrant[];
+  /** Every object that names the user or one of the groups. Looks at all of them: for rare use. */
+  naming(user: User): Iterable<ObjectName>;
+}
+
+const NO_ACCESS: AccessSource = { on: () => [], naming: () => [] };
 
 const SUPERUSER: Decision = { allowed: true, reason: `member of group "${SUPERUSER_GROUP}"` };
 const EVERYONE: Decision = { allowed: true, reason: 'allowed to every authenticated user' };
@@ -37,6 +60,11 @@ const NO_OPINION: Decision = { allowed: false, reason: '' };
 export class RbacAuthorizer implements RuleSource {
   readonly #roles = new RoleIndex();
   readonly #bindings = new BindingIndex();
+  readonly #access: AccessSource;
+
+  constructor(access: AccessSource = NO_ACCESS) {
+    this.#access = access;
+  }
 
   setRole(object: KubeObject): void {
     const { namespace = '', name = '', deletionTimestamp } = object.metadata;
@@ -72,10 +100,18 @@ export class RbacAuthorizer implements RuleSource {
       return rules?.some((rule) => ruleAllows(rule, attributes)) ?? false;
     });
     if (grant !== undefined) return { allowed: true, reason: `RBAC: allowed by ${grant.text}` };
+    const own = 'path' in attributes ? [] : this.#grantsTo(user, attributes);
+    const title = own.find(({ rule }) => ruleAllows(toPolicyRule(rule), attributes))?.title;
+    if (title !== undefined) {
+      return {
+        allowed: true,
+        reason: `allowed by access rule ${JSON.stringify(title)} of the object`,
+      };
+    }
     return missing.size === 0 ? NO_OPINION : { allowed: false, reason: missingText(missing) };
   }
 
-  rulesFor(user: User, namespace: string): PolicyRule[] {
+  rulesFor(user: User, namespace: string, about?: ObjectName): PolicyRule[] {
     if (user.groups.includes(SUPERUSER_GROUP)) return [...FULL_AUTHORITY];
     const rules = user.groups.includes(AUTHENTICATED_GROUP) ? [...EVERYONES_RULES] : [];
     const seen = new Set<Binding>();
@@ -85,20 +121,40 @@ export class RbacAuthorizer implements RuleSource {
       return false;
     };
     this.#bindings.find(user, namespace, collect);
-    return rules;
+    if (about === undefined) return rules;
+    return [...rules, ...this.#grantsTo(user, about).map(({ rule }) => toPolicyRule(rule))];
   }
 
   namespacesOf(user: User): string[] {
     return this.#bindings.namespacesOf(user);
   }
 
+  objectsNaming(user: User): Iterable<ObjectName> {
+    return this.#access.naming(user);
+  }
+
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined {
     return this.#roles.rules(role);
+  }
+
+  #grantsTo(user: User, object: ObjectName): AccessGrant[] {
+    if (object.name === '') return [];
+    return this.#access
+      .on(object)
+      .filter(({ subjects }) =>
+        subjects.some(({ kind, name }) =>
+          kind === 'Group' ? user.groups.includes(name) : user.name === name,
+        ),
+      );
   }
 
   #rulesOf(binding: Binding): readonly PolicyRule[] | undefined {
     return binding.role === undefined ? undefined : this.#roles.rules(binding.role);
   }
+}
+
+function toPolicyRule(rule: AccessGrant['rule']): PolicyRule {
+  return { ...rule, nonResourceURLs: [] };
 }
 
 function missingText(missing: ReadonlySet<string>): string {

@@ -50,7 +50,9 @@ function notHeld(rights: RuleSource, write: AccessWrite): string | undefined {
   // Taking the object from its owner is a matter of the owner, too.
   if (old !== undefined && isTakenAway(old, object)) wanted.push(...fullRights(kind, old));
   if (wanted.length === 0) return undefined;
-  const held = rights.rulesFor(user, namespace);
+  const { name = '' } = object.metadata;
+  const about = { group: kind.group, resource: kind.plural, namespace, name };
+  const held = rights.rulesFor(user, namespace, about);
   if (mine !== undefined) held.push(...narrowRules(user, [toPolicyRule(mine)], namespace));
   const missing = uncoveredRules(held, wanted);
   return missing.length === 0 ? undefined : describeMissing(user, missing);

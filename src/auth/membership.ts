@@ -82,7 +82,16 @@ function beyond(
   user: User,
   holder: Holder,
 ): ReturnType<typeof uncoveredRules> {
-  return ['', ...rights.namespacesOf(holder)].flatMap((namespace) =>
+  const byRoles = ['', ...rights.namespacesOf(holder)].flatMap((namespace) =>
     uncoveredRules(rights.rulesFor(user, namespace), rights.rulesFor(holder, namespace)),
   );
+  if (byRoles.length > 0) return byRoles;
+  for (const object of rights.objectsNaming(holder)) {
+    const { namespace } = object;
+    const held = rights.rulesFor(user, namespace, object);
+    const missing = uncoveredRules(held, rights.rulesFor(holder, namespace, object));
+    // One is enough to say no; a team may own thousands.
+    if (missing.length > 0) return missing;
+  }
+  return [];
 }

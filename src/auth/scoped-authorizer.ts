@@ -4,7 +4,7 @@
  * would forget the scope.
  */
 import type { Attributes, Decision, User } from '../apimachinery/request.ts';
-import type { RbacAuthorizer, RuleSource } from './authorizer.ts';
+import type { ObjectName, RbacAuthorizer, RuleSource } from './authorizer.ts';
 import { EVERYONES_RULES } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';
 import type { RoleKey } from './role-index.ts';
@@ -26,12 +26,16 @@ export class ScopedAuthorizer implements RuleSource {
     return { allowed: false, reason: refusal(user) };
   }
 
-  rulesFor(user: User, namespace: string): PolicyRule[] {
-    return narrowRules(user, this.#rbac.rulesFor(user, namespace), namespace);
+  rulesFor(user: User, namespace: string, about?: ObjectName): PolicyRule[] {
+    return narrowRules(user, this.#rbac.rulesFor(user, namespace, about), namespace);
   }
 
   namespacesOf(user: User): string[] {
     return this.#rbac.namespacesOf(user);
+  }
+
+  objectsNaming(user: User): Iterable<ObjectName> {
+    return this.#rbac.objectsNaming(user);
   }
 
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined {

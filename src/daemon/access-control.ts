@@ -17,6 +17,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Authenticate } from '../server/dependencies.ts';
 import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
+import { objectAccess } from './object-access.ts';
 
 /** What an index does with the objects of one kind. */
 interface Feed {
@@ -54,7 +55,7 @@ export interface AccessControl {
 
 export function startAccessControl(options: AccessControlOptions): AccessControl {
   const directory = new DirectoryIndex();
-  const rules = new RbacAuthorizer();
+  const rules = new RbacAuthorizer(objectAccess(options.kinds, options.store));
   const activity = new ActivityTracker({
     save: (lastUse) => saveActivity(options, lastUse),
     onError: options.onError,

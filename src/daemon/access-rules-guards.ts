@@ -2,7 +2,7 @@
 import { StatusError } from '../apimachinery/status-error.ts';
 import type { RuleSource } from '../auth/authorizer.ts';
 import { delegationProblem } from '../auth/delegation.ts';
-import { isDerivedAccess } from '../registry/derived-access.ts';
+import { isAccessRole } from '../registry/access-roles.ts';
 import type { Guard } from '../registry/write-context.ts';
 
 export function delegationGuard(rights: RuleSource): Guard {
@@ -11,9 +11,9 @@ export function delegationGuard(rights: RuleSource): Guard {
 }
 
 /** 405: the object can be read, and changes with the one it follows from. */
-export const derivedAccessGuard: Guard = ({ kind, old }) => {
+export const accessRoleGuard: Guard = ({ kind, old }) => {
   const name = old?.metadata.name ?? '';
-  if (old === undefined || !isDerivedAccess({ group: kind.group, name })) return undefined;
+  if (old === undefined || !isAccessRole({ group: kind.group, name })) return undefined;
   const [owner] = old.metadata.ownerReferences ?? [];
   const source = `${owner?.kind} ${JSON.stringify(owner?.name)}`;
   return new StatusError(

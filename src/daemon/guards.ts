@@ -5,7 +5,7 @@ import type { KeyLifetimeLimits } from '../auth/expiry.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Guard } from '../registry/write-context.ts';
 import type { AccessControl } from './access-control.ts';
-import { delegationGuard, derivedAccessGuard } from './access-rules-guards.ts';
+import { accessRoleGuard, delegationGuard } from './access-rules-guards.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { membershipGuard } from './membership-guard.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
@@ -25,7 +25,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
   return [
     ({ user, object, old }) => object && escalationProblem(rules, { user, object, old }),
     delegationGuard(rules),
-    derivedAccessGuard,
+    accessRoleGuard,
     ownerReferenceGuard(kinds, authorizer),
     impersonationGuard(authorizer),
     membershipGuard({ rights: rules, directory, group }),

@@ -17,6 +17,7 @@ import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { Branch } from '../registry/branch.ts';
 import { PushJudge } from '../registry/push.ts';
+import { ReadableStore } from '../registry/readable-store.ts';
 import { Registry } from '../registry/registry.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import { sealingCodec } from '../state/codec.ts';
@@ -114,11 +115,18 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     onError,
   });
   const guards = writeGuards({ kinds, access, clock, limits: () => settings.keyLimits() });
+  // Readers see what follows from owners and access rules; whatever writes does not.
+  const readable = new ReadableStore(store, kinds);
   const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
   const { issuer } = parts;
   const keyFile = data.signingKey;
   const tokens = await openTokenService({ keyFile, issuer, clock, store, kinds, access, onError });
-  const registry = new Registry({ ...shared, branch, issuers: { [tokens.plural]: tokens.issue } });
+  const registry = new Registry({
+    ...shared,
+    store: readable,
+    branch,
+    issuers: { [tokens.plural]: tokens.issue },
+  });
   const history = new History({ repository, branch, kinds, reader, under: options.under });
   const { authorizer } = access;
   const judge = new PushJudge({
@@ -133,7 +141,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     kinds,
     repository,
     following,
-    store,
+    store: readable,
     branch,
     registry,
     history,

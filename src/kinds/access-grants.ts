@@ -47,6 +47,18 @@ export function ownerOf(object: KubeObject): Owner {
   return { ...(user === '' ? {} : { user }), ...(team === '' ? {} : { team }) };
 }
 
+/** Users and groups that the owner or a rule of an object names, some of them more than once. */
+export function namesInAccess(object: KubeObject): string[] {
+  const { user, team } = ownerOf(object);
+  const rules = accessRulesOf(object);
+  return [
+    ...(user === undefined ? [] : [user]),
+    ...(team === undefined ? [] : [teamMembers(team)]),
+    ...rules.flatMap(({ users = [] }) => users),
+    ...rules.flatMap(({ teams = [] }) => teams.map(teamMembers)),
+  ];
+}
+
 /** The owner's grant first. Rules that name nobody, or no verb that an object can have, give none. */
 export function accessGrants(kind: Kind, object: KubeObject): AccessGrant[] {
   if (!kind.hasAccessRules) return [];

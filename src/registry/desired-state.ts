@@ -29,7 +29,6 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Change, Store } from '../state/store.ts';
 import { Consent, prunesOf, Removals } from './consent.ts';
 import type { PruneBudget } from './consent-rules.ts';
-import { isDerivedAccess, leftoverAccess, withDerivedAccess } from './derived-access.ts';
 import type { EditedFile } from './file-edits.ts';
 import type { PreparedCatalog } from './foresight.ts';
 import { type Deletion, projectChanges } from './served.ts';
@@ -174,7 +173,7 @@ export class DesiredState {
       ...projectChanges({ kinds, store, time, deletion: write.deletion }, write.changes),
       ...write.state,
     ]);
-    store.apply(withDerivedAccess({ kinds, store }, projected), notes);
+    store.apply(projected, notes);
     this.#doubtful = false;
     if (revision === undefined) return;
     this.#shown = revision;
@@ -245,9 +244,7 @@ export class DesiredState {
     }
     const projected = projectChanges({ kinds, store, time: clock.now() }, changes);
     if (isFirst) projected.push(...leftovers);
-    const derived = withDerivedAccess({ kinds, store }, projected);
-    if (isFirst) derived.push(...leftoverAccess({ kinds, store }, derived));
-    store.apply(derived, { ...this.#notes(changes, paths), ...consent.passedNotes(target) });
+    store.apply(projected, { ...this.#notes(changes, paths), ...consent.passedNotes(target) });
     this.#doubtful = false;
     this.#shown = target;
     const milliseconds = performance.now() - started;
@@ -324,7 +321,6 @@ export class DesiredState {
     return (
       kinds.kinds
         .flatMap(({ group, kind }) => store.list({ group, kind }).items)
-        .filter(({ key }) => !isDerivedAccess(key))
         // What is being deleted is in no manifest any more and waits for its finalizers.
         .filter(({ object }) => object.metadata.deletionTimestamp === undefined)
         .map(({ key }) => key)

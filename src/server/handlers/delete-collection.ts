@@ -1,6 +1,6 @@
 /** DELETE of a collection: each object that the selectors match, one commit each. */
 import { StatusError } from '../../apimachinery/status-error.ts';
-import { isDerivedAccess } from '../../registry/derived-access.ts';
+import { isAccessRole } from '../../registry/access-roles.ts';
 import type { DeleteResult } from '../../registry/registry.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { parseListOptions } from '../input/list-options.ts';
@@ -22,7 +22,7 @@ export async function handleDeleteCollection(
   const options = deletionOptions(request, asked);
   const matching = deps.store
     .list(collectionOf(request))
-    .items.filter((stored) => selects(selection, stored) && !isDerivedAccess(stored.key));
+    .items.filter((stored) => selects(selection, stored) && !isAccessRole(stored.key));
   const results = await Promise.all(
     matching.map(({ key }) => {
       const { namespace, name } = key;
