@@ -131,9 +131,9 @@ function resourcesCover(some: ResourcePermit['resources'], wanted: GroupResource
  * A request without a namespace is for a kind that has none, or for all namespaces at once: what
  * is permitted outside of namespaces does not permit the second.
  */
-function namespaceAllowed(
+export function namespaceAllowed(
   some: ResourcePermit['namespaces'],
-  { group, resource, namespace }: ResourceAttributes,
+  { group, resource, namespace }: Pick<ResourceAttributes, 'group' | 'resource' | 'namespace'>,
   context: PermitContext,
 ): boolean {
   if (some === 'all') return true;

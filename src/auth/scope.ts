@@ -9,6 +9,7 @@ import type { PolicyRule } from './policy-rules.ts';
 import { compilePermits } from './scope-compile.ts';
 import {
   MANAGEMENT,
+  namespaceAllowed,
   namespaceMatches,
   type Permit,
   type PermitContext,
@@ -96,6 +97,15 @@ export class Scope implements Narrowing {
       }
       const verbs = permit.verbs === 'all' ? ['*'] : [...permit.verbs];
       return [{ ...NO_RULE, verbs, nonResourceURLs: permit.paths }];
+    });
+  }
+
+  /** Rules for one kind at one place; `namespace` is empty for a kind that has none. */
+  rulesAt(on: { group: string; resource: string; namespace: string }): PolicyRule[] {
+    return this.#permits.flatMap((permit) => {
+      const here = permit.targets.some((target) => targetCovers(target, MANAGEMENT));
+      if (!here || permit.on !== 'resources') return [];
+      return namespaceAllowed(permit.namespaces, on, this.#context) ? resourceRules(permit) : [];
     });
   }
 

@@ -11,6 +11,14 @@ import type { RoleKey } from './role-index.ts';
 import { intersectRules } from './rule-intersection.ts';
 import { scopeOf } from './scope.ts';
 
+const ANY_RULE: PolicyRule = {
+  verbs: ['*'],
+  apiGroups: ['*'],
+  resources: ['*'],
+  resourceNames: [],
+  nonResourceURLs: [],
+};
+
 export class ScopedAuthorizer implements RuleSource {
   readonly #rbac: RbacAuthorizer;
 
@@ -28,6 +36,16 @@ export class ScopedAuthorizer implements RuleSource {
 
   rulesFor(user: User, namespace: string, about?: ObjectName): PolicyRule[] {
     return narrowRules(user, this.#rbac.rulesFor(user, namespace, about), namespace);
+  }
+
+  /** The rules for one kind at one place, exactly; `namespace` is empty for a kind that has none. */
+  rulesAt(user: User, on: { group: string; resource: string; namespace: string }): PolicyRule[] {
+    const { group, resource, namespace } = on;
+    const scope = scopeOf(user);
+    const rules = this.#rbac.rulesFor(user, namespace);
+    const held = scope === undefined ? rules : intersectRules(rules, scope.rulesAt(on));
+    const resources = [resource, `${resource}/*`];
+    return intersectRules(held, [{ ...ANY_RULE, apiGroups: [group], resources }]);
   }
 
   namespacesOf(user: User): string[] {

@@ -8,7 +8,7 @@ import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
 import { AccessKeyIndex, type Authenticated } from '../auth/access-keys.ts';
 import { ActivityTracker } from '../auth/activity.ts';
-import { RbacAuthorizer, type RuleSource } from '../auth/authorizer.ts';
+import { RbacAuthorizer } from '../auth/authorizer.ts';
 import { type Directory, DirectoryIndex } from '../auth/directory.ts';
 import type { KeyLifetimeLimits } from '../auth/expiry.ts';
 import { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
@@ -42,7 +42,7 @@ export interface AccessControl {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
   /** The same rights as rules, for escalation checks. */
-  readonly rules: RuleSource;
+  readonly rules: ScopedAuthorizer;
   /** Users and teams as they are now. */
   readonly directory: Directory;
   /** Whether the access key of that name exists, and has not ended. */

@@ -91,6 +91,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
     authenticate: platform.access.authenticate,
     failedLogins: new FailedLogins(clock),
     authorizer: platform.access.authorizer,
+    rights: platform.access.rules,
     git: pushes.service(follower),
     sync: syncService(platform, follower, remote?.refresh),
     hooks: remote?.hooks,

@@ -2,6 +2,7 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
 import type { FailedLogins } from '../auth/failed-logins.ts';
+import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import type { History } from '../history/history.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -39,6 +40,8 @@ export interface ServerDependencies {
   readonly authenticate: Authenticate;
   readonly failedLogins: FailedLogins;
   readonly authorizer: Authorizer;
+  /** The same rights as rules. */
+  readonly rights: ScopedAuthorizer;
   readonly git: GitService;
   readonly sync: SyncService;
   /** Absent: no branch elsewhere is followed, and there are no webhooks. */
@@ -52,7 +55,12 @@ export interface ServerDependencies {
   readonly root: string;
   /** Facts of the platform configuration that requests depend on; asked at each request. */
   readonly settings: PlatformSettings;
-  readonly tokens: TokenDocuments;
+  readonly tokens: TokenDocuments & TokenReviewer;
+}
+
+export interface TokenReviewer {
+  /** The claims of an endpoint token that counts; rejects for any other. */
+  review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** Switches of `Config.status`, by name. */

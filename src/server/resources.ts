@@ -3,6 +3,7 @@ import { forbiddenError, methodNotAllowed, noSuchRoute } from '../apimachinery/s
 import type { Kind } from '../kinds/kind.ts';
 import { answerEvents } from './core-events.ts';
 import type { ServerDependencies } from './dependencies.ts';
+import { handleReview, reviewOf } from './handlers/access-reviews.ts';
 import { handleCreate } from './handlers/create.ts';
 import { handleDelete } from './handlers/delete.ts';
 import { handleDeleteCollection } from './handlers/delete-collection.ts';
@@ -55,6 +56,10 @@ export async function answerResource(
   const { info, user } = request;
   const events = answerEvents(info, deps.store.resourceVersion);
   if (events !== undefined) return events;
+  const review = reviewOf(info);
+  if (review !== undefined && user !== undefined) {
+    return await handleReview(deps, { ...request, user, kind: review });
+  }
   const kind = findKind(deps, info);
   const handler = info.subresource === '' ? handlerOf(kind, info) : subresource(kind, info);
   if (!PAST_READS.includes(info.verb) || info.subresource !== '') refusePast(info.query, info.verb);

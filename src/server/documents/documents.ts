@@ -1,6 +1,8 @@
 /** Everything that is no object: health, version, discovery, OpenAPI, schemas, metrics, keys. */
 import { noSuchRoute } from '../../apimachinery/status-error.ts';
+import { REVIEWS } from '../../kinds/reviews.ts';
 import { schemaDocument, schemaNames } from '../../kinds/schema-files.ts';
+import type { KindTable } from '../../kinds/table.ts';
 import { CORE_GROUP } from '../core-events.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { PATCH_SUPPORT } from '../handlers/patch.ts';
@@ -15,6 +17,12 @@ import { buildOpenApiV2 } from './openapi-v2.ts';
 import { isNotModified, type ReadyDocument } from './ready-document.ts';
 import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
+
+/** What clients find: everything that is kept, and the questions that can be asked. */
+function withReviews(table: KindTable): KindTable {
+  const kinds = [...table.kinds, ...REVIEWS];
+  return { ...table, kinds, groups: [...new Set(kinds.map(({ group }) => group))] };
+}
 
 /** Undefined: not a document of this kind. */
 type Document = (request: ApiRequest) => Answer | undefined | Promise<Answer>;
@@ -59,7 +67,7 @@ function version(deps: ServerDependencies): Document {
 const DISCOVERY_PATH = /^\/(api|apis)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 function discovery(deps: ServerDependencies): Document {
-  const documents = buildDiscovery(deps.kinds, [CORE_GROUP]);
+  const documents = buildDiscovery(withReviews(deps.kinds), [CORE_GROUP]);
   return (request) => {
     const match = request.info.belowRoot ? DISCOVERY_PATH.exec(request.info.path) : null;
     if (match === null) return undefined;
@@ -86,8 +94,9 @@ const FOREVER = 'public, max-age=31536000, immutable';
 
 function openApi(deps: ServerDependencies): Document {
   const options = { root: deps.root, version: deps.version, ...PATCH_SUPPORT };
-  const v3 = buildOpenApi(deps.kinds, options);
-  const v2 = buildOpenApiV2(deps.kinds, options);
+  const kinds = withReviews(deps.kinds);
+  const v3 = buildOpenApi(kinds, options);
+  const v2 = buildOpenApiV2(kinds, options);
   return (request) => {
     const { belowRoot, path, query } = request.info;
     if (!belowRoot || !path.startsWith('/openapi/')) return undefined;

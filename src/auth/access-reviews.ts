@@ -1,0 +1,157 @@
+/**
+ * Answers to questions about access (Kubernetes: `authorization.k8s.io`, `authentication.k8s.io`).
+ * About oneself they count the scope of the key; about others roles alone, since no key is named.
+ */
+import { type FieldError, invalid } from '../apimachinery/field-error.ts';
+import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import type { Attributes, Authorizer, User } from '../apimachinery/request.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { EVERYONES_RULES } from './built-in-rights.ts';
+import { text, texts } from './fields.ts';
+import type { PolicyRule } from './policy-rules.ts';
+import { scopeOf } from './scope.ts';
+import type { ScopedAuthorizer } from './scoped-authorizer.ts';
+
+/** How a plural that clients use is called where rights are kept. */
+export type CanonicalPlural = (group: string, plural: string) => string;
+
+const ATTRIBUTES = ['resourceAttributes', 'nonResourceAttributes'] as const;
+
+/** What a review asks about; or what is wrong with the question. */
+export function askedAttributes(
+  spec: JsonObject,
+  canonical: CanonicalPlural,
+): { readonly attributes: Attributes } | { readonly errors: readonly FieldError[] } {
+  const [resource, path] = ATTRIBUTES.map((field) => spec[field]);
+  if (isRecord(resource) === isRecord(path)) {
+    const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+    return { errors: [invalid(['spec', 'resourceAttributes'], resource ?? null, detail)] };
+  }
+  if (isRecord(path)) {
+    return { attributes: { verb: text(path['verb']) ?? '', path: text(path['path']) ?? '' } };
+  }
+  return { attributes: resourceAttributes(isRecord(resource) ? resource : {}, canonical) };
+}
+
+function resourceAttributes(
+  asked: Readonly<Record<string, unknown>>,
+  canonical: CanonicalPlural,
+): Attributes {
+  const [verb, group, plural, subresource, namespace, name] = [
+    'verb',
+    'group',
+    'resource',
+    'subresource',
+    'namespace',
+    'name',
+  ].map((field) => text(asked[field]) ?? '') as [string, string, string, string, string, string];
+  return { verb, group, resource: canonical(group, plural), subresource, namespace, name };
+}
+
+/** `status` of an access review. */
+export function accessStatus(
+  authorizer: Authorizer,
+  user: User,
+  attributes: Attributes,
+): JsonObject {
+  const { allowed, reason } = authorizer.authorize(user, attributes);
+  return { allowed, ...(reason === '' ? {} : { reason }) };
+}
+
+/** Whom a SubjectAccessReview is about: by its own words, in no group that it does not name. */
+export function askedSubject(
+  spec: JsonObject,
+): { readonly user: User } | { readonly errors: readonly FieldError[] } {
+  const [name, groups] = [text(spec['user']) ?? '', texts(spec['groups'])];
+  if (name !== '' || groups.length > 0) return { user: { name, groups } };
+  const detail = 'at least one of user or group must be specified';
+  return { errors: [invalid(['spec', 'user'], name, detail)] };
+}
+
+/**
+ * `status` of a SelfSubjectRulesReview. Without a scope these are the rules as roles have them, as
+ * in Kubernetes. With one they are worked out kind by kind, so that nothing is listed that the scope
+ * takes away; what is no kind here is left out.
+ */
+export function rulesStatus(
+  rights: ScopedAuthorizer,
+  user: User,
+  { namespace, kinds }: { readonly namespace: string; readonly kinds: readonly Kind[] },
+): JsonObject {
+  const rules = rights.rulesFor(user, namespace);
+  const scoped = scopeOf(user) !== undefined;
+  const resourceRules = scoped
+    ? [...EVERYONES_RULES, ...kinds.flatMap((kind) => rulesOn(rights, user, { kind, namespace }))]
+    : rules;
+  const pathRules = scoped ? [...EVERYONES_RULES, ...rules] : rules;
+  return {
+    resourceRules: resourceRules.filter(({ resources }) => resources.length > 0).map(onResources),
+    nonResourceRules: pathRules
+      .filter(({ nonResourceURLs }) => nonResourceURLs.length > 0)
+      .map(({ verbs, nonResourceURLs }) => ({
+        verbs: [...verbs],
+        nonResourceURLs: [...nonResourceURLs],
+      })),
+    incomplete: scoped,
+    ...(scoped
+      ? { evaluationError: 'the access key has a scope; rights on other kinds are left out' }
+      : {}),
+  };
+}
+
+function rulesOn(
+  rights: ScopedAuthorizer,
+  user: User,
+  { kind, namespace }: { kind: Kind; namespace: string },
+): PolicyRule[] {
+  const where = kind.scope === 'Namespaced' ? namespace : '';
+  return rights.rulesAt(user, { group: kind.group, resource: kind.plural, namespace: where });
+}
+
+function onResources({ verbs, apiGroups, resources, resourceNames }: PolicyRule): JsonObject {
+  return {
+    verbs: [...verbs],
+    apiGroups: [...apiGroups],
+    resources: [...resources],
+    ...(resourceNames.length === 0 ? {} : { resourceNames: [...resourceNames] }),
+  };
+}
+
+const KEY_NAME = 'gitplane.dev/access-key';
+const KEY_SCOPE = 'gitplane.dev/access-key-scope';
+
+/** `status.userInfo` of a SelfSubjectReview. */
+export function userInfo(user: User): JsonObject {
+  const { name, uid, groups, accessKey } = user;
+  const scope = scopeOf(user)?.source;
+  const extra = {
+    ...(accessKey === undefined ? {} : { [KEY_NAME]: [accessKey] }),
+    ...(scope === undefined ? {} : { [KEY_SCOPE]: [JSON.stringify(scope)] }),
+  };
+  return {
+    username: name,
+    ...(uid === undefined ? {} : { uid }),
+    groups: [...groups],
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+/** `status` of a TokenReview: of a token that is good, by its claims. */
+export function tokenStatus(
+  claims: Readonly<Record<string, unknown>>,
+  audiences: readonly string[],
+): JsonObject {
+  const { sub, groups, aud, jti, gitplane } = claims;
+  const uid = isRecord(gitplane) ? text(gitplane['uid']) : undefined;
+  const own = typeof aud === 'string' ? [aud] : texts(aud);
+  return {
+    authenticated: true,
+    user: {
+      username: String(sub),
+      ...(uid === undefined ? {} : { uid }),
+      groups: texts(groups),
+      extra: { 'authentication.kubernetes.io/credential-id': [`JTI=${String(jti)}`] },
+    },
+    audiences: own.filter((name) => audiences.length === 0 || audiences.includes(name)),
+  };
+}

@@ -1,0 +1,170 @@
+/** POST of a review: a question about access, answered in `status` with 201 and kept nowhere. */
+import type { FieldError } from '../../apimachinery/field-error.ts';
+import { invalid } from '../../apimachinery/field-error.ts';
+import { type JsonObject, type KubeObject, valueAt } from '../../apimachinery/object.ts';
+import type { Attributes } from '../../apimachinery/request.ts';
+import {
+  badRequest,
+  invalidObject,
+  methodNotAllowed,
+  noSuchRoute,
+} from '../../apimachinery/status-error.ts';
+import {
+  accessStatus,
+  askedAttributes,
+  askedSubject,
+  rulesStatus,
+  tokenStatus,
+  userInfo,
+} from '../../auth/access-reviews.ts';
+import { text, texts } from '../../auth/fields.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import {
+  ACCESS_REVIEW,
+  LOCAL_ACCESS_REVIEW,
+  REVIEWS,
+  SELF_ACCESS_REVIEW,
+  SELF_REVIEW,
+  SELF_RULES_REVIEW,
+  TOKEN_REVIEW,
+} from '../../kinds/reviews.ts';
+import { compileSchema } from '../../kinds/schema.ts';
+import { decodeObject, stripServerFields } from '../../registry/decode.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { bodyFormatOf, decodeBody, mediaTypeOf } from '../input/body.ts';
+import type { DecodedText } from '../input/json-input.ts';
+import { decodeProtobuf, PROTOBUF_TYPE } from '../input/protobuf-input.ts';
+import type { ResourceInfo } from '../input/request-info.ts';
+import { REVIEW_MESSAGES } from '../input/review-messages.ts';
+import { parseWriteOptions } from '../input/write-options.ts';
+import type { Answer } from '../output/answer.ts';
+import { header, type ResourceRequest } from '../request.ts';
+import { answerForm, objectAnswer } from './shared.ts';
+
+/** What was asked, by whom, and with what to answer. */
+interface Question {
+  readonly deps: ServerDependencies;
+  readonly request: ResourceRequest;
+  readonly spec: JsonObject;
+}
+
+type Review = (question: Question) => JsonObject | Promise<JsonObject>;
+
+const ANSWERS: ReadonlyMap<Kind, Review> = new Map<Kind, Review>([
+  [SELF_ACCESS_REVIEW, selfAccess],
+  [ACCESS_REVIEW, access],
+  [LOCAL_ACCESS_REVIEW, localAccess],
+  [SELF_RULES_REVIEW, selfRules],
+  [SELF_REVIEW, ({ request }) => ({ userInfo: userInfo(request.user) })],
+  [TOKEN_REVIEW, token],
+]);
+
+/** The review that a request asks for; undefined when it asks for something else. Throws 404, 405. */
+export function reviewOf(info: ResourceInfo): Kind | undefined {
+  const kind = REVIEWS.find(
+    ({ group, plural }) => group === info.group && plural === info.resource,
+  );
+  if (kind === undefined) return undefined;
+  const namespaced = kind.scope === 'Namespaced';
+  const fits = info.version === kind.version && info.name === '' && info.subresource === '';
+  if (!fits || namespaced !== (info.namespace !== '')) throw noSuchRoute();
+  if (info.verb !== 'create') throw methodNotAllowed(info.verb, kind);
+  return kind;
+}
+
+export async function handleReview(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  answerForm(deps, request, 'object');
+  const { object, warnings } = readReview(request);
+  const answer = ANSWERS.get(request.kind);
+  if (answer === undefined) throw noSuchRoute();
+  const spec = object.spec ?? {};
+  const status = await answer({ deps, request, spec });
+  return objectAnswer(deps, request, { object: { ...object, status }, warnings }, 201);
+}
+
+function readReview(request: ResourceRequest): { object: KubeObject; warnings: string[] } {
+  const { kind, info } = request;
+  const { value, duplicates } = readBody(request);
+  const { fieldValidation } = parseWriteOptions(info.query, 'create');
+  const schema = compileSchema(kind.schema);
+  const { namespace } = info;
+  const of = { kind, schema, fieldValidation, namespace, duplicates, isPatch: false };
+  const { object, warnings } = decodeObject(value, of);
+  stripServerFields(object);
+  const errors = schema.check(object);
+  if (errors.length > 0) throw invalidObject(kind, '', errors);
+  return { object, warnings };
+}
+
+function readBody(request: ResourceRequest): DecodedText {
+  const { kind, body } = request;
+  const contentType = header(request, 'content-type');
+  const shape = REVIEW_MESSAGES.get(kind);
+  if (shape !== undefined && mediaTypeOf(contentType) === PROTOBUF_TYPE) {
+    return { value: decodeProtobuf(body, shape), duplicates: [] };
+  }
+  return decodeBody(body, bodyFormatOf(contentType));
+}
+
+function selfAccess(question: Question): JsonObject {
+  const { deps, request } = question;
+  return accessStatus(deps.authorizer, request.user, asked(question));
+}
+
+function access(question: Question): JsonObject {
+  const { deps, request, spec } = question;
+  const attributes = asked(question);
+  const subject = askedSubject(spec);
+  if ('errors' in subject) throw refused(request, subject.errors);
+  return accessStatus(deps.authorizer, subject.user, attributes);
+}
+
+function localAccess(question: Question): JsonObject {
+  const { request, spec } = question;
+  const path = ['spec', 'resourceAttributes', 'namespace'];
+  const namespace = valueAt(spec, path.slice(1));
+  if (spec['nonResourceAttributes'] !== undefined) {
+    const detail = 'disallowed on this kind of request';
+    const { nonResourceAttributes } = spec;
+    throw refused(request, [
+      invalid(['spec', 'nonResourceAttributes'], nonResourceAttributes, detail),
+    ]);
+  }
+  if (namespace !== request.info.namespace) {
+    throw refused(request, [invalid(path, namespace ?? '', 'must match metadata.namespace')]);
+  }
+  return access(question);
+}
+
+function selfRules({ deps, request, spec }: Question): JsonObject {
+  const namespace = text(spec['namespace']);
+  if (namespace === undefined) throw badRequest('no namespace on request');
+  const kinds = [...deps.kinds.kinds, ...REVIEWS];
+  return rulesStatus(deps.rights, request.user, { namespace, kinds });
+}
+
+async function token({ deps, spec }: Question): Promise<JsonObject> {
+  const audiences = texts(spec['audiences']);
+  try {
+    const claims = await deps.tokens.review(text(spec['token']) ?? '', audiences);
+    return tokenStatus(claims, audiences);
+  } catch {
+    // Why is for whoever holds the signing keys to find out: the text of errors may repeat claims.
+    return { authenticated: false, error: 'the token is not valid, or not any more' };
+  }
+}
+
+function asked({ deps, request, spec }: Question): Attributes {
+  const canonical = (group: string, plural: string): string =>
+    deps.kinds.byPlural(group, plural)?.plural ?? plural;
+  const found = askedAttributes(spec, canonical);
+  if ('errors' in found) throw refused(request, found.errors);
+  return found.attributes;
+}
+
+function refused({ kind }: ResourceRequest, errors: readonly FieldError[]): Error {
+  return invalidObject(kind, '', errors);
+}
