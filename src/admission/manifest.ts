@@ -97,7 +97,9 @@ class Report {
     // scalar begins below its key; the column inside is shifted by the block's indentation, which
     // only the text of the file knows, so the line is what leads people there.
     const place = inner === undefined ? start : { line: start.line + inner.line, col: inner.col };
-    this.problems.push({ path: this.#path, ...place, message: formatFieldError(error) });
+    const message = formatFieldError(error);
+    const more = error.inClear === undefined ? {} : { inClear: error.inClear };
+    this.problems.push({ path: this.#path, ...place, message, ...more });
   }
 
   refuse(key: ObjectKey | undefined): AdmittedManifest {
@@ -214,6 +216,7 @@ function secretInClear(kind: Kind, manifest: KubeObject): FieldError[] {
       {
         type: 'FieldValueForbidden' as const,
         path: field.path,
+        inClear: true as const,
         message: `Forbidden: must not be in git in the clear; write "${concealed}" instead, and make a new one, since this one has been in a commit`,
       },
     ];

@@ -24,6 +24,8 @@ export interface FieldError {
   readonly message: string;
   /** Set when the problem is a field that no schema knows: strict decoding reports these apart. */
   readonly unknownField?: true;
+  /** Set when the value is a secret that must be kept nowhere as it is. */
+  readonly inClear?: true;
   /** Set when the problem lies inside a text value: where, counted from the start of that text. */
   readonly at?: { readonly line: number; readonly col: number };
 }

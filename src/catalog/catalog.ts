@@ -23,6 +23,7 @@ import {
   mergedIdentity,
   type ParentView,
 } from './identity.ts';
+import { PathCases } from './path-cases.ts';
 import { UndoLog } from './undo-log.ts';
 
 /** What one step changed about an object. */
@@ -60,6 +61,7 @@ export class Catalog {
    * nothing but the place of the object.
    */
   readonly #claims: Map<string, readonly Place[]>;
+  readonly #cases: PathCases;
 
   constructor(rootCommit: string, from?: Catalog) {
     this.rootCommit = rootCommit;
@@ -67,6 +69,7 @@ export class Catalog {
     this.#files = new Map(from === undefined ? [] : from.#files);
     this.#objects = new Map(from === undefined ? [] : from.#objects);
     this.#claims = new Map(from === undefined ? [] : from.#claims);
+    this.#cases = new PathCases(from === undefined ? undefined : from.#cases);
   }
 
   get revision(): string | undefined {
@@ -118,6 +121,7 @@ export class Catalog {
       const object = this.#objects.get(id);
       if (object !== undefined) found.push(...this.#duplicates(object.key));
     }
+    found.push(...this.#cases.problems((path) => this.#files.has(path)));
     return sortProblems(found);
   }
 
@@ -128,6 +132,7 @@ export class Catalog {
     const claims = new Map<string, Place[]>();
     for (const file of files) {
       this.#files.set(file.path, file);
+      this.#cases.set(file.path, true);
       for (const document of file.documents) this.#loadClaim(claims, file.path, document);
     }
     for (const [id, places] of claims) this.#setClaims(id, places);
@@ -184,6 +189,8 @@ export class Catalog {
     const found: Problem[] = [];
     const keys = new Map<string, ObjectKey>();
     for (const path of paths) {
+      if (!this.#files.has(path)) continue;
+      found.push(...this.#cases.problemsOf(path, (other) => this.#files.has(other)));
       for (const { key, problems } of this.#files.get(path)?.documents ?? []) {
         found.push(...problems);
         if (key !== undefined) keys.set(keyString(key), key);
@@ -202,6 +209,7 @@ export class Catalog {
       if (old !== undefined) this.#touchOld(old, { step, touched, broken });
       if (entry !== undefined) this.#touchNew(entry, { step, touched, broken });
       undo?.map(this.#files, path);
+      this.#cases.set(path, entry !== undefined, undo);
       if (entry !== undefined) this.#files.set(path, entry);
       else if (old !== undefined) this.#files.delete(path);
     }

@@ -3,9 +3,11 @@ import { type AdmittedManifest, admitManifest, type ManifestPlace } from '../adm
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { ownText, TextPool } from '../apimachinery/text.ts';
+import { findAccessKey } from '../kinds/access-key-secret.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { folderNamespace } from '../manifests/layout.ts';
 import type { ManifestDocument, ManifestFile, Problem } from '../manifests/manifest.ts';
+import { positionAt } from '../manifests/positions.ts';
 import { readManifests } from '../manifests/read.ts';
 
 export interface DocumentEntry {
@@ -64,7 +66,34 @@ export interface FileReader {
   read(path: string, blob: string, content: Buffer): FileEntry;
 }
 
+const LFS_START = Buffer.from('version https://git-lfs.github.com/spec/');
+const LFS_POINTER =
+  'The file is a pointer of Git LFS and its content is elsewhere; take *.yaml out of LFS and commit the file itself';
+
+function isLfsPointer(content: Buffer): boolean {
+  return content.length < 1024 && content.subarray(0, LFS_START.length).equals(LFS_START);
+}
+
 const LARGEST_FILE = 8 * 1024 * 1024;
+
+/**
+ * Where a document does not say what it is, nobody knows which of its fields are secret; a key of
+ * ours is known by its looks.
+ */
+function withLeak(path: string, content: Buffer, documents: DocumentEntry[]): DocumentEntry[] {
+  const text = content.toString('utf8');
+  const at = findAccessKey(text);
+  const [first, ...others] = documents;
+  if (at === undefined || first === undefined) return documents;
+  const place = positionAt(text, at);
+  const problem = { path, ...place, message: ACCESS_KEY_IN_CLEAR, inClear: true as const };
+  const { index, key, manifest, warnings, line } = first;
+  const problems = [...first.problems, problem];
+  return [{ index, key, manifest, warnings, line, problems }, ...others];
+}
+
+const ACCESS_KEY_IN_CLEAR =
+  'An access key must not be in git in the clear; remove it, and make a new one, since this one has been in a commit';
 
 /** Reads files below `under` with the kinds of the table. Never throws for what is in a file. */
 export function fileReader(kinds: KindTable, under: string): FileReader {
@@ -82,12 +111,15 @@ export function fileReader(kinds: KindTable, under: string): FileReader {
         const message = `The file has ${content.length} bytes; the limit is ${LARGEST_FILE}`;
         return { path, blob, documents: [whole(path, message)] };
       }
+      if (isLfsPointer(content)) return { path, blob, documents: [whole(path, LFS_POINTER)] };
       const file = readManifests(content);
       if (!('documents' in file)) {
         const documents = [{ ...whole(path, ''), problems: [{ path, ...file }] }];
         return { path, blob, documents };
       }
-      return { path, blob, documents: entries(path, file) };
+      const documents = entries(path, file);
+      const isUnclear = documents.some(({ key, problems }) => !key && problems.length > 0);
+      return { path, blob, documents: isUnclear ? withLeak(path, content, documents) : documents };
     },
   };
 

@@ -2,7 +2,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
-import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import { IGNORE_FILE, leavesTree, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import type { Problem } from '../manifests/manifest.ts';
 import type { FileEntry, FileReader } from './file.ts';
 
 /** The part of a repository that reading needs; a push in quarantine offers the same. */
@@ -42,6 +43,11 @@ export class TreeView {
 
   includes(path: string): boolean {
     return this.#filter.includes(path);
+  }
+
+  /** Whether a folder or a file of any name is looked into. */
+  covers(path: string): boolean {
+    return this.#filter.covers(path);
   }
 
   /** Takes an ignore file by the id of its blob; used when an earlier process is continued. */
@@ -136,8 +142,9 @@ export async function readEach(
   const blobs: BlobPath[] = [];
   for (const seen of paths) {
     const { path, id, mode } = seen;
-    if (id === undefined || mode === SUBMODULE) take(seen, undefined);
-    else if (mode === SYMLINK) take(seen, notAFile(path, id));
+    const flaw = id === undefined ? undefined : flawOf(path, mode);
+    if (id === undefined) take(seen, undefined);
+    else if (flaw !== undefined) take(seen, unreadable(path, id, flaw));
     else blobs.push({ path, id, mode });
   }
   const turns = new Pauses();
@@ -214,8 +221,21 @@ async function readReadable(
   }
 }
 
-function notAFile(path: string, blob: string): FileEntry {
-  return unreadable(path, blob, 'A symbolic link is never followed; commit the file itself');
+/** Why a path is not read, whatever it leads to. */
+function flawOf(path: string, mode: string): string | undefined {
+  if (mode === SYMLINK) return 'A symbolic link is never followed; commit the file itself';
+  if (mode === SUBMODULE) return 'A submodule is never followed; commit the file itself';
+  return leavesTree(path) ? 'The path leads out of its tree and is never followed' : undefined;
+}
+
+/** Links to folders and submodules, which would else be passed over without a word. */
+export function linkWarnings(view: TreeView, changes: readonly PathChange[]): Problem[] {
+  return changes.flatMap(({ path, newId, mode }) => {
+    if (newId === undefined || isFile(mode) || view.includes(path) || !view.covers(path)) return [];
+    const what = mode === SYMLINK ? 'symbolic link' : 'submodule';
+    const message = `A ${what} is never followed: what it leads to is no part of the platform`;
+    return [{ path, line: 1, col: 1, message }];
+  });
 }
 
 function tooLarge(path: string, blob: string): FileEntry {

@@ -51,6 +51,14 @@ export function hasValidChecksum(key: string): boolean {
   );
 }
 
+/** Where a text holds a whole key of ours in the clear; undefined: nowhere. */
+export function findAccessKey(text: string): number | undefined {
+  for (const { 0: key, index } of text.matchAll(/\bgp[a-z]{1,3}_[0-9A-Za-z]{44}\b/g)) {
+    if (hasValidChecksum(key)) return index;
+  }
+  return undefined;
+}
+
 /** `sha256:` and 64 hexadecimal digits. */
 export function isConcealedAccessKey(value: string): boolean {
   return CONCEALED.test(value);

@@ -12,6 +12,13 @@ const MANIFEST_EXTENSION = /\.ya?ml$/;
 /** Decides which paths of a tree are read. */
 export interface PathFilter {
   includes(path: string): boolean;
+  /** The same for a path that need not be named like a manifest. */
+  covers(path: string): boolean;
+}
+
+/** Git makes no such tree, and other programs can. */
+export function leavesTree(path: string): boolean {
+  return /(^|\/)\.{0,2}(\/|$)/.test(path);
 }
 
 /**
@@ -21,14 +28,14 @@ export interface PathFilter {
 export function pathFilter(under: string, ignoreText: string | undefined): PathFilter {
   const patterns: Ignore | undefined =
     ignoreText === undefined ? undefined : ignore().add(ignoreText);
-  return {
-    includes: (path) => {
-      const inner = relativeTo(under, path);
-      if (inner === undefined || !MANIFEST_EXTENSION.test(inner)) return false;
-      if (inner.startsWith('.') || inner.includes('/.')) return false;
-      return patterns === undefined || !patterns.ignores(inner);
-    },
+  const covers = (path: string): boolean => {
+    const inner = relativeTo(under, path);
+    if (inner === undefined) return false;
+    // What leaves the tree is to be told of, though not read.
+    if (inner.startsWith('.') || inner.includes('/.')) return leavesTree(inner);
+    return patterns === undefined || !patterns.ignores(inner);
   };
+  return { covers, includes: (path) => MANIFEST_EXTENSION.test(path) && covers(path) };
 }
 
 /** `path` as seen from the folder `under` (`''` is the root), or undefined when it is outside. */
@@ -74,9 +81,9 @@ const DIGITS = 16;
 
 /** Names of RBAC objects may hold characters that file systems dislike; `%` is never in a name. */
 function fileName(name: string): string {
-  const safe = encodeURIComponent(name).replace(
-    /[*'()!~]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  // Capitals too: file systems that do not tell them apart have room for one of two names.
+  const safe = encodeURIComponent(name).replace(/%[0-9A-F]{2}|[*'()!~A-Z]/g, (found) =>
+    found.length > 1 ? found : `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   const shown = safe.startsWith('.') ? `%2E${safe.slice(1)}` : safe;
   if (shown.length <= LONGEST_NAME) return shown;

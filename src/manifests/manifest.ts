@@ -7,6 +7,8 @@ export interface Problem {
   readonly line: number;
   readonly col: number;
   readonly message: string;
+  /** The file holds what no commit may hold, even if the next one takes it away. */
+  readonly inClear?: true;
 }
 
 /** `teams/ops.yaml:3:5: …`, as compilers write it and editors jump to it. */

@@ -2,11 +2,10 @@
  * The one place where the branch, the catalog and the state move. What moves them takes turns:
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
-import type { ReplayContext } from '../catalog/replay.ts';
 import type { Approval } from './consent.ts';
 import type { Hold } from './consent-rules.ts';
 import { type BranchOptions, DesiredState } from './desired-state.ts';
-import { type Foresight, foresee, type PushedRange } from './foresight.ts';
+import { type Foresight, type ForesightContext, foresee, type PushedRange } from './foresight.ts';
 import { Turns } from './turns.ts';
 import { type Write, WriteQueue, type Written } from './write-queue.ts';
 
@@ -82,7 +81,7 @@ export class Branch {
    * Undefined: the branch is, or goes, elsewhere meanwhile.
    */
   async foresee(
-    repository: ReplayContext['repository'],
+    repository: ForesightContext['repository'],
     range: PushedRange,
   ): Promise<Foresight | undefined> {
     const { under, reader } = this.#options;

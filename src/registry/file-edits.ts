@@ -10,7 +10,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogObject, Place } from '../catalog/catalog-object.ts';
 import type { FileEntry, FileReader } from '../catalog/file.ts';
 import type { TreeView } from '../catalog/tree.ts';
-import { BlobTooLargeError, PathError } from '../git/git-error.ts';
+import { GitError, PathError } from '../git/git-error.ts';
 import { objectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { appendDocument, editDocument, isEmptyStream, removeDocument } from '../manifests/edit.ts';
@@ -105,13 +105,18 @@ async function fileText(context: EditContext, key: ObjectKey, file: FileEntry): 
   const [content = Buffer.alloc(0)] = await context.repository
     .readBlobs([file.blob])
     .catch((error: unknown) => {
-      throw error instanceof BlobTooLargeError ? conflictIn(key, file) : error;
+      throw error instanceof GitError && isUnreadable(file) ? conflictIn(key, file) : error;
     });
   // Bytes that are no text would come back as others.
   const decoded = decodeUtf8(content);
   if ('problem' in decoded) throw conflictIn(key, file);
   context.texts.set(file.blob, decoded.text);
   return decoded.text;
+}
+
+/** Too large, or no file at all, as a submodule is none: the catalog has a problem in its place. */
+function isUnreadable(file: FileEntry): boolean {
+  return file.documents.some(({ key, problems }) => key === undefined && problems.length > 0);
 }
 
 function splice(of: {

@@ -10,13 +10,14 @@ import {
   catalogDifference,
   extend,
   type Folded,
+  type FoldedStep,
   netChanges,
   type ReplayContext,
   replay,
 } from '../catalog/replay.ts';
 import { notedPaths } from '../catalog/restore.ts';
-import { readPaths, seenPaths } from '../catalog/tree.ts';
-import type { HistoryCommit } from '../git/repository.ts';
+import { linkWarnings, readPaths, seenPaths } from '../catalog/tree.ts';
+import type { HistoryCommit, Repository } from '../git/repository.ts';
 import type { Problem } from '../manifests/manifest.ts';
 
 /** A catalog that is ready for when the branch gets there. */
@@ -35,9 +36,15 @@ export interface Outcome {
   /** Of the files that the push changes, duplicates included. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
+  /** What a commit on the way holds that no commit may, even if its tip does not. */
+  readonly leaks: readonly Problem[];
   /** Objects more than before. */
   readonly growth: number;
   readonly prepared: PreparedCatalog | undefined;
+}
+
+export interface ForesightContext extends ReplayContext {
+  readonly repository: ReplayContext['repository'] & Pick<Repository, 'diff'>;
 }
 
 /** Looks ahead of a catalog that is where the push begins, and leaves it as it is. */
@@ -54,7 +61,7 @@ export interface PushedRange {
  * range begins.
  */
 export async function foresee(
-  context: ReplayContext,
+  context: ForesightContext,
   now: Folded,
   range: PushedRange,
 ): Promise<Foresight | undefined> {
@@ -84,8 +91,9 @@ async function foreseeOne(
   commit: HistoryCommit,
 ): Promise<Foresight> {
   const { repository, reader, under } = context;
+  const view = now.view.clone();
   const paths = await seenPaths({
-    view: now.view.clone(),
+    view,
     source: repository,
     revision: commit.id,
     changes: commit.changes[0] ?? [],
@@ -93,13 +101,15 @@ async function foreseeOne(
     known: [...now.catalog.files()],
   });
   const files = await readPaths(repository, reader, paths);
+  const links = linkWarnings(view, commit.changes[0] ?? []);
   return (catalog) => {
     const before = catalog.size;
     const step = catalog.advance({ commit, files });
     try {
       const problems = catalog.problemsOf(files.keys());
-      const warnings = warningsOf(files.values());
-      return { ...step, problems, warnings, growth: catalog.size - before, prepared: undefined };
+      const warnings = [...links, ...warningsOf(files.values())];
+      const growth = catalog.size - before;
+      return { ...step, problems, warnings, leaks: [], growth, prepared: undefined };
     } finally {
       step.undo();
     }
@@ -108,10 +118,13 @@ async function foreseeOne(
 
 /** Several commits, or a merge: folded on a copy, which is kept for when the branch follows. */
 async function foreseeMany(
-  context: ReplayContext,
+  outer: ForesightContext,
   now: Folded,
   { from, to }: PushedRange,
 ): Promise<Foresight> {
+  const { repository } = outer;
+  const leaks = new Leaks();
+  const context = { ...outer, onStep: leaks.note };
   const before = now.catalog.clone();
   const copy = { catalog: before.clone(), view: now.view.clone() };
   const extended = from === undefined ? undefined : await extend(context, copy, to);
@@ -127,7 +140,11 @@ async function foreseeMany(
   const outcome = {
     changes,
     problems: after.problemsOf(changed),
-    warnings: warningsOf(changed.map((path) => after.file(path))),
+    warnings: [
+      ...linkWarnings(folded.view, await repository.diff(from, to)),
+      ...warningsOf(changed.map((path) => after.file(path))),
+    ],
+    leaks: await leaks.within(repository, { from, to }),
     growth: after.size - before.size,
     prepared: { from, folded, changes, paths: [...paths], follows: true },
   };
@@ -137,4 +154,34 @@ async function foreseeMany(
 function warningsOf(files: Iterable<FileEntry | undefined>): Problem[] {
   const documents = [...files].flatMap((file) => file?.documents ?? []);
   return sortProblems(documents.flatMap(({ warnings }) => warnings));
+}
+
+/** Problems of files that are none of a push's last commit, by the commit that has them. */
+class Leaks {
+  readonly #found = new Map<string, Problem[]>();
+
+  readonly note = ({ commit, files }: FoldedStep): void => {
+    const documents = [...files.values()].flatMap((file) => file?.documents ?? []);
+    const leaks = documents.flatMap(({ problems }) => problems.filter(({ inClear }) => inClear));
+    if (leaks.length > 0) this.#found.set(commit.id, leaks);
+  };
+
+  /** A replay goes through all of history; what is older than the push is not its fault. */
+  async within(
+    repository: Pick<Repository, 'history'>,
+    { from, to }: PushedRange,
+  ): Promise<Problem[]> {
+    if (this.#found.size === 0) return [];
+    const leaks: Problem[] = [];
+    for await (const { id } of repository.history(from, to)) {
+      if (id === to) continue;
+      const told = this.#found.get(id) ?? [];
+      leaks.push(...told.map((leak) => ({ ...leak, message: inCommit(id, leak.message) })));
+    }
+    return leaks;
+  }
+}
+
+function inCommit(id: string, message: string): string {
+  return `in commit ${id.slice(0, 12)}: ${message}. Later commits do not take it out of history: rewrite this one (git rebase -i)`;
 }

@@ -8,7 +8,6 @@ import { describeKey } from '../apimachinery/key.ts';
 import { jsonEqual } from '../apimachinery/object.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import type { ObjectChange } from '../catalog/catalog.ts';
-import type { ReplayContext } from '../catalog/replay.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
@@ -16,7 +15,7 @@ import type { Branch } from './branch.ts';
 import { prunesOf } from './consent.ts';
 import { describePrune, type Prune } from './consent-rules.ts';
 import type { DesiredState } from './desired-state.ts';
-import type { Foresight, Outcome, PushedRange } from './foresight.ts';
+import type { Foresight, ForesightContext, Outcome, PushedRange } from './foresight.ts';
 import { guardObjections } from './guards.ts';
 import { PushVerdicts } from './push-verdicts.ts';
 import { serveObject } from './served.ts';
@@ -37,7 +36,7 @@ export interface Push {
   readonly source: PushSource;
 }
 
-export type PushSource = ReplayContext['repository'] &
+export type PushSource = ForesightContext['repository'] &
   Pick<Repository, 'isAncestor' | 'noteOf' | 'readCommits' | 'diff' | 'mergeBases'>;
 
 export interface Verdict {
@@ -180,7 +179,9 @@ export class PushJudge {
     }
   }
 
-  #verdict({ changes, problems, warnings }: Outcome, user: User): Verdict {
+  #verdict(outcome: Outcome, user: User): Verdict {
+    const { changes, warnings } = outcome;
+    const problems = [...outcome.problems, ...outcome.leaks];
     const planned = changes.filter(isVisible);
     const objections = planned.flatMap((change) => this.#objections(change, user));
     const complaints = [...problems.map(formatProblem), ...objections];

@@ -1,4 +1,5 @@
 /** Consent from the outside: refused pushes, held moves, and what `/sync` tells and does. */
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API, type Daemon, RBAC, type RunResult, startDaemon } from '../support/daemon.ts';
@@ -191,6 +192,19 @@ describe('a branch that was moved without asking', () => {
     expect(await status()).toMatchObject({ state: 'applied', head: await tip() });
     expect(await teams()).toEqual(['z']);
   });
+});
+
+test('a tree that leads out of itself is refused by git before anybody looks at it', async () => {
+  const line = `100644 blob ${await gitIn(daemon, clone, 'rev-parse', 'HEAD:teams/z.yaml')}\t..\n`;
+  const file = join(clone, '.git', 'tree');
+  await writeFile(file, line);
+  const made = await daemon.git(['-c', `alias.t=!git mktree < ${file}`, 't'], clone);
+  const tree = made.stdout.trim();
+  const commit = await gitIn(daemon, clone, 'commit-tree', tree, '-p', 'HEAD', '-m', 'm');
+
+  const result = await push('origin', `${commit}:main`);
+
+  expect([result.code, result.stderr]).toEqual([1, expect.stringContaining('hasDotdot')]);
 });
 
 describe('asking for the wrong thing', () => {
