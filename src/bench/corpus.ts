@@ -18,9 +18,12 @@ export class Corpus {
   readonly size: number;
   readonly teams: number;
   readonly secrets: number;
+  readonly #filesADirectory: number;
 
-  constructor(size: number) {
+  /** `filesADirectory`: how many shared secrets a namespace, and so a directory, has. */
+  constructor(size: number, filesADirectory = FILES_A_DIRECTORY) {
     this.size = size;
+    this.#filesADirectory = filesADirectory;
     this.teams = Math.min(MOST_TEAMS, Math.ceil(size / 10));
     this.secrets = size - this.teams;
   }
@@ -38,7 +41,7 @@ export class Corpus {
 
   /** `mark` is a word of its description, by which a change can be recognized. */
   secretFile(i: number, mark: string): CorpusFile {
-    const namespace = namespaceOf(i);
+    const namespace = this.namespaceOf(i);
     const path = `namespaces/${namespace}/sharedsecrets/${secretName(i)}.yaml`;
     const owner = `team-${number(i % this.teams)}`;
     const content = `# What workloads of ${namespace} need at run time.
@@ -66,9 +69,13 @@ spec:
     return { path, content: Buffer.from(content) };
   }
 
+  namespaceOf(secret: number): string {
+    return `project-${number(Math.floor(secret / this.#filesADirectory))}`;
+  }
+
   /** A secret that is not in the corpus, as a client would send it. */
   newSecret(i: number): { namespace: string; name: string; body: Buffer } {
-    const namespace = namespaceOf((i * 7919) % Math.max(this.secrets, 1));
+    const namespace = this.namespaceOf((i * 7919) % Math.max(this.secrets, 1));
     const name = `made-${i}`;
     const body = {
       apiVersion: `${API_GROUP}/v1`,
@@ -92,10 +99,6 @@ spec:
 
 export function secretName(i: number): string {
   return `secret-${number(i)}`;
-}
-
-export function namespaceOf(secret: number): string {
-  return `project-${number(Math.floor(secret / FILES_A_DIRECTORY))}`;
 }
 
 function teamFile(i: number): CorpusFile {

@@ -29,6 +29,12 @@ export class Fixture {
     this.#profile = options.profile;
   }
 
+  /** The same for other manifests. */
+  on(corpus: Corpus): Fixture {
+    const { workspace, repetitions } = this;
+    return new Fixture({ workspace, corpus, repetitions, profile: this.#profile });
+  }
+
   /** A bare repository with every manifest in one commit and one pack. Not to be written to. */
   repository(): Promise<string> {
     this.#repository ??= this.#makeRepository();

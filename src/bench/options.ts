@@ -21,7 +21,7 @@ export function readBenchOptions(options: ParsedOptions): BenchOptions {
   const profile = options.text('profile');
   if (profile !== undefined) mkdirSync(profile, { recursive: true });
   return {
-    manifests: count(options, 'manifests', { least: 100, most: 99_999 }),
+    manifests: count(options, 'manifests', { least: 100, most: 100_000 }),
     repetitions: count(options, 'repetitions', { least: 1, most: 99 }),
     rows: readRows(options.required('rows')),
     format,

@@ -4,8 +4,10 @@ import type { Line } from './report.ts';
 import { measureEngine } from './rows/engine.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
+import { measureScale } from './rows/scale.ts';
 import { measureStart } from './rows/start.ts';
 import { measureThroughput } from './rows/throughput.ts';
+import { measureWide } from './rows/wide.ts';
 import { measureWrite } from './rows/write.ts';
 
 export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = new Map([
@@ -13,6 +15,8 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['push', measurePush],
   ['write', measureWrite],
   ['throughput', measureThroughput],
+  ['wide', measureWide],
+  ['scale', measureScale],
   ['read', measureRead],
   ['engine', measureEngine],
 ]);

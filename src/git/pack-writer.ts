@@ -34,8 +34,8 @@ const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, 
 const OFS_DELTA = 6;
 /** Offsets with the top bit set mean something else in an index. */
 const MAX_PACK_BYTES = 0x7fffffff;
-/** Below this, starting a compressor costs more than it saves. */
-const MIN_DEFLATE_BYTES = 100;
+/** Below this, starting a compressor costs more than it saves: most commits are smaller. */
+const MIN_DEFLATE_BYTES = 400;
 const COMPRESSION_LEVEL = 3;
 /** A compressor for a window of 4 KiB starts three times as fast, and smaller data need no other. */
 const SMALL_BYTES = 4096;

@@ -22,7 +22,7 @@ import { type DurableFiles, writeDurably } from './durable-files.ts';
 import { errorCode, GitError, RefLockedError, StorageError } from './git-error.ts';
 import { withOutgoing } from './outgoing.ts';
 import { type PackNames, packNames } from './pack-names.ts';
-import { buildPack, type PackObject } from './pack-writer.ts';
+import { buildPack, type Pack, type PackObject } from './pack-writer.ts';
 import { readRef } from './ref-file.ts';
 import { HeadMovedError } from './repository.ts';
 
@@ -48,6 +48,7 @@ export interface PublisherOptions {
 
 interface Prepared {
   readonly publication: Publication;
+  readonly pack: Pack;
   readonly names: PackNames;
   readonly claim: string;
 }
@@ -69,35 +70,41 @@ export class Publisher {
   /** Publications take effect in the order of the calls; writing their files overlaps. */
   async publish(publication: Publication): Promise<void> {
     const before = this.#last;
+    const prepared = this.#prepare(publication);
     this.#running += 1;
-    const done = this.#publishAfter(publication, before).finally(() => {
+    const done = this.#publishAfter(prepared, before).finally(() => {
       this.#running -= 1;
     });
-    this.#last = Promise.allSettled([before, done]).then(() => undefined);
-    await done;
+    // Whoever waits for a publication need not wait until the traces of a success are gone.
+    const tidied = done.then(
+      () => dropClaim(this.#options.files, prepared.claim),
+      () => this.#cleanUp(prepared),
+    );
+    this.#last = Promise.allSettled([before, tidied]).then(() => undefined);
+    await done.catch(async (error: unknown) => {
+      await tidied;
+      throw error;
+    });
   }
 
   async settled(): Promise<void> {
     await this.#last;
   }
 
-  async #publishAfter(publication: Publication, before: Promise<void>): Promise<void> {
-    // Not worth writing anything for a branch that is known to be elsewhere.
-    if (this.#running === 1) await this.#compare(publication.parent);
+  #prepare(publication: Publication): Prepared {
+    const { owner } = this.#options;
     const pack = buildPack(publication.objects);
-    const prepared: Prepared = {
-      publication,
-      names: packNames(this.#gitDir, pack.checksum, this.#options.owner),
-      claim: newClaim(this.#gitDir, this.#options.owner),
-    };
-    try {
-      await this.#write(prepared, pack);
-      await before;
-      await this.#passGate(prepared);
-      await this.#moveLocked(prepared);
-    } finally {
-      await this.#cleanUp(prepared);
-    }
+    const names = packNames(this.#gitDir, pack.checksum, owner);
+    return { publication, pack, names, claim: newClaim(this.#gitDir, owner) };
+  }
+
+  async #publishAfter(prepared: Prepared, before: Promise<void>): Promise<void> {
+    // Not worth writing anything for a branch that is known to be elsewhere.
+    if (this.#running === 1) await this.#compare(prepared.publication.parent);
+    await this.#write(prepared);
+    await before;
+    await this.#passGate(prepared);
+    await this.#moveLocked(prepared);
   }
 
   async #compare(expected: string | undefined): Promise<void> {
@@ -105,9 +112,8 @@ export class Publisher {
     if (actual !== expected) throw new HeadMovedError(expected, actual);
   }
 
-  async #write(prepared: Prepared, pack: { pack: Buffer; index: Buffer }): Promise<void> {
+  async #write({ names, claim, publication, pack }: Prepared): Promise<void> {
     const { files } = this.#options;
-    const { names, claim, publication } = prepared;
     const written = await Promise.allSettled([
       writeDurably(files, names.newPack, { bytes: pack.pack, mode: 0o444 }),
       writeDurably(files, names.newIndex, { bytes: pack.index, mode: 0o444 }),
@@ -176,7 +182,6 @@ export class Publisher {
     const { files } = this.#options;
     await Promise.all([
       dropClaim(files, claim),
-      // After a success these names are gone already.
       files.remove(names.newPack).catch(() => undefined),
       files.remove(names.newIndex).catch(() => undefined),
     ]);

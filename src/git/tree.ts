@@ -33,6 +33,7 @@ export interface TreeEdit {
 const SPACE = 0x20;
 const NUL = 0;
 const ID_BYTES = 20;
+const FEW_STEPS = 8;
 
 export class Tree {
   readonly bytes: Buffer;
@@ -163,6 +164,7 @@ export class Tree {
   }
 
   #splicedKeys(steps: readonly Step[]): string[] {
+    if (steps.length <= FEW_STEPS) return this.#fewSplicedKeys(steps);
     const keys: string[] = [];
     let copied = 0;
     for (const { index, removes, key, insert } of steps) {
@@ -171,6 +173,16 @@ export class Tree {
       copied = index + removes;
     }
     for (; copied < this.#keys.length; copied += 1) keys.push(this.#keys[copied] ?? '');
+    return keys;
+  }
+
+  /** The same by copying all of them at once, which is many times as fast for a few. */
+  #fewSplicedKeys(steps: readonly Step[]): string[] {
+    const keys = [...this.#keys];
+    for (const { index, removes, key, insert } of steps.toReversed()) {
+      if (insert === undefined) keys.splice(index, removes);
+      else keys.splice(index, removes, key);
+    }
     return keys;
   }
 

@@ -80,6 +80,15 @@ describe('the corpus', () => {
 
     expect(Math.max(...counts.values())).toBe(100);
   });
+
+  test('may have all of its shared secrets in one directory, those that are made too', () => {
+    const wide = new Corpus(2_000, 1_800);
+    const folders = new Set(Array.from({ length: 5 }, (_, i) => wide.newSecret(i).namespace));
+    for (let i = 0; i < wide.secrets; i++) folders.add(wide.namespaceOf(i));
+
+    expect(wide.secrets).toBe(1_800);
+    expect([...folders]).toEqual(['project-00000']);
+  });
 });
 
 describe('options', () => {

@@ -14,14 +14,14 @@ import type { Goal, Line } from '../report.ts';
 import { type Summary, summarize, timed } from '../statistics.ts';
 import { type Watcher, watchSecrets } from '../watcher.ts';
 
-const BARE_MOVES = 110;
+export const BARE_MOVES = 110;
 const PUSHES = 30;
-const WARM_UP = 5;
+export const WARM_UP = 5;
 /** Between two moves, so that they meet every phase of the daemon's timers. */
-const LONGEST_PAUSE_MS = 120;
+export const LONGEST_PAUSE_MS = 120;
 const PREPARED = 'refs/bench/prepared';
 
-interface Step {
+export interface Step {
   readonly from: string;
   readonly to: string;
   readonly mark: string;
@@ -48,7 +48,7 @@ export async function measurePush(fixture: Fixture): Promise<Line[]> {
 }
 
 /** A chain of commits behind the branch, one changed manifest each. */
-async function prepareCommits(
+export async function prepareCommits(
   gitDir: string,
   corpus: Corpus,
   { first, count }: { first: number; count: number },
@@ -89,7 +89,7 @@ async function bareMoves(
 }
 
 /** By git's lock protocol, in this process, so that the moment is known. */
-async function moveRef(gitDir: string, to: string): Promise<number> {
+export async function moveRef(gitDir: string, to: string): Promise<number> {
   const ref = join(gitDir, 'refs', 'heads', BRANCH);
   const value = `${ref}.bench`;
   await writeFile(value, `${to}\n`);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startBareServer } from '../bare-server.ts';
-import { namespaceOf, secretName } from '../corpus.ts';
+import { secretName } from '../corpus.ts';
 import { API, type DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
 import { type Endpoint, HttpConnection, requestBytes } from '../http-connection.ts';
@@ -38,7 +38,7 @@ export async function measureRead(fixture: Fixture): Promise<Line[]> {
 
 function readings({ corpus }: Fixture): Reading[] {
   const middle = Math.floor(corpus.secrets / 2);
-  const one = `${API}/namespaces/${namespaceOf(middle)}/sharedsecrets/${secretName(middle)}`;
+  const one = `${API}/namespaces/${corpus.namespaceOf(middle)}/sharedsecrets/${secretName(middle)}`;
   const protocols: readonly Protocol[] = ['HTTP', 'HTTPS'];
   return protocols.flatMap((protocol) => [
     { name: 'GET one', path: one, protocol },

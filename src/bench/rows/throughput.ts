@@ -9,7 +9,7 @@ import { type Line, withGoal } from '../report.ts';
 import { summarize, timed } from '../statistics.ts';
 import { createRequest } from './write.ts';
 
-const CLIENTS = 64;
+export const CLIENTS = 64;
 const WARM_UP_MS = 1000;
 const MEASURED_MS = 3000;
 /** `git commit` takes tens of milliseconds. */
@@ -35,7 +35,7 @@ export async function measureThroughput(fixture: Fixture): Promise<Line[]> {
   ];
 }
 
-async function writeRates(fixture: Fixture, dataDir: string): Promise<number[]> {
+export async function writeRates(fixture: Fixture, dataDir: string): Promise<number[]> {
   const daemon = await fixture.start(dataDir);
   let made = 0;
   const load = {
@@ -57,7 +57,11 @@ async function writeRates(fixture: Fixture, dataDir: string): Promise<number[]> 
 }
 
 /** The commits that the daemon just made, written again by git on a copy of where it began. */
-async function importRates(fixture: Fixture, before: string, after: string): Promise<number[]> {
+export async function importRates(
+  fixture: Fixture,
+  before: string,
+  after: string,
+): Promise<number[]> {
   const from = await git(before, 'rev-parse', BRANCH);
   const tip = await git(after, 'rev-parse', BRANCH);
   const count = Number(await git(after, 'rev-list', '--count', `${from}..${tip}`));

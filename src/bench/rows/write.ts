@@ -8,8 +8,8 @@ import { assertStatus } from '../load.ts';
 import { type Line, withGoal } from '../report.ts';
 import { summarize, timed } from '../statistics.ts';
 
-const WRITES = 400;
-const WARM_UP = 100;
+export const WRITES = 400;
+export const WARM_UP = 100;
 
 export async function measureWrite(fixture: Fixture): Promise<Line[]> {
   const daemon = await fixture.start(await fixture.copyOfPlatform());
