@@ -70,6 +70,11 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'how often --repo is fetched without any webhook',
   },
   {
+    name: 'write-branch',
+    value: 'NAME',
+    help: 'push writes to this branch of --repo, for review, instead of the followed one',
+  },
+  {
     name: 'hook-secret-file',
     value: 'FILE',
     help: 'secret of POST /hooks/<secret>; default: hook.secret in the data directory, made once',

@@ -11,7 +11,7 @@ import { createFile } from '../auth/secret-file.ts';
 import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { ObjectRegistry } from '../registry/registry.ts';
 import type { WriteOptions } from '../registry/write-context.ts';
 import type { Store } from '../state/store.ts';
 
@@ -35,7 +35,7 @@ const OPTIONS: WriteOptions = {
 interface Parts {
   readonly kinds: KindTable;
   readonly store: Store;
-  readonly registry: Registry;
+  readonly registry: ObjectRegistry;
 }
 
 /**

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
+import { StatusError } from '../apimachinery/status-error.ts';
 import { FailedLogins } from '../auth/failed-logins.ts';
 import { replaceFile } from '../auth/secret-file.ts';
 import { administratorToken } from '../bootstrap/administrator.ts';
@@ -127,7 +128,15 @@ async function followRemote(
   if (source === undefined || options.remote === undefined) return undefined;
   const { intervalMs, hookSecretFile } = options.remote;
   const secret = await hookSecret({ given: hookSecretFile, own: data.hookSecret });
-  const fetching = startFetching({ source, follower, intervalMs, logger });
+  const { pending } = platform;
+  const catchUp = async (): Promise<void> => {
+    await follower.catchUp();
+    // Whoever fetches waits for what is served, not for what may be merged.
+    pending
+      ?.sync()
+      .catch((err: unknown) => logger.warn({ err }, 'Pending writes are not up to date'));
+  };
+  const fetching = startFetching({ source, follower: { catchUp }, intervalMs, logger });
   undo.push(() => fetching.close());
   return {
     hooks: { secret, notice: () => fetching.trigger() },
@@ -153,7 +162,8 @@ async function administrator(
   try {
     return await administratorToken(platform, data.adminToken);
   } catch (error) {
-    if (!(error instanceof RemoteError)) throw error;
+    const isPending = error instanceof StatusError && platform.pending !== undefined;
+    if (!(error instanceof RemoteError) && !isPending) throw error;
     logger.warn({ problem: error.message }, 'The first administrator could not be made');
     return undefined;
   }

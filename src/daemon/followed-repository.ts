@@ -3,9 +3,11 @@ import { StartError } from '../bootstrap/start-error.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import { initRepository } from '../git/init-repository.ts';
 import { openRepository } from '../git/open-repository.ts';
+import type { Gate } from '../git/publisher.ts';
 import { Reader } from '../git/reader.ts';
 import { Following } from '../git/remote/following.ts';
 import { Remote } from '../git/remote/remote.ts';
+import { RemoteError } from '../git/remote/remote-error.ts';
 import type { CommitRange, SignatureJudge } from '../signatures/signature-judge.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { RemoteObservation } from './remote-observation.ts';
@@ -53,8 +55,16 @@ export async function openFollowed(of: {
     const why = error instanceof Error ? error.message : String(error);
     throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
   }
-  const gate = following.admit.bind(following);
+  const { writeBranch } = source;
+  const gate = writeBranch === undefined ? following.admit.bind(following) : shut(writeBranch);
   return { repository: await openRepository({ gitDir, branch, logger, gate, sign }), following };
+}
+
+/** Nothing of ours goes to the followed branch itself. */
+function shut(writeBranch: string): Gate {
+  return () => {
+    throw new RemoteError('refused', `writes go to the branch ${writeBranch}`);
+  };
 }
 
 /** The commits are not in the branch yet, so they are read beside it. */

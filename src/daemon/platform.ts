@@ -6,9 +6,10 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { seedRepository } from '../bootstrap/seed.ts';
-import { fileReader } from '../catalog/file.ts';
+import { type FileReader, fileReader } from '../catalog/file.ts';
 import { startDeletion } from '../controllers/deletion.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
+import type { CommitSignature } from '../git/commit-object.ts';
 import { initRepository } from '../git/init-repository.ts';
 import { openRepository } from '../git/open-repository.ts';
 import { type Following, stopFollowing } from '../git/remote/following.ts';
@@ -16,9 +17,11 @@ import { History } from '../history/history.ts';
 import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { Branch } from '../registry/branch.ts';
+import type { BranchOptions } from '../registry/desired-state.ts';
+import type { PendingWrites } from '../registry/pending-writes.ts';
 import { PushJudge } from '../registry/push.ts';
 import { ReadableStore } from '../registry/readable-store.ts';
-import { Registry } from '../registry/registry.ts';
+import { type ObjectRegistry, Registry } from '../registry/registry.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
@@ -33,6 +36,7 @@ import { openFollowed } from './followed-repository.ts';
 import { writeGuards } from './guards.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
+import { openPendingWrites } from './pending-writes.ts';
 import { observeRemote, type RemoteObservation } from './remote-observation.ts';
 import { followSettings, type Settings } from './settings.ts';
 import { openSignatures, type Signatures } from './signatures.ts';
@@ -44,7 +48,9 @@ export interface Platform {
   readonly following: Following | undefined;
   readonly store: Store;
   readonly branch: Branch;
-  readonly registry: Registry;
+  readonly registry: ObjectRegistry;
+  /** Absent: writes go to the branch that is served. */
+  readonly pending: PendingWrites | undefined;
   readonly history: History;
   readonly judge: PushJudge;
   readonly access: AccessControl;
@@ -91,17 +97,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
   const reader = fileReader(kinds, options.under);
-  const branch = await Branch.open({
-    repository,
-    store,
-    kinds,
-    reader,
-    under: options.under,
-    clock,
-    rules: rulesFingerprint(options),
-    observer: observation.observer,
-    budget: options.pruneBudget,
-  });
+  const { observer } = observation;
+  const branch = await openBranch(options, { repository, store, kinds, reader, clock, observer });
   opened.push(branch);
   observation.follow(branch);
   const settings = followSettings(store, kinds);
@@ -121,19 +118,27 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const { issuer } = parts;
   const keyFile = data.signingKey;
   const tokens = await openTokenService({ keyFile, issuer, clock, store, kinds, access, onError });
-  const registry = new Registry({
+  const served = new Registry({
     ...shared,
     store: readable,
     branch,
     issuers: { [tokens.plural]: tokens.issue },
   });
+  const { sign } = signatures;
+  const pending = await openPending(parts, opened, {
+    ...shared,
+    branch,
+    reader,
+    sign,
+    registry: served,
+  });
+  const registry = pending ?? served;
   const history = new History({ repository, branch, kinds, reader, under: options.under });
-  const { authorizer } = access;
   const judge = new PushJudge({
     ...shared,
     branch,
     repository,
-    authorizer,
+    authorizer: access.authorizer,
     signatures: signatures.judge,
   });
   const stopDeletion = startDeletion({ store, kinds, branch, clock, onError });
@@ -144,6 +149,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     store: readable,
     branch,
     registry,
+    pending,
     history,
     judge,
     access,
@@ -156,9 +162,17 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
       tokens.close();
       await access.close().catch(onError);
       settings.close();
-      await closeAll([branch, store, following, repository, signatures]);
+      await closeAll([pending, branch, store, following, repository, signatures]);
     },
   };
+}
+
+async function openBranch(
+  options: DaemonOptions,
+  parts: Omit<BranchOptions, 'under' | 'rules' | 'budget'>,
+): Promise<Branch> {
+  const { under, pruneBudget: budget } = options;
+  return await Branch.open({ ...parts, under, budget, rules: rulesFingerprint(options) });
 }
 
 /** One that fails, such as state that a full disk does not take, keeps no other one open. */
@@ -168,6 +182,33 @@ async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)
     await part?.close().catch((error: unknown) => void failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
+}
+
+interface ServedParts extends WriteParts {
+  readonly branch: Branch;
+  readonly reader: FileReader;
+  readonly registry: Registry;
+  readonly sign: CommitSignature | undefined;
+}
+
+/** Writes for review, where they are asked for. */
+async function openPending(
+  { options, data, logger }: PlatformParts,
+  opened: Opened,
+  shared: ServedParts,
+): Promise<PendingWrites | undefined> {
+  const { remote } = options;
+  if (remote?.writeBranch === undefined) return undefined;
+  const pending = await openPendingWrites({
+    ...shared,
+    source: remote,
+    writeBranch: remote.writeBranch,
+    gitDir: data.repository,
+    rules: rulesFingerprint(options),
+    logger,
+  });
+  opened.push(pending);
+  return pending;
 }
 
 interface SourceParts extends PlatformParts {

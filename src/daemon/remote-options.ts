@@ -11,6 +11,8 @@ export interface RemoteSource {
   readonly access: RemoteAccess;
   readonly intervalMs: number;
   readonly hookSecretFile: string | undefined;
+  /** Where writes wait for a review; undefined: they go to the followed branch. */
+  readonly writeBranch: string | undefined;
 }
 
 const REMOTE_ONLY = [
@@ -21,6 +23,7 @@ const REMOTE_ONLY = [
   'repo-ssh-key',
   'repo-known-hosts',
   'hook-secret-file',
+  'write-branch',
 ];
 
 /** Undefined: the repository is hosted. Throws UsageError. */
@@ -55,7 +58,19 @@ export function readRemote(options: ParsedOptions): RemoteSource | undefined {
     },
     intervalMs: readInterval(options, 'fetch-interval'),
     hookSecretFile: file('hook-secret-file'),
+    writeBranch: readWriteBranch(options),
   };
+}
+
+function readWriteBranch(options: ParsedOptions): string | undefined {
+  const name = options.text('write-branch');
+  if (name === undefined || name === '') return undefined;
+  const followed = options.required('branch');
+  // Neither can be a folder of the other: git keeps branches as files.
+  if (name !== followed && !name.startsWith(`${followed}/`) && !followed.startsWith(`${name}/`)) {
+    return name;
+  }
+  throw new UsageError(`Cannot use --write-branch ${name} beside --branch ${followed}`);
 }
 
 const SHORTEST_INTERVAL_MS = 100;

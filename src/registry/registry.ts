@@ -43,7 +43,10 @@ export interface RegistryOptions extends WriteParts {
   readonly issuers: Readonly<Record<string, Issuer>>;
 }
 
-export class Registry {
+/** What handlers need of a registry, wherever its writes go. */
+export type ObjectRegistry = Pick<Registry, 'get' | 'create' | 'update' | 'delete'>;
+
+export class Registry implements ObjectRegistry {
   readonly #parts: RegistryOptions;
 
   constructor(options: RegistryOptions) {

@@ -5,7 +5,7 @@ import type { FailedLogins } from '../auth/failed-logins.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import type { History } from '../history/history.ts';
 import type { KindTable } from '../kinds/table.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { ObjectRegistry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -35,7 +35,7 @@ export interface GitService {
 export interface ServerDependencies {
   readonly kinds: KindTable;
   readonly store: Store;
-  readonly registry: Registry;
+  readonly registry: ObjectRegistry;
   readonly history: History;
   readonly authenticate: Authenticate;
   readonly failedLogins: FailedLogins;

@@ -57,11 +57,12 @@ function storageStatus(error: unknown, code: string | undefined): StatusError | 
 }
 
 const REMOTE_RETRY_SECONDS = 5;
+const REVIEW = 'Where a branch is protected, --write-branch sends writes to one for review.';
 
 /** The words of the remote are shown where the caller can do something about them. */
 function remoteStatus({ problem, sentence, message }: RemoteError): StatusError {
   if (problem === 'refused') {
-    return forbiddenError(`${message}. Nothing was written.`);
+    return forbiddenError(`${message}. Nothing was written. ${REVIEW}`);
   }
   const outcome = problem === 'unknown-outcome' ? UNKNOWN_OUTCOME : NOTHING_WRITTEN;
   return unavailable(`${sentence}: ${outcome}; reads go on`, REMOTE_RETRY_SECONDS);

@@ -31,10 +31,10 @@ async function git(args: readonly string[], cwd = work): Promise<string> {
   return stdout.trim();
 }
 
-const start = (dataDir?: string, interval = '300ms'): Promise<Daemon> =>
+const start = (dataDir?: string, interval = '300ms', ...more: string[]): Promise<Daemon> =>
   startDaemon({
     seed: undefined,
-    args: ['--repo', elsewhere, '--fetch-interval', interval],
+    args: ['--repo', elsewhere, '--fetch-interval', interval, ...more],
     ...(dataDir === undefined ? {} : { dataDir }),
   });
 
@@ -183,4 +183,18 @@ test('a webhook is answered at once, and the push is there long before the next 
   expect(hook.code).toBe(202);
   await until(async () => ((await displayName('payments')) === 'Cash' ? true : undefined));
   expect(daemon.output()).not.toContain(secret);
+});
+
+test('with --write-branch nothing is pushed to the followed branch', async () => {
+  await daemon.stop();
+  daemon = await start(daemon.dataDir, '1h', '--write-branch', 'gitplane/writes');
+  const before = await git(['rev-parse', 'main'], elsewhere);
+  const made = await daemon.call('POST', `${API}/teams`, { body: { metadata: { name: 'later' } } });
+  expect(made.code).toBe(201);
+  expect(made.headers['warning']).toContain('pending on branch gitplane/writes');
+  expect((await daemon.call('GET', `${API}/teams/later`)).code).toBe(404);
+  expect(await git(['rev-parse', 'main'], elsewhere)).toBe(before);
+  await git(['update-ref', 'refs/heads/main', 'gitplane/writes'], elsewhere);
+  expect((await daemon.call('POST', '/sync')).code).toBe(200);
+  expect((await daemon.call('GET', `${API}/teams/later`)).code).toBe(200);
 });

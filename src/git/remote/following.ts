@@ -6,16 +6,15 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CLAIMS } from '../claim.ts';
 import { GitError } from '../git-error.ts';
-import { runGit, tryGit } from '../git-process.ts';
 import { type GitLogger, silent } from '../logger.ts';
 import { moveRef } from '../move-ref.ts';
 import { removeAbandonedOutgoing } from '../outgoing.ts';
 import type { Publication } from '../publisher.ts';
 import { readRef } from '../ref-file.ts';
 import { HeadMovedError } from '../repository.ts';
+import { containsCommit, pushConfirmed } from './confirmed-push.ts';
 import type { Remote, RemotePush } from './remote.ts';
 import { RemoteError, sanitize } from './remote-error.ts';
 
@@ -47,7 +46,6 @@ export interface FollowingOptions {
 export const KEPT_REFS = 'refs/gitplane/kept/';
 const DOUBT_MS = 20_000;
 const PAUSE_MS = 5_000;
-const MOST_RACES = 5;
 
 export class Following {
   readonly #options: FollowingOptions;
@@ -150,7 +148,7 @@ export class Following {
       throw new RemoteError('no-branch', `${ref}; it has ${sanitize(there)}`, { cause: error });
     });
     const head = await readRef(gitDir, ref);
-    if (head !== undefined && !(await this.#contains(tip, head))) {
+    if (head !== undefined && !(await containsCommit(gitDir, tip, head))) {
       throw new GitError(`${gitDir} has commits that ${remote.url} does not have`, {
         remedy: `Push ${ref} there first, or use another data directory`,
       });
@@ -192,7 +190,7 @@ export class Following {
     const { gitDir, ref, logger = silent } = this.#options;
     const head = await readRef(gitDir, ref);
     if (head === tip) return tip;
-    const rewritten = head !== undefined && !(await this.#contains(tip, head));
+    const rewritten = head !== undefined && !(await containsCommit(gitDir, tip, head));
     if (rewritten) {
       logger.warn({ from: head, to: tip }, 'the history of the remote branch was rewritten');
     }
@@ -232,79 +230,14 @@ export class Following {
 
   /** Resolves when the remote has the commit; throws HeadMovedError when it went elsewhere. */
   async #push(push: RemotePush): Promise<void> {
-    const { remote, doubtMs = DOUBT_MS } = this.#options;
-    let giveUp: number | undefined;
-    for (let races = 0; races < MOST_RACES; ) {
-      const result = await remote.push(push).catch((error: unknown) => {
-        // Once a push may have been sent, not reaching the remote tells nothing about it.
-        if (giveUp === undefined || !isSilence(error)) throw error;
-        return { ended: 'untold' } as const;
-      });
-      if (result.ended === 'accepted') return;
-      if (result.ended === 'refused') throw result.error;
-      if (result.ended === 'moved') {
-        if (await this.#isElsewhere(push)) return;
-        races += 1;
-        await this.#pause(100 * races);
-        continue;
-      }
-      giveUp ??= performance.now() + doubtMs;
-      if (await this.#resolveDoubt(push, giveUp)) return;
-    }
-    throw new RemoteError('unreachable', 'its branch stays locked by somebody else');
-  }
-
-  /**
-   * After a push that nobody confirmed. True: the remote has it. False: the remote is where it was,
-   * and the very same push may be sent again: whichever arrives first makes the other one void.
-   */
-  async #resolveDoubt(push: RemotePush, giveUp: number): Promise<boolean> {
-    for (let wait = 100; ; wait = Math.min(wait * 2, 2_000)) {
-      try {
-        const tip = await this.#options.remote.tip();
-        if (tip === push.tip) return true;
-        if (tip !== push.expected) return await this.#isElsewhere(push);
-        if (performance.now() < giveUp) {
-          await this.#pause(wait);
-          return false;
-        }
-      } catch (error) {
-        if (!isSilence(error)) throw error;
-      }
-      if (performance.now() > giveUp) throw new RemoteError('unknown-outcome');
-      await this.#pause(wait);
-    }
-  }
-
-  /**
-   * True: the remote's branch contains what was pushed. False: it is where the push expects it.
-   * Otherwise the local branch follows it, and HeadMovedError says so.
-   */
-  async #isElsewhere(push: RemotePush): Promise<boolean> {
-    const tip = await this.#fetch();
-    // Not adopted yet: the local branch has to take our own step first.
-    if (await this.#contains(tip, push.tip)) return true;
-    if (tip === push.expected) return false;
-    await this.#adopt(tip);
-    throw new HeadMovedError(push.expected, tip);
-  }
-
-  /** Whether a commit is part of the history of another one that is here. */
-  async #contains(tip: string, commit: string): Promise<boolean> {
-    if (tip === commit) return true;
-    const context = { gitDir: this.#options.gitDir };
-    // What is not here is in no history that is.
-    if ((await tryGit(context, ['cat-file', '-e', commit])).code !== 0) return false;
-    const { code } = await tryGit(context, ['merge-base', '--is-ancestor', commit, tip]);
-    if (code === 0 || code === 1) return code === 0;
-    await runGit(context, ['cat-file', '-e', tip]);
-    return false;
-  }
-
-  async #pause(milliseconds: number): Promise<void> {
-    await sleep(milliseconds, undefined, { signal: this.#closing.signal }).catch(() => {
-      throw new RemoteError('unknown-outcome', 'gitplane is stopping');
-    });
+    const { remote, gitDir, doubtMs = DOUBT_MS } = this.#options;
+    const { signal } = this.#closing;
+    const fetch = (): Promise<string> => this.#fetch();
+    const moved = await pushConfirmed({ remote, gitDir, fetch, doubtMs, signal }, push);
+    // Where the remote has it, with more on top, our own step comes first; the next fetch adopts the rest.
+    if (moved?.tip === undefined) return;
+    await this.#adopt(moved.tip);
+    throw new HeadMovedError(push.expected, moved.tip);
   }
 }
 
@@ -324,8 +257,4 @@ function mark(gitDir: string, url: string): void {
 /** The repository is from now on written to without a remote. */
 export function stopFollowing(gitDir: string): void {
   rmSync(marker(gitDir), { force: true });
-}
-
-function isSilence(error: unknown): boolean {
-  return error instanceof RemoteError && error.problem === 'unreachable';
 }

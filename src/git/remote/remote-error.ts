@@ -16,6 +16,8 @@ export type RemoteProblem =
   | 'no-branch'
   /** It understood, and does not allow it: a protected branch, a hook, missing rights. */
   | 'refused'
+  /** Somebody else moved the branch that writes wait on. */
+  | 'moved'
   /** It has commits that the signature policy does not let in. */
   | 'untrusted'
   /** Anything else that git complains of. */
@@ -29,6 +31,7 @@ const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
   'no-repository': 'The remote repository does not exist, or the credentials do not show it',
   'no-branch': 'The remote repository does not have the branch',
   refused: 'The remote repository refused the push',
+  moved: 'The branch for pending writes was moved by somebody else',
   untrusted: 'The remote branch has commits that no trusted signature vouches for',
   failed: 'The remote repository cannot be used',
 };

@@ -1,0 +1,224 @@
+/**
+ * The branch that writes wait on for review: what it has beyond the followed branch is pending. When
+ * the followed branch moves, the pending commits are made again on top of it, file by file; where
+ * both changed a file the branch stays as it is, for people to solve.
+ */
+import { unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runGit, tryGit } from '../git-process.ts';
+import { type GitLogger, silent } from '../logger.ts';
+import { moveRef } from '../move-ref.ts';
+import type { Publication } from '../publisher.ts';
+import { readRef } from '../ref-file.ts';
+import type { HistoryCommit, NewCommit, PathChange, Repository } from '../repository.ts';
+import { containsCommit, pushConfirmed } from './confirmed-push.ts';
+import { KEPT_REFS } from './following.ts';
+import type { Remote } from './remote.ts';
+import { RemoteError } from './remote-error.ts';
+
+export interface WriteBranchOptions {
+  /** At the branch for writes; its tracking ref is one of its own. */
+  readonly remote: Remote;
+  readonly gitDir: string;
+  /** The local branch of that name. */
+  readonly ref: string;
+  readonly logger?: GitLogger;
+  readonly doubtMs?: number;
+}
+
+export interface PendingState {
+  /** Where the next write goes on. */
+  readonly tip: string;
+  /** The pending commits could not be carried over to the followed branch. */
+  readonly conflicts: boolean;
+}
+
+type Mirror = Pick<Repository, 'begin' | 'diff' | 'history' | 'readBlobs'>;
+
+const DOUBT_MS = 20_000;
+
+export class WriteBranch {
+  readonly #options: WriteBranchOptions;
+  readonly #closing = new AbortController();
+  /** Where the branch is at the remote. */
+  #remoteTip: string | undefined;
+  #isStale = true;
+
+  constructor(options: WriteBranchOptions) {
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.ref.replace('refs/heads/', '');
+  }
+
+  /** Somebody else moved the branch: `prepare` has to be called before the next write. */
+  get isStale(): boolean {
+    return this.#isStale;
+  }
+
+  /** The gate of a repository at this branch. See `Gate`. */
+  async admit({ tip }: Publication, objects: string): Promise<void> {
+    const { remote, gitDir, doubtMs = DOUBT_MS } = this.#options;
+    const { signal } = this.#closing;
+    const fetch = (): Promise<string | undefined> => this.#fetch();
+    const push = { tip, expected: this.#remoteTip, objects };
+    const moved = await pushConfirmed({ remote, gitDir, fetch, doubtMs, signal }, push).catch(
+      (error: unknown) => {
+        this.#isStale = true;
+        throw error;
+      },
+    );
+    if (moved === undefined) {
+      this.#remoteTip = tip;
+      return;
+    }
+    this.#isStale = true;
+    throw new RemoteError('moved', this.name);
+  }
+
+  /**
+   * Brings the local branch to what the next write goes on top of: the pending commits on `base`,
+   * or `base`. A branch that is gone at the remote takes what was pending with it.
+   */
+  async prepare(base: string, mirror: Mirror): Promise<PendingState> {
+    const { gitDir, logger = silent } = this.#options;
+    const theirs = await this.#fetch();
+    this.#remoteTip = theirs;
+    await this.#keepLost(base, theirs);
+    const isDone = theirs === undefined || (await containsCommit(gitDir, base, theirs));
+    if (isDone) return await this.#settle(base, false);
+    if (await containsCommit(gitDir, theirs, base)) return await this.#settle(theirs, false);
+    const commits = await this.#carriedOver(base, theirs, mirror);
+    if (commits !== undefined && (await this.#publish(base, commits, mirror))) {
+      return await this.#settle((await readRef(gitDir, this.#options.ref)) ?? base, false);
+    }
+    logger.warn({ base, tip: theirs }, 'pending writes cannot be carried over');
+    return await this.#settle(theirs, true);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#options.remote.close();
+  }
+
+  async #settle(tip: string, conflicts: boolean): Promise<PendingState> {
+    await this.#moveTo(tip);
+    this.#isStale = false;
+    return { tip, conflicts };
+  }
+
+  /** The tip at the remote; undefined when there is no such branch. */
+  async #fetch(): Promise<string | undefined> {
+    const { remote, gitDir } = this.#options;
+    await unlink(join(gitDir, `${remote.trackingRef}.lock`)).catch(() => undefined);
+    try {
+      await remote.fetch(false);
+      return await readRef(gitDir, remote.trackingRef);
+    } catch (error) {
+      if (!(error instanceof RemoteError) || error.problem !== 'no-branch') throw error;
+      return undefined;
+    }
+  }
+
+  /** False when the remote does not let the branch be made anew. */
+  async #publish(base: string, commits: readonly NewCommit[], mirror: Mirror): Promise<boolean> {
+    await this.#moveTo(base);
+    if (commits.length === 0) return true;
+    const batch = mirror.begin(base);
+    for (const commit of commits) await batch.add(commit);
+    try {
+      await batch.publish();
+      return true;
+    } catch (error) {
+      if (error instanceof RemoteError && error.problem === 'refused') return false;
+      throw error;
+    }
+  }
+
+  /** Pending commits that others removed stay in the mirror. */
+  async #keepLost(base: string, theirs: string | undefined): Promise<void> {
+    const { gitDir, ref, logger = silent } = this.#options;
+    const ours = await readRef(gitDir, ref);
+    if (ours === undefined || (await containsCommit(gitDir, base, ours))) return;
+    if (theirs !== undefined && (await containsCommit(gitDir, theirs, ours))) return;
+    const kept = `${KEPT_REFS}${ours}`;
+    logger.warn({ kept }, 'pending writes were removed from their branch');
+    if ((await readRef(gitDir, kept)) !== undefined) return;
+    await moveRef(gitDir, { ref: kept, from: undefined, to: ours });
+  }
+
+  async #moveTo(tip: string): Promise<void> {
+    const { gitDir, ref } = this.#options;
+    const from = await readRef(gitDir, ref);
+    if (from !== tip) await moveRef(gitDir, { ref, from, to: tip });
+  }
+
+  /** The pending commits as they would be on `base`; undefined when they cannot be. */
+  async #carriedOver(
+    base: string,
+    theirs: string,
+    mirror: Mirror,
+  ): Promise<NewCommit[] | undefined> {
+    const context = { gitDir: this.#options.gitDir };
+    const found = await tryGit(context, ['merge-base', base, theirs]);
+    if (found.code !== 0) return undefined;
+    const fork = found.stdout.toString('utf8').trim();
+    const files = new Files(await mirror.diff(fork, base), await mirror.diff(fork, theirs));
+    const commits: NewCommit[] = [];
+    for await (const commit of mirror.history(fork, theirs)) {
+      const changes = commit.parents.length === 1 ? files.step(commit) : undefined;
+      if (changes === undefined) return undefined;
+      if (changes.length > 0) commits.push(await this.#again(commit.id, changes, mirror));
+    }
+    return commits;
+  }
+
+  /** The same author, words and changes. */
+  async #again(id: string, changes: readonly PathChange[], mirror: Mirror): Promise<NewCommit> {
+    const format = '--format=%an%x00%ae%x00%cn%x00%ce%x00%ct%x00%B';
+    const text = await runGit({ gitDir: this.#options.gitDir }, ['show', '-s', format, id]);
+    const [an = '', ae = '', cn = '', ce = '', time = '0', message = ''] = text
+      .toString('utf8')
+      .split('\0');
+    const contents = await mirror.readBlobs(changes.flatMap(({ newId }) => newId ?? []));
+    return {
+      author: { name: an, email: ae },
+      committer: { name: cn, email: ce },
+      time: Number(time),
+      message: message.trimEnd(),
+      changes: changes.map(({ path, newId }) => ({
+        path,
+        content: newId === undefined ? null : (contents.shift() ?? null),
+      })),
+    };
+  }
+}
+
+/** Which blob is where, as far as either side touched it since the fork. */
+class Files {
+  readonly #now = new Map<string, string | undefined>();
+  /** Both sides come to the same there: it was merged, however that was done. */
+  readonly #done: ReadonlySet<string>;
+
+  constructor(followed: readonly PathChange[], pending: readonly PathChange[]) {
+    for (const { path, newId } of followed) this.#now.set(path, newId);
+    const isDone = ({ path, newId }: PathChange): boolean =>
+      this.#now.has(path) && this.#now.get(path) === newId;
+    this.#done = new Set(pending.filter(isDone).map(({ path }) => path));
+  }
+
+  /** What is left to do of a commit; undefined when a file is not what the commit changed. */
+  step(commit: HistoryCommit): PathChange[] | undefined {
+    const left: PathChange[] = [];
+    for (const change of commit.changes[0] ?? []) {
+      if (this.#done.has(change.path)) continue;
+      const now = this.#now.has(change.path) ? this.#now.get(change.path) : change.oldId;
+      if (now === change.newId) continue;
+      if (now !== change.oldId) return undefined;
+      left.push(change);
+      this.#now.set(change.path, change.newId);
+    }
+    return left;
+  }
+}

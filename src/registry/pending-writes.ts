@@ -1,0 +1,175 @@
+/**
+ * Writes that wait for a review: they are decided on the platform as it will be when everything
+ * pending is merged, become commits of the branch for writes, and are answered with the object as it
+ * will be. Reads know nothing of them.
+ *
+ * The platform as it will be is a branch and a state of its own, in memory, on the tip of that
+ * branch. It is opened anew when the followed branch moved.
+ */
+import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import { unavailable } from '../apimachinery/status-error.ts';
+import type { Store, StoredObject } from '../state/store.ts';
+import type { Branch } from './branch.ts';
+import type { CreateRequest } from './create.ts';
+import type { DeleteRequest } from './delete.ts';
+import { desiredPart } from './rebase.ts';
+import type { DeleteResult, ObjectRegistry, Registry, WriteResult } from './registry.ts';
+import type { UpdateRequest } from './update.ts';
+import type { Target } from './write-context.ts';
+
+/** The platform as it will be. */
+export interface Shadow {
+  readonly registry: Registry;
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+export interface PendingWritesOptions {
+  /** What readers see. */
+  readonly served: { readonly registry: Registry; readonly store: Store; readonly branch: Branch };
+  /** The branch for writes, below git. */
+  readonly pending: { readonly name: string; readonly isStale: boolean };
+  /** Opens it on top of a revision of the followed branch. */
+  open(base: string): Promise<{ shadow: Shadow; conflicts: boolean }>;
+  /** Called when nothing is under way any more. */
+  onClose(): Promise<void>;
+}
+
+interface Opened {
+  readonly base: string;
+  readonly shadow: Shadow;
+  readonly conflicts: boolean;
+}
+
+export class PendingWrites implements ObjectRegistry {
+  readonly #options: PendingWritesOptions;
+  #opened: Opened | undefined;
+  #syncing: Promise<void> | undefined;
+  #inFlight = 0;
+  #idle: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: PendingWritesOptions) {
+    this.#options = options;
+  }
+
+  get(target: Target): StoredObject {
+    return this.#options.served.registry.get(target);
+  }
+
+  async create(request: CreateRequest): Promise<WriteResult> {
+    const { served } = this.#options;
+    if (request.kind.storedIn === 'nowhere') return await served.registry.create(request);
+    return await this.#write(({ registry }) => registry.create(request));
+  }
+
+  async update(request: UpdateRequest): Promise<WriteResult> {
+    if (this.#isEnding(request)) return await this.#options.served.registry.update(request);
+    return await this.#write((shadow) => {
+      const change = (current: KubeObject): unknown => this.#change(request, current);
+      return shadow.registry.update({ ...request, change });
+    });
+  }
+
+  async delete(request: DeleteRequest): Promise<DeleteResult> {
+    if (this.#isEnding(request)) return await this.#options.served.registry.delete(request);
+    return await this.#write((shadow) => {
+      const current = shadow.store.get(keyOf(request))?.object;
+      const served = current && this.#sameAsServed(request, current);
+      const seen = served !== undefined && isVersion(request.delete.resourceVersion, served);
+      const resourceVersion = current?.metadata.resourceVersion;
+      const precondition = seen && resourceVersion !== undefined ? { resourceVersion } : {};
+      return shadow.registry.delete({ ...request, delete: { ...request.delete, ...precondition } });
+    });
+  }
+
+  /** Takes in what happened to either branch. */
+  async sync(): Promise<void> {
+    while (!this.#closed && (this.#syncing !== undefined || this.#isStale())) {
+      this.#syncing ??= this.#sync().finally(() => {
+        this.#syncing = undefined;
+      });
+      await this.#syncing;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#syncing?.catch(() => undefined);
+    await this.#opened?.shadow.close();
+    await this.#options.onClose();
+  }
+
+  async #write<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
+    await this.sync();
+    const opened = this.#opened;
+    if (opened === undefined || this.#closed) throw unavailable('The server is shutting down');
+    this.#inFlight++;
+    try {
+      const result = await work(opened.shadow);
+      if (result.commit === undefined) return result;
+      return { ...result, warnings: [...result.warnings, this.#notice(opened)] };
+    } finally {
+      this.#inFlight--;
+      if (this.#inFlight === 0) this.#idle?.();
+    }
+  }
+
+  #notice({ conflicts }: Opened): string {
+    const { name } = this.#options.pending;
+    const notice = `pending on branch ${name} until it is merged; reads show what is merged`;
+    return conflicts ? `${notice}; the branch conflicts with the followed one` : notice;
+  }
+
+  #isStale(): boolean {
+    const { served, pending } = this.#options;
+    return pending.isStale || this.#opened?.base !== served.branch.state.revision;
+  }
+
+  async #sync(): Promise<void> {
+    const { served, open } = this.#options;
+    if (this.#inFlight > 0) {
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    }
+    const base = served.branch.state.revision;
+    if (base === undefined) throw unavailable('Nothing was fetched yet');
+    await this.#opened?.shadow.close();
+    this.#opened = undefined;
+    this.#opened = { base, ...(await open(base)) };
+  }
+
+  /** Versions of the served object mean the same here, while nothing is pending for it. */
+  #change(request: UpdateRequest, current: KubeObject): unknown {
+    const served = this.#sameAsServed(request, current);
+    if (served === undefined) return request.change(current);
+    const { resourceVersion } = served.metadata;
+    const metadata = { ...current.metadata, resourceVersion };
+    const wanted = request.change({ ...current, metadata } as KubeObject);
+    if (!isRecord(wanted) || !isRecord(wanted['metadata'])) return wanted;
+    if (wanted['metadata']['resourceVersion'] !== resourceVersion) return wanted;
+    const own = { ...wanted['metadata'], resourceVersion: current.metadata.resourceVersion };
+    return { ...wanted, metadata: own };
+  }
+
+  #sameAsServed(target: Target, current: KubeObject): KubeObject | undefined {
+    const served = this.#options.served.store.get(keyOf(target))?.object;
+    if (served === undefined) return undefined;
+    return jsonEqual(desiredPart(served), desiredPart(current)) ? served : undefined;
+  }
+
+  /** Only the state knows an object whose manifest is gone. */
+  #isEnding(target: Target): boolean {
+    const served = this.#options.served.store.get(keyOf(target));
+    return served?.object.metadata.deletionTimestamp !== undefined;
+  }
+}
+
+function isVersion(wanted: string | undefined, { metadata }: KubeObject): boolean {
+  return wanted !== undefined && wanted === metadata.resourceVersion;
+}
+
+function keyOf({ kind, namespace, name }: Target): Parameters<Store['get']>[0] {
+  return { group: kind.group, kind: kind.kind, namespace, name };
+}
