@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,6 +7,8 @@ export default defineConfig({
     setupFiles: ['test/support/properties.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Vitest leaves a core to itself; here tests wait for git and for daemons much of the time.
+    maxWorkers: Math.max(2, availableParallelism()),
     env: { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
   },
 });

@@ -1,6 +1,6 @@
 /** Real repositories in temporary folders, for tests. Everything is removed when the test ends. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -61,10 +61,22 @@ export function tryGit(
   return { status, stdout, stderr };
 }
 
+let template: Promise<string> | undefined;
+
+/** Making a repository takes some twenty processes, copying one none. */
+async function emptyRepository(): Promise<string> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gitplane-template-')));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const gitDir = join(folder, 'repo.git');
+  await initRepository({ gitDir, branch: 'main' });
+  return gitDir;
+}
+
 /** An empty hosted repository whose branch is `main`; returns its path. */
 export async function bareRepository(): Promise<string> {
+  template ??= emptyRepository();
   const gitDir = join(temporaryFolder(), 'repo.git');
-  await initRepository({ gitDir, branch: 'main' });
+  cpSync(await template, gitDir, { recursive: true });
   return gitDir;
 }
 
@@ -135,10 +147,20 @@ export function packFiles(gitDir: string): string[] {
 
 /** `path → content` of a revision, read by git. */
 export function filesOf(gitDir: string, revision: string): Record<string, string> {
-  const paths = git(gitDir, ['ls-tree', '-r', '-z', '--name-only', revision]).split('\0');
+  const entries = git(gitDir, ['ls-tree', '-r', '-z', revision]).split('\0').filter(Boolean);
+  const files = entries.map((entry) => {
+    const [facts = '', path = ''] = entry.split('\t');
+    return { path, id: facts.split(' ')[2] ?? '' };
+  });
+  const input = files.map(({ id }) => `${id}\n`).join('');
+  const blobs = execFileSync('git', ['cat-file', '--batch'], { cwd: gitDir, env: gitEnv, input });
+  let at = 0;
   return Object.fromEntries(
-    paths
-      .filter((path) => path !== '')
-      .map((path) => [path, git(gitDir, ['cat-file', 'blob', `${revision}:${path}`])]),
+    files.map(({ path }) => {
+      const start = blobs.indexOf('\n', at) + 1;
+      const size = Number(blobs.toString('latin1', at, start).trim().split(' ')[2]);
+      at = start + size + 1;
+      return [path, blobs.toString('utf8', start, start + size).trim()];
+    }),
   );
 }
