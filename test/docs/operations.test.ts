@@ -1,7 +1,7 @@
 /** What docs/operations.md says about losing and restoring things, done as it says. */
 import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 import { type Step, stepsOf } from './markdown.ts';
 import { runStep } from './page.ts';
@@ -16,17 +16,19 @@ function stepNamed(name: string): Step {
   return step;
 }
 
-const running: Daemon[] = [];
+/** One data directory, which goes through everything that the page says, in its order. */
+let daemon: Daemon;
 
-async function start(dataDir?: string): Promise<Daemon> {
-  const daemon = await startDaemon(dataDir === undefined ? {} : { dataDir, seed: undefined });
-  running.push(daemon);
-  return daemon;
-}
-
-afterEach(async () => {
-  for (const daemon of running.splice(0)) await daemon.stop();
+beforeAll(async () => {
+  daemon = await startDaemon();
+  await daemon.call('POST', `${API}/teams`, { body: team });
 });
+afterAll(() => daemon.stop());
+
+/** Starts again on what is left. */
+async function start(): Promise<void> {
+  daemon = await startDaemon({ dataDir: daemon.dataDir, seed: undefined });
+}
 
 /** Runs blocks of the page in the folder of the data directory. */
 async function follow(daemon: Daemon, ...names: readonly string[]): Promise<void> {
@@ -55,25 +57,23 @@ const team = { metadata: { name: 'late' }, spec: { displayName: 'Made before the
 
 describe('what operations.md says', () => {
   test('the readiness check answers as shown', async () => {
-    await follow(await start(), 'health');
+    await follow(daemon, 'health');
   });
 
   test('a backup is sound, and restores every object with its identity', async () => {
-    const daemon = await start();
-    await daemon.call('POST', `${API}/teams`, { body: team });
+    const { token } = daemon;
     const before = await identities(daemon);
     await follow(daemon, 'backup', 'check');
     await daemon.stop();
     await follow(daemon, 'restore');
 
-    const restored = await start(daemon.dataDir);
-    expect(await identities(restored)).toEqual(before);
-    expect(restored.token).toBe(daemon.token);
-    expect((await restored.call('GET', `${API}/teams/late`)).code).toBe(200);
+    await start();
+    expect(await identities(daemon)).toEqual(before);
+    expect(daemon.token).toBe(token);
+    expect((await daemon.call('GET', `${API}/teams/late`)).code).toBe(200);
   });
 
   test('a clone restores a lost repository', async () => {
-    const daemon = await start();
     const before = await identities(daemon);
     const clone = await daemon.clone();
     await daemon.stop();
@@ -82,49 +82,47 @@ describe('what operations.md says', () => {
     await runStep(shell, stepNamed('restore-from-clone'));
     shell.close();
 
-    const restored = await start(daemon.dataDir);
-    expect(await identities(restored)).toEqual(before);
-    const written = await restored.call('POST', `${API}/teams`, { body: team });
-    expect(written.code).toBe(201);
-    expect(existsSync(join(restored.dataDir, 'repo.git/hooks/pre-receive'))).toBe(true);
+    await start();
+    expect(await identities(daemon)).toEqual(before);
+    const body = { metadata: { name: 'later' }, spec: {} };
+    expect((await daemon.call('POST', `${API}/teams`, { body })).code).toBe(201);
+    expect(existsSync(join(daemon.dataDir, 'repo.git/hooks/pre-receive'))).toBe(true);
   });
 
   test('state that is gone is rebuilt, with higher resource versions', async () => {
-    const daemon = await start();
     const before = await identities(daemon);
     const { resourceVersion } = (await daemon.call('GET', `${API}/teams`)).json().metadata;
     await daemon.stop();
     await follow(daemon, 'remove-state');
 
-    const restarted = await start(daemon.dataDir);
-    expect(await identities(restarted)).toEqual(before);
-    const after = (await restarted.call('GET', `${API}/teams`)).json().metadata.resourceVersion;
+    await start();
+    expect(await identities(daemon)).toEqual(before);
+    const after = (await daemon.call('GET', `${API}/teams`)).json().metadata.resourceVersion;
     expect(Number(after)).toBeGreaterThan(Number(resourceVersion));
   });
 
   test('state without its key is refused in one line that says what to do', async () => {
-    const daemon = await start();
     await daemon.stop();
     const key = join(daemon.dataDir, 'state.key');
     renameSync(key, join(dirname(daemon.dataDir), 'state.key'));
 
-    await expect(start(daemon.dataDir)).rejects.toThrow(
+    await expect(start()).rejects.toThrow(
       /ended with 1:\ngitplane: the state in \S+ cannot be read: .*; delete it, it is rebuilt from git\n$/,
     );
     await follow(daemon, 'remove-state');
-    expect((await (await start(daemon.dataDir)).call('GET', `${API}/teams`)).code).toBe(200);
+    await start();
+    expect((await daemon.call('GET', `${API}/teams`)).code).toBe(200);
   });
 
   test('without the token file a new administrator key is made and the old one ends', async () => {
-    const daemon = await start();
+    const { token } = daemon;
     await daemon.stop();
     await follow(daemon, 'remove-token');
 
-    const restarted = await start(daemon.dataDir);
-    expect(restarted.token).not.toBe(daemon.token);
-    expect((await restarted.call('GET', `${API}/teams`)).code).toBe(200);
-    const old = await restarted.call('GET', `${API}/teams`, { token: daemon.token });
-    expect(old.code).toBe(401);
+    await start();
+    expect(daemon.token).not.toBe(token);
+    expect((await daemon.call('GET', `${API}/teams`)).code).toBe(200);
+    expect((await daemon.call('GET', `${API}/teams`, { token })).code).toBe(401);
   });
 
   test('every block of the page is run by one of these tests', () => {

@@ -28,8 +28,18 @@ import {
 } from '../support/git.ts';
 
 const NO_ID = '0'.repeat(40);
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-const client = join(import.meta.dirname, '../../src/git/hook-client.ts');
+const client = hookClient();
+
+/** The built program where it is as new as its sources: a loader for those takes longer than git. */
+function hookClient(): string[] {
+  const root = join(import.meta.dirname, '../..');
+  const built = join(root, 'dist/git/hook-client.js');
+  const age = (path: string): number => (existsSync(path) ? statSync(path).mtimeMs : 0);
+  const sources = ['hook-client.ts', 'hook-protocol.ts'].map((name) => join(root, 'src/git', name));
+  if (sources.every((source) => age(source) < age(built))) return [process.execPath, built];
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  return [process.execPath, '--import', tsx, sources[0] ?? ''];
+}
 
 interface Hosted {
   readonly gitDir: string;
@@ -40,7 +50,7 @@ interface Hosted {
 async function hosted(judge: Judge | undefined): Promise<Hosted> {
   const gitDir = await bareRepository();
   const socketPath = join(temporaryFolder(), 'run', 'push.sock');
-  await installHooks(gitDir, { command: [process.execPath, '--import', tsx, client, socketPath] });
+  await installHooks(gitDir, { command: [...client, socketPath] });
   if (judge !== undefined) {
     const listener = await listenForPushes(socketPath, judge);
     onTestFinished(() => listener.close());
@@ -175,7 +185,7 @@ describe('the quarantine', () => {
     const { gitDir } = repository;
     const socketPath = join(temporaryFolder(), 'push.sock');
     await installHooks(gitDir, {
-      command: [process.execPath, '--import', tsx, client, socketPath],
+      command: [...client, socketPath],
     });
     const seen: unknown[] = [];
     async function judge({ updates, env }: PushRequest): Promise<PushVerdict> {
