@@ -236,6 +236,14 @@ d: 1
 `,
     ],
     [
+      'a keeping block does not take in the blank lines of what goes behind it',
+      'a:   x # c\nk: |+\n  text\ngone: 1\n\n# d\nz:  2\n',
+      (v) => {
+        delete v.gone;
+      },
+      'a:   x # c\nk: |+\n  text\n# d\nz:  2\n',
+    ],
+    [
       'a keeping block may lose its blank lines',
       'c: |+\n  z\n\nd: 1\n',
       (v) => {

@@ -1,7 +1,7 @@
 /**
  * Random YAML documents in mixed styles, each with the value it stands for: block and flow
  * collections, every scalar style, comments, blank lines, anchors, aliases, merge keys, tags,
- * explicit keys, flush-left lists, CRLF.
+ * explicit keys, flush-left lists, scalars over several lines, tabs, CRLF, and mixtures of line ends.
  */
 import type { JsonObject, JsonValue } from '../../src/apimachinery/object.ts';
 
@@ -12,6 +12,8 @@ export interface RandomDocument {
   readonly comments: readonly RandomComment[];
   /** One flow map in the style of JSON. */
   readonly isJson: boolean;
+  /** What stands before and behind the document: byte order mark, directive, `...`. */
+  readonly frame: { readonly head: string; readonly tail: string };
 }
 
 export interface RandomComment {
@@ -24,6 +26,8 @@ export interface RandomOptions {
   /** About how many values. */
   readonly size: number;
   readonly aliases: boolean;
+  /** Puts a byte order mark, a directive or an end marker around the document, now and then. */
+  readonly frame?: boolean;
 }
 
 /** mulberry32: small, and the same everywhere. */
@@ -174,12 +178,16 @@ class Writer {
   readonly #anchors: Anchored[] = [];
   readonly #flush: boolean;
   readonly #step: number;
+  readonly #framed: boolean;
   #left: number;
   #names = 0;
+  /** What the last scalar was: blank lines behind a block may belong to it. */
+  #last: 'inline' | 'block' | 'kept' = 'inline';
 
-  constructor({ seed, size, aliases }: RandomOptions) {
+  constructor({ seed, size, aliases, frame = false }: RandomOptions) {
     this.#random = new Random(seed);
     this.#aliases = aliases;
+    this.#framed = frame;
     this.#left = size;
     this.#flush = this.#random.chance(40);
     this.#step = this.#random.pick([2, 2, 2, 4, 1, 3]);
@@ -202,10 +210,36 @@ class Writer {
       value = written.value as JsonObject;
       lines.push(...written.lines);
     }
-    if (random.chance(15)) lines.push('', '# the end');
+    if (random.chance(15)) lines.push(...(this.#last === 'kept' ? [] : ['']), '# the end');
     const eol = random.chance(20) ? '\r\n' : '\n';
-    const text = lines.join(eol) + (random.chance(85) ? eol : '');
-    return { text, value, comments: this.#comments, isJson: json };
+    const mixed = random.chance(3);
+    const ended = this.#last === 'kept' || random.chance(85);
+    const body = lines.map((line, index) => {
+      if (index === lines.length - 1 && !ended) return line;
+      return line + (mixed ? random.pick(['\n', '\r\n']) : eol);
+    });
+    const frame = this.#frame(eol, { marker, ended });
+    const text = frame.head + body.join('') + frame.tail;
+    return { text, value, comments: this.#comments, isJson: json, frame };
+  }
+
+  #frame(
+    eol: string,
+    { marker, ended }: { marker: boolean; ended: boolean },
+  ): RandomDocument['frame'] {
+    const random = this.#random;
+    if (!this.#framed) return { head: '', tail: '' };
+    const bom = random.chance(15) ? '\uFEFF' : '';
+    const directive = marker && random.chance(20) ? `%YAML 1.2${eol}` : '';
+    const behind = random.pick(['', '', ' # end', `${eol}# behind`, `${eol}${eol}`]);
+    const tail = ended && random.chance(15) ? `...${behind}${random.chance(80) ? eol : ''}` : '';
+    return { head: bom + directive, tail };
+  }
+
+  /** A blank line, unless it would become part of the scalar above. */
+  #blank(): string[] {
+    if (this.#last === 'kept') return [];
+    return [this.#last === 'inline' ? this.#random.pick(['', '', '', '  ']) : ''];
   }
 
   #map(column: number, path: readonly (string | number)[]): { lines: string[]; value: JsonObject } {
@@ -220,22 +254,30 @@ class Writer {
     if (merge !== undefined && atHead) lines.push(`${pad}<<: ${merge.text}`);
     for (const key of keys) {
       const inner = [...path, key];
-      if (lines.length > 0 && random.chance(15)) lines.push('');
+      if (lines.length > 0 && random.chance(15)) lines.push(...this.#blank());
       if (random.chance(15)) lines.push(pad + this.#comment(inner));
       const written = this.#value({ column, path: inner, kind: 'pair' });
       value[key] = written.value;
-      const behind = written.head === '' ? '' : `${random.pick([' ', ' ', '  '])}${written.head}`;
+      const gaps = written.tail.length === 0 ? [' ', ' ', '  ', '\t'] : [' ', ' ', '  '];
+      const behind = written.head === '' ? '' : `${random.pick(gaps)}${written.head}`;
       const name = this.#keyText(key);
       if (random.chance(4)) {
         lines.push(`${pad}? ${name}`, `${pad}:${behind}`, ...written.tail);
       } else lines.push(`${pad}${name}:${behind}`, ...written.tail);
     }
-    if (merge !== undefined && !atHead) lines.push(`${pad}<<: ${merge.text}`);
+    if (merge !== undefined && !atHead) {
+      lines.push(`${pad}<<: ${merge.text}`);
+      this.#last = 'inline';
+    }
     return { lines, value: { ...merge?.value, ...value } };
   }
 
   #mergeLine(): { text: string; value: JsonObject } | undefined {
     if (!this.#aliases || !this.#random.chance(25)) return undefined;
+    if (this.#random.chance(20)) {
+      const value = { inline: 1, a: randomScalar(this.#random) };
+      return { text: this.#flowText(value), value };
+    }
     const maps = this.#anchors.filter(({ value }) => isMap(value));
     if (maps.length === 0) return undefined;
     const first = this.#random.pick(maps);
@@ -249,6 +291,7 @@ class Writer {
   #value(place: Place): Written {
     const random = this.#random;
     this.#left--;
+    this.#last = 'inline';
     if (this.#aliases && this.#anchors.length > 0 && random.chance(20)) {
       const anchor = random.pick(this.#anchors);
       return { head: `*${anchor.name}${this.#trailing(place)}`, tail: [], value: anchor.value };
@@ -299,7 +342,7 @@ class Writer {
     for (let i = 0; i < count; i++) {
       const path = [...place.path, i];
       const pad = ' '.repeat(column);
-      if (i > 0 && random.chance(10)) lines.push('');
+      if (i > 0 && random.chance(10)) lines.push(...this.#blank());
       if (random.chance(10)) lines.push(pad + this.#comment(path));
       const written = this.#value({ column, path, kind: 'item' });
       value.push(written.value);
@@ -368,12 +411,31 @@ class Writer {
     if (block !== undefined && random.chance(70)) {
       return { head: props.text + block.head, tail: block.tail, value };
     }
+    const broken = typeof value === 'string' ? this.#brokenScalar(value, place) : undefined;
+    if (broken !== undefined) return { ...broken, head: props.text + broken.head, value };
     const inline = this.#inlineScalar(value, false);
     const alone = place.kind === 'pair' && props.text === '' && random.chance(4);
     if (alone) {
       return { head: '', tail: [' '.repeat(place.column + 1) + inline], value };
     }
     return { head: props.text + inline + this.#trailing(place), tail: [], value };
+  }
+
+  /** A plain or quoted scalar over two lines, or over three where it holds a line break. */
+  #brokenScalar(value: string, place: Place): { head: string; tail: string[] } | undefined {
+    const random = this.#random;
+    if (!/^[a-z]+(?:[ \n][a-z]+)+$/.test(value) || !random.chance(30)) return undefined;
+    const words = value.split(/(?<=[ \n])/);
+    const cut = 1 + random.below(words.length - 1);
+    const [first, second] = [words.slice(0, cut).join(''), words.slice(cut).join('')];
+    if (first.slice(0, -1).includes('\n') || second.includes('\n')) return undefined;
+    const quote = random.pick(['', "'", '"']);
+    const pad = ' '.repeat(place.column + 1 + random.below(3));
+    // Blanks around a fold do not count; an escaped line end joins without any.
+    const escaped = quote === '"' && first.endsWith(' ') && random.chance(40);
+    const head = quote + (escaped ? `${first}\\` : first.trimEnd() + random.pick(['', ' ']));
+    const gap = first.endsWith('\n') ? [random.pick(['', pad])] : [];
+    return { head, tail: [...gap, `${pad}${second}${quote}${this.#trailing(place)}`] };
   }
 
   #inlineScalar(value: JsonValue, flow: boolean): string {
@@ -402,12 +464,11 @@ class Writer {
     const digit = /^\n*[ \t]/.test(core) || random.chance(10) ? String(inset) : '';
     const chomp = ends === 0 ? '-' : ends === 1 ? random.pick(['', '', '+']) : '+';
     const blanks = Array.from({ length: Math.max(0, ends - 1) }, () => '');
-    // What follows a `+` without a blank line of its own must not be a blank line.
-    if (chomp === '+') return undefined;
     const folds = !/\n|^ | $/.test(core) && core.includes(' ') && random.chance(60);
     const lines = folds ? core.split(/(?<=\S{4}) (?=\S)/) : core.split('\n');
     const comment = random.chance(10) ? ` ${this.#comment(place.path)}` : '';
     const head = `${folds ? '>' : '|'}${digit}${chomp}${comment}`;
+    this.#last = chomp === '+' ? 'kept' : 'block';
     return { head, tail: [...lines.map((line) => (line === '' ? '' : pad + line)), ...blanks] };
   }
 
@@ -435,7 +496,7 @@ class Writer {
 
   #trailing({ path }: Place): string {
     return this.#random.chance(12)
-      ? `${this.#random.pick([' ', '   '])}${this.#comment(path)}`
+      ? `${this.#random.pick([' ', '   ', '\t'])}${this.#comment(path)}`
       : '';
   }
 }

@@ -12,7 +12,7 @@ import {
   type Splice,
   startsLine,
 } from './splice.ts';
-import type { EditTree } from './tree.ts';
+import { type EditTree, endsInKeptScalar } from './tree.ts';
 
 export interface BlockChange {
   readonly owner: ParsedNode;
@@ -96,6 +96,10 @@ function removal({ source }: EditTree, change: BlockChange, index: number): Spli
   if (next === source.length || isBlankLine(source, next)) {
     if (previous === undefined && index < entries.length - 1) end = blankEnd(source, end);
     else start = blankStart(source, start, from);
+  }
+  // Behind a scalar that keeps its blank lines, those that are left would become part of it.
+  if (previous !== undefined && endsInKeptScalar(source, previous.slot.node)) {
+    end = blankEnd(source, end);
   }
   if (start === 0) return { start, end: nextLine(source, end), text: '', owner };
   const takesLastLine = end === source.length && previous !== undefined;

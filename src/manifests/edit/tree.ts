@@ -118,9 +118,20 @@ function childAt(node: ParsedNode | null, step: string | number): ParsedNode | n
 }
 
 export function endsInBlockScalar(node: ParsedNode | null): boolean {
+  return lastBlockScalar(node) !== undefined;
+}
+
+/** Whether a block scalar with `+` ends the node: blank lines behind it are its own. */
+export function endsInKeptScalar(source: string, node: ParsedNode | null): boolean {
+  const last = lastBlockScalar(node);
+  return last !== undefined && /^[|>]\d?\+/.test(source.slice(last.range[0], last.range[0] + 3));
+}
+
+function lastBlockScalar(node: ParsedNode | null): ParsedNode | undefined {
   if (isCollection(node)) {
     const last = node.flow === true ? undefined : children(node as ParsedNode).at(-1);
-    return last !== undefined && endsInBlockScalar(last);
+    return last === undefined ? undefined : lastBlockScalar(last);
   }
-  return isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');
+  const isBlock = isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');
+  return isBlock ? node : undefined;
 }
