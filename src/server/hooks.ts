@@ -7,6 +7,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from './dependencies.ts';
+import { limitBody } from './hardening.ts';
 import { RateLimit } from './rate-limit.ts';
 
 /** What the server needs to know of webhooks. */
@@ -53,7 +54,9 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
     onRequest: async (request, reply) => {
       const { secret } = request.params as { secret: string };
       if (!isSame(secret, hooks.secret)) return refuse(reply, 404, '404 page not found');
-      return known.take() ? undefined : tooMany(reply);
+      if (!known.take()) return tooMany(reply);
+      limitBody(request.raw);
+      return undefined;
     },
     errorHandler: (error, _request, reply) =>
       error.statusCode === 413

@@ -1,5 +1,5 @@
 /** The daemon follows a branch elsewhere: what its users and operators see of that. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -168,9 +168,29 @@ test('a wipe at the remote is held, whoever asks when', async () => {
   expect((await daemon.call('POST', `/sync?wait=${before}`)).json().waited.result).toBe('applied');
 });
 
-test('a webhook is answered at once, and the push is there long before the next fetch', async () => {
-  await daemon.stop();
+test('killed in the middle of a push, it is never ahead of the remote', async () => {
+  const hook = join(elsewhere, 'hooks/pre-receive');
+  mkdirSync(join(elsewhere, 'hooks'), { recursive: true });
+  writeFileSync(hook, '#!/bin/sh\ntouch started\nsleep 1\n', { mode: 0o755 });
+  const create = () =>
+    daemon.call('POST', `${API}/teams`, { body: { metadata: { name: 'killed' } } });
+  const lost = create().catch(() => undefined);
+  await until(async () => (existsSync(join(elsewhere, 'started')) ? true : undefined));
+  await daemon.stop('SIGKILL');
+  expect(await lost).toBeUndefined();
+  rmSync(hook);
   daemon = await start(daemon.dataDir, '1h');
+  const mirror = join(daemon.dataDir, 'repo.git');
+  const local = await git(['rev-parse', 'main'], mirror);
+  await git(['merge-base', '--is-ancestor', local, 'main'], elsewhere);
+  // The git that was pushing may have got through or not; it is there once, either way.
+  expect([201, 409]).toContain((await create()).code);
+  const subjects = await git(['log', '--format=%s', 'main'], elsewhere);
+  expect(subjects.split('\n').filter((line) => line === 'create Team "killed"')).toHaveLength(1);
+  await git(['fsck', '--full', '--strict'], mirror);
+});
+
+test('a webhook is answered at once, and the push is there long before the next fetch', async () => {
   await git(['pull', '-q', 'origin', 'main']);
   const file = join(work, 'teams/payments.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace('Money', 'Cash'));
