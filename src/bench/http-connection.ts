@@ -104,16 +104,18 @@ export class HttpConnection {
 
 /** The bytes of a request. */
 export function requestBytes(of: {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH';
   path: string;
   token?: string;
   body?: Buffer;
+  /** Media type of the body. */
+  type?: string;
 }): Buffer {
-  const { method, path, token, body } = of;
+  const { method, path, token, body, type = 'application/json' } = of;
   const lines = [`${method} ${path} HTTP/1.1`, 'host: 127.0.0.1', 'accept: application/json'];
   if (token !== undefined) lines.push(`authorization: Bearer ${token}`);
   if (body !== undefined) {
-    lines.push('content-type: application/json', `content-length: ${body.length}`);
+    lines.push(`content-type: ${type}`, `content-length: ${body.length}`);
   }
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   return body === undefined ? head : Buffer.concat([head, body]);

@@ -1,6 +1,7 @@
 /** Every row, in the order of the table. */
 import type { Fixture } from './fixture.ts';
 import type { Line } from './report.ts';
+import { measureAuth } from './rows/auth.ts';
 import { measureEngine } from './rows/engine.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
@@ -18,5 +19,6 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['wide', measureWide],
   ['scale', measureScale],
   ['read', measureRead],
+  ['auth', measureAuth],
   ['engine', measureEngine],
 ]);
