@@ -8,6 +8,7 @@ import { fileReader } from '../../src/catalog/file.ts';
 import { apiVersionOf } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { decodeObject } from '../../src/registry/decode.ts';
+import { runs } from '../support/properties.ts';
 
 const kinds = buildKindTable('management.gitplane.dev');
 const reader = fileReader(kinds, '');
@@ -66,7 +67,7 @@ describe.each(kinds.kinds.map((kind) => [kind.kind, kind] as const))('a %s', (_n
         expect(documents).toHaveLength(1);
         expect(JSON.stringify(documents[0]?.problems)).not.toContain('cannot be judged');
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -89,7 +90,7 @@ describe.each(kinds.kinds.map((kind) => [kind.kind, kind] as const))('a %s', (_n
           if (!(error instanceof StatusError)) throw error;
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import { RbacAuthorizer } from '../../src/auth/authorizer.ts';
+import { runs } from '../support/properties.ts';
 import {
   aggregatedRole,
   binding,
@@ -411,6 +412,6 @@ test('an index after many changes answers as a new one does', () => {
         }
       }
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expiresAt, type KeyLifetime, type KeyLifetimeLimits } from '../../src/auth/expiry.ts';
+import { runs } from '../support/properties.ts';
 
 const key: KeyLifetime = {
   creation: 1_000_000,
@@ -128,6 +129,6 @@ test('a key works in exactly the seconds that the rules allow, for any fields an
         expect(now * 1000 >= end).toBe(ended);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Attributes } from '../../src/apimachinery/request.ts';
 import { type PolicyRule, ruleAllows } from '../../src/auth/policy-rules.ts';
 import { covers, uncoveredRules } from '../../src/auth/rule-coverage.ts';
+import { runs } from '../support/properties.ts';
 import { path, type RuleInput, request, rule } from './builders.ts';
 
 function on(verbs: string, resources: string, apiGroups = 'g', names = ''): RuleInput {
@@ -159,7 +160,7 @@ test('rules cover others exactly when every request allowed by those is allowed 
       covered += expected ? 1 : 0;
       expect(covers(owned, wanted)).toBe(expected);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
   expect(covered).toBeGreaterThan(100);
 });
@@ -171,7 +172,7 @@ test('what is missing is all that has to be added', () => {
       expect(covers([...owned, ...missing], wanted)).toBe(true);
       expect(covers(wanted, missing)).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

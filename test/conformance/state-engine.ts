@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type EngineWrite, MAX_KEY_BYTES, type StateEngine } from '../../src/state/engine.ts';
 import { compareBytes } from '../../src/state/key-order.ts';
 import { StateError } from '../../src/state/state-error.ts';
+import { runs } from '../support/properties.ts';
 
 export interface EngineHarness {
   /** An engine on what the last one left; on nothing at first. */
@@ -189,7 +190,7 @@ export function testStateEngine(name: string, make: () => Promise<EngineHarness>
           await engine.flush();
           expect(await pairs(engine)).toEqual([...model].sort(([a], [b]) => compareBytes(a, b)));
         }),
-        { numRuns: 30 },
+        { numRuns: runs(30) },
       );
     });
   });

@@ -20,6 +20,7 @@ import {
   publish,
   temporaryFolder,
 } from '../support/git.ts';
+import { runs } from '../support/properties.ts';
 
 /** Indexes every pack anew with git, and compares with our index. */
 function expectGitAgrees(gitDir: string): void {
@@ -164,7 +165,7 @@ describe('trees', () => {
       const wanted = git(gitDir, ['mktree', '-z', '--missing'], { input: Buffer.concat(input) });
       expect(objectId('tree', tree.bytes)).toBe(wanted);
     });
-    fc.assert(property, { numRuns: 60 });
+    fc.assert(property, { numRuns: runs(60) });
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodePath, encodePath } from '../../src/git/path-text.ts';
+import { runs } from '../support/properties.ts';
 
 const bytes = fc.oneof(
   fc.uint8Array(),
@@ -13,7 +14,7 @@ test('every series of bytes turns into text and back', () => {
       const path = Buffer.from(array);
       expect(encodePath(decodePath(path))).toEqual(path);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { NewCommit } from '../../src/git/repository.ts';
 import { ada, bareRepository, expectSound, git, openForTest } from '../support/git.ts';
+import { runs } from '../support/properties.ts';
 
 const segment = fc.constantFrom('a', 'b', 'a.b', 'a-b', 'ab', 'teams', 'ä', 'z z');
 const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
@@ -99,5 +100,5 @@ test('random histories have the ids that git fast-import gives them', async () =
     expect(ids).toEqual(git(other, ['rev-list', '--reverse', 'main']).split('\n'));
     expectSound(repository.gitDir);
   });
-  await fc.assert(law, { numRuns: 30 });
+  await fc.assert(law, { numRuns: runs(30) });
 }, 120_000);

@@ -13,6 +13,7 @@ import {
   schemaPlaces,
   schemaTree,
 } from '../../src/kinds/schema-files.ts';
+import { runs } from '../support/properties.ts';
 import { object, problems, table } from './objects.ts';
 
 const MAPS = [
@@ -227,7 +228,7 @@ describe('check', () => {
           }
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

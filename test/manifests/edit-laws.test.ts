@@ -7,11 +7,12 @@ import { nodeAt, readTree } from '../../src/manifests/edit/tree.ts';
 import { appendDocument, describeEdit, removeDocument } from '../../src/manifests/edit.ts';
 import { parseManifests } from '../../src/manifests/parse.ts';
 import { splitStream } from '../../src/manifests/stream.ts';
+import { runs } from '../support/properties.ts';
 import { at, type Change, change, type Path, touchedEntry } from './random-edit.ts';
 import { Random, type RandomDocument, randomDocument } from './random-yaml.ts';
 
 /** Raise for a long run: `FUZZ_RUNS=20000 npx vitest run test/manifests`. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 200);
+const RUNS = runs(200);
 
 interface Sample {
   readonly document: RandomDocument;

@@ -4,10 +4,11 @@ import { parseAllDocuments } from 'yaml';
 import { jsonEqual } from '../../src/apimachinery/object.ts';
 import { decodeUtf8, parseManifests } from '../../src/manifests/parse.ts';
 import { splitStream } from '../../src/manifests/stream.ts';
+import { runs } from '../support/properties.ts';
 import { Random, randomDocument } from './random-yaml.ts';
 
 /** Raise for a long run: `FUZZ_RUNS=20000 npx vitest run test/manifests`. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 200);
+const RUNS = runs(200);
 
 function only(text: string) {
   const { documents } = parseManifests(text);

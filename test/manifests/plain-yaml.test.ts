@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { isScalar, parseAllDocuments } from 'yaml';
 import { parseManifests } from '../../src/manifests/parse.ts';
 import { parsePlainYaml } from '../../src/manifests/plain/plain-yaml.ts';
+import { runs } from '../support/properties.ts';
 import {
   documents,
   inlineSoup,
@@ -15,7 +16,7 @@ import {
 import { DEPLOYMENT, ENDPOINT_SYNC, SECRET, TEAM } from './plain-yaml-samples.ts';
 
 /** Cases of each property; raise it to hunt: `FUZZ_RUNS=1000000 npx vitest run test/manifests`. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 2_000);
+const RUNS = runs(1_000);
 const FUZZ_TIMEOUT = 30_000 + RUNS * 10;
 
 type Reading = { index: number; value: unknown }[] | 'problems';

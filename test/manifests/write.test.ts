@@ -4,9 +4,10 @@ import { parse } from 'yaml';
 import { jsonEqual } from '../../src/apimachinery/object.ts';
 import { parseManifests } from '../../src/manifests/parse.ts';
 import { formatManifest } from '../../src/manifests/write.ts';
+import { runs } from '../support/properties.ts';
 
 /** Raise for a long run: `FUZZ_RUNS=20000 npx vitest run test/manifests`. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 200);
+const RUNS = runs(200);
 
 test('keys have their order, text its form', () => {
   const manifest = formatManifest({

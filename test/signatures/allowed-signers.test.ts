@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { matchesPatterns, parseAllowedSigners } from '../../src/signatures/allowed-signers.ts';
+import { runs } from '../support/properties.ts';
 import { type SshKey, sshKey } from './keys.ts';
 
 let folder: string;
@@ -116,7 +117,7 @@ describe('patterns of principals', () => {
       fc.property(letters('ab*?,!'), letters('ab'), (patterns, text) => {
         expect(matchesPatterns(text, patterns)).toBe(toolAllows(`${patterns} KEY`, text));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(40) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compareBytes, compareKeys } from '../../src/state/key-order.ts';
+import { runs } from '../support/properties.ts';
 import { keyOf } from './builders.ts';
 
 test('texts are in the order of their bytes in UTF-8', () => {
@@ -10,7 +11,7 @@ test('texts are in the order of their bytes in UTF-8', () => {
     fc.property(text, text, (a, b) => {
       expect(compareBytes(a, b)).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -14,6 +14,7 @@ import {
   type Store,
   type Watch,
 } from '../../src/state/store.ts';
+import { runs } from '../support/properties.ts';
 import { keyOf, pathOf, put, remove, SECRETS, SetClock, secretsIn, TEAMS } from './builders.ts';
 import { fail, testCodec } from './harnesses.ts';
 
@@ -180,7 +181,7 @@ test('lists, lists of the past and journal agree with the model', async () => {
       }
       await store.close();
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 
@@ -217,7 +218,7 @@ test('a list at N and the events up to M make the list at M, for every N of the 
       }
       await store.close();
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
   expect(refusals).toBeGreaterThan(0);
 });
@@ -261,7 +262,7 @@ test('watches read at any pace get every event once and in order, or are dropped
       }
       await store.close();
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
   // Both ends were tried.
   expect(drops).toBeGreaterThan(0);
@@ -300,7 +301,7 @@ test('a restart, clean or not, shows what was durable and repeats no version', a
       }
       await store.close();
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

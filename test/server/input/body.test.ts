@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type BodyFormat, bodyFormatOf, decodeBody } from '../../../src/server/input/body.ts';
+import { runs } from '../../support/properties.ts';
 
 const decode = (format: BodyFormat, text: string) => decodeBody(Buffer.from(text), format);
 const badRequest = (message: unknown) =>
@@ -214,7 +215,7 @@ describe('the scanner beside JSON.parse', () => {
     fc.assert(
       fc.property(noise, (text) => agrees(text.trim() === '' ? '0' : text)),
       {
-        numRuns: 3000,
+        numRuns: runs(3000),
       },
     );
   });

@@ -11,6 +11,7 @@ import {
   mergePatch,
   patchTypeOf,
 } from '../../../src/server/input/patch.ts';
+import { runs } from '../../support/properties.ts';
 
 const unprocessable = (why: string) =>
   expect.objectContaining({
@@ -223,7 +224,7 @@ test('what both this and fast-json-patch apply, they apply alike', () => {
       }
       expect(mine).toEqual(theirs);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -16,6 +16,7 @@ import {
   readyObject,
 } from '../../../src/server/output/representation.ts';
 import { toYaml } from '../../../src/server/output/yaml-output.ts';
+import { runs } from '../../support/properties.ts';
 import { GROUP, kindNamed, NOW, team } from '../sample-objects.ts';
 
 const TEAM = kindNamed('Team');
@@ -279,7 +280,7 @@ describe('YAML that is written', () => {
         fc.pre(!JSON.stringify(object).includes('__proto__'));
         expect(decodeBody(Buffer.from(toYaml(object)), 'yaml').value).toEqual(object);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
