@@ -104,6 +104,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'the same, in per cent of all objects; removing all of them always needs consent',
   },
   {
+    name: 'keep-expired-keys',
+    value: 'DAYS',
+    default: '7',
+    help: 'days until access keys that ended are removed from git; forever: never',
+  },
+  {
     name: 'allowed-signers',
     value: 'FILE',
     help: "whose SSH signatures count (git's allowed_signers): every pushed commit must be signed",

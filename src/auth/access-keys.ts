@@ -15,7 +15,7 @@ import {
 import { type AccessKey, digestOf, readAccessKey } from './access-key.ts';
 import type { ActivityTracker } from './activity.ts';
 import type { Directory } from './directory.ts';
-import { expiresAt, type KeyLifetimeLimits } from './expiry.ts';
+import { expiresAt, type KeyLifetimeLimits, latestEnd } from './expiry.ts';
 import { type Identity, type IdentityOwner, resolveIdentity } from './identity.ts';
 import { Scope } from './scope.ts';
 import type { PermitContext } from './scope-permits.ts';
@@ -66,7 +66,8 @@ const NO_DIGEST = Buffer.alloc(32);
 
 interface Entry {
   readonly key: AccessKey;
-  readonly scope: Scope | undefined;
+  /** Compiled when the key is first used: most keys of a large platform rest. */
+  scope: Scope | undefined;
   /** The identity as of `version` of the directory. */
   identity: Identity | undefined;
   version: number;
@@ -92,8 +93,7 @@ export class AccessKeyIndex {
     const key = readAccessKey(name, object, hidden);
     if (before !== undefined && before.uid !== key?.uid) this.#options.activity.forget(name);
     if (key === undefined || object.metadata.deletionTimestamp !== undefined) return;
-    const scope = key.scope && new Scope(key.scope, this.#options.scopes);
-    const entry: Entry = { key, scope, identity: undefined, version: -1 };
+    const entry: Entry = { key, scope: undefined, identity: undefined, version: -1 };
     this.#byName.set(name, entry);
     const holders = [...(this.#byHash.get(key.concealed) ?? []), entry];
     this.#byHash.set(key.concealed, holders.sort(byAge));
@@ -134,11 +134,17 @@ export class AccessKeyIndex {
     return key !== undefined && !key.disabled && this.#options.clock.now() < this.#expiresAt(key);
   }
 
-  /** Names of the keys whose time is over, for the sweep that deletes them. */
-  expired(): string[] {
+  /**
+   * Names of the keys that ended longer ago than they are kept; keys of a login are kept no longer
+   * than they work. Whether a key whose time counts from its last use has ended nobody knows while
+   * that use may have been forgotten with the state: it counts when the latest possible end has come.
+   */
+  overdue(keptMs: number): string[] {
     const now = this.#options.clock.now();
     const keys = [...this.#byName.values()].map(({ key }) => key);
-    return keys.filter((key) => now >= this.#expiresAt(key)).map(({ name }) => name);
+    return keys
+      .filter((key) => now >= this.#knownEnd(key) + (key.lifetime.login ? 0 : keptMs))
+      .map(({ name }) => name);
   }
 
   /**
@@ -157,6 +163,12 @@ export class AccessKeyIndex {
     return same ? entry : undefined;
   }
 
+  #knownEnd(key: AccessKey): number {
+    const used = key.lastActivity ?? this.#options.activity.lastUse(key.name);
+    const unknown = key.lifetime.ttlAfterLastActivity && used === undefined;
+    return unknown ? latestEnd(key.lifetime, this.#options.limits()) : this.#expiresAt(key);
+  }
+
   #expiresAt(key: AccessKey): number {
     const saved = key.lastActivity;
     const used = this.#options.activity.lastUse(key.name) ?? saved;
@@ -167,7 +179,9 @@ export class AccessKeyIndex {
   #identity(entry: Entry): Identity {
     const { directory } = this.#options;
     if (entry.identity === undefined || entry.version !== directory.version) {
-      entry.identity = narrowed(resolveIdentity(entry.key.owner, directory), entry.scope);
+      const { key } = entry;
+      entry.scope ??= key.scope && new Scope(key.scope, this.#options.scopes);
+      entry.identity = narrowed(resolveIdentity(key.owner, directory), entry.scope);
       entry.version = directory.version;
     }
     return entry.identity;

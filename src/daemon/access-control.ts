@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import type { JsonObject } from '../apimachinery/object.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
 import { AccessKeyIndex, type Authenticated } from '../auth/access-keys.ts';
 import { ActivityTracker } from '../auth/activity.ts';
@@ -14,6 +15,7 @@ import type { KeyLifetimeLimits } from '../auth/expiry.ts';
 import { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
+import { noteActivity } from '../registry/activity.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Authenticate } from '../server/dependencies.ts';
 import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
@@ -47,6 +49,8 @@ export interface AccessControl {
   readonly directory: Directory;
   /** Whether the access key of that name exists, and has not ended. */
   keyWorks(name: string): boolean;
+  /** Names of the access keys that ended longer ago than `keptMs`. */
+  overdueKeys(keptMs: number): string[];
   /** The access key behind a user that `authenticate` returned. */
   session(user: User): Authenticated | undefined;
   /** Saves what only memory knows and stops following the state. */
@@ -80,6 +84,7 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     rules: scoped,
     directory,
     keyWorks: (name) => keys.works(name),
+    overdueKeys: (keptMs) => keys.overdue(keptMs),
     session: (user) => sessions.get(user),
     close: async () => {
       for (const stop of stops) stop();
@@ -157,20 +162,29 @@ async function saveActivity(
 ): Promise<void> {
   const [group = ''] = options.kinds.groups;
   const { kind } = kindOf(options.kinds, { group, plural: 'ownedaccesskeys' });
-  for (const [name, time] of lastUse) {
-    const key = { group, kind, namespace: '', name };
-    await options.branch.submit({
-      key,
-      prepare: () => {
-        const found = options.store.get(key);
-        if (found === undefined) return { do: 'nothing' };
-        const object = withLastActivity(found.object, rfc3339(time));
-        return { do: 'state', changes: [{ type: 'put', key, object, hidden: found.hidden }] };
-      },
-    });
+  const uses = [...lastUse];
+  while (uses.length > 0) {
+    const some = uses.splice(0, USES_AT_ONCE);
+    await Promise.all(
+      some.map(([name, time]) => saveUse(options, { group, kind, namespace: '', name }, time)),
+    );
   }
 }
 
-function withLastActivity(object: KubeObject, lastActivity: string): KubeObject {
-  return { ...object, status: { ...object.status, lastActivity } };
+/** Uses that share a turn of the write queue: more would only make writes wait. */
+const USES_AT_ONCE = 100;
+
+async function saveUse(
+  { branch, store }: AccessControlOptions,
+  key: ObjectKey,
+  time: number,
+): Promise<void> {
+  await branch.submit({
+    key,
+    prepare: () => {
+      const found = store.get(key);
+      if (found === undefined) return { do: 'nothing' };
+      return { do: 'state', changes: [noteActivity(found, rfc3339(time))] };
+    },
+  });
 }

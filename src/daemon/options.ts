@@ -33,6 +33,8 @@ export interface DaemonOptions {
   readonly signatures: PolicyFiles | undefined;
   /** File of the key that signs commits of the API. */
   readonly commitKey: string | undefined;
+  /** How long keys that ended stay in git; Infinity: for ever. */
+  readonly keepExpiredKeysMs: number;
   readonly logLevel: string;
 }
 
@@ -61,8 +63,16 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     remote: readRemote(options),
     signatures: readSignatures(options),
     commitKey: options.text('signing-key'),
+    keepExpiredKeysMs: readDays(options, 'keep-expired-keys'),
     logLevel: readLogLevel(options.required('log-level')),
   };
+}
+
+const DAY_MS = 86_400_000;
+
+function readDays(options: ParsedOptions, name: string): number {
+  if (options.required(name) === 'forever') return Number.POSITIVE_INFINITY;
+  return wholeNumber(options, name) * DAY_MS;
 }
 
 function readTls(options: ParsedOptions): DaemonOptions['tls'] {

@@ -8,6 +8,7 @@ import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { seedRepository } from '../bootstrap/seed.ts';
 import { type FileReader, fileReader } from '../catalog/file.ts';
 import { startDeletion } from '../controllers/deletion.ts';
+import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import type { CommitSignature } from '../git/commit-object.ts';
 import { initRepository } from '../git/init-repository.ts';
@@ -142,6 +143,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     signatures: signatures.judge,
   });
   const stopDeletion = startDeletion({ store, kinds, branch, clock, onError });
+  const keyExpiry = removeExpiredKeys(parts, { kinds, access, registry, store });
   return {
     kinds,
     repository,
@@ -159,6 +161,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     close: async () => {
       history.close();
       stopDeletion();
+      keyExpiry.stop();
       tokens.close();
       await access.close().catch(onError);
       settings.close();
@@ -268,6 +271,17 @@ async function openState(
   );
   const codec = sealingCodec(loadStateKey(data.stateKey), (key) => secretKinds.has(key.kind));
   return await openStore({ engine, codec, onError: listener.onError });
+}
+
+function removeExpiredKeys(
+  { options, logger }: PlatformParts,
+  of: { kinds: KindTable; access: AccessControl; registry: Pick<Registry, 'delete'>; store: Store },
+): KeyExpiry {
+  const { kinds, access, registry, store } = of;
+  const kind = kinds.kinds.find(({ isKey }) => isKey);
+  if (kind === undefined) throw new Error('The table of kinds has no kind of keys');
+  const overdue = (): string[] => access.overdueKeys(options.keepExpiredKeysMs);
+  return startKeyExpiry({ kind, overdue, registry, store, logger });
 }
 
 /** Changes when the verdict on a manifest may change although the manifest did not. */

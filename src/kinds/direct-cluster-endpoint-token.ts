@@ -6,8 +6,10 @@ import { AGE } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
-import { SCOPE_DEPRECATIONS, scopeProblems } from './scope.ts';
+import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './scope.ts';
 import { ttlProblems } from './ttl.ts';
+
+const deprecated = deprecations(SCOPE_DEPRECATIONS);
 
 export function directClusterEndpointToken(group: string): Kind {
   return defineKind({
@@ -24,6 +26,6 @@ export function directClusterEndpointToken(group: string): Kind {
     columns: [AGE],
     secretPaths: secretPathsOf('directclusterendpointtoken'),
     validate: (object) => [...ttlProblems(object), ...scopeProblems(object)],
-    warnings: deprecations(SCOPE_DEPRECATIONS),
+    warnings: (object) => [...deprecated(object), ...scopeWarnings(object)],
   });
 }

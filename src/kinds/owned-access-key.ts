@@ -18,7 +18,7 @@ import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
-import { SCOPE_DEPRECATIONS, scopeProblems } from './scope.ts';
+import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './scope.ts';
 import { ttlOf, ttlProblems } from './ttl.ts';
 
 const KEY = ['spec', 'key'];
@@ -59,6 +59,12 @@ const columns: readonly PrinterColumn[] = [
   },
   AGE,
 ];
+
+const deprecated = deprecations([
+  ...SCOPE_DEPRECATIONS,
+  { path: ['spec', 'parent'], remedy: 'use spec.identity' },
+  { path: ['spec', 'oidcLogin'], remedy: 'use spec.identity' },
+]);
 
 export function ownedAccessKey(group: string): Kind {
   return defineKind({
@@ -102,11 +108,7 @@ export function ownedAccessKey(group: string): Kind {
         ],
       };
     },
-    warnings: deprecations([
-      ...SCOPE_DEPRECATIONS,
-      { path: ['spec', 'parent'], remedy: 'use spec.identity' },
-      { path: ['spec', 'oidcLogin'], remedy: 'use spec.identity' },
-    ]),
+    warnings: (object) => [...deprecated(object), ...scopeWarnings(object)],
   });
 }
 

@@ -22,7 +22,10 @@ const SCOPE_ROLES = [
 
 interface Scope {
   readonly roles?: readonly { readonly role: string }[];
-  readonly rules?: readonly (RequestRule & { readonly cluster?: string })[];
+  readonly rules?: readonly (RequestRule & {
+    readonly verbs?: readonly string[];
+    readonly cluster?: string;
+  })[];
   readonly allowPlatformCli?: boolean;
 }
 
@@ -55,6 +58,30 @@ export function scopeProblems(object: KubeObject): FieldError[] {
     ...roleProblems(scope, [...path, 'roles']),
     ...(scope.rules ?? []).flatMap((rule, index) =>
       requestRuleProblems(rule, [...path, 'rules', index]),
+    ),
+  ];
+}
+
+/** What a scope says and does not mean: a `*` that is a name, an entry that does not count. */
+export function scopeWarnings(object: KubeObject): string[] {
+  const { rules = [], roles = [] } = (valueAt(object, ['spec', 'scope']) ?? {}) as Scope;
+  const stars = rules.flatMap((rule, index) => {
+    const lists = (['verbs', 'resourceNames', 'namespaces'] as const).filter((field) =>
+      (rule[field] ?? []).includes('*'),
+    );
+    const groups = (rule.resources ?? []).some(({ group }) => group === '*') ? ['resources'] : [];
+    return [...lists, ...groups].map(
+      (field) =>
+        `spec.scope.rules[${index}].${field}: "*" stands for itself here; leave it out to mean all`,
+    );
+  });
+  const names = roles.map(({ role }) => role);
+  const repeated = [...names.entries()].filter(([index, role]) => names.indexOf(role) < index);
+  return [
+    ...stars,
+    ...repeated.map(
+      ([index, role]) =>
+        `spec.scope.roles[${index}]: the first entry with role ${JSON.stringify(role)} counts`,
     ),
   ];
 }

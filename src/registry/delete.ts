@@ -1,6 +1,7 @@
 /** DELETE: the manifest goes at once; the object when nothing holds it (spec section 3). */
 import { conflict, forbiddenError, notFound } from '../apimachinery/status-error.ts';
 import type { StoredObject } from '../state/store.ts';
+import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { applyGuards } from './guards.ts';
 import { isFinished, isHeld, terminating } from './served.ts';
@@ -56,7 +57,7 @@ function checkPreconditions(request: DeleteRequest, found: StoredObject): void {
       `the UID in the precondition (${uid}) does not match the UID in record (${meta.uid}). The object might have been deleted and then recreated`,
     );
   }
-  if (resourceVersion !== undefined && resourceVersion !== meta.resourceVersion) {
+  if (resourceVersion !== undefined && isStale(resourceVersion, found)) {
     throw conflict(
       kind,
       name,

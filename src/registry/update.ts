@@ -12,6 +12,7 @@ import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/s
 
 import { defaultPath } from '../manifests/layout.ts';
 import type { Change, StoredObject } from '../state/store.ts';
+import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject } from './decode.ts';
 import { applyGuards } from './guards.ts';
@@ -142,8 +143,7 @@ function checkPreconditions(
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.object.metadata.uid}`,
     );
   }
-  const stale = resourceVersion !== current.object.metadata.resourceVersion;
-  if (resourceVersion !== '' && stale) throw conflict(kind, name);
+  if (resourceVersion !== '' && isStale(resourceVersion, current)) throw conflict(kind, name);
 }
 
 function restoreServerFields(object: KubeObject, current: KubeObject): void {

@@ -322,13 +322,32 @@ describe('expiry', () => {
     expect(verdict(token)).toBe('expired');
   });
 
-  test('is listed for the sweep, with use that is in memory only', () => {
+  test('is overdue when it ended longer ago than keys are kept', () => {
     add('short', { ttl: 10 });
     add('long', { ttl: 1000 });
+    now += 12_000;
+    expect(keys.overdue(0)).toEqual(['short']);
+    expect(keys.overdue(2000)).toEqual(['short']);
+    expect(keys.overdue(3000)).toEqual([]);
+    expect(keys.overdue(Number.POSITIVE_INFINITY)).toEqual([]);
+  });
+
+  test('of a login is overdue as soon as it ended', () => {
+    add('login', { type: 'Login', ttl: 10 });
+    now += 10_000;
+    expect(keys.overdue(Number.POSITIVE_INFINITY)).toEqual(['login']);
+  });
+
+  test('whose time counts from a use is overdue by that use, and not while no use is known', () => {
     const used = add('used', { ttl: 10, ttlAfterLastActivity: true });
+    add('forgotten', { ttl: 10, ttlAfterLastActivity: true });
     now += 6000;
     expect(verdict(used)).toBe('ok');
-    now += 6000;
-    expect(keys.expired()).toEqual(['short']);
+    now += 9000;
+    expect(keys.overdue(0)).toEqual([]);
+    now += 1000;
+    expect(keys.overdue(0)).toEqual(['used']);
+    limits = { accessKeyMaxTTLSeconds: 15 };
+    expect(keys.overdue(0)).toEqual(['used', 'forgotten']);
   });
 });

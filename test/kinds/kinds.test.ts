@@ -259,6 +259,20 @@ describe.each(['OwnedAccessKey', 'DirectClusterEndpointToken'])('scope of %s', (
       object(kind, { spec: { ...(kind === 'OwnedAccessKey' ? { user: 'ada' } : {}), scope } }),
     );
 
+  test('warns of stars that are names, and of entries that do not count', () => {
+    const scope = {
+      roles: [{ role: 'agent' }, { role: 'agent', projects: ['a'] }],
+      rules: [{ verbs: ['*'], namespaces: ['*'], resources: [{ group: '*', resources: ['*'] }] }],
+    };
+    const about = kindNamed(kind).warnings(object(kind, { spec: { user: 'ada', scope } }));
+    expect(about.filter((text) => !text.includes('deprecated'))).toEqual([
+      'spec.scope.rules[0].verbs: "*" stands for itself here; leave it out to mean all',
+      'spec.scope.rules[0].namespaces: "*" stands for itself here; leave it out to mean all',
+      'spec.scope.rules[0].resources: "*" stands for itself here; leave it out to mean all',
+      'spec.scope.roles[1]: the first entry with role "agent" counts',
+    ]);
+  });
+
   test('takes every form', () => {
     expect(
       withScope({
