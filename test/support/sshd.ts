@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { scratchDir } from './daemon.ts';
 
 const PLACES = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'];
@@ -23,6 +22,7 @@ export interface SshServer {
   /** Another host key for the same address. */
   readonly wrongKnownHostsFile: string;
   start(): Promise<void>;
+  /** To be called when the tests of the file are done. */
   stop(): Promise<void>;
 }
 
@@ -76,7 +76,6 @@ export async function startSshd(): Promise<SshServer> {
       await new Promise((done) => setTimeout(done, 20));
     }
   };
-  afterAll(stop);
   await start();
   return {
     port,

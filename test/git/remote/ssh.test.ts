@@ -1,6 +1,6 @@
 /** A branch that is followed over SSH, with a real sshd at the other end. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commitOf, expectSound, publish } from '../../support/git.ts';
 import { elsewhere, follow, proxyTo } from '../../support/remote.ts';
 import { SSHD, type SshServer, startSshd } from '../../support/sshd.ts';
@@ -13,6 +13,10 @@ describe.skipIf(SSHD === undefined)(title, () => {
 
   beforeAll(async () => {
     sshd = await startSshd();
+  });
+
+  afterAll(async () => {
+    await sshd?.stop();
   });
 
   const access = () => ({ sshKeyFile: sshd.keyFile, knownHostsFile: sshd.knownHostsFile });
