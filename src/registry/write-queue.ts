@@ -74,6 +74,8 @@ interface Staged extends StagedWrite {
 /** Writes that were built together and that readers do not see yet. */
 interface Group {
   readonly staged: readonly Staged[];
+  /** Of the objects that are written. */
+  readonly keys: ReadonlySet<string>;
   readonly sealed: SealedGroup;
   readonly commits: number;
   /** The last commit; where the branch was when there is none. */
@@ -187,8 +189,17 @@ export class WriteQueue {
     if (this.#flying.length >= MOST_FLYING) return false;
     const enough = Math.max(SMALLEST_AHEAD, this.#usual / 2);
     if (this.#waiting.length < enough) return false;
-    const busy = this.#busyKeys();
-    return this.#waiting.filter(({ write }) => !busy.has(keyString(write.key))).length >= enough;
+    let ready = 0;
+    // However long the queue is, deciding must cost little: it is asked for each write.
+    for (const { write } of this.#waiting.slice(0, 2 * LARGEST_BATCH)) {
+      if (!this.#isBusy(keyString(write.key))) ready += 1;
+      if (ready >= enough) return true;
+    }
+    return false;
+  }
+
+  #isBusy(key: string): boolean {
+    return this.#flying.some(({ keys }) => keys.has(key));
   }
 
   async #turn(): Promise<void> {
@@ -209,22 +220,18 @@ export class WriteQueue {
   #take(): QueuedWrite[] {
     const batch: QueuedWrite[] = [];
     const later: QueuedWrite[] = [];
-    const keys = this.#busyKeys();
+    const keys = new Set<string>();
     const flying = this.#flying.reduce((sum, { staged }) => sum + staged.length, 0);
     this.#usual = Math.max(this.#waiting.length + flying, this.#usual * 0.9);
     for (const queued of this.#waiting) {
       const id = keyString(queued.write.key);
-      if (batch.length >= LARGEST_BATCH || keys.has(id)) later.push(queued);
+      const waits = batch.length >= LARGEST_BATCH || keys.has(id) || this.#isBusy(id);
+      if (waits) later.push(queued);
       else batch.push(queued);
       keys.add(id);
     }
     this.#waiting = later;
     return batch;
-  }
-
-  #busyKeys(): Set<string> {
-    const staged = this.#flying.flatMap((group) => group.staged);
-    return new Set(staged.map(({ queued }) => keyString(queued.write.key)));
   }
 
   async #build(writes: readonly QueuedWrite[]): Promise<void> {
@@ -240,24 +247,31 @@ export class WriteQueue {
       }
     }
     if (staged.length === 0) return;
-    const commits = staged.filter(({ commit }) => commit !== undefined).length;
-    this.#launch(batch, { staged, sealed: state.seal(staged), commits });
+    try {
+      this.#launch(batch, staged, state.seal(staged));
+    } catch (error) {
+      undoAll(staged);
+      throw error;
+    }
   }
 
   /** Sends a group on its way, unless one that it is built on has failed meanwhile. */
-  #launch(batch: CommitBatch, built: Pick<Group, 'staged' | 'sealed' | 'commits'>): void {
-    const started = performance.now();
+  #launch(batch: CommitBatch, staged: readonly Staged[], sealed: SealedGroup): void {
+    const commits = staged.filter(({ commit }) => commit !== undefined).length;
     const { tip } = batch;
     const group: Group = {
-      ...built,
+      staged,
+      keys: new Set(staged.map(({ queued }) => keyString(queued.write.key))),
+      sealed,
+      commits,
       tip,
-      started,
+      started: performance.now(),
       settled: Promise.resolve(),
       outcome: 'published',
     };
     this.#flying.push(group);
     if (this.#broken) group.outcome = { error: new HeadMovedError(tip, undefined) };
-    else if (built.commits > 0) {
+    else if (commits > 0) {
       group.outcome = 'on its way';
       group.settled = batch.publish().then(
         () => this.#ended(group, 'published'),
@@ -321,9 +335,7 @@ export class WriteQueue {
     const { state } = this.#options;
     this.#flying = [];
     this.#broken = false;
-    for (const { staged } of groups.toReversed()) {
-      for (const { undo } of staged.toReversed()) undo?.();
-    }
+    for (const { staged } of groups.toReversed()) undoAll(staged);
     const failed = groups.filter(({ outcome }) => outcome !== 'published');
     try {
       await state.catchUp();
@@ -381,6 +393,11 @@ export class WriteQueue {
     const { deletion } = prepared;
     return { queued, commit: id, changes, undo, state: [], paths, deletion, inState };
   }
+}
+
+/** The newest step first. */
+function undoAll(staged: readonly Staged[]): void {
+  for (const { undo } of staged.toReversed()) undo?.();
 }
 
 function keepsInState(prepared: Prepared): boolean {
