@@ -52,6 +52,10 @@ export class HttpConnection {
   /** One request at a time. Rejects when the answer cannot be understood or the server is gone. */
   send(request: Buffer, keep = false): Promise<Reply> {
     return new Promise((resolve, reject) => {
+      if (this.#socket.destroyed) {
+        reject(new Error('The server closed the connection'));
+        return;
+      }
       this.#waiting = { keep, resolve, reject };
       this.#socket.write(request);
     });

@@ -92,6 +92,8 @@ const LARGEST_BATCH = 256;
 const MOST_FLYING = 2;
 /** A smaller group is not built ahead: each costs a flush, whatever is in it. */
 const SMALLEST_AHEAD = 8;
+/** So often the groups that are on their way get on while one is built. */
+const LONGEST_HOLD_MS = 2;
 const MOST_ATTEMPTS = 8;
 const MOST_QUEUED = 10_000;
 
@@ -119,6 +121,10 @@ export class WriteQueue {
   #reached: string | undefined;
   /** Writes that were outstanding at once, lately. */
   #usual = 0;
+  /** What the last group took to build, and to publish. */
+  #buildMs = 0;
+  #publishMs = 0;
+  #lookAgain: NodeJS.Timeout | undefined;
   readonly #answering = new Set<Promise<void>>();
   #scheduled = false;
   #closed = false;
@@ -189,6 +195,16 @@ export class WriteQueue {
     if (this.#flying.length >= MOST_FLYING) return false;
     const enough = Math.max(SMALLEST_AHEAD, this.#usual / 2);
     if (this.#waiting.length < enough) return false;
+    // Where building takes longer than the disk, larger groups are worth more than early ones.
+    const sinceFirst = performance.now() - (this.#flying[0]?.started ?? 0);
+    const early = this.#buildMs - Math.max(this.#publishMs, sinceFirst);
+    if (early > 0) {
+      this.#lookAgain ??= setTimeout(() => {
+        this.#lookAgain = undefined;
+        this.#schedule();
+      }, early).unref();
+      return false;
+    }
     let ready = 0;
     // However long the queue is, deciding must cost little: it is asked for each write.
     for (const { write } of this.#waiting.slice(0, 2 * LARGEST_BATCH)) {
@@ -239,13 +255,20 @@ export class WriteQueue {
     if (this.#flying.length === 0) await state.recover();
     const batch = repository.begin(state.revision);
     const staged: Staged[] = [];
+    const started = performance.now();
+    let held = started;
     for (const queued of writes) {
+      if (this.#flying.length > 0 && performance.now() - held > LONGEST_HOLD_MS) {
+        await setImmediate();
+        held = performance.now();
+      }
       try {
         staged.push(await this.#stage(batch, queued));
       } catch (error) {
         queued.reject(error);
       }
     }
+    this.#buildMs = performance.now() - started;
     if (staged.length === 0) return;
     try {
       this.#launch(batch, staged, state.seal(staged));
@@ -301,7 +324,8 @@ export class WriteQueue {
   #show(group: Group): void {
     const { staged, sealed, commits, started } = group;
     const { observer, state } = this.#options;
-    if (commits > 0) observer.published(commits, performance.now() - started);
+    this.#publishMs = performance.now() - started;
+    if (commits > 0) observer.published(commits, this.#publishMs);
     this.#reached = group.tip;
     try {
       state.show(sealed);
