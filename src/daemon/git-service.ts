@@ -11,6 +11,7 @@ import { installHooks } from '../git/hook.ts';
 import type { PushRequest, PushVerdict } from '../git/hook-protocol.ts';
 import { listenForPushes, pushSocketPath } from '../git/hook-server.ts';
 import { withQuarantine } from '../git/quarantine.ts';
+import { removeStaleLocks } from '../git/stale-lock.ts';
 import type { GitService } from '../server/dependencies.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Platform } from './platform.ts';
@@ -80,6 +81,8 @@ async function judge(
   if (id !== undefined && user === undefined) {
     return { ok: false, lines: ['This push is no longer known; push again'] };
   }
+  // Git asks before it locks anything: what is locked by nobody now would be in its way.
+  await removeStaleLocks(platform.repository.gitDir, platform.repository.ref);
   const { GITPLANE_PUSH_ID: _id, ...quarantine } = push.env;
   if (platform.following !== undefined) {
     return { ok: false, lines: [platform.following.pushElsewhere] };

@@ -15,7 +15,7 @@ import { removeAbandonedPacks } from './pack-names.ts';
 import { type Gate, Publisher } from './publisher.ts';
 import { Reader, type ReaderOptions } from './reader.ts';
 import { readRef } from './ref-file.ts';
-import { removeStaleLock } from './stale-lock.ts';
+import { removeStaleLocks } from './stale-lock.ts';
 
 export interface OpenOptions extends ReaderOptions {
   readonly gitDir: string;
@@ -188,8 +188,7 @@ async function removeLeftovers(gitDir: string, ref: string): Promise<void> {
   try {
     await mkdir(join(gitDir, CLAIMS), { recursive: true });
     await removeAbandonedClaims(gitDir, join(gitDir, `${ref}.lock`));
-    for (const name of [ref, 'packed-refs'])
-      await removeStaleLock(gitDir, join(gitDir, `${name}.lock`));
+    await removeStaleLocks(gitDir, ref);
     await removeAbandonedPacks(gitDir);
   } catch (error) {
     // A full or read-only disk does not keep anyone from reading.

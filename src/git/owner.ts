@@ -41,7 +41,7 @@ function pidNamespace(): string {
 
 /** When a process began, in ticks since the boot; undefined when it is gone, or not on Linux.
  * The name of the program may hold spaces and parentheses, so fields count from its end. */
-function startOf(pid: number): number | undefined {
+export function startOf(pid: number): number | undefined {
   const stat = tryRead(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[19] === undefined ? undefined : Number(fields[19]);

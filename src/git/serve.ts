@@ -3,7 +3,7 @@
  * Authentication, gzip of request bodies, content types and limits are the server's.
  */
 import type { Readable, Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import type { GitContext } from './git-environment.ts';
 import { collectStderr, ending, spawnGit } from './git-process.ts';
 
@@ -90,6 +90,19 @@ interface Streams {
   readonly signal: AbortSignal | undefined;
 }
 
+/**
+ * Ends an answer. One whose service was killed is cut off instead: a client that reads half of it to
+ * a regular end waits for the rest for ever.
+ */
+async function finish(response: Writable, code: number | null): Promise<void> {
+  if (code === null) {
+    response.destroy();
+    return;
+  }
+  response.end();
+  await finished(response).catch(() => undefined);
+}
+
 async function run(
   context: GitContext,
   args: readonly string[],
@@ -107,14 +120,14 @@ async function run(
       ? child.stdin.end()
       : pipeline(request, child.stdin).catch(() => undefined);
   try {
-    await pipeline(child.stdout, response);
+    await pipeline(child.stdout, response, { end: false });
   } catch {
     // The client went away, or the service could not be started.
     kill();
-  } finally {
-    signal?.removeEventListener('abort', kill);
   }
   const { code, failure } = await end;
+  await finish(response, code);
+  signal?.removeEventListener('abort', kill);
   void input;
   return { code, stderr: failure === undefined ? stderr() : failure.message };
 }

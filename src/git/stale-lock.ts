@@ -6,7 +6,9 @@
  */
 import { existsSync } from 'node:fs';
 import { lstat, readdir, readFile, readlink, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startOf } from './owner.ts';
 
 /** Git holds the lock of a ref or of a setting for milliseconds, a transaction of many for less. */
 const GRACE_MS = 5_000;
@@ -29,12 +31,16 @@ const harmless: ReadonlySet<string> = new Set([
 ]);
 
 /** Removes a lock that a process left. Returns whether it did; never rejects. */
-export async function removeStaleLock(gitDir: string, lockFile: string): Promise<boolean> {
+export async function removeStaleLock(
+  gitDir: string,
+  lockFile: string,
+  graceMs = GRACE_MS,
+): Promise<boolean> {
   const before = await lstat(lockFile).catch(() => undefined);
   if (before === undefined) return false;
   const age = Date.now() - before.mtimeMs;
-  if (age < GRACE_MS) return false;
-  const atWork = await isWorkedOn(gitDir);
+  if (age < graceMs) return false;
+  const atWork = await isWorkedOn(gitDir, before.mtimeMs);
   if (atWork === true || (atWork === undefined && age < BLIND_GRACE_MS)) return false;
   const now = await lstat(lockFile).catch(() => undefined);
   if (now === undefined || now.ino !== before.ino || now.mtimeMs !== before.mtimeMs) return false;
@@ -42,6 +48,13 @@ export async function removeStaleLock(gitDir: string, lockFile: string): Promise
     () => true,
     () => false,
   );
+}
+
+/** Removes what keeps `ref` from being moved and nobody holds: a push locks HEAD too. */
+export async function removeStaleLocks(gitDir: string, ref: string): Promise<void> {
+  for (const name of [ref, 'HEAD', 'packed-refs']) {
+    await removeStaleLock(gitDir, join(gitDir, `${name}.lock`));
+  }
 }
 
 /** Waits until nobody holds a lock, for as long as it takes to be sure that it is left over. */
@@ -52,16 +65,32 @@ export async function outwaitLock(gitDir: string, lockFile: string): Promise<voi
   }
 }
 
-/** Whether a git process, of whomever, is at work on a repository; undefined when nobody can say. */
-async function isWorkedOn(gitDir: string): Promise<boolean | undefined> {
+/**
+ * Whether a git process, of whomever, has been at work on a repository since a time; undefined when
+ * nobody can say.
+ */
+async function isWorkedOn(gitDir: string, since: number): Promise<boolean | undefined> {
   const entries = await readdir('/proc').catch(() => undefined);
   const processes = entries?.filter((name) => /^\d+$/.test(name)) ?? [];
   if (processes.length === 0) return undefined;
   for (const pid of processes) {
     const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
-    if (name.startsWith('git') && (await concerns(pid, gitDir))) return true;
+    if (!name.startsWith('git') || (await beganAt(pid)) > since + CLOCK_MS) continue;
+    if (await concerns(pid, gitDir)) return true;
   }
   return false;
+}
+
+/** Start times are exact to a hundredth of a second, the time of the boot to a second. */
+const CLOCK_MS = 2_000;
+const TICKS_PER_SECOND = 100;
+
+/** When a process began, in milliseconds since the epoch; 0 when that is not known. */
+async function beganAt(pid: string): Promise<number> {
+  const boot = /^btime (\d+)$/m.exec(await readFile('/proc/stat', 'utf8').catch(() => ''))?.[1];
+  const ticks = startOf(Number(pid));
+  if (boot === undefined || ticks === undefined) return 0;
+  return (Number(boot) + ticks / TICKS_PER_SECOND) * 1000;
 }
 
 /** By what it does, where it is and what it was told. A process that cannot be looked into may

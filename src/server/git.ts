@@ -6,6 +6,7 @@
  */
 
 import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
@@ -110,7 +111,8 @@ function holdBack(response: Writable, before: () => Promise<void>): Writable {
       );
     },
   });
-  gate.pipe(response);
+  // Unlike a plain pipe, it cuts the response off when the gate is.
+  pipeline(gate, response).catch(() => undefined);
   return gate;
 }
 

@@ -51,25 +51,38 @@ describe.runIf(isLinux)('a lock of nobody', () => {
   });
 });
 
-test('a lock of a git process at work stays, however old', async () => {
-  const repository = await openForTest({ lockPatienceMs: 20 });
-  const { gitDir } = repository;
-  const [first = ''] = await publish(repository, commitOf({ a: '1' }));
-  const holder = spawn('git', ['update-ref', '--stdin'], { cwd: gitDir, env: gitEnv });
-  onTestFinished(() => void holder.kill('SIGKILL'));
-  holder.stdin.write(`start\nupdate refs/heads/main ${first} ${first}\nprepare\n`);
-  await new Promise<void>((done) => {
-    let said = '';
-    holder.stdout.on('data', (chunk: Buffer) => {
-      said += chunk;
-      if (said.includes('prepare: ok')) done();
+describe('beside a git process at work', () => {
+  /** Holds the lock of the branch until the test is over. */
+  async function transactionIn(gitDir: string, head: string): Promise<void> {
+    const holder = spawn('git', ['update-ref', '--stdin'], { cwd: gitDir, env: gitEnv });
+    onTestFinished(() => void holder.kill('SIGKILL'));
+    holder.stdin.write(`start\nupdate refs/heads/main ${head} ${head}\nprepare\n`);
+    await new Promise<void>((done) => {
+      let said = '';
+      holder.stdout.on('data', (chunk: Buffer) => {
+        said += chunk;
+        if (said.includes('prepare: ok')) done();
+      });
     });
-  });
-  const file = join(gitDir, LOCK);
-  const at = Date.now() / 1000 - 60;
-  utimesSync(file, at, at);
+  }
 
-  expect(await removeStaleLock(gitDir, file)).toBe(false);
-  await expect(publish(repository, commitOf({ a: '2' }))).rejects.toThrow(RefLockedError);
-  expect(readFileSync(join(gitDir, 'refs/heads/main'), 'utf8').trim()).toBe(first);
+  test('its lock stays, however long it takes', async () => {
+    const repository = await openForTest({ lockPatienceMs: 20 });
+    const { gitDir } = repository;
+    const [first = ''] = await publish(repository, commitOf({ a: '1' }));
+    await transactionIn(gitDir, first);
+
+    expect(await removeStaleLock(gitDir, join(gitDir, LOCK), 0)).toBe(false);
+    await expect(publish(repository, commitOf({ a: '2' }))).rejects.toThrow(RefLockedError);
+    expect(readFileSync(join(gitDir, 'refs/heads/main'), 'utf8').trim()).toBe(first);
+  });
+
+  test.runIf(isLinux)('a lock goes that is older than the process', async () => {
+    const repository = await openForTest();
+    const { gitDir } = repository;
+    const [first = ''] = await publish(repository, commitOf({ a: '1' }));
+    await transactionIn(gitDir, first);
+    expect(await removeStaleLock(gitDir, lockIn(gitDir, 'HEAD.lock', 60))).toBe(true);
+    expect(existsSync(join(gitDir, LOCK))).toBe(true);
+  });
 });
