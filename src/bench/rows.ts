@@ -3,6 +3,7 @@ import type { Fixture } from './fixture.ts';
 import type { Line } from './report.ts';
 import { measureAuth } from './rows/auth.ts';
 import { measureEngine } from './rows/engine.ts';
+import { measureIsolation } from './rows/isolation.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
 import { measureScale } from './rows/scale.ts';
@@ -20,5 +21,6 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['scale', measureScale],
   ['read', measureRead],
   ['auth', measureAuth],
+  ['isolation', measureIsolation],
   ['engine', measureEngine],
 ]);

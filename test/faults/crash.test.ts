@@ -39,10 +39,11 @@ test(
     const totals = new Map<string, number>();
     const violations: string[] = [];
     do {
-      const trace = join(scratchDir(), 'trace');
       const campaign = new Campaign({ seed: random.below(2 ** 31) });
       for (let round = 0; round < 2 || (round < ROUNDS && goOn()); round++) {
         const ending = nextEnding(sites, random, round);
+        // One a round: how often an operation comes is counted in the life of one daemon.
+        const trace = join(scratchDir(), 'trace');
         // A first start does things that are never done again; they have a test of their own.
         const { ended } = await campaign.round(ending, round === 0 ? undefined : trace);
         if (round > 0) sites.take(trace);
