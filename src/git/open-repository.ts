@@ -7,6 +7,7 @@ import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { type DurableFiles, realFiles } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
+import { removeGitLeftovers } from './git-leftovers.ts';
 import { processError, runGit, tryGit } from './git-process.ts';
 import { type GitLogger, silent } from './logger.ts';
 import { Maintenance } from './maintenance.ts';
@@ -183,13 +184,14 @@ async function assertReadable(
   }
 }
 
-/** What crashed runs of ours left: parts of packs, values of refs, and the lock of the branch. */
+/** What crashed runs of ours and of git left: parts of packs, values of refs, locks. */
 async function removeLeftovers(gitDir: string, ref: string): Promise<void> {
   try {
     await mkdir(join(gitDir, CLAIMS), { recursive: true });
     await removeAbandonedClaims(gitDir, join(gitDir, `${ref}.lock`));
     await removeStaleLocks(gitDir, ref);
     await removeAbandonedPacks(gitDir);
+    await removeGitLeftovers(gitDir);
   } catch (error) {
     // A full or read-only disk does not keep anyone from reading.
     if (errorCode(error) === undefined) throw error;

@@ -69,7 +69,7 @@ export async function outwaitLock(gitDir: string, lockFile: string): Promise<voi
  * Whether a git process, of whomever, has been at work on a repository since a time; undefined when
  * nobody can say.
  */
-async function isWorkedOn(gitDir: string, since: number): Promise<boolean | undefined> {
+export async function isWorkedOn(gitDir: string, since: number): Promise<boolean | undefined> {
   const entries = await readdir('/proc').catch(() => undefined);
   const processes = entries?.filter((name) => /^\d+$/.test(name)) ?? [];
   if (processes.length === 0) return undefined;

@@ -58,8 +58,10 @@ async function insist(
       race.made.push({ name, commit });
       race.lost.set(who, 0);
     }
-    // Of several that lost, one at a time is first soon.
-    await sleep(Math.random() * 50);
+    // Who was first makes room for those who were not.
+    const others = [...race.lost].filter(([name]) => name !== who).map(([, times]) => times);
+    const room = commit === undefined ? 0 : 300 * Math.max(0, ...others);
+    await sleep(Math.random() * 50 + room);
   }
   race.lost.set(who, 0);
   return count;

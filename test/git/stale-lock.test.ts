@@ -1,6 +1,6 @@
 /** Locks that git left when it was killed. */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { RefLockedError } from '../../src/git/git-error.ts';
@@ -86,3 +86,22 @@ describe('beside a git process at work', () => {
     expect(existsSync(join(gitDir, LOCK))).toBe(true);
   });
 });
+
+test.runIf(isLinux)(
+  'what killed pushes and repacks left goes at a start once it is old',
+  async () => {
+    const { gitDir } = await openForTest();
+    const left = ['objects/tmp_objdir-incoming-AbCdEf', 'objects/pack/.tmp-4194305-pack-0a1b.pack'];
+    const young = 'objects/tmp_objdir-incoming-GhIjKl';
+    for (const name of [...left, young]) mkdirSync(join(gitDir, name));
+    const at = Date.now() / 1000 - 2 * 60 * 60;
+    for (const name of left) utimesSync(join(gitDir, name), at, at);
+
+    await openForTest({ gitDir });
+    expect([...left, young].map((name) => existsSync(join(gitDir, name)))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  },
+);

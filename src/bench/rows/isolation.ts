@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runGit } from '../../git/git-process.ts';
-import { namespaceOf, secretName } from '../corpus.ts';
+import { secretName } from '../corpus.ts';
 import { API, type DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
 import { BRANCH, copyRepository, fastImport, git, importStream } from '../git.ts';
@@ -45,8 +45,8 @@ export async function measureIsolation(fixture: Fixture): Promise<Line[]> {
     await addPacks(fixture, daemon);
     const upkeep = await observe(fixture, daemon, () => sleep(UPKEEP_MS));
     return [
-      ...linesOf('while a large push comes in', pushing, quiet),
-      ...linesOf('while packs are rolled up', upkeep, quiet),
+      ...linesOf('during a large push', pushing, quiet),
+      ...linesOf('during maintenance', upkeep, quiet),
     ];
   } finally {
     await daemon.stop();
@@ -76,7 +76,7 @@ async function observe(
   work: () => Promise<unknown>,
 ): Promise<Observed> {
   const middle = Math.floor(corpus.secrets / 2);
-  const path = `${API}/namespaces/${namespaceOf(middle)}/sharedsecrets/${secretName(middle)}`;
+  const path = `${API}/namespaces/${corpus.namespaceOf(middle)}/sharedsecrets/${secretName(middle)}`;
   const request = requestBytes({ method: 'GET', path, token: daemon.token });
   const connection = await HttpConnection.open(daemon.http);
   const samples: number[] = [];
@@ -117,7 +117,7 @@ function linesOf(when: string, busy: Observed, quiet: Observed): Line[] {
       goal: { text: `p99 ≤ ${MOST_SLOWER}x`, met: busy.reads.p99 <= most },
     },
     {
-      name: `event loop delay (p99) ${when}`,
+      name: `event loop, p99, ${when}`,
       unit: 'ms',
       measured: summarize([busy.loopDelayP99]),
       reference: {
