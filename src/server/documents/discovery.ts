@@ -12,6 +12,7 @@ import {
   YAML_TYPE,
 } from '../output/negotiation.ts';
 import { toYaml } from '../output/yaml-output.ts';
+import { SUBRESOURCES } from './openapi-history.ts';
 import { memoized, type ReadyDocument, readyDocument } from './ready-document.ts';
 
 /** A resource as `/apis/<group>/<version>` lists it; `teams/status` is a subresource. */
@@ -88,8 +89,21 @@ function groupsOf({ groups, kinds }: KindTable): ApiGroupVersion[] {
   return groups.map((group) => ({
     group,
     version: 'v1',
-    resources: kinds.filter((kind) => kind.group === group).map(resourceOf),
+    resources: kinds.filter((kind) => kind.group === group).flatMap(resourcesOf),
   }));
+}
+
+function resourcesOf(kind: Kind): ApiResource[] {
+  const main = resourceOf(kind);
+  if (kind.storedIn !== 'git') return [main];
+  const below = SUBRESOURCES.map(({ name, kind, verb }) => ({
+    name: `${main.name}/${name}`,
+    singularName: '',
+    namespaced: main.namespaced,
+    kind,
+    verbs: [verb],
+  }));
+  return [main, ...below];
 }
 
 function resourceOf(kind: Kind): ApiResource {

@@ -4,7 +4,8 @@
  */
 import type { Verb } from '../../apimachinery/request.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { listOf, META, modelName } from './openapi-schemas.ts';
+import { SUBRESOURCES, type Subresource, subresourceKind } from './openapi-history.ts';
+import { type GroupVersionKind, listOf, META, modelName } from './openapi-schemas.ts';
 
 export type HttpMethod = 'get' | 'put' | 'post' | 'delete' | 'patch';
 
@@ -23,6 +24,8 @@ export interface Operation {
   readonly action: string;
   readonly description: string;
   readonly kind: Kind;
+  /** Of the kind itself, or of a subresource. */
+  readonly gvk: GroupVersionKind;
   readonly parameters: readonly Parameter[];
   /** Name of the schema of the body. */
   readonly body: { readonly schema: string; readonly required: boolean } | undefined;
@@ -32,7 +35,9 @@ export interface Operation {
 
 /** In order of path and method. */
 export function operationsOf(kind: Kind): Operation[] {
-  return TEMPLATES.filter(({ verb }) => kind.verbs.includes(verb)).flatMap((template) =>
+  const own = TEMPLATES.filter(({ verb }) => kind.verbs.includes(verb));
+  const below = kind.storedIn === 'git' ? SUBRESOURCES.map(templateOf) : [];
+  return [...own, ...below].flatMap((template) =>
     pathsFor(kind, template).map((path) => operation(kind, template, path)),
   );
 }
@@ -43,6 +48,7 @@ interface Template {
   readonly action: string;
   /** Whether the path names one object. */
   readonly one: boolean;
+  readonly subresource?: Subresource;
   readonly words: (kind: string) => string;
   readonly parameters: readonly Parameter[];
 }
@@ -69,11 +75,17 @@ const SELECTION: readonly Parameter[] = [
   query('labelSelector', 'string', 'Only objects whose labels match.'),
   query('fieldSelector', 'string', 'Only objects whose fields match.'),
 ];
+const LIMIT = query('limit', 'integer', 'At most this many objects; continue leads to the rest.');
+const CONTINUE = query('continue', 'string', 'Where the last page ended.');
+const PAST: readonly Parameter[] = [
+  query('atRevision', 'string', 'As it was at a commit of the branch: its id, or how that begins.'),
+  query('atTime', 'string', 'As it was at a time (RFC 3339).'),
+];
 const LIST: readonly Parameter[] = [
   PRETTY,
   ...SELECTION,
-  query('limit', 'integer', 'At most this many objects; continue leads to the rest.'),
-  query('continue', 'string', 'Where the last page ended.'),
+  LIMIT,
+  CONTINUE,
   RESOURCE_VERSION,
   query('resourceVersionMatch', 'string', 'How to read resourceVersion: Exact or NotOlderThan.'),
   query('timeoutSeconds', 'integer', 'How long a watch goes on.'),
@@ -97,7 +109,7 @@ const TEMPLATES: readonly Template[] = [
     action: 'list',
     one: false,
     words: (kind) => `list objects of kind ${kind}`,
-    parameters: LIST,
+    parameters: [...LIST, ...PAST],
   },
   {
     verb: 'create',
@@ -121,7 +133,7 @@ const TEMPLATES: readonly Template[] = [
     action: 'get',
     one: true,
     words: (kind) => `read the specified ${kind}`,
-    parameters: [PRETTY, RESOURCE_VERSION],
+    parameters: [PRETTY, RESOURCE_VERSION, ...PAST],
   },
   {
     verb: 'update',
@@ -149,11 +161,28 @@ const TEMPLATES: readonly Template[] = [
   },
 ];
 
+function templateOf(subresource: Subresource): Template {
+  const isHistory = subresource.name === 'history';
+  return {
+    verb: subresource.verb,
+    method: isHistory ? 'get' : 'post',
+    action: isHistory ? 'get' : 'post',
+    one: true,
+    subresource,
+    words: (kind) =>
+      isHistory
+        ? `read the commits that changed the specified ${kind}`
+        : `make the specified ${kind} what it was at a commit`,
+    parameters: isHistory ? [PRETTY, LIMIT, CONTINUE] : [PRETTY, DRY_RUN, FIELD_MANAGER],
+  };
+}
+
 const NAMESPACE = '/namespaces/{namespace}';
 
-function pathsFor(kind: Kind, { verb, one }: Template): string[] {
+function pathsFor(kind: Kind, { verb, one, subresource }: Template): string[] {
   const base = `/apis/${kind.group}/${kind.version}`;
-  const name = one ? '/{name}' : '';
+  const behind = subresource === undefined ? '' : `/${subresource.name}`;
+  const name = one ? `/{name}${behind}` : '';
   if (kind.scope === 'Cluster') return [`${base}/${kind.plural}${name}`];
   const inNamespace = `${base}${NAMESPACE}/${kind.plural}${name}`;
   return verb === 'list' ? [`${base}/${kind.plural}`, inNamespace] : [inNamespace];
@@ -167,6 +196,7 @@ function operation(kind: Kind, template: Template, path: string): Operation {
     action: template.action,
     description: template.words(kind.kind),
     kind,
+    gvk: template.subresource === undefined ? kind : subresourceKind(kind, template.subresource),
     parameters: [...template.parameters, ...pathParameters(kind, path)],
     body: bodyOf(kind, template),
     responses: responsesOf(kind, template),
@@ -181,13 +211,15 @@ const ID_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** `listManagementGitplaneDevV1NamespacedSharedSecret`; unique within all documents. */
-function operationId(kind: Kind, { action, verb }: Template, path: string): string {
+function operationId(kind: Kind, { action, verb, subresource }: Template, path: string): string {
   const words = [...kind.group.split('.'), kind.version];
   const group = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
   const inNamespace = path.includes(NAMESPACE);
   const everywhere = kind.scope === 'Namespaced' && verb === 'list' && !inNamespace;
   const scope = inNamespace ? 'Namespaced' : '';
-  const suffix = everywhere ? 'ForAllNamespaces' : '';
+  const { name = '' } = subresource ?? {};
+  const below = name.charAt(0).toUpperCase() + name.slice(1);
+  const suffix = everywhere ? 'ForAllNamespaces' : below;
   return `${ID_WORDS[action] ?? action}${group}${scope}${kind.kind}${suffix}`;
 }
 
@@ -200,7 +232,11 @@ function pathParameters(kind: Kind, path: string): Parameter[] {
   ];
 }
 
-function bodyOf(kind: Kind, { method, action }: Template): Operation['body'] {
+function bodyOf(kind: Kind, { method, action, subresource }: Template): Operation['body'] {
+  if (subresource !== undefined) {
+    const schema = modelName(subresourceKind(kind, subresource));
+    return method === 'post' ? { schema, required: true } : undefined;
+  }
   switch (method) {
     case 'post':
     case 'put':
@@ -214,8 +250,10 @@ function bodyOf(kind: Kind, { method, action }: Template): Operation['body'] {
   }
 }
 
-function responsesOf(kind: Kind, { action }: Template): Operation['responses'] {
+function responsesOf(kind: Kind, { action, subresource }: Template): Operation['responses'] {
   const own = modelName(kind);
+  if (subresource?.name === 'rollback') return { 200: own, 201: own };
+  if (subresource !== undefined) return { 200: modelName(subresourceKind(kind, subresource)) };
   switch (action) {
     case 'list':
     case 'deletecollection':

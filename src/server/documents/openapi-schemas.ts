@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { openApiSchema } from '../../kinds/openapi-schema.ts';
+import { SUBRESOURCES, subresourceKind, subresourceSchema } from './openapi-history.ts';
 
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
@@ -33,6 +34,7 @@ export function schemasOf(kinds: readonly Kind[]): JsonObject {
   for (const kind of kinds) {
     schemas[modelName(kind)] = kindSchema(kind);
     schemas[modelName(listOf(kind))] = listSchema(kind);
+    if (kind.storedIn === 'git') Object.assign(schemas, historySchemas(kind));
   }
   return sorted({ ...schemas, ...metaSchemas(kinds) });
 }
@@ -52,6 +54,17 @@ function kindSchema(kind: Kind): JsonObject {
     ...requiredFields(schema),
     'x-kubernetes-group-version-kind': [gvkOf(kind)],
   };
+}
+
+/** Shared by the kinds of a group. */
+function historySchemas(kind: Kind): JsonObject {
+  const meta = describedRef(`${META}.ListMeta`, 'How to get the rest.');
+  const entries = SUBRESOURCES.map((one) => {
+    const gvk = subresourceKind(kind, one);
+    const marked = { 'x-kubernetes-group-version-kind': [gvkOf(gvk)] };
+    return [modelName(gvk), { ...subresourceSchema(one, meta), ...marked }];
+  });
+  return Object.fromEntries(entries);
 }
 
 const INFERRED = ['apiVersion', 'kind', 'metadata'];

@@ -103,13 +103,13 @@ function operationV3(operation: Operation, options: OpenApiOptions): JsonObject 
 }
 
 /** What both versions write alike. */
-export function commonFields({ kind, action, description, id }: Operation): JsonObject {
+export function commonFields({ kind, gvk, action, description, id }: Operation): JsonObject {
   return {
     description,
     operationId: id,
     tags: [`${kind.group.replaceAll('.', '_')}_${kind.version}`],
     'x-kubernetes-action': action,
-    'x-kubernetes-group-version-kind': gvkOf(kind),
+    'x-kubernetes-group-version-kind': gvkOf(gvk),
   };
 }
 

@@ -72,7 +72,20 @@ describe('aggregated discovery', () => {
       verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['tm'],
       categories: ['all', 'gitplane'],
+      subresources: [
+        {
+          subresource: 'history',
+          responseKind: { group: GROUP, version: 'v1', kind: 'ObjectHistory' },
+          verbs: ['get'],
+        },
+        {
+          subresource: 'rollback',
+          responseKind: { group: GROUP, version: 'v1', kind: 'Rollback' },
+          verbs: ['create'],
+        },
+      ],
     });
+    expect(named('directclusterendpointtokens').subresources).toBeUndefined();
     expect(named('sharedsecrets').scope).toBe('Namespaced');
     expect(named('directclusterendpointtokens').verbs).toEqual(['create']);
     expect(named('config').singularResource).toBe('config');
@@ -136,7 +149,11 @@ describe('legacy discovery', () => {
       apiVersion: 'v1',
       groupVersion: `${GROUP}/v1`,
     });
-    const expected = kinds.kinds.filter(({ group }) => group === GROUP).map(({ plural }) => plural);
+    const expected = kinds.kinds
+      .filter(({ group }) => group === GROUP)
+      .flatMap(({ plural, storedIn }) =>
+        storedIn === 'git' ? [plural, `${plural}/history`, `${plural}/rollback`] : [plural],
+      );
     expect(resources.map(({ name }: { name: string }) => name)).toEqual(expected);
     expect(resources.find(({ name }: { name: string }) => name === 'teams')).toMatchObject({
       singularName: 'team',

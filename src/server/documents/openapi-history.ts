@@ -1,0 +1,96 @@
+/** The schemas of what stands behind the name of an object: its history, and a rollback. */
+import type { JsonObject } from '../../apimachinery/object.ts';
+import type { GroupVersionKind } from './openapi-schemas.ts';
+
+export interface Subresource {
+  readonly name: 'history' | 'rollback';
+  readonly kind: string;
+  readonly verb: 'get' | 'create';
+}
+
+/** What every kind that is kept in git has beside its objects. */
+export const SUBRESOURCES: readonly Subresource[] = [
+  { name: 'history', kind: 'ObjectHistory', verb: 'get' },
+  { name: 'rollback', kind: 'Rollback', verb: 'create' },
+];
+
+/** The kind of a subresource in the group of the kind that has it. */
+export function subresourceKind(
+  { group, version }: Pick<GroupVersionKind, 'group' | 'version'>,
+  { kind }: Subresource,
+): GroupVersionKind {
+  return { group, version, kind };
+}
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+const HEAD: JsonObject = {
+  apiVersion: text('Group and version, as in management.gitplane.dev/v1.'),
+  kind: text('What this object represents.'),
+};
+
+const ENTRY: JsonObject = {
+  type: 'object',
+  description: 'A commit that changed the object.',
+  required: [
+    'revision',
+    'time',
+    'author',
+    'message',
+    'verb',
+    'uid',
+    'generation',
+    'path',
+    'fields',
+  ],
+  properties: {
+    revision: text('The commit: for atRevision and for a rollback.'),
+    time: { ...text('When it was committed (RFC 3339).'), format: 'date-time' },
+    author: {
+      type: 'object',
+      description: 'Who made the change.',
+      properties: { name: text('Name.'), email: text('Address.') },
+    },
+    message: text('The first line of its message.'),
+    verb: { ...text('What it did.'), enum: ['created', 'updated', 'deleted', 'moved'] },
+    uid: text('The life that the change belongs to: an object made anew has another one.'),
+    generation: { type: 'integer', format: 'int64', description: 'metadata.generation after it.' },
+    path: text('The file that holds it, or held it.'),
+    previousPath: text('Where it came from, when it moved.'),
+    fields: {
+      type: 'array',
+      description: 'Paths of the fields that changed; values are never part of a history.',
+      items: { type: 'string' },
+    },
+    degraded: {
+      type: 'boolean',
+      description: 'The manifest of this commit is not valid: the last good one stayed in force.',
+    },
+  },
+};
+
+/** By the name of the subresource. `meta`: a reference to ListMeta. */
+export function subresourceSchema({ name }: Subresource, meta: JsonObject): JsonObject {
+  if (name === 'history') {
+    return {
+      type: 'object',
+      description: 'What commits did to an object, newest first.',
+      required: ['items'],
+      properties: {
+        ...HEAD,
+        metadata: meta,
+        items: { type: 'array', description: 'Newest first.', items: ENTRY },
+      },
+    };
+  }
+  return {
+    type: 'object',
+    description: 'Makes an object what it was at a commit.',
+    required: ['revision'],
+    properties: {
+      ...HEAD,
+      revision: text('The commit, by its id, whole or shortened.'),
+      reason: text('Why: becomes the body of the commit message.'),
+      resourceVersion: text('The version that is to be replaced; any when absent.'),
+    },
+  };
+}
