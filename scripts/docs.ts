@@ -10,7 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { apiVersionOf, DEFAULT_API_GROUP, type Kind } from '../src/kinds/kind.ts';
 import { type SchemaNode, schemaTree } from '../src/kinds/schema-files.ts';
 import { buildKindTable } from '../src/kinds/table.ts';
-import { BENCH_OPTIONS, type OptionSpec, SERVE_OPTIONS, VALIDATE_OPTIONS } from '../src/options.ts';
+import {
+  BENCH_OPTIONS,
+  type OptionSpec,
+  PLAN_OPTIONS,
+  SERVE_OPTIONS,
+  VALIDATE_OPTIONS,
+} from '../src/options.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
 
@@ -58,6 +64,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const OPTIONS: Readonly<Record<string, readonly OptionSpec[]>> = {
   serve: SERVE_OPTIONS,
   validate: VALIDATE_OPTIONS,
+  plan: PLAN_OPTIONS,
   bench: BENCH_OPTIONS,
 };
 
@@ -275,7 +282,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   history: 'the past: objects and lists as any commit had them, and what became of an object',
   controllers: 'loops: following the branch, finishing deletions',
   server: 'HTTP: filters, handlers, discovery, OpenAPI, watch streams, git over HTTP',
-  cli: '`gitplane validate`, the probe of the container',
+  cli: '`gitplane validate`, `gitplane plan`, the probe of the container',
   bootstrap: 'the data directory, the seed, the first administrator',
   bench: '`gitplane bench`',
   daemon: 'the composition root: everything put together',

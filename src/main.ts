@@ -7,6 +7,7 @@ import {
   KUBECONFIG_OPTIONS,
   type OptionSpec,
   type ParsedOptions,
+  PLAN_OPTIONS,
   parseOptions,
   SERVE_OPTIONS,
   TOKEN_OPTIONS,
@@ -36,6 +37,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     operands: '[PATH…]',
     options: VALIDATE_OPTIONS,
     run: async (options) => (await import('./cli/validate.ts')).validate(options, process.stdout),
+  },
+  plan: {
+    summary: 'say what a commit would bring; exit 1 when it would be refused or held',
+    operands: 'REV',
+    options: PLAN_OPTIONS,
+    run: async (options) => (await import('./cli/plan.ts')).plan(options, process.stdout),
   },
   keys: {
     summary: 'access keys: create [NAME], list, rotate NAME, revoke NAME',

@@ -148,6 +148,31 @@ export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+/** Those of the daemon that a plan depends on. */
+const SHARED_WITH_SERVE = [
+  'data-dir',
+  'branch',
+  'path',
+  'api-group',
+  'prune-budget-objects',
+  'prune-budget-percent',
+];
+
+export const PLAN_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'repo-dir',
+    value: 'DIR',
+    help: 'a clone or a bare repository; default: the one in --data-dir, else the folder you are in',
+  },
+  {
+    name: 'base',
+    value: 'REV',
+    help: 'what to compare with; default: --branch, as it was fetched or as it is here',
+  },
+  { name: 'format', value: 'FORMAT', default: 'text', help: 'text or json' },
+  ...SERVE_OPTIONS.filter(({ name }) => SHARED_WITH_SERVE.includes(name)),
+];
+
 export const TOKEN_OPTIONS: readonly OptionSpec[] = [
   { name: 'issuer', value: 'URL', help: 'the platform that has to have issued it' },
   { name: 'jwks', value: 'FILE', help: 'its public keys; default: fetched from --issuer' },

@@ -15,6 +15,7 @@ import { initRepository } from '../git/init-repository.ts';
 import { openRepository } from '../git/open-repository.ts';
 import { type Following, stopFollowing } from '../git/remote/following.ts';
 import { History } from '../history/history.ts';
+import { Planner } from '../history/planner.ts';
 import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { Branch } from '../registry/branch.ts';
@@ -53,6 +54,7 @@ export interface Platform {
   /** Absent: writes go to the branch that is served. */
   readonly pending: PendingWrites | undefined;
   readonly history: History;
+  readonly planner: Planner;
   readonly judge: PushJudge;
   readonly access: AccessControl;
   readonly settings: Settings;
@@ -153,6 +155,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     registry,
     pending,
     history,
+    planner: new Planner({ repository, judge, kinds }),
     judge,
     access,
     settings,

@@ -7,6 +7,7 @@ import { formatFieldError } from '../apimachinery/field-error.ts';
 import { describeKey } from '../apimachinery/key.ts';
 import { jsonEqual } from '../apimachinery/object.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
+import { unavailable } from '../apimachinery/status-error.ts';
 import type { ObjectChange } from '../catalog/catalog.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -48,6 +49,20 @@ export interface Verdict {
   readonly prunes?: readonly Prune[];
 }
 
+/** What following the branch to a commit would come to, and what a push of it would be told. */
+export interface Foretold {
+  /** What readers see; undefined before the first commit. */
+  readonly from: string | undefined;
+  readonly changes: readonly ObjectChange[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  /** Why it would be refused, beside the problems. */
+  readonly objections: readonly string[];
+  /** Set where so many removals take consent: the words that ask for it. */
+  readonly excess: readonly string[] | undefined;
+  readonly prunes: readonly Prune[];
+}
+
 export interface PushJudgeOptions extends WriteParts {
   readonly branch: Branch;
   readonly repository: Pick<Repository, 'ref' | 'head'>;
@@ -64,6 +79,8 @@ export interface SignatureVerdict {
 /** A pusher who can write to the repository's folder can change everything in it anyway. */
 const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
 
+const REWRITES =
+  'This push would rewrite history that the platform was built from; rebase on the branch and push again';
 const MOST_LINES = 200;
 /** How long API writes wait for a push that was accepted to move the branch. */
 const PATIENCE_MS = 300;
@@ -89,11 +106,50 @@ export class PushJudge {
     return verdict;
   }
 
+  /** Moves nothing. `user` absent: the operator. */
+  async foretell(wish: {
+    readonly to: string;
+    readonly source: PushSource;
+    readonly user?: User | undefined;
+  }): Promise<Foretold> {
+    const { branch } = this.#options;
+    const { source, to } = wish;
+    const from = branch.state.shown;
+    const ahead = await branch.foresee(source, { from, to });
+    return await branch.inTurn(async (state) => {
+      await state.recover();
+      const range = { from: state.revision, to };
+      // The branch moved meanwhile; it does not move again before the turn ends.
+      const foresight =
+        ahead !== undefined && range.from === from ? ahead : await branch.foresee(source, range);
+      if (foresight === undefined) throw unavailable('The branch keeps moving; please try again');
+      return await this.#foretold(state, { ...wish, range, foresight });
+    });
+  }
+
+  async #foretold(
+    state: DesiredState,
+    of: { source: PushSource; user?: User | undefined; range: PushedRange; foresight: Foresight },
+  ): Promise<Foretold> {
+    const { source, user = OPERATOR, range } = of;
+    const { from, to } = range;
+    const before = state.catalog.size;
+    const { changes, problems, warnings, growth } = of.foresight(state.catalog);
+    const follows = from === undefined || (await source.isAncestor(from, to));
+    const isNew = follows && from !== to;
+    const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
+    const own = changes.filter(isVisible).flatMap((change) => this.#objections(change, user));
+    const objections = [...(follows ? [] : [REWRITES]), ...unsigned, ...own];
+    const prunes = prunesOf(changes);
+    const count = { prunes: prunes.length, before, after: before + growth };
+    const excess =
+      prunes.length === 0 ? undefined : await state.consent.objectionToPush(source, to, count);
+    return { from, changes, problems, warnings, objections, excess, prunes };
+  }
+
   async #judgeMove(push: Push, oldId: string | undefined, newId: string): Promise<Verdict> {
     if (oldId !== undefined && !(await push.source.isAncestor(oldId, newId))) {
-      return refusal([
-        'This push would rewrite history that the platform was built from; rebase on the branch and push again',
-      ]);
+      return refusal([REWRITES]);
     }
     const { branch, signatures } = this.#options;
     // What nobody vouches for is not read any further.
@@ -262,7 +318,7 @@ function isVisible(change: ObjectChange): boolean {
 }
 
 /** Whether the object ends and another one of its name begins. */
-function isAnew({ before, after }: ObjectChange): boolean {
+export function isAnew({ before, after }: ObjectChange): boolean {
   return before !== undefined && after !== undefined && before.identity.uid !== after.identity.uid;
 }
 

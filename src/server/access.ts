@@ -8,6 +8,7 @@ import { forbidden } from '../auth/forbidden.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import type { RequestInfo } from './input/request-info.ts';
+import { GIT_PATH, PLAN_PATH } from './paths.ts';
 
 /** Documents that carry no data, and what a load balancer needs. */
 const PUBLIC_PATHS = [
@@ -70,6 +71,8 @@ const AS_THE_OBJECT: Readonly<Record<string, string>> = { history: 'get', rollba
 
 /** What a request is authorized as; roles need not name the aliases of a plural. */
 export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
+  // A plan shows what a clone shows.
+  if (info.path === PLAN_PATH && info.verb === 'post') return { verb: 'get', path: GIT_PATH };
   if (!info.isResource) return { verb: info.verb, path: info.path };
   const { verb, group, subresource, namespace } = info;
   const resource = kinds.byPlural(group, info.resource)?.plural ?? info.resource;

@@ -4,6 +4,7 @@ import type { Authorizer, User } from '../apimachinery/request.ts';
 import type { FailedLogins } from '../auth/failed-logins.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import type { History } from '../history/history.ts';
+import type { Planner } from '../history/planner.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
@@ -37,6 +38,7 @@ export interface ServerDependencies {
   readonly store: Store;
   readonly registry: ObjectRegistry;
   readonly history: History;
+  readonly planner: Planner;
   readonly authenticate: Authenticate;
   readonly failedLogins: FailedLogins;
   readonly authorizer: Authorizer;

@@ -20,8 +20,8 @@ import {
 import { authenticateRequest, authorizeRequest } from './access.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
+import { GIT_PATH } from './paths.ts';
 
-const PATH = '/git/platform.git';
 /** git itself sends packs of any size in one request. */
 const LARGEST_PUSH = 2 ** 31;
 
@@ -32,7 +32,7 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
     );
   }
   const config = { ownAccess: true };
-  app.get(`${PATH}/info/refs`, { config }, async (request, reply) => {
+  app.get(`${GIT_PATH}/info/refs`, { config }, async (request, reply) => {
     const { service } = request.query as { service?: string };
     if (service === undefined || !isGitService(service)) {
       return plain(reply, 403, 'Only the smart HTTP protocol is served; use git 1.6.6 or newer\n');
@@ -44,11 +44,15 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
     return reply;
   });
   for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
-    app.post(`${PATH}/${service}`, { config, bodyLimit: LARGEST_PUSH }, async (request, reply) => {
-      const user = admitGit(deps, { request, reply, service });
-      if (user !== undefined) await answerRpc(deps, { request, reply, service, user });
-      return reply;
-    });
+    app.post(
+      `${GIT_PATH}/${service}`,
+      { config, bodyLimit: LARGEST_PUSH },
+      async (request, reply) => {
+        const user = admitGit(deps, { request, reply, service });
+        if (user !== undefined) await answerRpc(deps, { request, reply, service, user });
+        return reply;
+      },
+    );
   }
 }
 
@@ -66,7 +70,7 @@ function admitGit(
   try {
     const user = authenticateRequest(deps, request, 'basic');
     const verb = service === 'git-upload-pack' ? 'get' : 'update';
-    authorizeRequest(deps, user, { verb, path: PATH });
+    authorizeRequest(deps, user, { verb, path: GIT_PATH });
     if (verb === 'update' && deps.git.readOnly !== undefined) {
       throw forbiddenError(deps.git.readOnly);
     }

@@ -436,3 +436,55 @@ describe('rights', () => {
     expect(old.text).not.toContain('sha256:');
   });
 });
+
+describe('a plan', () => {
+  test('of another branch tells what it would bring, to who may clone', async () => {
+    const clone = await daemon.clone();
+    await daemon.git(['checkout', '-q', '-b', 'feature'], clone);
+    writeFileSync(
+      join(clone, 'new.yaml'),
+      'apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata: {name: new}\n',
+    );
+    await daemon.git(['add', '-A'], clone);
+    await daemon.git(['commit', '-q', '-m', 'Add new'], clone);
+    expect((await daemon.git(['push', '-q', 'origin', 'feature'], clone)).code).toBe(0);
+    const to = (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+
+    const byRef = await daemon.call('POST', '/plan', { body: { ref: 'feature' } });
+    expect(byRef.code, byRef.text).toBe(200);
+    expect(byRef.json()).toMatchObject({
+      to,
+      verdict: 'accepted',
+      changes: [{ verb: 'create', kind: 'Team', name: 'new', path: 'new.yaml' }],
+    });
+    const byId = await daemon.call('POST', '/plan', { body: { revision: to.slice(0, 8) } });
+    expect(byId.json()).toEqual(byRef.json());
+    expect((await daemon.call('GET', `${teams}/new`)).code).toBe(404);
+
+    const stranger = await userWith('stranger', [{ nonResourceURLs: ['/plan'], verbs: ['post'] }]);
+    const denied = await daemon.call('POST', '/plan', {
+      body: { ref: 'feature' },
+      token: stranger,
+    });
+    expect(denied.code).toBe(403);
+    const cloner = await userWith('cloner', [
+      { nonResourceURLs: ['/git/platform.git'], verbs: ['get'] },
+    ]);
+    const told = await daemon.call('POST', '/plan', { body: { ref: 'feature' }, token: cloner });
+    expect(told.json()).toMatchObject({ to, verdict: 'refused' });
+    expect(told.json().objections.join('\n')).toMatch(/cannot create teams/);
+  });
+
+  test.each([
+    [{}, 400],
+    [{ revision: 'main' }, 400],
+    [{ revision: '--output=x' }, 400],
+    [{ ref: '--all' }, 400],
+    [{ ref: 'feature', revision: 'abcd' }, 400],
+    [{ ref: 'feature', force: true }, 400],
+    [{ ref: 'nowhere' }, 404],
+    [{ revision: '0123456789' }, 404],
+  ])('of %j is a %d', async (body, code) => {
+    expect((await daemon.call('POST', '/plan', { body })).code).toBe(code);
+  });
+});

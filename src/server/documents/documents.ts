@@ -8,6 +8,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { PATCH_SUPPORT } from '../handlers/patch.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
 import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
+import { planRoute } from '../plan.ts';
 import { type ApiRequest, header } from '../request.ts';
 import { syncRoutes } from '../sync.ts';
 import { buildDiscovery } from './discovery.ts';
@@ -40,6 +41,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     schemas,
     tokenDocuments(deps.tokens),
     syncRoutes(deps),
+    planRoute(deps),
   ];
   return async (request) => {
     for (const document of documents) {

@@ -1,0 +1,115 @@
+/**
+ * `gitplane plan REV`: what a commit would bring compared with the branch, from a repository on
+ * disk and without a daemon. It is judged as a push by path would be: signatures and the rights of
+ * users are the daemon's to know.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../apimachinery/clock.ts';
+import { fileReader } from '../catalog/file.ts';
+import { gitDirOf, readOnlyRepository } from '../git/read-only.ts';
+import type { Repository } from '../git/repository.ts';
+import { resolveCommit } from '../git/resolve-commit.ts';
+import { type Plan, planOf } from '../history/plan.ts';
+import { buildKindTable, type KindTable } from '../kinds/table.ts';
+import { normalizeFolder } from '../manifests/layout.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import { Branch } from '../registry/branch.ts';
+import { PushJudge } from '../registry/push.ts';
+import { sealingCodec } from '../state/codec.ts';
+import { openStore } from '../state/journaled-store.ts';
+import { MemoryEngine } from '../state/memory-engine.ts';
+import { formatPlan } from './plan-text.ts';
+
+interface Output {
+  write(text: string): void;
+}
+
+const FORMATS = ['text', 'json'];
+
+/** Resolves to the exit status: 1 when the commit has problems or would be held. */
+export async function plan(options: ParsedOptions, out: Output): Promise<number> {
+  const format = options.required('format');
+  if (!FORMATS.includes(format)) {
+    throw new UsageError(`Cannot use --format "${format}": use ${FORMATS.join(', ')}`);
+  }
+  const [expression, ...others] = options.operands;
+  if (expression === undefined || others.length > 0) {
+    throw new UsageError('Say which commit, as in: gitplane plan HEAD');
+  }
+  const gitDir = gitDirOf(placeOf(options));
+  const to = await commitNamed(gitDir, expression);
+  const head = await baseOf(gitDir, options);
+  const ref = `refs/heads/${options.required('branch')}`;
+  const repository = readOnlyRepository(gitDir, { ref, head });
+  try {
+    const made = await planFor(repository, to, options);
+    const text = format === 'json' ? JSON.stringify(made, null, 2) : formatPlan(made);
+    out.write(`${text}\n`);
+    return made.verdict === 'accepted' ? 0 : 1;
+  } finally {
+    await repository.close();
+  }
+}
+
+/** The repository that was named, else that of a daemon, else the one around. */
+function placeOf(options: ParsedOptions): string {
+  const named = options.text('repo-dir');
+  if (named !== undefined) return named;
+  const hosted = join(options.required('data-dir'), 'repo.git');
+  return existsSync(hosted) ? hosted : '.';
+}
+
+async function commitNamed(gitDir: string, expression: string): Promise<string> {
+  const id = await resolveCommit({ gitDir }, expression);
+  if (id !== undefined) return id;
+  throw new UsageError(`There is no commit ${JSON.stringify(expression)} in ${gitDir}`);
+}
+
+/** The branch as it is here, or as it was when it was fetched. Undefined: it has no commit yet. */
+async function baseOf(gitDir: string, options: ParsedOptions): Promise<string | undefined> {
+  const base = options.text('base');
+  if (base !== undefined) return await commitNamed(gitDir, base);
+  const branch = options.required('branch');
+  return (
+    (await resolveCommit({ gitDir }, `refs/remotes/origin/${branch}`)) ??
+    (await resolveCommit({ gitDir }, `refs/heads/${branch}`))
+  );
+}
+
+async function planFor(repository: Repository, to: string, options: ParsedOptions): Promise<Plan> {
+  const kinds = buildKindTable(options.required('api-group'));
+  const judge = await judgeOf(repository, kinds, options);
+  return planOf(kinds, to, await judge.foretell({ to, source: repository }));
+}
+
+/** A platform in memory, at the base. */
+async function judgeOf(
+  repository: Repository,
+  kinds: KindTable,
+  options: ParsedOptions,
+): Promise<PushJudge> {
+  const under = normalizeFolder(options.required('path'));
+  const store = await openStore({
+    engine: new MemoryEngine(),
+    // Nothing of it is kept.
+    codec: sealingCodec(Buffer.alloc(32), () => false),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const ignore = (): void => undefined;
+  const parts = { repository, store, kinds, under, clock: systemClock };
+  const branch = await Branch.open({
+    ...parts,
+    reader: fileReader(kinds, under),
+    rules: '',
+    observer: { published: ignore, applied: ignore, replayed: ignore },
+    budget: {
+      objects: Number(options.required('prune-budget-objects')),
+      percent: Number(options.required('prune-budget-percent')),
+    },
+  });
+  const authorizer = { authorize: () => ({ allowed: true, reason: '' }) };
+  return new PushJudge({ ...parts, branch, authorizer, guards: [] });
+}

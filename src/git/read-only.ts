@@ -1,0 +1,53 @@
+/** A repository that is only looked at: whoever owns it, nothing in it changes. */
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { GitError } from './git-error.ts';
+import { Reader } from './reader.ts';
+import type { Repository } from './repository.ts';
+
+/**
+ * The git directory of a bare repository, or of the work tree at `path`. Throws a GitError when
+ * there is none.
+ */
+export function gitDirOf(path: string): string {
+  const place = resolve(path);
+  const inner = join(place, '.git');
+  if (existsSync(inner)) return statSync(inner).isDirectory() ? inner : linkedGitDir(place, inner);
+  if (existsSync(join(place, 'HEAD')) && existsSync(join(place, 'objects'))) return place;
+  throw new GitError(`${place} is no git repository`, {
+    remedy: 'Name a clone or a bare repository',
+  });
+}
+
+/** A linked work tree says in a file where its git directory is. */
+function linkedGitDir(place: string, file: string): string {
+  const target = /^gitdir: (.+)$/m.exec(readFileSync(file, 'utf8'))?.[1];
+  if (target === undefined) throw new GitError(`${file} names no git directory`);
+  return realpathSync(resolve(place, target));
+}
+
+/** `head`: where the branch is taken to be. */
+export function readOnlyRepository(
+  gitDir: string,
+  { ref, head }: { readonly ref: string; readonly head: string | undefined },
+): Repository {
+  const reader = new Reader({ gitDir });
+  return {
+    gitDir,
+    ref,
+    head: async () => head,
+    listFiles: (revision, under) => reader.listFiles(revision, under),
+    diff: (from, to) => reader.diff(from, to),
+    readBlobs: (ids) => reader.readBlobs(ids),
+    readCommits: (ids) => reader.readCommits(ids),
+    history: (from, to) => reader.history(from, to),
+    rootCommit: (revision) => reader.rootCommit(revision),
+    mergeBases: (one, other) => reader.mergeBases(one, other),
+    isAncestor: (ancestor, descendant) => reader.isAncestor(ancestor, descendant),
+    noteOf: (commit) => reader.noteOf(commit),
+    begin: () => {
+      throw new GitError(`${gitDir} is open for reading only`);
+    },
+    close: () => reader.close(),
+  };
+}

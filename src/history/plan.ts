@@ -1,0 +1,84 @@
+/** What a commit would bring, as people and programs read it before it happens. */
+import { jsonEqual } from '../apimachinery/object.ts';
+import type { ObjectChange } from '../catalog/catalog.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Problem } from '../manifests/manifest.ts';
+import { type Foretold, isAnew } from '../registry/push.ts';
+import { type FieldChange, fieldChanges } from './field-changes.ts';
+
+export type PlanVerb = 'create' | 'update' | 'delete' | 'recreate' | 'move';
+
+export interface PlanChange {
+  readonly verb: PlanVerb;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  /** The file that holds it, or held it. */
+  readonly path: string;
+  /** Where it came from, when it moves. */
+  readonly previousPath?: string;
+  /** Values of secret fields are masked. */
+  readonly fields: readonly FieldChange[];
+  /** The newest manifest is not valid: the last good one stays in force. */
+  readonly degraded?: true;
+}
+
+export interface Plan {
+  /** The revision that is compared with; null: there is none yet. */
+  readonly from: string | null;
+  readonly to: string;
+  /** What a push of the commit would be told. `held`: it removes so much that it takes consent. */
+  readonly verdict: 'accepted' | 'refused' | 'held';
+  readonly summary: Readonly<Record<PlanVerb, number>>;
+  readonly changes: readonly PlanChange[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  /** Why it would be refused, beside the problems; and what consent it takes. */
+  readonly objections: readonly string[];
+}
+
+export function planOf(kinds: KindTable, to: string, foretold: Foretold): Plan {
+  const { from = null, problems, warnings, excess } = foretold;
+  const changes = foretold.changes.flatMap((change) => describe(kinds, change) ?? []).sort(byPlace);
+  const summary = { create: 0, update: 0, delete: 0, recreate: 0, move: 0 };
+  for (const { verb } of changes) summary[verb]++;
+  const refused = problems.length > 0 || foretold.objections.length > 0;
+  const verdict = refused ? 'refused' : excess === undefined ? 'accepted' : 'held';
+  const objections = [...foretold.objections, ...(excess ?? [])];
+  return { from, to, verdict, summary, changes, problems, warnings, objections };
+}
+
+/** Undefined for what nobody would notice, such as the number of a document in its file. */
+function describe(kinds: KindTable, change: ObjectChange): PlanChange | undefined {
+  const { key, before, after } = change;
+  const there = after ?? before;
+  const manifest = there?.manifest;
+  const kind = manifest && kinds.byKind(manifest.apiVersion, manifest.kind);
+  if (there === undefined || manifest === undefined || kind === undefined) return undefined;
+  const moved = before !== undefined && before.place.path !== there.place.path;
+  const { apiVersion } = manifest;
+  const { namespace, name } = key;
+  const about = {
+    apiVersion,
+    kind: key.kind,
+    ...(namespace === '' ? {} : { namespace }),
+    name,
+    path: there.place.path,
+    ...(moved ? { previousPath: before.place.path } : {}),
+    ...(after !== undefined && after.problems.length > 0 ? { degraded: true as const } : {}),
+  };
+  if (after === undefined) return { verb: 'delete', ...about, fields: [] };
+  const fields = fieldChanges(kind, before?.manifest, after.manifest);
+  if (before === undefined) return { verb: 'create', ...about, fields };
+  if (isAnew(change)) return { verb: 'recreate', ...about, fields };
+  if (fields.length > 0) return { verb: 'update', ...about, fields };
+  if (moved) return { verb: 'move', ...about, fields };
+  const broke = !jsonEqual(before.problems, after.problems);
+  return broke ? { verb: 'update', ...about, fields } : undefined;
+}
+
+function byPlace(a: PlanChange, b: PlanChange): number {
+  const [x, y] = [a, b].map(({ kind, namespace = '', name }) => `${kind}\0${namespace}\0${name}`);
+  return (x ?? '') < (y ?? '') ? -1 : 1;
+}

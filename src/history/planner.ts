@@ -1,0 +1,57 @@
+/** Plans for commits of the hosted repository, on whatever branch they are. */
+import type { User } from '../apimachinery/request.ts';
+import { badRequest } from '../apimachinery/status-error.ts';
+import { isOnSomeRef, resolveCommit } from '../git/resolve-commit.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { PushJudge, PushSource } from '../registry/push.ts';
+import { type Plan, planOf } from './plan.ts';
+import { checkRevision, noCommit } from './revision.ts';
+
+export interface PlannerParts {
+  readonly repository: PushSource & { readonly gitDir: string };
+  readonly judge: PushJudge;
+  readonly kinds: KindTable;
+}
+
+/** A commit by its id, or the one that a branch or tag is at. */
+export type PlanTarget = { readonly revision: string } | { readonly ref: string };
+
+const REF = /^(?:refs\/(?:heads|tags|remotes)\/)?[\w][\w.\-/]*$/;
+const LONGEST_REF = 256;
+
+export class Planner {
+  readonly #parts: PlannerParts;
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts;
+  }
+
+  /** What a push of the commit by the user would bring. Throws 400 and 404. */
+  async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
+    const { judge, repository: source, kinds } = this.#parts;
+    const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
+    return planOf(kinds, to, await judge.foretell({ to, source, user }));
+  }
+
+  async #byRef(ref: string): Promise<string> {
+    const shown = JSON.stringify(ref.slice(0, LONGEST_REF));
+    if (ref.length > LONGEST_REF || !REF.test(ref) || ref.includes('..')) {
+      throw badRequest(`${shown} is not the name of a branch or tag`);
+    }
+    const full = ref.startsWith('refs/') ? ref : `refs/heads/${ref}`;
+    const id = await resolveCommit(this.#parts.repository, full);
+    if (id === undefined) throw noCommit(ref, `the repository has no ref ${shown}`);
+    return id;
+  }
+
+  /** What no ref leads to any more was taken back, and nobody can fetch it. */
+  async #byId(text: string): Promise<string> {
+    const { repository } = this.#parts;
+    const digits = checkRevision(text);
+    const id = await resolveCommit(repository, digits);
+    if (id?.startsWith(digits) !== true || !(await isOnSomeRef(repository, id))) {
+      throw noCommit(digits, `no branch or tag of the repository has a commit ${digits}`);
+    }
+    return id;
+  }
+}

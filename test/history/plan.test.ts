@@ -1,0 +1,217 @@
+/** Plans: what a commit would bring, with the verdict of a push, and nothing secret in it. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { plan as planCommand } from '../../src/cli/plan.ts';
+import { type Plan, planOf } from '../../src/history/plan.ts';
+import { Planner } from '../../src/history/planner.ts';
+import { PLAN_OPTIONS, parseOptions } from '../../src/options.ts';
+import { cloneForTest, git } from '../support/git.ts';
+import { ann, kinds, openTestPlatform, type TestPlatform, team } from '../support/platform.ts';
+
+type Files = Readonly<Record<string, string | null>>;
+
+/** A commit on top of another that no branch has; returns its id. */
+function commitOn(platform: TestPlatform, files: Files, parent = 'main'): string {
+  const { gitDir } = platform.repository;
+  const env = { GIT_INDEX_FILE: join(gitDir, 'test-index') };
+  git(gitDir, ['read-tree', parent], { env });
+  for (const [path, text] of Object.entries(files)) {
+    if (text === null) {
+      const input = `0 ${'0'.repeat(40)}\t${path}\n`;
+      git(gitDir, ['update-index', '--index-info'], { env, input });
+    } else {
+      const blob = git(gitDir, ['hash-object', '-w', '--stdin'], { input: text });
+      git(gitDir, ['update-index', '--add', '--cacheinfo', `100644,${blob},${path}`], { env });
+    }
+  }
+  const tree = git(gitDir, ['write-tree'], { env });
+  return git(gitDir, ['commit-tree', tree, '-p', parent, '-m', 'planned']);
+}
+
+async function planned(platform: TestPlatform, to: string): Promise<Plan> {
+  const { judge, repository } = platform;
+  return planOf(kinds, to, await judge.foretell({ to, source: repository, user: ann }));
+}
+
+const secret = (value: string): string =>
+  `apiVersion: management.gitplane.dev/v1\nkind: SharedSecret\nmetadata: {name: s, namespace: vault}\nspec:\n  displayName: S\n  data:\n    token: ${value}\n`;
+
+async function seeded(): Promise<TestPlatform> {
+  const platform = await openTestPlatform();
+  await platform.commit({
+    'teams/a.yaml': team('a', { displayName: 'A' }),
+    'teams/b.yaml': team('b'),
+    'teams/c.yaml': team('c'),
+    's.yaml': secret('Zmlyc3Q='),
+  });
+  return platform;
+}
+
+test('adds, changes, removals and moves are told, and nothing happens', async () => {
+  const platform = await seeded();
+  const before = await platform.repository.head();
+  const to = commitOn(platform, {
+    'teams/a.yaml': team('a', { displayName: 'AA', users: ['x'] }),
+    'teams/b.yaml': null,
+    'x/b.yaml': team('b'),
+    'teams/c.yaml': null,
+    'teams/d.yaml': team('d', { displayName: 'D' }),
+    's.yaml': secret('c2Vjb25k'),
+  });
+
+  const plan = await planned(platform, to);
+  expect(plan).toMatchObject({
+    from: before,
+    to,
+    verdict: 'accepted',
+    summary: { create: 1, update: 2, delete: 1, recreate: 0, move: 1 },
+    problems: [],
+    objections: [],
+  });
+  expect(plan.changes).toMatchObject([
+    {
+      verb: 'update',
+      kind: 'SharedSecret',
+      namespace: 'vault',
+      fields: [{ path: 'spec.data.token', before: '***', after: '***', masked: true }],
+    },
+    {
+      verb: 'update',
+      name: 'a',
+      fields: [
+        { path: 'spec.displayName', before: 'A', after: 'AA' },
+        { path: 'spec.users', after: ['x'] },
+      ],
+    },
+    { verb: 'move', name: 'b', path: 'x/b.yaml', previousPath: 'teams/b.yaml', fields: [] },
+    { verb: 'delete', name: 'c', path: 'teams/c.yaml' },
+    { verb: 'create', name: 'd', path: 'teams/d.yaml' },
+  ]);
+  expect(JSON.stringify(plan)).not.toMatch(/Zmlyc3Q|c2Vjb25k/);
+  expect(await platform.repository.head()).toBe(before);
+  expect(platform.names('teams')).toEqual(['a', 'b', 'c']);
+
+  const verdict = await platform.push(to);
+  expect(verdict.ok).toBe(true);
+});
+
+test('a new secret is masked as a whole, and so is one that goes', async () => {
+  const platform = await openTestPlatform();
+  await platform.commit({ 'teams/a.yaml': team('a') });
+  const to = commitOn(platform, { 's.yaml': secret('Zmlyc3Q=') });
+
+  const plan = await planned(platform, to);
+  expect(plan.changes[0]?.fields).toContainEqual({
+    path: 'spec.data.token',
+    after: '***',
+    masked: true,
+  });
+  await platform.commit({ 's.yaml': secret('Zmlyc3Q=') });
+  const gone = await planned(platform, commitOn(platform, { 's.yaml': null }));
+  expect(JSON.stringify([plan, gone])).not.toContain('Zmlyc3Q');
+});
+
+test('a mistake is told with its place, and the verdict is that of the push', async () => {
+  const platform = await seeded();
+  const to = commitOn(platform, { 'teams/a.yaml': team('a', { displayNam: 'A' }) });
+
+  const plan = await planned(platform, to);
+  expect(plan.verdict).toBe('refused');
+  expect(plan.problems).toMatchObject([{ path: 'teams/a.yaml', line: 5 }]);
+  expect(plan.changes).toMatchObject([{ verb: 'update', name: 'a', degraded: true, fields: [] }]);
+  expect((await platform.push(to)).ok).toBe(false);
+});
+
+test('several commits are planned as what following them comes to', async () => {
+  const platform = await seeded();
+  const first = commitOn(platform, { 'teams/a.yaml': null });
+  const to = commitOn(platform, { 'teams/a.yaml': team('a', { displayName: 'A' }) }, first);
+
+  const plan = await planned(platform, to);
+  expect(plan.summary).toMatchObject({ recreate: 1 });
+  expect(plan.changes).toMatchObject([{ verb: 'recreate', name: 'a' }]);
+});
+
+test('a commit that does not follow is shown, and refused', async () => {
+  const platform = await seeded();
+  const old = (await platform.repository.head()) ?? '';
+  await platform.commit({ 'teams/a.yaml': team('a', { displayName: 'new' }) });
+
+  const plan = await planned(platform, old);
+  expect(plan.verdict).toBe('refused');
+  expect(plan.objections[0]).toMatch(/rewrite history/);
+  expect(plan.changes).toMatchObject([
+    { verb: 'update', fields: [{ path: 'spec.displayName', before: 'new', after: 'A' }] },
+  ]);
+});
+
+test('a plan for what is applied is empty', async () => {
+  const platform = await seeded();
+  const plan = await planned(platform, (await platform.repository.head()) ?? '');
+
+  expect(plan).toMatchObject({ verdict: 'accepted', changes: [], objections: [] });
+});
+
+test('only commits that a ref leads to are planned, by id or by name', async () => {
+  const platform = await seeded();
+  const { repository, judge } = platform;
+  const planner = new Planner({ repository, judge, kinds });
+  const loose = commitOn(platform, { 'teams/a.yaml': null });
+  const code = (target: Parameters<Planner['plan']>[0]): Promise<number> =>
+    planner.plan(target, ann).then(
+      () => 200,
+      (error: { code: number }) => error.code,
+    );
+
+  expect(await code({ revision: loose })).toBe(404);
+  expect(await code({ revision: '0123456789' })).toBe(404);
+  for (const bad of ['main', '--output=x', 'HEAD~1', '']) {
+    expect(await code({ revision: bad })).toBe(400);
+  }
+  for (const bad of ['--all', 'refs/heads/../x', 'a b', 'main~1', '', 'x'.repeat(1000)]) {
+    expect(await code({ ref: bad })).toBe(400);
+  }
+  expect(await code({ ref: 'feature' })).toBe(404);
+  git(repository.gitDir, ['update-ref', 'refs/heads/feature', loose]);
+  const byRef = await planner.plan({ ref: 'feature' }, ann);
+  expect(byRef.summary.delete).toBe(1);
+  expect(await planner.plan({ revision: loose.slice(0, 12) }, ann)).toEqual(byRef);
+});
+
+test('the command reads a clone, changes nothing in it, and exits 1 on problems', async () => {
+  const platform = await seeded();
+  const clone = cloneForTest(platform.repository.gitDir);
+  const run = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
+    let text = '';
+    const options = parseOptions(PLAN_OPTIONS, ['--repo-dir', clone, ...args], {});
+    const code = await planCommand(options, {
+      write: (part) => {
+        text += part;
+      },
+    });
+    return { code, text };
+  };
+  git(clone, ['rm', '-q', 'teams/c.yaml']);
+  git(clone, ['commit', '-q', '-m', 'Remove c']);
+  const before = git(clone, ['for-each-ref']);
+
+  const good = await run('HEAD');
+  expect(good.code).toBe(0);
+  expect(good.text).toContain(
+    '- Team "c" (teams/c.yaml)\naccepted: 0 created, 0 changed, 1 removed\n',
+  );
+  const json = JSON.parse((await run('HEAD', '--format', 'json')).text);
+  expect(json).toMatchObject({ verdict: 'accepted', summary: { delete: 1 } });
+  expect(git(clone, ['for-each-ref'])).toBe(before);
+
+  git(clone, ['rm', '-q', '-r', '.']);
+  git(clone, ['commit', '-q', '-m', 'Remove all']);
+  const wiped = await run('HEAD');
+  expect(wiped.code).toBe(1);
+  expect(wiped.text).toMatch(/\nheld: 0 created, 0 changed, 4 removed\n$/);
+
+  for (const bad of [[], ['HEAD', 'HEAD'], ['nothing'], ['HEAD', '--format', 'xml']]) {
+    await expect(run(...bad)).rejects.toThrow(/.+/);
+  }
+  await expect(run('--', '--output=x')).rejects.toThrow(/There is no commit "--output=x"/);
+});
