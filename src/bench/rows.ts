@@ -4,6 +4,7 @@ import type { Line } from './report.ts';
 import { measureAuth } from './rows/auth.ts';
 import { measureEngine } from './rows/engine.ts';
 import { measureIsolation } from './rows/isolation.ts';
+import { measureHistory } from './rows/history.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
 import { measureScale } from './rows/scale.ts';
@@ -22,5 +23,6 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['read', measureRead],
   ['auth', measureAuth],
   ['isolation', measureIsolation],
+  ['history', measureHistory],
   ['engine', measureEngine],
 ]);
