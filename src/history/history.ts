@@ -16,7 +16,7 @@ import { CommitIndex } from './commit-index.ts';
 import { type HistoryEntry, historyEntries } from './entries.ts';
 import { extendIndex, type IndexContext } from './index-reader.ts';
 import { LruCache } from './lru.ts';
-import { type LivingList, listAt } from './past-list.ts';
+import { isIn, type LivingList, listAt } from './past-list.ts';
 import { PastObject } from './past-object.ts';
 import { findCommit, noCommit, type Past } from './revision.ts';
 import { isCurrent, momentAt, readTimeline, type Timeline } from './timeline.ts';
@@ -86,12 +86,9 @@ export class History {
 
   /** Every object of a collection as the commit has it, in the order of lists. */
   async listAt(kind: Kind, collection: Collection, point: PastPoint): Promise<PastObject[]> {
-    const list = await this.#list(kind, point);
-    const { namespace } = collection;
-    const wanted =
-      namespace === undefined ? list : list.filter(({ key }) => key.namespace === namespace);
+    const list = await this.#list(collection, point);
     const time = point.among.index.time(point.ordinal) * 1000;
-    return wanted.map((source) => new PastObject(kind, source, time));
+    return list.map((source) => new PastObject(kind, source, time));
   }
 
   /** What commits did to the object, newest first; empty for one that never was. */
@@ -118,24 +115,25 @@ export class History {
     this.#forget();
   }
 
-  async #list(kind: Kind, point: PastPoint): Promise<readonly CatalogObject[]> {
-    const id = `${point.revision}/${kind.group}/${kind.kind}`;
+  async #list(collection: Collection, point: PastPoint): Promise<readonly CatalogObject[]> {
+    const { group, kind, namespace } = collection;
+    const id = [point.revision, group, kind, namespace ?? ''].join('/');
     const known = this.#lists.get(id);
     if (known !== undefined) return known;
     const { index } = point.among;
-    const living = await this.#living(kind, index);
+    const living = await this.#living(collection, index);
     const context = { ...this.#options, index };
-    const { objects, folded } = await listAt(context, { kind, living, last: point.ordinal });
+    const { objects, folded } = await listAt(context, { collection, living, last: point.ordinal });
     this.#lists.set(id, objects, folded + objects.length * SHARED + 1);
     return objects;
   }
 
   /** The list of the present with the commit it is of: most of an old list is the same. */
-  async #living(kind: Kind, index: CommitIndex): Promise<LivingList> {
+  async #living(collection: Collection, index: CommitIndex): Promise<LivingList> {
     const { revision, objects } = await this.#options.branch.inTurn(async (state) => {
       await state.recover();
       const all = [...state.catalog.objects()];
-      const own = all.filter(({ key }) => key.kind === kind.kind && key.group === kind.group);
+      const own = all.filter(({ key }) => isIn(collection, key));
       return { revision: state.revision, objects: own };
     });
     await this.#follow();

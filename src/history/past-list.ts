@@ -1,16 +1,16 @@
 /**
- * Every object of a kind as a commit had it. What no commit since then touched is taken from the
+ * Every object of a collection as a commit had it. What no commit since then touched is taken from the
  * present; only the rest is folded from history, so that the cost follows what changed since.
  */
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
-import type { Kind } from '../kinds/kind.ts';
 import { compareKeys } from '../state/key-order.ts';
+import type { Collection } from '../state/store.ts';
 import type { PathHistory } from './commit-index.ts';
 import { ignorePath } from './index-reader.ts';
 import { foldPaths, type RestrictedContext } from './restricted.ts';
 
-/** The objects of a kind in the catalog of one commit. */
+/** The objects of a collection in the catalog of one commit. */
 export interface LivingList {
   readonly objects: readonly CatalogObject[];
   /** Of that commit; undefined when the index does not have it. */
@@ -26,15 +26,14 @@ export interface PastList {
 
 export async function listAt(
   context: RestrictedContext,
-  wish: { readonly kind: Kind; readonly living: LivingList; readonly last: number },
+  wish: { readonly collection: Collection; readonly living: LivingList; readonly last: number },
 ): Promise<PastList> {
-  const { kind, living, last } = wish;
+  const { collection, living, last } = wish;
   const { index } = context;
   const touched = touchedSince(context, living.ordinal, last);
-  const isOfKind = (key: ObjectKey): boolean => key.kind === kind.kind && key.group === kind.group;
   const keys = new Map<string, ObjectKey>();
   for (const { keys: named } of touched ?? index.paths()) {
-    for (const key of named) if (isOfKind(key)) keys.set(keyString(key), key);
+    for (const key of named) if (isIn(collection, key)) keys.set(keyString(key), key);
   }
   const objects =
     touched === undefined ? [] : living.objects.filter(({ key }) => !keys.has(keyString(key)));
@@ -49,6 +48,11 @@ export async function listAt(
   }
   objects.sort((a, b) => compareKeys(a.key, b.key));
   return { objects, folded: objects.length - untouched };
+}
+
+export function isIn({ group, kind, namespace }: Collection, key: ObjectKey): boolean {
+  if (key.kind !== kind || key.group !== group) return false;
+  return namespace === undefined || key.namespace === namespace;
 }
 
 /** Files that commits behind the past touched; undefined where every file may matter. */
