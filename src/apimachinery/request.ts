@@ -44,6 +44,15 @@ export interface ResourceAttributes {
   readonly name: string;
 }
 
+/**
+ * The right on the object itself that a subresource stands for which has none of its own; undefined
+ * for all others. A history shows no more than the object does, and a rollback writes no more.
+ */
+export function rightOnObject(subresource: string, verb: string): string | undefined {
+  if (subresource === 'history' && verb === 'get') return 'get';
+  return subresource === 'rollback' && verb === 'create' ? 'update' : undefined;
+}
+
 export interface PathAttributes {
   readonly verb: string;
   readonly path: string;

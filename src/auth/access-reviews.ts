@@ -4,7 +4,12 @@
  */
 import { type FieldError, invalid } from '../apimachinery/field-error.ts';
 import { isRecord, type JsonObject } from '../apimachinery/object.ts';
-import type { Attributes, Authorizer, User } from '../apimachinery/request.ts';
+import {
+  type Attributes,
+  type Authorizer,
+  rightOnObject,
+  type User,
+} from '../apimachinery/request.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { EVERYONES_RULES } from './built-in-rights.ts';
 import { text, texts } from './fields.ts';
@@ -45,7 +50,10 @@ function resourceAttributes(
     'namespace',
     'name',
   ].map((field) => text(asked[field]) ?? '') as [string, string, string, string, string, string];
-  return { verb, group, resource: canonical(group, plural), subresource, namespace, name };
+  const resource = canonical(group, plural);
+  const right = rightOnObject(subresource, verb);
+  if (right !== undefined) return { verb: right, group, resource, namespace, name };
+  return { verb, group, resource, subresource, namespace, name };
 }
 
 /** `status` of an access review. */

@@ -2,7 +2,7 @@
  * Who may pass, decided before a body is read: authentication (401), then authorization (403), and
  * only then what exists (404), so that a stranger learns nothing.
  */
-import type { Attributes, User } from '../apimachinery/request.ts';
+import { type Attributes, rightOnObject, type User } from '../apimachinery/request.ts';
 import { forbiddenError, tooManyRequests, unauthorized } from '../apimachinery/status-error.ts';
 import { forbidden } from '../auth/forbidden.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -63,12 +63,6 @@ function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string
   return colon < 0 ? undefined : text.slice(colon + 1);
 }
 
-/**
- * Subresources that show or write no more than the object itself does: the right to read it is the
- * right to its history. What a rollback takes beyond that depends on what is there.
- */
-const AS_THE_OBJECT: Readonly<Record<string, string>> = { history: 'get', rollback: 'create' };
-
 /** What a request is authorized as; roles need not name the aliases of a plural. */
 export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
   // A plan shows what a clone shows.
@@ -77,7 +71,10 @@ export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
   const { verb, group, subresource, namespace } = info;
   const resource = kinds.byPlural(group, info.resource)?.plural ?? info.resource;
   const name = info.name || info.selectedName;
-  if (AS_THE_OBJECT[subresource] === verb) return { verb: 'get', group, resource, namespace, name };
+  // What a rollback takes beyond reading depends on what is there.
+  if (rightOnObject(subresource, verb) !== undefined) {
+    return { verb: 'get', group, resource, namespace, name };
+  }
   return { verb, group, resource, subresource, namespace, name };
 }
 

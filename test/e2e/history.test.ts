@@ -391,6 +391,24 @@ describe('rights', () => {
     expect(await code(`${teams}/dev/history`)).toBe(403);
     expect(await code(`${teams}?${at}`)).toBe(403);
     expect((await daemon.call('GET', `${teams}/ops/history`, { token: null })).code).toBe(401);
+
+    const may = async (verb: string, subresource: string): Promise<boolean> => {
+      const resourceAttributes = {
+        verb,
+        group: group[0],
+        resource: 'teams',
+        subresource,
+        name: 'ops',
+      };
+      const answer = await daemon.call(
+        'POST',
+        '/kubernetes/management/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+        { body: { spec: { resourceAttributes } }, token: reader },
+      );
+      expect(answer.code, answer.text).toBe(201);
+      return answer.json().status.allowed;
+    };
+    expect([await may('get', 'history'), await may('create', 'rollback')]).toEqual([true, false]);
   });
 
   test('on a name are no rights on what had the name before', async () => {
