@@ -1,6 +1,6 @@
 /** The past: the first question after a start, objects and lists as they were, what became of one. */
 import { join } from 'node:path';
-import { namespaceOf, secretName } from '../corpus.ts';
+import { type Corpus, secretName } from '../corpus.ts';
 import { API, type DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
 import { BRANCH, fastImport, feedGit, git, type ImportedCommit, importStream } from '../git.ts';
@@ -50,7 +50,7 @@ interface Setting {
 
 async function measure(fixture: Fixture, setting: Setting): Promise<Line[]> {
   const { daemon, gitDir, line } = setting;
-  const { secrets } = fixture.corpus;
+  const { corpus } = fixture;
   const connection = await HttpConnection.open(daemon.http);
   const ask = async (path: string): Promise<number> => {
     const request = requestBytes({ method: 'GET', path, token: daemon.token });
@@ -60,23 +60,26 @@ async function measure(fixture: Fixture, setting: Setting): Promise<Line[]> {
   };
   const back = (commits: number): string => `atRevision=${line[commits] ?? ''}`;
   const middle = Math.floor(COMMITS / 2);
-  const first = await ask(`${pathOf(1, secrets)}?${back(middle)}`);
+  const first = await ask(`${pathOf(1, corpus)}?${back(middle)}`);
   const objects: number[] = [];
   const lists: number[] = [];
   for (let i = 2; i < OBJECTS + 2; i++) {
-    objects.push(await ask(`${pathOf(i, secrets)}?${back(middle)}`));
+    objects.push(await ask(`${pathOf(i, corpus)}?${back(middle)}`));
   }
   for (let i = 1; i <= LISTS; i++) {
-    const namespace = `${API}/namespaces/${namespaceOf(0)}/sharedsecrets`;
+    const namespace = `${API}/namespaces/${corpus.namespaceOf(0)}/sharedsecrets`;
     lists.push(await ask(`${namespace}?${back((i * COMMITS) / LISTS - 1)}`));
   }
-  const hot = `${API}/namespaces/${namespaceOf(0)}/sharedsecrets/${secretName(0)}/history`;
+  const hot = `${API}/namespaces/${corpus.namespaceOf(0)}/sharedsecrets/${secretName(0)}/history`;
   const histories = [await ask(hot)];
   connection.close();
   const log = (await timed(() => feedGit(gitDir, LOG, []))).ms;
   return [
     withGit(`first past read, ${COMMITS} commits`, [first], { name: 'git log --raw', ms: [log] }),
-    withGit('GET one, past', objects, { name: 'git log -- path', ms: await gitLogs(setting) }),
+    withGit('GET one, past', objects, {
+      name: 'git log -- path',
+      ms: await gitLogs(fixture, setting),
+    }),
     { name: `LIST of a namespace, up to ${COMMITS} back`, unit: 'ms', measured: summarize(lists) },
     { name: 'history of 100 changes', unit: 'ms', measured: summarize(histories) },
   ];
@@ -99,17 +102,17 @@ function withGit(
 }
 
 /** What a script would run to find out which commit to read. */
-async function gitLogs({ gitDir }: Setting): Promise<number[]> {
+async function gitLogs({ corpus }: Fixture, { gitDir }: Setting): Promise<number[]> {
   const samples: number[] = [];
   for (let i = 0; i < GIT_SAMPLES; i++) {
-    const path = `namespaces/${namespaceOf(i)}/sharedsecrets/${secretName(i)}.yaml`;
+    const { path } = corpus.secretFile(i, '');
     const args = ['log', '-1', '--format=%H', BRANCH, '--', path];
     samples.push((await timed(() => feedGit(gitDir, args, []))).ms);
   }
   return samples;
 }
 
-function pathOf(commit: number, secrets: number): string {
-  const secret = changedBy(commit, secrets);
-  return `${API}/namespaces/${namespaceOf(secret)}/sharedsecrets/${secretName(secret)}`;
+function pathOf(commit: number, corpus: Corpus): string {
+  const secret = changedBy(commit, corpus.secrets);
+  return `${API}/namespaces/${corpus.namespaceOf(secret)}/sharedsecrets/${secretName(secret)}`;
 }
