@@ -14,6 +14,9 @@ export interface Place {
 /** What keeps a manifest, in whatever form; parsed anew at every reading. */
 export interface ManifestSource {
   readonly manifest: KubeObject | undefined;
+  /** Where in which file it is. */
+  readonly line: number;
+  readonly blob: string;
 }
 
 /** An object as the repository has it. Immutable; a change makes a new one. */

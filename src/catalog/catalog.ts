@@ -135,13 +135,22 @@ export class Catalog {
       this.#cases.set(file.path, true);
       for (const document of file.documents) this.#loadClaim(claims, file.path, document);
     }
+    for (const [id, object] of this.#objects) {
+      const document = this.#document(object.place);
+      const isThere = document?.key !== undefined && keyString(document.key) === id;
+      const others = claims.get(id);
+      if (isThere) others?.push(object.place);
+      else if (others === undefined) this.#claims.set(id, []);
+    }
     for (const [id, places] of claims) this.#setClaims(id, places);
-    for (const id of this.#objects.keys()) if (!claims.has(id)) this.#setClaims(id, []);
   }
 
+  /** Takes down the claims that are not simply the place of the object. */
   #loadClaim(claims: Map<string, Place[]>, path: string, { key, index }: DocumentEntry): void {
     if (key === undefined) return;
     const id = keyString(key);
+    const place = this.#objects.get(id)?.place;
+    if (place?.path === path && place.index === index) return;
     const known = claims.get(id);
     if (known === undefined) claims.set(id, [{ path, index }]);
     else known.push({ path, index });
@@ -281,8 +290,8 @@ export class Catalog {
       const { source } = known;
       return new CatalogObject({ key, place: place ?? known.place, identity, source, problems });
     }
-    const identity = this.#identity({ ...of, source: document, step });
     const source = document;
+    const identity = this.#identity({ ...of, source, step });
     return keepIfEqual(
       before,
       new CatalogObject({ key: document.key ?? key, place, identity, source, problems: NONE }),

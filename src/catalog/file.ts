@@ -20,29 +20,44 @@ export interface DocumentEntry {
   readonly warnings: readonly Problem[];
   /** Where the document begins; for messages that are about the whole of it. */
   readonly line: number;
+  /** Id of the file's blob. */
+  readonly blob: string;
+}
+
+/** Whoever has the manifest for good. */
+interface ManifestKeeper {
+  readonly manifest: KubeObject;
 }
 
 /** A document that was read: a manifest takes a fifth as JSON of what it takes parsed. */
-class ReadDocument implements DocumentEntry {
+export class ReadDocument implements DocumentEntry {
   readonly index: number;
   readonly key: ObjectKey | undefined;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   readonly line: number;
-  readonly #json: string | undefined;
+  readonly blob: string;
+  #manifest: string | ManifestKeeper | undefined;
 
-  constructor(index: number, line: number, admitted: AdmittedManifest) {
+  constructor(at: { index: number; line: number; blob: string }, admitted: AdmittedManifest) {
     const { key, manifest, problems, warnings } = admitted;
-    this.index = index;
+    this.index = at.index;
     this.key = key && ownKey(key);
     this.problems = problems.length === 0 ? NONE : problems;
     this.warnings = warnings.length === 0 ? NONE : warnings;
-    this.line = line;
-    this.#json = manifest && JSON.stringify(manifest);
+    this.line = at.line;
+    this.blob = at.blob;
+    this.#manifest = manifest && JSON.stringify(manifest);
   }
 
   get manifest(): KubeObject | undefined {
-    return this.#json === undefined ? undefined : (JSON.parse(this.#json) as KubeObject);
+    if (typeof this.#manifest !== 'string') return this.#manifest?.manifest;
+    return JSON.parse(this.#manifest) as KubeObject;
+  }
+
+  /** Somebody else keeps the manifest from now on. */
+  entrust(keeper: ManifestKeeper): void {
+    this.#manifest = keeper;
   }
 }
 
@@ -74,6 +89,16 @@ function isLfsPointer(content: Buffer): boolean {
   return content.length < 1024 && content.subarray(0, LFS_START.length).equals(LFS_START);
 }
 
+/** A file of which nothing can be said but that it is there. */
+export function unreadableFile(
+  path: string,
+  blob: string,
+  problem: Omit<Problem, 'path'>,
+): FileEntry {
+  const document = { index: 0, key: undefined, manifest: undefined, warnings: [], line: 1, blob };
+  return { path, blob, documents: [{ ...document, problems: [{ path, ...problem }] }] };
+}
+
 const LARGEST_FILE = 8 * 1024 * 1024;
 
 /**
@@ -87,9 +112,9 @@ function withLeak(path: string, content: Buffer, documents: DocumentEntry[]): Do
   if (at === undefined || first === undefined) return documents;
   const place = positionAt(text, at);
   const problem = { path, ...place, message: ACCESS_KEY_IN_CLEAR, inClear: true as const };
-  const { index, key, manifest, warnings, line } = first;
+  const { index, key, manifest, warnings, line, blob } = first;
   const problems = [...first.problems, problem];
-  return [{ index, key, manifest, warnings, line, problems }, ...others];
+  return [{ index, key, manifest, warnings, line, blob, problems }, ...others];
 }
 
 const ACCESS_KEY_IN_CLEAR =
@@ -97,38 +122,34 @@ const ACCESS_KEY_IN_CLEAR =
 
 /** Reads files below `under` with the kinds of the table. Never throws for what is in a file. */
 export function fileReader(kinds: KindTable, under: string): FileReader {
-  const whole = (path: string, message: string): DocumentEntry => ({
-    index: 0,
-    key: undefined,
-    manifest: undefined,
-    problems: [{ path, line: 1, col: 1, message }],
-    warnings: [],
-    line: 1,
-  });
   return {
     read(path, blob, content) {
       if (content.length > LARGEST_FILE) {
         const message = `The file has ${content.length} bytes; the limit is ${LARGEST_FILE}`;
-        return { path, blob, documents: [whole(path, message)] };
+        return unreadableFile(path, blob, { line: 1, col: 1, message });
       }
-      if (isLfsPointer(content)) return { path, blob, documents: [whole(path, LFS_POINTER)] };
+      if (isLfsPointer(content)) {
+        return unreadableFile(path, blob, { line: 1, col: 1, message: LFS_POINTER });
+      }
       const file = readManifests(content);
-      if (!('documents' in file)) {
-        const documents = [{ ...whole(path, ''), problems: [{ path, ...file }] }];
-        return { path, blob, documents };
-      }
-      const documents = entries(path, file);
+      if (!('documents' in file)) return unreadableFile(path, blob, file);
+      const own = ownText(blob);
+      const documents = entries(path, own, file);
       const isUnclear = documents.some(({ key, problems }) => !key && problems.length > 0);
-      return { path, blob, documents: isUnclear ? withLeak(path, content, documents) : documents };
+      return {
+        path,
+        blob: own,
+        documents: isUnclear ? withLeak(path, content, documents) : documents,
+      };
     },
   };
 
-  function entries(path: string, file: ManifestFile): DocumentEntry[] {
+  function entries(path: string, blob: string, file: ManifestFile): DocumentEntry[] {
     const place = { path, folderNamespace: folderNamespace(under, path) };
-    return file.documents.map(
-      (document) =>
-        new ReadDocument(document.index, document.locate([]).line, admitted(place, document)),
-    );
+    return file.documents.map((document) => {
+      const { line } = document.locate([]);
+      return new ReadDocument({ index: document.index, line, blob }, admitted(place, document));
+    });
   }
 
   /** A rule that fails on a document must harm that document only, whatever is in it. */

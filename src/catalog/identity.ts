@@ -6,6 +6,7 @@
 import { v5 as uuidV5 } from 'uuid';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { nameUuids } from '../apimachinery/name-uuid.ts';
 
 /**
  * One life of an object: from the commit that introduced it to the one that ends it. uid and
@@ -28,7 +29,7 @@ export class Identity {
 
   /** Tells objects of different repositories apart, and different lives of one name. */
   get uid(): string {
-    return uuidV5(`${this.rootCommit}/${keyString(this.key)}/${this.birth.id}`, UID_NAMESPACE);
+    return uid(`${this.rootCommit}/${keyString(this.key)}/${this.birth.id}`);
   }
 
   get introducedBy(): string {
@@ -57,7 +58,7 @@ export interface CommitPoint {
 const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000;
 
 /** Namespace of our UUIDs (RFC 9562, version 5): the UUID of the URL of this scheme. */
-const UID_NAMESPACE = uuidV5('https://gitplane.dev/uid/v1', uuidV5.URL);
+const uid = nameUuids(uuidV5('https://gitplane.dev/uid/v1', uuidV5.URL));
 
 /** One parent's view of an object, where histories meet. All views are of one key. */
 export interface ParentView {

@@ -1,29 +1,55 @@
 /**
  * Keeps the catalog from one run to the next, so that a warm start reads no history. What is kept
  * is a cache: when it does not fit the rules or the repository, it is dropped and history is read.
+ *
+ * An object is kept as a remark beside its served form, and its manifest not at all where the
+ * served form tells it. Only files that are more than their objects have notes of their own.
  */
 import { createHash } from 'node:crypto';
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  type KubeObject,
+  SERVER_POPULATED_META,
+} from '../apimachinery/object.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { Catalog, type ObjectChange } from './catalog.ts';
-import { CatalogObject } from './catalog-object.ts';
+import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
 
-/** Small facts kept beside the objects, by name; a part of the state store's interface. */
+/** An object as the state store has it, with what was kept beside it. */
+export interface KeptObject {
+  readonly key: ObjectKey;
+  readonly object: KubeObject;
+  remark(): KeptRemark | undefined;
+}
+
+/** What the state store keeps beside an object. */
+export interface KeptRemark {
+  readonly facts: JsonValue;
+  readonly text?: string | undefined;
+}
+
+/** The part of the state store's interface that keeps a catalog. */
 export interface NoteReader {
   note(name: string): JsonObject | undefined;
   notes(prefix: string): Iterable<[string, JsonObject]>;
+  remarks(): Iterable<readonly [KeptObject, JsonValue]>;
 }
 
 export type Notes = Record<string, JsonObject | undefined>;
 
 const HEAD_NOTE = 'catalog';
-const OBJECT_PREFIX = 'object:';
 const FILE_PREFIX = 'file:';
 
+/** Grows when what is kept gets another form. */
+const FORMAT = 2;
+
 interface HeadNote {
+  format?: number;
   revision: string;
   committerTime: number;
   rootCommit: string;
@@ -32,17 +58,17 @@ interface HeadNote {
   ignoreBlob?: string;
 }
 
-interface ObjectNote {
-  key: ObjectKey;
-  path: string;
-  index: number;
-  line: number;
-  blob: string;
-  birth: CommitPoint;
-  generation: number;
-  manifest: KubeObject;
-  problems?: readonly Problem[];
-}
+/** Short, since there is one of them an object. */
+type ObjectFacts = readonly [
+  path: string,
+  index: number,
+  line: number,
+  blob: string,
+  birth: string,
+  birthTime: number,
+  generation: number,
+  problems: readonly Problem[],
+];
 
 interface FileNote {
   path: string;
@@ -63,25 +89,17 @@ export function notesFor(of: {
   const { catalog } = of;
   const notes: Notes = {};
   const paths = new Set(of.paths);
-  for (const { key, after } of of.changes) {
-    notes[OBJECT_PREFIX + keyString(key)] = after && objectNote(catalog, after);
-    // Another file may have become, or ceased to be, the place of the object.
-    for (const place of catalog.claims(key)) paths.add(place.path);
-  }
+  // Another file may have become, or ceased to be, the place of the object.
+  for (const { key } of of.changes) for (const place of catalog.claims(key)) paths.add(place.path);
   for (const path of paths) {
     const file = catalog.file(path);
-    for (const { key } of file?.documents ?? []) {
-      const object = key && catalog.object(key);
-      if (object?.place.path === path) {
-        notes[OBJECT_PREFIX + keyString(object.key)] = objectNote(catalog, object);
-      }
-    }
     const plain = file === undefined || isPlain(catalog, file);
     notes[fileNoteName(path)] = plain
       ? undefined
       : json({ path, blob: file.blob, documents: file.documents.map(plainDocument) });
   }
   const head: HeadNote = {
+    format: FORMAT,
     revision: catalog.revision ?? '',
     committerTime: catalog.at?.committerTime ?? 0,
     rootCommit: catalog.rootCommit,
@@ -93,8 +111,8 @@ export function notesFor(of: {
 }
 
 function plainDocument(document: DocumentEntry): DocumentEntry {
-  const { index, key, manifest, problems, warnings, line } = document;
-  return { index, key, manifest, problems, warnings, line };
+  const { index, key, manifest, problems, warnings, line, blob } = document;
+  return { index, key, manifest, problems, warnings, line, blob };
 }
 
 /** Paths may be longer than the names of notes. */
@@ -107,32 +125,56 @@ export function notedPaths(catalog: Catalog): string[] {
   return [...catalog.files()].filter((file) => !isPlain(catalog, file)).map(({ path }) => path);
 }
 
-/** A file whose documents all are objects needs no note of its own: the objects' notes say it. */
+/** A file whose documents all are objects needs no note of its own: the objects' remarks say it. */
 function isPlain(catalog: Catalog, file: FileEntry): boolean {
-  // A file without documents leaves no trace in the objects' notes.
+  // A file without documents leaves no trace in the objects' remarks.
   if (file.documents.length === 0) return false;
-  return file.documents.every(({ key, manifest, index }) => {
-    if (key === undefined || manifest === undefined) return false;
+  return file.documents.every(({ key, index, problems }) => {
+    if (key === undefined || problems.length > 0) return false;
     const place = catalog.object(key)?.place;
     return place?.path === file.path && place.index === index;
   });
 }
 
-function objectNote(catalog: Catalog, object: CatalogObject): JsonObject {
-  const file = catalog.file(object.place.path);
-  const line = file?.documents.find(({ index }) => index === object.place.index)?.line ?? 1;
-  const note: ObjectNote = {
-    key: object.key,
-    path: object.place.path,
-    index: object.place.index,
-    line,
-    blob: file?.blob ?? '',
-    birth: object.identity.birth,
-    generation: object.identity.generation,
-    manifest: object.manifest,
-    ...(object.problems.length === 0 ? {} : { problems: object.problems }),
-  };
-  return json(note);
+/**
+ * What to keep beside the served form of an object. The text is its manifest, where that does not
+ * follow from `served`.
+ */
+export function remarkOf(
+  { place, identity, source, problems }: CatalogObject,
+  parsed: { readonly manifest: KubeObject; readonly served: KubeObject },
+): KeptRemark {
+  const { birth, generation } = identity;
+  const facts: ObjectFacts = [
+    place.path,
+    place.index,
+    source.line,
+    source.blob,
+    birth.id,
+    birth.committerTime,
+    generation,
+    problems,
+  ];
+  return { facts: facts as unknown as JsonValue, text: textOf(parsed) };
+}
+
+/** The remark of an object whose served form changes, and whose manifest does not. */
+export function keptRemark(stored: KeptObject, served: KubeObject): KeptRemark | undefined {
+  const facts = stored.remark()?.facts;
+  if (facts === undefined) return undefined;
+  return { facts, text: textOf({ manifest: keptManifest(stored), served }) };
+}
+
+function textOf(of: { manifest: KubeObject; served: KubeObject }): string | undefined {
+  return jsonEqual(manifestIn(of.served), of.manifest) ? undefined : JSON.stringify(of.manifest);
+}
+
+/** The manifest of an object that is served as it was written. */
+function manifestIn(served: KubeObject): KubeObject {
+  const { status: _status, ...manifest } = served;
+  const metadata = { ...served.metadata };
+  for (const field of SERVER_POPULATED_META) delete metadata[field];
+  return { ...manifest, metadata } as KubeObject;
 }
 
 /** The kept catalog, or undefined when there is none or it was made under other rules. */
@@ -141,32 +183,96 @@ export function restore(
   rules: string,
 ): { catalog: Catalog; ignoreBlob: string | undefined } | undefined {
   const head = notes.note(HEAD_NOTE) as HeadNote | undefined;
-  if (head === undefined || head.rules !== rules || head.revision === '') return undefined;
+  if (head?.format !== FORMAT || head.rules !== rules || head.revision === '') return undefined;
+  const births = new Births();
   const objects: CatalogObject[] = [];
-  const documents = new Map<string, { blob: string; documents: DocumentEntry[] }>();
-  for (const [, value] of notes.notes(OBJECT_PREFIX)) {
-    const note = value as unknown as ObjectNote;
-    const { key, path, index, line, blob, birth, generation, manifest, problems = [] } = note;
-    const identity = new Identity({ rootCommit: head.rootCommit, key, birth, generation });
-    const document = { index, key, manifest, problems: [], warnings: [], line };
-    const place = { path, index };
+  const files = new Map<string, RestoredFile>();
+  for (const [stored, value] of notes.remarks()) {
+    const facts = value as unknown as ObjectFacts;
+    const [path, index, line, blob, birth, birthTime, generation, problems] = facts;
+    const { key } = stored;
+    const file = files.get(path) ?? { path, blob, documents: [] };
+    const document = new RestoredDocument({ index, line, blob: file.blob }, stored);
+    const identity = new Identity({
+      rootCommit: head.rootCommit,
+      key,
+      birth: births.at(birth, birthTime),
+      generation,
+    });
+    const place = { path: file.path, index };
     objects.push(new CatalogObject({ key, place, identity, source: document, problems }));
-    const file = documents.get(path) ?? { blob, documents: [] };
-    file.documents.push(document);
-    documents.set(path, file);
+    if (file.documents.push(document) === 1) files.set(path, file);
+  }
+  for (const file of files.values()) {
+    if (file.documents.length > 1) file.documents.sort((a, b) => a.index - b.index);
   }
   for (const [, value] of notes.notes(FILE_PREFIX)) {
-    const note = value as unknown as FileNote;
-    documents.set(note.path, { blob: note.blob, documents: [...note.documents] });
+    const { path, blob, documents } = value as unknown as FileNote;
+    files.set(path, { path, blob, documents: [...documents] });
   }
   const catalog = new Catalog(head.rootCommit);
-  const files = [...documents].map(([path, file]) => ({
-    path,
-    blob: file.blob,
-    documents: file.documents.sort((a, b) => a.index - b.index),
-  }));
-  catalog.load({ id: head.revision, committerTime: head.committerTime }, files, objects);
+  catalog.load({ id: head.revision, committerTime: head.committerTime }, files.values(), objects);
   return { catalog, ignoreBlob: head.ignoreBlob };
+}
+
+interface RestoredFile extends FileEntry {
+  readonly documents: DocumentEntry[];
+}
+
+/** A document that is an object, and whose manifest is where that is kept. */
+class RestoredDocument implements DocumentEntry, ManifestSource {
+  readonly index: number;
+  readonly line: number;
+  readonly blob: string;
+  readonly #stored: KeptObject;
+
+  constructor(
+    { index, line, blob }: { index: number; line: number; blob: string },
+    stored: KeptObject,
+  ) {
+    this.index = index;
+    this.line = line;
+    this.blob = blob;
+    this.#stored = stored;
+  }
+
+  get key(): ObjectKey {
+    return this.#stored.key;
+  }
+
+  get problems(): readonly Problem[] {
+    return NONE;
+  }
+
+  get warnings(): readonly Problem[] {
+    return NONE;
+  }
+
+  get manifest(): KubeObject {
+    return keptManifest(this.#stored);
+  }
+}
+
+const NONE: readonly Problem[] = [];
+
+/** The manifest of an object that has a remark of ours. */
+export function keptManifest(stored: KeptObject): KubeObject {
+  const text = stored.remark()?.text;
+  return text === undefined ? manifestIn(stored.object) : (JSON.parse(text) as KubeObject);
+}
+
+/** Few commits introduce many objects. */
+class Births {
+  readonly #points = new Map<string, CommitPoint>();
+
+  at(id: string, committerTime: number): CommitPoint {
+    let point = this.#points.get(id);
+    if (point === undefined) {
+      point = { id, committerTime };
+      this.#points.set(id, point);
+    }
+    return point;
+  }
 }
 
 /** Whether there is a kept catalog, made under whatever rules. */
@@ -182,8 +288,6 @@ export function keptRevision(notes: NoteReader): string | undefined {
 /** Names of every note of a kept catalog: what to remove when it is replaced by a new one. */
 export function obsoleteNotes(notes: NoteReader): Notes {
   const gone: Notes = { [HEAD_NOTE]: undefined };
-  for (const prefix of [OBJECT_PREFIX, FILE_PREFIX]) {
-    for (const [name] of notes.notes(prefix)) gone[name] = undefined;
-  }
+  for (const [name] of notes.notes(FILE_PREFIX)) gone[name] = undefined;
   return gone;
 }

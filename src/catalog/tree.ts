@@ -4,7 +4,7 @@ import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
 import { IGNORE_FILE, leavesTree, type PathFilter, pathFilter } from '../manifests/layout.ts';
 import type { Problem } from '../manifests/manifest.ts';
-import type { FileEntry, FileReader } from './file.ts';
+import { type FileEntry, type FileReader, unreadableFile } from './file.ts';
 
 /** The part of a repository that reading needs; a push in quarantine offers the same. */
 export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles'>;
@@ -144,7 +144,7 @@ export async function readEach(
     const { path, id, mode } = seen;
     const flaw = id === undefined ? undefined : flawOf(path, mode);
     if (id === undefined) take(seen, undefined);
-    else if (flaw !== undefined) take(seen, unreadable(path, id, flaw));
+    else if (flaw !== undefined) take(seen, flawed(path, id, flaw));
     else blobs.push({ path, id, mode });
   }
   const turns = new Pauses();
@@ -239,11 +239,9 @@ export function linkWarnings(view: TreeView, changes: readonly PathChange[]): Pr
 }
 
 function tooLarge(path: string, blob: string): FileEntry {
-  return unreadable(path, blob, 'The file is far too large for manifests; split it');
+  return flawed(path, blob, 'The file is far too large for manifests; split it');
 }
 
-function unreadable(path: string, blob: string, message: string): FileEntry {
-  const problem = { path, line: 1, col: 1, message };
-  const document = { index: 0, key: undefined, manifest: undefined, warnings: [], line: 1 };
-  return { path, blob, documents: [{ ...document, problems: [problem] }] };
+function flawed(path: string, blob: string, message: string): FileEntry {
+  return unreadableFile(path, blob, { line: 1, col: 1, message });
 }

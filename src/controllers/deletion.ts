@@ -29,9 +29,9 @@ export function startDeletion(options: DeletionOptions): () => void {
   };
   const look = ({ type, current }: Pick<JournalEvent, 'type' | 'current'>): void => {
     const id = keyString(current.key);
-    const deadline = current.object.metadata.deletionTimestamp;
     forget(id);
-    if (type === 'DELETED' || deadline === undefined) return;
+    if (type === 'DELETED' || !current.terminating) return;
+    const deadline = current.object.metadata.deletionTimestamp ?? '';
     if ((current.object.metadata.finalizers ?? []).length > 0) return;
     const remaining = Math.max(Date.parse(deadline) - options.clock.now(), 0);
     const wake = (): void => {
@@ -42,7 +42,9 @@ export function startDeletion(options: DeletionOptions): () => void {
   };
   const stops = options.kinds.kinds.map((kind) => {
     const collection = { group: kind.group, kind: kind.kind };
-    for (const current of options.store.list(collection).items) look({ type: 'ADDED', current });
+    for (const current of options.store.list(collection).items) {
+      if (current.terminating) look({ type: 'ADDED', current });
+    }
     return options.store.observe(collection, look);
   });
   return () => {

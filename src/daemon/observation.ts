@@ -1,9 +1,9 @@
 /** What the daemon tells about itself: metrics and log lines about the branch, health checks. */
 import type { Clock } from '../apimachinery/clock.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { BranchObserver } from '../registry/desired-state.ts';
-import { conditionsOf, DEGRADED } from '../registry/served.ts';
 import type { HealthChecks } from '../server/documents/health.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -34,7 +34,7 @@ export function observeBranch(of: {
   let branch: Branch | undefined;
   let lastApplied: number | undefined;
   const metrics = createMetrics({
-    objects: () => countObjects(kinds, store),
+    objects: () => countObjects(kinds, store, branch?.state.catalog),
     lastCommitAge: () => {
       const at = branch?.state.catalog.at;
       return at === undefined ? undefined : clock.now() / 1000 - at.committerTime;
@@ -90,16 +90,19 @@ export function observeBranch(of: {
   };
 }
 
+/** From the catalog, so that no object has to be parsed for it. */
 function* countObjects(
   kinds: KindTable,
   store: Store,
+  catalog: Catalog | undefined,
 ): Iterable<{ kind: string; health: 'healthy' | 'degraded'; count: number }> {
+  const degraded = new Map<string, number>();
+  for (const { key, problems } of catalog?.objects() ?? []) {
+    if (problems.length > 0) degraded.set(key.kind, (degraded.get(key.kind) ?? 0) + 1);
+  }
   for (const { group, kind } of kinds.kinds) {
-    const { items } = store.list({ group, kind });
-    const degraded = items.filter(({ object }) =>
-      conditionsOf(object.status).some((condition) => condition.type === DEGRADED),
-    ).length;
-    yield { kind, health: 'healthy', count: items.length - degraded };
-    yield { kind, health: 'degraded', count: degraded };
+    const count = degraded.get(kind) ?? 0;
+    yield { kind, health: 'healthy', count: store.list({ group, kind }).items.length - count };
+    yield { kind, health: 'degraded', count };
   }
 }

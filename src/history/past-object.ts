@@ -12,6 +12,7 @@ import type { StoredObject } from '../state/store.ts';
 
 export class PastObject implements StoredObject {
   readonly resourceVersion = 0;
+  readonly terminating = false;
   readonly source: CatalogObject;
   readonly #kind: Kind;
   readonly #time: number;
@@ -38,6 +39,10 @@ export class PastObject implements StoredObject {
 
   json(): Buffer {
     return Buffer.from(JSON.stringify(this.object));
+  }
+
+  remark(): undefined {
+    return undefined;
   }
 
   #build(): ReturnType<typeof serveObject> {

@@ -6,6 +6,7 @@
  */
 import { v5 as uuidV5 } from 'uuid';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { nameUuids } from '../apimachinery/name-uuid.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { type AccessGrant, accessGrants, GRANT_PREFIX } from '../kinds/access-grants.ts';
 import { apiVersionOf, type Kind, RBAC_GROUP } from '../kinds/kind.ts';
@@ -22,7 +23,7 @@ const SHOWN_AS: Readonly<Record<string, { scope: Kind['scope']; isBinding: boole
 };
 
 /** Namespace of the uids of these objects: a function of their owner's uid and their own key. */
-const UID_NAMESPACE = uuidV5('https://gitplane.dev/derived/v1', uuidV5.URL);
+const derivedUid = nameUuids(uuidV5('https://gitplane.dev/derived/v1', uuidV5.URL));
 
 export function isAccessRole({ group, name }: Pick<ObjectKey, 'group' | 'name'>): boolean {
   return group === RBAC_GROUP && name.startsWith(GRANT_PREFIX);
@@ -122,7 +123,7 @@ function build({ kind, rbacKind, owner, grant }: Shown, fields: Record<string, u
   const metadata = {
     name: grant.name,
     ...(namespace === '' ? {} : { namespace }),
-    uid: uuidV5(`${uid}/${keyString(key)}`, UID_NAMESPACE),
+    uid: derivedUid(`${uid}/${keyString(key)}`),
     ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     labels: { 'app.kubernetes.io/managed-by': 'gitplane' },
     annotations: { 'gitplane.dev/access-rule': grant.title },

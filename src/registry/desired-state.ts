@@ -31,6 +31,7 @@ import { Consent, prunesOf, Removals } from './consent.ts';
 import type { PruneBudget } from './consent-rules.ts';
 import type { EditedFile } from './file-edits.ts';
 import type { PreparedCatalog } from './foresight.ts';
+import { type FillingContext, fillStore, remarksFor } from './kept.ts';
 import { type Deletion, projectChanges } from './served.ts';
 
 /** What others want to know of the branch; called synchronously, must not throw. */
@@ -173,7 +174,7 @@ export class DesiredState {
       ...projectChanges({ kinds, store, time, deletion: write.deletion }, write.changes),
       ...write.state,
     ]);
-    store.apply(projected, notes);
+    store.apply(projected, notes, remarksFor(store, projected, changes));
     this.#doubtful = false;
     if (revision === undefined) return;
     this.#shown = revision;
@@ -242,14 +243,26 @@ export class DesiredState {
       this.#doubtful = false;
       return false;
     }
-    const projected = projectChanges({ kinds, store, time: clock.now() }, changes);
-    if (isFirst) projected.push(...leftovers);
-    store.apply(projected, { ...this.#notes(changes, paths), ...consent.passedNotes(target) });
+    const notes = { ...this.#notes(changes, paths), ...consent.passedNotes(target) };
+    const context = { kinds, store, time: clock.now() };
+    if (store.pristine) fillStore(context, this.catalog, notes);
+    else this.#apply(context, { changes, notes, leftovers, isFirst });
     this.#doubtful = false;
     this.#shown = target;
     const milliseconds = performance.now() - started;
     observer.applied({ revision: target, source: 'push', changes, milliseconds });
     return true;
+  }
+
+  #apply(
+    context: FillingContext,
+    of: { changes: readonly ObjectChange[]; notes: Notes; leftovers: Change[]; isFirst: boolean },
+  ): void {
+    const { store } = context;
+    const { changes, notes, leftovers, isFirst } = of;
+    const projected = projectChanges(context, changes);
+    if (isFirst) projected.push(...leftovers);
+    store.apply(projected, notes, remarksFor(store, projected, changes));
   }
 
   /** Where an accepted push leads; taken when the branch gets there, unless it went elsewhere. */
@@ -322,7 +335,7 @@ export class DesiredState {
       kinds.kinds
         .flatMap(({ group, kind }) => store.list({ group, kind }).items)
         // What is being deleted is in no manifest any more and waits for its finalizers.
-        .filter(({ object }) => object.metadata.deletionTimestamp === undefined)
+        .filter(({ terminating }) => !terminating)
         .map(({ key }) => key)
     );
   }

@@ -8,7 +8,6 @@ import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { compareKeys } from '../state/key-order.ts';
 import type {
-  Change,
   Collection,
   JournalEvent,
   ObjectList,
@@ -88,11 +87,16 @@ export class ReadableStore implements Store {
     };
   }
 
-  apply(
-    changes: readonly Change[],
-    notes?: Readonly<Record<string, JsonObject | undefined>>,
-  ): (StoredObject | undefined)[] {
-    return this.#store.apply(changes, notes);
+  get pristine(): boolean {
+    return this.#store.pristine;
+  }
+
+  fill: Store['fill'] = (sources, filling, notes) => this.#store.fill(sources, filling, notes);
+
+  apply: Store['apply'] = (...step) => this.#store.apply(...step);
+
+  remarks(): ReturnType<Store['remarks']> {
+    return this.#store.remarks();
   }
 
   note(name: string): JsonObject | undefined {

@@ -57,8 +57,10 @@ function atVersion(stored: StoredObject, resourceVersion: number): StoredObject 
   return {
     key: stored.key,
     resourceVersion,
+    terminating: stored.terminating,
     object,
     hidden: stored.hidden,
     json: () => Buffer.from(JSON.stringify(object)),
+    remark: () => undefined,
   };
 }

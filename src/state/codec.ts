@@ -8,14 +8,14 @@ import type { ObjectKey } from '../apimachinery/key.ts';
 export interface RecordCodec {
   /** Whether the objects of this kind may hold secret values. */
   isSecret(key: ObjectKey): boolean;
-  encode(recordKey: string, plain: string, secret: boolean): Buffer;
+  encode(recordKey: string, plain: string | Buffer, secret: boolean): Buffer;
   /** Throws when the record was sealed with another key, moved, or damaged. */
   decode(recordKey: string, bytes: Buffer): Buffer;
   /** Whether `bytes` are sealed. */
   isSealed(bytes: Buffer): boolean;
 }
 
-/** First byte of a sealed record. A plain one is JSON and begins with `{`. */
+/** First byte of a sealed record. A plain one begins with JSON. */
 const SEALED = 1;
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
@@ -44,11 +44,11 @@ export function sealingCodec(stateKey: Buffer, isSecret: (key: ObjectKey) => boo
   const ownKey = keyFor(salt);
   let count = 0n;
 
-  function seal(recordKey: string, plain: string): Buffer {
+  function seal(recordKey: string, plain: Buffer): Buffer {
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeBigUInt64BE(count++, NONCE_BYTES - 8);
     const cipher = createCipheriv(CIPHER, ownKey, nonce).setAAD(Buffer.from(recordKey));
-    const body = [cipher.update(plain, 'utf8'), cipher.final()];
+    const body = [cipher.update(plain), cipher.final()];
     return Buffer.concat([Buffer.of(SEALED), salt, nonce, cipher.getAuthTag(), ...body]);
   }
 
@@ -60,12 +60,18 @@ export function sealingCodec(stateKey: Buffer, isSecret: (key: ObjectKey) => boo
     const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(Buffer.from(recordKey)).setAuthTag(tag);
     const body = bytes.subarray(HEADER_BYTES + TAG_BYTES);
-    return Buffer.concat([decipher.update(body), decipher.final()]);
+    const plain = decipher.update(body);
+    // Checks the tag; in this mode nothing is left over.
+    decipher.final();
+    return plain;
   }
 
   return {
     isSecret,
-    encode: (recordKey, plain, secret) => (secret ? seal(recordKey, plain) : Buffer.from(plain)),
+    encode: (recordKey, plain, secret) => {
+      const bytes = typeof plain === 'string' ? Buffer.from(plain) : plain;
+      return secret ? seal(recordKey, bytes) : bytes;
+    },
     decode: (recordKey, bytes) => (isSealed(bytes) ? unseal(recordKey, bytes) : bytes),
     isSealed,
   };

@@ -75,6 +75,13 @@ export class Journal {
     return touched;
   }
 
+  /** Nothing happened, and nobody follows. */
+  get quiet(): boolean {
+    return (
+      this.#entries.first === this.#entries.end && [...this.#logs.values()].every((log) => log.idle)
+    );
+  }
+
   /** The log of a collection, made when there is none; give it back with `release`. */
   log(collection: Collection): EventLog {
     const id = collectionId(collection);

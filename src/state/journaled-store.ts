@@ -5,27 +5,36 @@
  */
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject } from '../apimachinery/object.ts';
+import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
 import type { RecordCodec } from './codec.ts';
-import { Draft } from './draft.ts';
+import { Draft, type DraftEvent } from './draft.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
 import type { EventLog } from './event-log.ts';
+import { HeldObject } from './held-object.ts';
 import { DEFAULT_WINDOW, Journal, type JournalWindow } from './journal.ts';
 import { compareBytes } from './key-order.ts';
 import { LogWatch } from './log-watch.ts';
 import { ObjectIndex } from './object-index.ts';
-import { eventWrite, metaWrite, noteWrite, readState, type SavedState } from './saved-state.ts';
+import { Pack } from './pack.ts';
+import { Packing } from './packing.ts';
+import { isLoose, Packs } from './packs.ts';
+import { objectRecordKey } from './record.ts';
+import { metaWrite, noteWrite, objectWrite, readState, type SavedState } from './saved-state.ts';
 import { type Replacement, replaced } from './sorted-objects.ts';
 import { StateError } from './state-error.ts';
 import type {
   Change,
   Collection,
+  Filling,
   JournalEvent,
   ObjectList,
+  Remark,
+  Source,
   Store,
   StoredObject,
   Watch,
 } from './store.ts';
+import { Unmade } from './unmade.ts';
 import { checkReadable, type FirstVersions, firstVersions } from './versions.ts';
 
 type Notes = Readonly<Record<string, JsonObject | undefined>>;
@@ -48,7 +57,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const store = new JournaledStore(options, saved);
     // The mark of a clean close goes before anybody is served: from here on, a state without it
     // may lack changes that clients have seen.
-    engine.write([...saved.reseal, store.meta(false)]);
+    engine.write([...saved.mending, store.meta(false)]);
     await engine.flush();
     return store;
   } catch (error) {
@@ -57,6 +66,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
+/** Changes that make packing worth while, however few objects there are. */
+const PACK_AT = 1024;
+
 class JournaledStore implements Store {
   readonly #engine: StateEngine;
   readonly #codec: RecordCodec;
@@ -64,26 +76,42 @@ class JournaledStore implements Store {
   readonly #index = new ObjectIndex();
   /** As JSON: small, and out of reach of a writer that goes on changing what it wrote. */
   readonly #notes: Map<string, string>;
-  readonly #journal: Journal;
-  readonly #first: FirstVersions;
+  readonly #window: JournalWindow;
+  readonly #clock: Clock;
+  readonly #packs: Packs;
+  readonly #packing: Packing;
+  #journal: Journal;
+  #first: FirstVersions;
   #head: number;
   #next: number;
   /** Events that listeners have yet to hear; not empty only while `apply` calls them. */
   #untold: JournalEvent[] = [];
+  /** Notes that count only when the first contents are saved to the end. */
+  #filling: readonly string[] | undefined;
+  /** Since objects were packed. */
+  #changes = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(options: StoreOptions, { meta, objects, notes }: SavedState) {
-    const clock = options.clock ?? systemClock;
+  constructor(options: StoreOptions, { meta, objects, packs, notes }: SavedState) {
+    this.#clock = options.clock ?? systemClock;
     this.#engine = options.engine;
     this.#codec = options.codec;
     this.#onError = options.onError;
-    for (const stored of objects) this.#index.replace(stored.key, stored);
+    this.#index.load(objects);
     this.#notes = new Map(notes);
-    this.#first = firstVersions(meta, clock);
+    this.#first = firstVersions(meta, this.#clock);
     this.#head = this.#first.head;
     this.#next = this.#first.next;
-    const window = { ...DEFAULT_WINDOW, ...options.window };
-    this.#journal = new Journal(this.#head, window, clock);
+    this.#window = { ...DEFAULT_WINDOW, ...options.window };
+    this.#journal = new Journal(this.#head, this.#window, this.#clock);
+    this.#packs = new Packs(options.codec, packs);
+    this.#packing = new Packing({
+      packs: this.#packs,
+      isDue: (stored) => isLoose(stored) && this.#index.get(stored.key) === stored,
+      write: (writes) => this.#engine.write(writes),
+      done: () => this.#packed(),
+      onError: this.#onError,
+    });
   }
 
   get resourceVersion(): number {
@@ -106,22 +134,59 @@ class JournaledStore implements Store {
     return { resourceVersion, items: this.#rewound(collection, resourceVersion) };
   }
 
-  apply(changes: readonly Change[], notes: Notes = {}): (StoredObject | undefined)[] {
+  get pristine(): boolean {
+    return this.#index.size === 0 && this.#journal.quiet;
+  }
+
+  fill<S extends Source>(sources: readonly S[], filling: Filling<S>, notes: Notes): void {
     this.#assertOpen();
-    const draft = new Draft((key) => this.#index.get(key), this.#next);
+    if (!this.pristine) throw new StateError(`the state in ${this.#engine.place} is in use`);
+    const home = new Unmade(filling as unknown as Filling, sources, this.#next);
+    const objects = sources.map((source, at) => new HeldObject(source.key, home, at));
+    this.#index.load(objects);
+    this.#next += objects.length;
+    this.#head = objects.length === 0 ? this.#head : this.#next - 1;
+    this.#first = { head: this.#head, next: this.#next };
+    this.#journal = new Journal(this.#head, this.#window, this.#clock);
+    this.#filling = Object.keys(notes);
+    const news = this.#news(notes);
+    for (const [name, text] of news) this.#keepNote(name, text);
+    const writes = news.map(([name, text]) => noteWrite(this.#codec, name, text));
+    this.#engine.write([...writes, this.meta(false)]);
+    this.#packing.start(objects);
+  }
+
+  apply(
+    changes: readonly Change[],
+    notes: Notes = {},
+    remarks: Iterable<readonly [ObjectKey, Remark | undefined]> = [],
+  ): (StoredObject | undefined)[] {
+    this.#assertOpen();
+    const draft = new Draft((key) => this.#index.get(key), this.#next, remarks);
     for (const change of changes) draft.add(change);
-    const news = Object.entries(notes)
-      .map(([name, value]) => [name, value && JSON.stringify(value)] as const)
-      .filter(([name, text]) => this.#notes.get(name) !== text);
-    if (draft.events.length === 0 && news.length === 0) return draft.results;
+    draft.finish();
+    const news = this.#news(notes);
+    const { events, remarked, results } = draft;
+    if (events.length === 0 && news.length === 0 && remarked.length === 0) return results;
     // Whatever can fail, such as encoding an object, fails before the first line that changes
     // something.
-    const writes = draft.events.map((event) => eventWrite(this.#codec, event));
+    const writes = events.map((event) => this.#eventWrite(event));
+    for (const { current } of remarked) writes.push(objectWrite(this.#codec, current));
     for (const [name, text] of news) writes.push(noteWrite(this.#codec, name, text));
-    const touched = this.#commit(draft.events, news, writes);
+    const touched = this.#commit(draft, news, writes);
     for (const log of touched) log.wake();
-    this.#tell(draft.events);
-    return draft.results;
+    this.#tell(events);
+    this.#packWhenDue(events.length + remarked.length);
+    return results;
+  }
+
+  *remarks(): Iterable<readonly [StoredObject, JsonValue]> {
+    for (const stored of this.#index.objects()) {
+      const { home, at } = stored;
+      const facts = home instanceof Pack ? home.facts(at) : (stored.remark()?.facts ?? null);
+      if (facts !== null) yield [stored, facts];
+    }
+    for (const pack of this.#packs) pack.release();
   }
 
   note(name: string): JsonObject | undefined {
@@ -167,11 +232,13 @@ class JournaledStore implements Store {
     const objects = this.#index.size;
     const notes = this.#notes.size;
     const last = clean ? this.#head : this.#next - 1;
-    return metaWrite(this.#codec, { last, clean, objects, notes });
+    return metaWrite(this.#codec, { last, clean, objects, notes, filling: this.#filling });
   }
 
   async #close(): Promise<void> {
     this.#journal.close();
+    if (this.#filling === undefined) this.#packing.stop();
+    else this.#packing.finish();
     this.#engine.write([this.meta(true)]);
     await this.#engine.close();
   }
@@ -182,24 +249,59 @@ class JournaledStore implements Store {
     }
   }
 
+  #news(notes: Notes): (readonly [string, string | undefined])[] {
+    return Object.entries(notes)
+      .map(([name, value]) => [name, value && JSON.stringify(value)] as const)
+      .filter(([name, text]) => this.#notes.get(name) !== text);
+  }
+
+  #keepNote(name: string, text: string | undefined): void {
+    if (text === undefined) this.#notes.delete(name);
+    else this.#notes.set(name, text);
+  }
+
+  #eventWrite({ type, current }: DraftEvent): EngineWrite {
+    if (type !== 'DELETED') return objectWrite(this.#codec, current);
+    return { key: objectRecordKey(current.key), value: undefined };
+  }
+
   #commit(
-    events: readonly JournalEvent[],
+    { events, remarked }: Draft,
     notes: readonly (readonly [string, string | undefined])[],
     writes: readonly EngineWrite[],
   ): Set<EventLog> {
-    for (const { type, current } of events) {
+    const vacated: EngineWrite[] = [];
+    for (const { type, current, previous } of events) {
       this.#index.replace(current.key, type === 'DELETED' ? undefined : current);
+      if (previous !== undefined) vacated.push(...this.#packs.vacate(previous));
     }
-    for (const [name, text] of notes) {
-      if (text === undefined) this.#notes.delete(name);
-      else this.#notes.set(name, text);
+    for (const { current, previous } of remarked) {
+      this.#index.replace(current.key, current);
+      vacated.push(...this.#packs.vacate(previous));
     }
+    for (const [name, text] of notes) this.#keepNote(name, text);
     this.#head = events.at(-1)?.resourceVersion ?? this.#head;
     this.#next = Math.max(this.#next, this.#head + 1);
-    this.#engine.write([...writes, this.meta(false)]);
-    // The writes begin with one an event. A deletion brings no version into memory.
-    const bytes = events.map((_, i) => writes[i]?.value?.length ?? 0);
+    this.#engine.write([...writes, ...vacated, this.meta(false)]);
+    // A deletion brings no version into memory.
+    const bytes = events.map(({ type, current }) =>
+      type === 'DELETED' ? 0 : current.json().length,
+    );
     return this.#journal.append(events, bytes);
+  }
+
+  /** Packs what has left its pack when that has become much; never while the store fills. */
+  #packWhenDue(changes: number): void {
+    this.#changes += changes;
+    if (this.#packing.busy || this.#changes < Math.max(PACK_AT, this.#index.size / 8)) return;
+    this.#changes = 0;
+    this.#packing.start([...this.#index.objects()].filter(isLoose));
+  }
+
+  #packed(): void {
+    if (this.#filling === undefined) return;
+    this.#filling = undefined;
+    this.#engine.write([this.meta(false)]);
   }
 
   /**

@@ -1,5 +1,6 @@
 /** The objects that exist now, by identity and by collection. */
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import type { HeldObject } from './held-object.ts';
 import { type Replacement, SortedObjects } from './sorted-objects.ts';
 import type { Collection, StoredObject } from './store.ts';
 
@@ -11,18 +12,32 @@ export function collectionId({ group, kind, namespace }: Collection): string {
 const NONE: readonly StoredObject[] = [];
 
 export class ObjectIndex {
-  readonly #objects = new Map<string, StoredObject>();
+  readonly #objects = new Map<string, HeldObject>();
   readonly #collections = new Map<string, SortedObjects>();
 
   get size(): number {
     return this.#objects.size;
   }
 
-  get(key: ObjectKey): StoredObject | undefined {
+  objects(): IterableIterator<HeldObject> {
+    return this.#objects.values();
+  }
+
+  /** As `replace` for each of many that are all new. */
+  load(objects: readonly HeldObject[]): void {
+    for (const stored of objects) {
+      const { group, kind, namespace } = stored.key;
+      this.#objects.set(keyString(stored.key), stored);
+      this.#collection(collectionId({ group, kind })).add(stored);
+      this.#collection(collectionId({ group, kind, namespace })).add(stored);
+    }
+  }
+
+  get(key: ObjectKey): HeldObject | undefined {
     return this.#objects.get(keyString(key));
   }
 
-  replace(key: ObjectKey, object: StoredObject | undefined): void {
+  replace(key: ObjectKey, object: HeldObject | undefined): void {
     const id = keyString(key);
     const before = this.#objects.size;
     if (object === undefined) this.#objects.delete(id);
@@ -40,12 +55,17 @@ export class ObjectIndex {
 
   /** Namespaces come and go: a collection without objects is not kept. */
   #replaceIn(collection: string, replacement: Replacement, grown: number): void {
-    let objects = this.#collections.get(collection);
-    if (objects === undefined) {
-      objects = new SortedObjects();
-      this.#collections.set(collection, objects);
-    }
+    const objects = this.#collection(collection);
     objects.replace(replacement, grown);
     if (objects.size === 0) this.#collections.delete(collection);
+  }
+
+  #collection(id: string): SortedObjects {
+    let objects = this.#collections.get(id);
+    if (objects === undefined) {
+      objects = new SortedObjects();
+      this.#collections.set(id, objects);
+    }
+    return objects;
   }
 }

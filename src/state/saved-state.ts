@@ -1,64 +1,153 @@
 /** What an engine holds of a store: reading all of it at the start, writing what changes. */
 import type { RecordCodec } from './codec.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
+import { decodeFirstFormat } from './first-format.ts';
+import { HeldObject } from './held-object.ts';
+import { heldIn, Pack } from './pack.ts';
+import { readDeadKey } from './packs.ts';
 import {
+  DEAD_PREFIX,
   decodeNote,
-  decodeObject,
   encodeNote,
   encodeObject,
   NOTE_PREFIX,
   noteRecordKey,
   OBJECT_PREFIX,
   objectRecordKey,
+  PACK_PREFIX,
 } from './record.ts';
+import { Single } from './single.ts';
 import { unreadableState } from './state-error.ts';
-import type { JournalEvent, StoredObject } from './store.ts';
 import type { PersistedVersions } from './versions.ts';
 
 const META_KEY = 'm/store';
-const FORMAT = 1;
+const FORMAT = 2;
+const FIRST_FORMAT = 1;
 
 /** Beside the versions: how much there must be, for an engine that loses records without a word. */
 export interface Meta extends PersistedVersions {
   readonly objects: number;
   readonly notes: number;
+  /** The first contents were not saved to the end: notes that count for nothing then. */
+  readonly filling?: readonly string[] | undefined;
 }
 
 export interface SavedState {
   readonly meta: Meta | undefined;
-  readonly objects: readonly StoredObject[];
+  readonly objects: readonly HeldObject[];
+  readonly packs: readonly Pack[];
   /** As JSON. */
   readonly notes: ReadonlyMap<string, string>;
-  /** Records that were kept plain and are to be sealed, since their kind has become secret. */
-  readonly reseal: readonly EngineWrite[];
+  /** What has to be written before the state is used: sealing what has become secret, and the
+   * step from an older format. */
+  readonly mending: readonly EngineWrite[];
 }
 
 /** Throws StateError, with the place and the remedy, unless all of it can be read. */
 export async function readState(engine: StateEngine, codec: RecordCodec): Promise<SavedState> {
-  const objects: StoredObject[] = [];
-  const notes = new Map<string, string>();
-  const reseal: EngineWrite[] = [];
-  let meta: Meta | undefined;
+  const reading = new Reading(codec);
   for await (const [key, bytes] of engine.load('')) {
     const plain = decoded(engine, codec, [key, bytes]);
     try {
-      if (key.startsWith(OBJECT_PREFIX)) {
-        const stored = decodeObject(plain);
-        objects.push(stored);
-        if (codec.isSecret(stored.key) && !codec.isSealed(bytes)) {
-          reseal.push({ key, value: codec.encode(key, plain.toString(), true) });
-        }
-      } else if (key.startsWith(NOTE_PREFIX)) notes.set(...decodeNote(plain));
-      else meta = decodeMeta(plain);
+      reading.take(key, plain, codec.isSealed(bytes));
     } catch (error) {
       // The cause is left out: a parser quotes what it could not parse, and that may be a secret.
       throw unreadableState(engine.place, `a record makes no sense (${(error as Error).name})`);
     }
   }
-  if ((meta?.objects ?? 0) !== objects.length || (meta?.notes ?? 0) !== notes.size) {
-    throw unreadableState(engine.place, 'records are missing');
+  const state = reading.finish();
+  if (state === undefined) throw unreadableState(engine.place, 'records are missing');
+  return state;
+}
+
+class Reading {
+  readonly #codec: RecordCodec;
+  readonly #objects: HeldObject[] = [];
+  readonly #packs = new Map<string, { pack: Pack; held: readonly HeldObject[] }>();
+  readonly #notes = new Map<string, string>();
+  readonly #mending: EngineWrite[] = [];
+  #meta: (Meta & { readonly format: number }) | undefined;
+
+  constructor(codec: RecordCodec) {
+    this.#codec = codec;
   }
-  return { meta, objects, notes, reseal };
+
+  /** The keys come in order: what tells the format is the first of them. */
+  take(key: string, plain: Buffer, isSealed: boolean): void {
+    if (key === META_KEY) this.#meta = decodeMeta(plain);
+    else if (key.startsWith(OBJECT_PREFIX)) this.#takeObject(key, plain, isSealed);
+    else if (key.startsWith(NOTE_PREFIX)) this.#notes.set(...decodeNote(plain));
+    else if (key.startsWith(PACK_PREFIX)) this.#takePack(key, plain, isSealed);
+    else if (key.startsWith(DEAD_PREFIX)) this.#takeDead(key);
+    else throw new Error('another format');
+  }
+
+  /** Undefined: not all of it is there. */
+  finish(): SavedState | undefined {
+    const packs = [...this.#packs.values()];
+    for (const { pack, held } of packs) {
+      for (const [at, stored] of held.entries()) if (!pack.dead.has(at)) this.#objects.push(stored);
+    }
+    const meta = this.#meta;
+    if (!this.#isComplete()) return undefined;
+    for (const name of meta?.filling ?? []) this.#dropNote(name);
+    // What the catalog of that format says is in history, too.
+    const old = meta?.format === FIRST_FORMAT ? [...this.#notes.keys()].filter(isOfCatalog) : [];
+    for (const name of old) this.#dropNote(name);
+    return {
+      meta,
+      objects: this.#objects,
+      packs: packs.map(({ pack }) => pack),
+      notes: this.#notes,
+      mending: this.#mending,
+    };
+  }
+
+  #isComplete(): boolean {
+    const { filling, objects = 0, notes = 0 } = this.#meta ?? {};
+    if (filling !== undefined) return true;
+    return objects === this.#objects.length && notes === this.#notes.size;
+  }
+
+  #takeObject(key: string, plain: Buffer, isSealed: boolean): void {
+    const first = this.#meta?.format === FIRST_FORMAT;
+    const stored = first ? decodeFirstFormat(plain) : onlyOneIn(key, plain);
+    this.#objects.push(stored);
+    const exposed = this.#codec.isSecret(stored.key) && !isSealed;
+    if (first || exposed) this.#mending.push(objectWrite(this.#codec, stored));
+  }
+
+  #takePack(key: string, plain: Buffer, isSealed: boolean): void {
+    const { pack, keys } = Pack.read(key, plain);
+    this.#packs.set(key, { pack, held: heldIn(pack, keys) });
+    if (isSealed || !keys.some((each) => this.#codec.isSecret(each))) return;
+    this.#mending.push({ key, value: this.#codec.encode(key, plain, true) });
+  }
+
+  #takeDead(key: string): void {
+    const { pack, at } = readDeadKey(key);
+    const found = this.#packs.get(pack);
+    if (found === undefined || !(at >= 0 && at < found.pack.size)) throw new Error('no such pack');
+    found.pack.dead.add(at);
+  }
+
+  #dropNote(name: string): void {
+    if (this.#notes.delete(name)) this.#mending.push(noteWrite(this.#codec, name, undefined));
+  }
+}
+
+/** The catalog of the first format had a note an object and a note a file. */
+function isOfCatalog(name: string): boolean {
+  return name.startsWith('object:') || name.startsWith('file:');
+}
+
+function onlyOneIn(key: string, record: Buffer): HeldObject {
+  const { pack, keys } = Pack.read(key, record);
+  const [only] = keys;
+  if (only === undefined || keys.length > 1) throw new Error('not one object');
+  const { hidden } = new HeldObject(only, pack, 0);
+  const home = new Single(pack.object(0), { hidden, remark: pack.remark(0) });
+  return new HeldObject(only, home, 0);
 }
 
 function decoded(
@@ -77,9 +166,9 @@ function decoded(
   }
 }
 
-function decodeMeta(plain: Buffer): Meta {
-  const { format, ...meta } = JSON.parse(plain.toString()) as Meta & { format: number };
-  if (format !== FORMAT) throw new Error('another format');
+function decodeMeta(plain: Buffer): Meta & { format: number } {
+  const meta = JSON.parse(plain.toString()) as Meta & { format: number };
+  if (meta.format !== FORMAT && meta.format !== FIRST_FORMAT) throw new Error('another format');
   return meta;
 }
 
@@ -89,10 +178,9 @@ export function metaWrite(codec: RecordCodec, meta: Meta): EngineWrite {
   return { key: META_KEY, value: codec.encode(META_KEY, plain, true) };
 }
 
-export function eventWrite(codec: RecordCodec, { type, current }: JournalEvent): EngineWrite {
-  const key = objectRecordKey(current.key);
-  if (type === 'DELETED') return { key, value: undefined };
-  return { key, value: codec.encode(key, encodeObject(current), codec.isSecret(current.key)) };
+export function objectWrite(codec: RecordCodec, stored: HeldObject): EngineWrite {
+  const key = objectRecordKey(stored.key);
+  return { key, value: codec.encode(key, encodeObject(stored), codec.isSecret(stored.key)) };
 }
 
 /** Notes are always sealed: nobody declares what may be in them. */

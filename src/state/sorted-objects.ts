@@ -21,6 +21,8 @@ const MERGE_AT = 1024;
 
 export class SortedObjects {
   #items: readonly StoredObject[] = [];
+  /** What was added since the last look, in no order. */
+  #added: StoredObject[] | undefined;
   #pending: Map<string, Replacement> | undefined;
   #size = 0;
 
@@ -28,8 +30,16 @@ export class SortedObjects {
     return this.#size;
   }
 
+  /** An object that is new; cheaper than `replace` for many in a row. */
+  add(object: StoredObject): void {
+    this.#size++;
+    if (this.#added === undefined) this.#added = [object];
+    else this.#added.push(object);
+  }
+
   /** `grown` is by how much the number of objects changes: 1, 0 or -1. */
   replace(replacement: Replacement, grown: number): void {
+    this.#sortIn();
     this.#size += grown;
     this.#pending ??= new Map();
     this.#pending.set(replacement.id, replacement);
@@ -42,7 +52,15 @@ export class SortedObjects {
     return this.#items;
   }
 
+  #sortIn(): void {
+    if (this.#added === undefined) return;
+    const all = [...this.#items, ...this.#added];
+    this.#items = all.sort((a, b) => compareKeys(a.key, b.key));
+    this.#added = undefined;
+  }
+
   #merge(): void {
+    this.#sortIn();
     if (this.#pending === undefined) return;
     this.#items = replaced(this.#items, [...this.#pending.values()]);
     this.#pending = undefined;

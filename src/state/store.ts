@@ -4,18 +4,53 @@
  * desired state: that is in git, and this store can be filled from it again.
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
 
 /** An object as it is served. Immutable; a change makes a new one. */
 export interface StoredObject {
   readonly key: ObjectKey;
   readonly resourceVersion: number;
-  /** With `metadata.resourceVersion` filled in. Shared by all readers: never mutate. */
+  /** Whether it has a deletionTimestamp; costs nothing to ask. */
+  readonly terminating: boolean;
+  /**
+   * With `metadata.resourceVersion` filled in. Shared by all readers: never mutate. Parsed when it
+   * is asked for: take it once, and where the bytes will do, take those.
+   */
   readonly object: KubeObject;
   /** What the server knows beside the object and never serves (the hash of a key, for one). */
   readonly hidden: JsonObject | undefined;
-  /** The object as JSON, encoded once per version. */
+  /** The object as JSON; cheap. Never mutate. */
   json(): Buffer;
+  remark(): Remark | undefined;
+}
+
+/**
+ * What whoever puts an object keeps beside it, and never serves: short facts, which the start reads
+ * of all objects, and a text that is rarely asked for.
+ */
+export interface Remark {
+  readonly facts: JsonValue;
+  readonly text?: string | undefined;
+}
+
+/** An object and what is beside it, as they are made when they are first asked for. */
+export interface Made {
+  readonly object: KubeObject;
+  readonly hidden: JsonObject | undefined;
+  readonly remark: Remark | undefined;
+}
+
+/** What an object can be made from. */
+export interface Source {
+  readonly key: ObjectKey;
+}
+
+/** The first contents of a store. */
+export interface Filling<S extends Source = Source> {
+  /** Must give the same whenever it is called. */
+  make(source: S): Made;
+  /** The store holds the object itself from now on; `make` is not called again for the source. */
+  settled(source: S, stored: StoredObject): void;
 }
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -80,16 +115,33 @@ export interface Store {
   list(collection: Collection): ObjectList;
   /** The list as it was at `resourceVersion`. Throws CompactedError when that is gone. */
   listAt(collection: Collection, resourceVersion: number): ObjectList;
+  /** Whether there is no object and nobody has followed the store yet. */
+  readonly pristine: boolean;
+  /**
+   * The first contents of a pristine store; each object gets the next resourceVersion, and there
+   * are no events, since nobody can have read before. Returns before the objects are made. They
+   * are made and saved in the background: a crash until then leaves a store without `notes`,
+   * with some of the objects. What was made can be made again.
+   */
+  fill<S extends Source>(
+    sources: readonly S[],
+    filling: Filling<S>,
+    notes: Readonly<Record<string, JsonObject | undefined>>,
+  ): void;
   /**
    * Applies the changes in order, at once for every reader; each real change gets the next
    * resourceVersion. A put that equals what is stored changes nothing. `notes` are kept beside the
-   * objects in the same durable step (undefined removes one). Returns one entry a change: the
-   * object as stored, or undefined after a removal.
+   * objects in the same durable step (undefined removes one), `remarks` beside one of the objects
+   * that are there after the changes; an object keeps its remark until it gets another. Returns
+   * one entry a change: the object as stored, or undefined after a removal.
    */
   apply(
     changes: readonly Change[],
     notes?: Readonly<Record<string, JsonObject | undefined>>,
+    remarks?: Iterable<readonly [ObjectKey, Remark | undefined]>,
   ): (StoredObject | undefined)[];
+  /** Every object that has a remark, with its facts. Meant for the start. */
+  remarks(): Iterable<readonly [StoredObject, JsonValue]>;
   /** What `apply` kept under a name. */
   note(name: string): JsonObject | undefined;
   notes(prefix: string): IterableIterator<[string, JsonObject]>;

@@ -4,6 +4,7 @@
  */
 import { describe } from 'vitest';
 import { testBatches } from './store/batches.ts';
+import { testContents } from './store/contents.ts';
 import type { MakeHarness } from './store/fixture.ts';
 import { testListeners } from './store/listeners.ts';
 import { testLists } from './store/lists.ts';
@@ -24,6 +25,7 @@ export function testStore(name: string, make: MakeHarness): void {
     describe('watches', () => testWatches(make));
     describe('slow readers', () => testSlowReaders(make));
     describe('listeners', () => testListeners(make));
+    describe('first contents, remarks and packs', () => testContents(make));
     describe('restarts', () => testRestarts(make));
   });
 }

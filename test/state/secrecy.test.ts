@@ -165,7 +165,7 @@ describe('what cannot be read', () => {
     {
       name: 'another format',
       damage: (disk) =>
-        change(disk, 'm/', () => codec().encode('m/store', '{"format":2,"last":1}', true)),
+        change(disk, 'm/', () => codec().encode('m/store', '{"format":3,"last":1}', true)),
       why: 'a record makes no sense',
     },
   ];

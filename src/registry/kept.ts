@@ -1,0 +1,77 @@
+/**
+ * What the state store gets of the catalog: remarks, by which the next start knows it, and the
+ * first contents of a store, made only when somebody asks for them.
+ */
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import type { Catalog, ObjectChange } from '../catalog/catalog.ts';
+import type { CatalogObject } from '../catalog/catalog-object.ts';
+import { ReadDocument } from '../catalog/file.ts';
+import { keptManifest, keptRemark, type Notes, remarkOf } from '../catalog/restore.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Change, Filling, Made, Remark, Store, StoredObject } from '../state/store.ts';
+import { serveObject } from './served.ts';
+
+/**
+ * The remarks of what a step changes, and of kept objects that it puts for other reasons: a remark
+ * leaves out what the object beside it tells.
+ */
+export function* remarksFor(
+  store: Store,
+  puts: readonly Change[],
+  changes: readonly ObjectChange[],
+): Iterable<readonly [ObjectKey, Remark | undefined]> {
+  const served = new Map<string, Extract<Change, { type: 'put' }>>();
+  for (const put of puts) if (put.type === 'put') served.set(keyString(put.key), put);
+  for (const { key, after } of changes) {
+    const id = keyString(key);
+    const object = served.get(id)?.object ?? store.get(key)?.object;
+    served.delete(id);
+    const kept = after !== undefined && object !== undefined;
+    yield [key, kept ? remarkOf(after, { manifest: after.manifest, served: object }) : undefined];
+  }
+  for (const { key, object } of served.values()) {
+    const stored = store.get(key);
+    const remark = stored && keptRemark(stored, object);
+    if (remark !== undefined) yield [key, remark];
+  }
+}
+
+export interface FillingContext {
+  readonly kinds: KindTable;
+  readonly store: Store;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/** Serves everything in the catalog from a store that is pristine. */
+export function fillStore(context: FillingContext, catalog: Catalog, notes: Notes): void {
+  const filling: Filling<CatalogObject> = {
+    make: (object) => made(context, object),
+    settled: ({ source }, stored) => {
+      if (source instanceof ReadDocument) source.entrust(new Kept(stored));
+    },
+  };
+  context.store.fill([...catalog.objects()], filling, notes);
+}
+
+function made({ kinds, time }: FillingContext, object: CatalogObject): Made {
+  const { manifest, identity, problems, key } = object;
+  const kind = kinds.byKind(manifest.apiVersion, key.kind);
+  if (kind === undefined) throw new Error(`The table of kinds has no ${key.kind}`);
+  const served = serveObject(kind, { manifest, identity, problems }, { previous: undefined, time });
+  return { ...served, remark: remarkOf(object, { manifest, served: served.object }) };
+}
+
+/** A manifest that only the store still has. */
+class Kept {
+  readonly #stored: StoredObject;
+
+  constructor(stored: StoredObject) {
+    this.#stored = stored;
+  }
+
+  get manifest(): KubeObject {
+    return keptManifest(this.#stored);
+  }
+}
