@@ -5,6 +5,7 @@ import { measureAuth } from './rows/auth.ts';
 import { measureEngine } from './rows/engine.ts';
 import { measureHistory } from './rows/history.ts';
 import { measureIsolation } from './rows/isolation.ts';
+import { measureMaintenance } from './rows/maintenance.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
 import { measureScale } from './rows/scale.ts';
@@ -24,5 +25,6 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['auth', measureAuth],
   ['isolation', measureIsolation],
   ['history', measureHistory],
+  ['maintenance', measureMaintenance],
   ['engine', measureEngine],
 ]);

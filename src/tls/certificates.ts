@@ -93,14 +93,6 @@ export async function serverCertificate(
   return pem(certificate);
 }
 
-/** The DNS names and IP addresses that a certificate is for. */
-export function namesOf(certificatePem: string): string[] {
-  const extension = new X509Certificate(certificatePem).getExtension(
-    SubjectAlternativeNameExtension,
-  );
-  return extension?.names.items.map(({ value }) => value) ?? [];
-}
-
 function generalName(name: string): JsonGeneralName {
   return { type: isIP(name) === 0 ? 'dns' : 'ip', value: name };
 }

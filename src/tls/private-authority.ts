@@ -5,7 +5,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
 import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/secret-file.ts';
-import { type Authority, authorityCertificate, newKeyPem } from './certificates.ts';
+import type { Authority } from './certificates.ts';
 import { certificateIn, endOf, type PemFile, privateKeyIn, unusable } from './pem-files.ts';
 import { BACKDATE_MS, DAY_MS, PUBLIC_MODE } from './validity.ts';
 
@@ -29,6 +29,8 @@ export async function ensureAuthority(directory: string, now: number): Promise<A
 }
 
 async function makeKey(path: string): Promise<string> {
+  // Takes a while to load, and only the first start of a data directory needs it.
+  const { newKeyPem } = await import('./certificates.ts');
   const pem = await newKeyPem();
   await replaceFile(path, pem, OWNER_ONLY);
   return pem;
@@ -38,6 +40,7 @@ async function makeKey(path: string): Promise<string> {
 async function makeCertificate(key: PemFile, path: string, now: number): Promise<Authority> {
   const name = `gitplane CA ${fingerprint(key)}`;
   const validity = { from: now - BACKDATE_MS, until: now + LIFE_DAYS * DAY_MS };
+  const { authorityCertificate } = await import('./certificates.ts');
   const certificatePem = await authorityCertificate(key.pem, name, validity);
   await replaceFile(path, certificatePem, PUBLIC_MODE);
   return { keyPem: key.pem, certificatePem };

@@ -8,7 +8,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../apimachinery/clock.ts';
 import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/secret-file.ts';
-import { type Authority, namesOf, newKeyPem, serverCertificate } from './certificates.ts';
+import type { Authority } from './certificates.ts';
 import { canonicalName, certificateNames } from './host-names.ts';
 import { certificateIn, endOf, privateKeyIn } from './pem-files.ts';
 import { ensureAuthority } from './private-authority.ts';
@@ -79,7 +79,7 @@ async function readPair(directory: string): Promise<Pair | undefined> {
 /** A pair that does not fit together is what a crash between the two writes leaves behind. */
 function isGood(pair: Pair, authority: Authority, { names, now }: Wanted): boolean {
   const certificate = new X509Certificate(pair.certificatePem);
-  const present = new Set(namesOf(pair.certificatePem).map(canonicalName));
+  const present = new Set(namesOf(pair.certificatePem));
   return (
     certificate.verify(createPublicKey(authority.certificatePem)) &&
     certificate.checkPrivateKey(createPrivateKey(pair.keyPem)) &&
@@ -95,6 +95,8 @@ async function makePair(
   { names, now }: Wanted,
 ): Promise<Pair> {
   const [keyPath, certificatePath] = pathsIn(directory);
+  // Takes a while to load, and most starts find what they need.
+  const { newKeyPem, serverCertificate } = await import('./certificates.ts');
   const keyPem = await newKeyPem();
   const from = now - BACKDATE_MS;
   const authorityEnd = endOf(new X509Certificate(authority.certificatePem));
@@ -104,6 +106,15 @@ async function makePair(
   await replaceFile(certificatePath, certificatePem, PUBLIC_MODE);
   return { keyPem, certificatePem };
 }
+
+/** The DNS names and IP addresses that a certificate is for, in one spelling. */
+export function namesOf(certificatePem: string): string[] {
+  const { subjectAltName = '' } = new X509Certificate(certificatePem);
+  return [...subjectAltName.matchAll(ALTERNATIVE_NAME)].map(([, name = '']) => canonicalName(name));
+}
+
+/** As OpenSSL writes them: `DNS:localhost, IP Address:127.0.0.1`. */
+const ALTERNATIVE_NAME = /(?:DNS|IP Address):([^,\s]+)/g;
 
 function pathsIn(directory: string): [string, string] {
   return [join(directory, 'server.key'), join(directory, 'server.crt')];

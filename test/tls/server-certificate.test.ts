@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { namesOf } from '../../src/tls/certificates.ts';
 import {
   ensureServerCertificate,
+  namesOf,
   type ServerCertificate,
 } from '../../src/tls/server-certificate.ts';
 

@@ -7,7 +7,7 @@ import type { Fixture } from '../fixture.ts';
 import { streamBlobs } from '../git.ts';
 import { HttpConnection, requestBytes } from '../http-connection.ts';
 import { assertStatus } from '../load.ts';
-import { type Line, withGoal } from '../report.ts';
+import { type Line, type Reference, withGoal } from '../report.ts';
 import { summarize, timed } from '../statistics.ts';
 
 const MEGABYTE = 1_000_000;
@@ -41,8 +41,20 @@ export async function measureStart(fixture: Fixture): Promise<Line[]> {
     withGoal({ ...coldLine, reference }, { atMost: 2 }),
     withGoal({ ...seconds('warm start', warm), reference: coldReference }, { atMost: 0.3 }),
     seconds('start of an empty platform', nothing),
+    aboveEmpty('cold start above an empty one', { of: cold, nothing, reference }),
+    aboveEmpty('warm start above an empty one', { of: warm, nothing, reference }),
     ...memoryLines(fixture, { cold, warm, nothing }),
   ];
+}
+
+/** What the objects cost, without what every start costs. */
+function aboveEmpty(
+  name: string,
+  { of, nothing, reference }: { of: Samples; nothing: Samples; reference: Reference },
+): Line {
+  const base = summarize(nothing.seconds).median;
+  const measured = summarize(of.seconds.map((seconds) => seconds - base));
+  return { name, unit: 's', measured, reference };
 }
 
 async function startOnce(fixture: Fixture, dataDir: string, samples: Samples): Promise<void> {
