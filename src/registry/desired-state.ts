@@ -243,7 +243,9 @@ export class DesiredState {
       this.#doubtful = false;
       return false;
     }
-    const notes = { ...this.#notes(changes, paths), ...consent.passedNotes(target) };
+    // A replay names every path that matters; looking at each object would find no other.
+    const looked = store.pristine && !follows ? [] : changes;
+    const notes = { ...this.#notes(looked, paths), ...consent.passedNotes(target) };
     const context = { kinds, store, time: clock.now() };
     if (store.pristine) fillStore(context, this.catalog, notes);
     else this.#apply(context, { changes, notes, leftovers, isFirst });

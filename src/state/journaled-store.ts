@@ -66,6 +66,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
+/** A stop must not take long; the next start can do without. */
+const FINISH_WITHIN_MS = 4_000;
 /** Changes that make packing worth while, however few objects there are. */
 const PACK_AT = 1024;
 
@@ -238,8 +240,9 @@ class JournaledStore implements Store {
   async #close(): Promise<void> {
     this.#journal.close();
     if (this.#filling === undefined) this.#packing.stop();
-    else this.#packing.finish();
-    this.#engine.write([this.meta(true)]);
+    else this.#packing.finish(FINISH_WITHIN_MS);
+    // What is not saved by now is made again by the next start.
+    this.#engine.write([this.meta(this.#filling === undefined)]);
     await this.#engine.close();
   }
 

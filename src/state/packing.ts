@@ -33,10 +33,11 @@ export class Packing {
     this.#schedule();
   }
 
-  /** Packs all that waits, now. */
-  finish(): void {
+  /** Packs what waits, now, for at most so long. */
+  finish(milliseconds: number): void {
     this.stop();
-    while (this.busy) this.#step();
+    const end = performance.now() + milliseconds;
+    while (this.busy && performance.now() < end) this.#step();
   }
 
   stop(): void {

@@ -91,7 +91,8 @@ export function isLoose({ home }: HeldObject): boolean {
   return true;
 }
 
-function deadKey(pack: string, at: number): string {
+/** The mark of an object of a pack that is another by now, or none. */
+export function deadKey(pack: string, at: number): string {
   return `${DEAD_PREFIX}${pack.slice(PACK_PREFIX.length)}/${at}`;
 }
 

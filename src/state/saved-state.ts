@@ -4,7 +4,7 @@ import type { EngineWrite, StateEngine } from './engine.ts';
 import { decodeFirstFormat } from './first-format.ts';
 import { HeldObject } from './held-object.ts';
 import { heldIn, Pack } from './pack.ts';
-import { readDeadKey } from './packs.ts';
+import { deadKey, readDeadKey } from './packs.ts';
 import {
   DEAD_PREFIX,
   decodeNote,
@@ -84,6 +84,7 @@ class Reading {
 
   /** Undefined: not all of it is there. */
   finish(): SavedState | undefined {
+    if (this.#meta?.filling !== undefined) this.#dropPacks();
     const packs = [...this.#packs.values()];
     for (const { pack, held } of packs) {
       for (const [at, stored] of held.entries()) if (!pack.dead.has(at)) this.#objects.push(stored);
@@ -129,6 +130,16 @@ class Reading {
     const found = this.#packs.get(pack);
     if (found === undefined || !(at >= 0 && at < found.pack.size)) throw new Error('no such pack');
     found.pack.dead.add(at);
+  }
+
+  /** First contents of which some are missing are better made again as a whole. */
+  #dropPacks(): void {
+    for (const { pack } of this.#packs.values()) {
+      this.#mending.push({ key: pack.name, value: undefined });
+      for (const at of pack.dead)
+        this.#mending.push({ key: deadKey(pack.name, at), value: undefined });
+    }
+    this.#packs.clear();
   }
 
   #dropNote(name: string): void {

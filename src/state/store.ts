@@ -120,8 +120,8 @@ export interface Store {
   /**
    * The first contents of a pristine store; each object gets the next resourceVersion, and there
    * are no events, since nobody can have read before. Returns before the objects are made. They
-   * are made and saved in the background: a crash until then leaves a store without `notes`,
-   * with some of the objects. What was made can be made again.
+   * are made and saved in the background: a crash until then leaves a store without them and without
+   * `notes`, but with whatever changed. What was made can be made again.
    */
   fill<S extends Source>(
     sources: readonly S[],

@@ -135,6 +135,7 @@ export function testContents(make: MakeHarness): void {
     const { store, harness } = fixture;
     store.apply([], { own: { n: 1 } });
     store.fill(teams(MANY), fillingOf(), { head: { revision: 'x' } });
+    store.apply([put('team-4', { v: 2 })]);
     await store.flush();
     harness.crash();
 
@@ -143,6 +144,7 @@ export function testContents(make: MakeHarness): void {
     expect(after.note('head')).toBeUndefined();
     expect(after.note('own')).toEqual({ n: 1 });
     expect(after.resourceVersion).toBeGreaterThan(store.resourceVersion);
+    expect(paths(after.list(TEAMS))).toEqual(['team-4']);
     await after.close();
     const again = await harness.open({ clock: fixture.clock });
     expect(again.note('head')).toBeUndefined();
