@@ -88,7 +88,7 @@ describe('a pusher with few rights', () => {
       'teams/storefront.yaml': manifest(
         'Team',
         'storefront',
-        '{ description: allowed, owner: { team: storefront } }',
+        '{ description: allowed, owner: { team: platform } }',
       ),
       'teams/new.yaml': manifest('Team', 'not-theirs'),
       'teams/platform.yaml': null,
@@ -114,7 +114,7 @@ describe('a pusher with few rights', () => {
       'teams/storefront.yaml': manifest(
         'Team',
         'storefront',
-        '{ description: allowed, owner: { team: storefront } }',
+        '{ description: allowed, owner: { team: platform } }',
       ),
     });
     const result = await push(own(), 'main:main');
