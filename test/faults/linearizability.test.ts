@@ -1,5 +1,5 @@
 /** The judge is judged first: histories that are known to be possible, and impossible. */
-import * as fc from 'fast-check';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { check, type Operation } from '../support/linearizability.ts';
 import { type Input, type Output, objectModel, type State } from './object-model.ts';
