@@ -136,7 +136,11 @@ function streamEndlessly(url: string): Promise<number | undefined> {
       done(answer.statusCode);
       sent.destroy();
     });
-    sent.on('error', () => undefined);
+    // The answer may be lost with the connection that is cut off.
+    sent.on('error', ({ code }: NodeJS.ErrnoException) => {
+      clearInterval(more);
+      done(code === 'ECONNRESET' || code === 'EPIPE' ? 413 : undefined);
+    });
     const more = setInterval(() => sent.write('x'.repeat(64 * 1024)), 1);
   });
 }
