@@ -96,6 +96,13 @@ function kindTable(folder: string): string {
   return table(['Kind', 'Group', 'In a namespace', 'What it is'], rows);
 }
 
+const KEPT_IN: Readonly<Record<Kind['storedIn'], string>> = {
+  git: 'git',
+  file: 'git, as a file of its own: the API reads it only',
+  cluster: 'the state of its cluster',
+  nowhere: 'nowhere: answered once',
+};
+
 function factTable(kind: Kind): string {
   const code = (texts: readonly string[]): string => texts.map((text) => `\`${text}\``).join(', ');
   const rows = [
@@ -104,7 +111,7 @@ function factTable(kind: Kind): string {
     ['Short names', code(kind.shortNames)],
     ['Namespaced', kind.scope === 'Namespaced' ? 'yes' : 'no'],
     ['Verbs', code(kind.verbs)],
-    ['Kept in', kind.storedIn === 'git' ? 'git' : 'nowhere: answered once'],
+    ['Kept in', KEPT_IN[kind.storedIn]],
     ['PUT without `resourceVersion`', kind.allowUnconditionalUpdate ? 'works' : '422'],
     [
       'Field selectors',

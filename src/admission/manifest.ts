@@ -1,14 +1,20 @@
 /** From a document of a file to an object with an identity, or to problems with places. */
-import { type FieldError, type FieldPath, formatFieldError } from '../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  formatFieldError,
+  formatPath,
+} from '../apimachinery/field-error.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import {
   isRecord,
+  type JsonObject,
   type KubeObject,
   SERVER_POPULATED_META,
   valueAt,
 } from '../apimachinery/object.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { KindTable } from '../kinds/table.ts';
+import { apiVersionOf, type Kind } from '../kinds/kind.ts';
+import type { FileClaim, KindTable } from '../kinds/table.ts';
 import type { ManifestDocument, Problem } from '../manifests/manifest.ts';
 import { objectProblems, objectWarnings } from './check.ts';
 
@@ -17,6 +23,8 @@ export interface ManifestPlace {
   readonly path: string;
   /** The namespace that the folder gives, if it gives one. */
   readonly folderNamespace: string | undefined;
+  /** The path alone says which object the file is, and the file is its spec. */
+  readonly claim?: FileClaim | undefined;
 }
 
 export interface AdmittedManifest {
@@ -33,9 +41,11 @@ export function admitManifest(
   place: ManifestPlace,
   document: ManifestDocument,
 ): AdmittedManifest {
+  const { claim } = place;
   const syntax = document.problems.map((problem) => ({ path: place.path, ...problem }));
   if (syntax.length > 0)
-    return { key: undefined, manifest: undefined, problems: syntax, warnings: [] };
+    return { key: claim && keyOf(claim), manifest: undefined, problems: syntax, warnings: [] };
+  if (claim !== undefined) return admitClaimed(kinds, { claim, place }, document);
   const report = new Report(place.path, document);
   const value = document.value;
   if (!isRecord(value)) {
@@ -55,6 +65,45 @@ export function admitManifest(
   // Asked last: only an object of the right shape can be asked what is deprecated in it.
   for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
   return { key, manifest, problems: [], warnings: report.warnings };
+}
+
+/** A file of another make: what is wrong with it is told in its own words, without our envelope. */
+function admitClaimed(
+  kinds: KindTable,
+  { claim, place }: { claim: FileClaim; place: ManifestPlace },
+  document: ManifestDocument,
+): AdmittedManifest {
+  const { kind, name } = claim;
+  const key = keyOf(claim);
+  const report = new Report(place.path, document);
+  const { value, index } = document;
+  if (index > 0) report.at([], `One file is one ${kind.kind}: a second document means nothing`);
+  else if (!isRecord(value)) report.at([], 'Expected a map');
+  if (report.failed || !isRecord(value)) return report.refuse(key);
+  const manifest: KubeObject = {
+    apiVersion: apiVersionOf(kind),
+    kind: kind.kind,
+    metadata: { name },
+    spec: value as JsonObject,
+  };
+  const schema = kinds.schemaOf(kind);
+  schema.dropNulls(manifest);
+  report.fields(objectProblems(kind, schema, { object: manifest }).map(inFile));
+  if (report.failed) return report.refuse(key);
+  for (const warning of kind.warnings(manifest)) report.warn([], warning);
+  return { key, manifest, problems: [], warnings: report.warnings };
+}
+
+function keyOf({ kind, name }: FileClaim): ObjectKey {
+  return { group: kind.group, kind: kind.kind, namespace: '', name };
+}
+
+/** As seen from the file, which is the spec. */
+function inFile(error: FieldError): FieldError {
+  if (error.path[0] !== 'spec') return error;
+  const path = error.path.slice(1);
+  const words = `${formatPath(path)} in body`;
+  return { ...error, path, message: error.message.replace(`spec.${words}`, words) };
 }
 
 /** Each place has to be looked up; more than this is one mistake, made many times. */
@@ -130,15 +179,19 @@ function findKind(
       ? '; list the file in .gitplaneignore if it belongs to another tool'
       : '';
     report.at([field], `${field}: ${kinds.explainUnknown(apiVersion, kind)}${remedy}`);
-  } else if (found.storedIn === 'nowhere') {
-    report.at(
-      ['kind'],
-      `kind: Forbidden: ${found.kind} objects are made through the API and never kept in git`,
-    );
+  } else if (found.storedIn !== 'git') {
+    report.at(['kind'], `kind: Forbidden: ${found.kind} objects ${ELSEWHERE[found.storedIn]}`);
     return undefined;
   }
   return found;
 }
+
+/** Where objects come from that are no manifests. */
+const ELSEWHERE: Readonly<Record<Exclude<Kind['storedIn'], 'git'>, string>> = {
+  nowhere: 'are made through the API and never kept in git',
+  cluster: 'are kept in clusters and not in git',
+  file: 'are written as files of their own and not as manifests; see the documentation of the kind',
+};
 
 /** The manifest without what only the server may write; ignored with a warning (design 5). */
 function cleanManifest(value: Record<string, unknown>): KubeObject {

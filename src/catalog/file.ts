@@ -5,7 +5,7 @@ import type { KubeObject } from '../apimachinery/object.ts';
 import { ownText, TextPool } from '../apimachinery/text.ts';
 import { findAccessKey } from '../kinds/access-key-secret.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { folderNamespace } from '../manifests/layout.ts';
+import { folderNamespace, relativeTo } from '../manifests/layout.ts';
 import type { ManifestDocument, ManifestFile, Problem } from '../manifests/manifest.ts';
 import { positionAt } from '../manifests/positions.ts';
 import { readManifests } from '../manifests/read.ts';
@@ -145,7 +145,8 @@ export function fileReader(kinds: KindTable, under: string): FileReader {
   };
 
   function entries(path: string, blob: string, file: ManifestFile): DocumentEntry[] {
-    const place = { path, folderNamespace: folderNamespace(under, path) };
+    const claim = kinds.byFile(relativeTo(under, path) ?? path);
+    const place = { path, folderNamespace: folderNamespace(under, path), claim };
     return file.documents.map((document) => {
       const { line } = document.locate([]);
       return new ReadDocument({ index: document.index, line, blob }, admitted(place, document));

@@ -57,8 +57,17 @@ export interface Kind {
   readonly aliases: readonly string[];
   readonly scope: 'Namespaced' | 'Cluster';
   readonly verbs: readonly Verb[];
-  /** `nowhere`: made by a create, returned once, never kept. */
-  readonly storedIn: 'git' | 'nowhere';
+  /**
+   * `git`: manifests. `file`: files of another make in git, whose path names the object; the API
+   * reads them only. `cluster`: the state of a cluster that is served here, never git. `nowhere`:
+   * made by a create, returned once, never kept.
+   */
+  readonly storedIn: 'git' | 'file' | 'cluster' | 'nowhere';
+  /**
+   * The name of the object that the file at a path is the spec of; undefined for every other path.
+   * Paths are seen from the folder that holds the manifests. Only where `storedIn` is `file`.
+   */
+  fileName(path: string): string | undefined;
   /** Name of the JSON Schema below `schemas/`, without `.json`. */
   readonly schema: string;
   readonly nameRule: NameRule;
@@ -112,6 +121,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     aliases: [],
     verbs: ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'],
     storedIn: 'git',
+    fileName: () => undefined,
     nameRule: dnsSubdomainProblems,
     allowUnconditionalUpdate: false,
     strategicMerge: false,
@@ -138,7 +148,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 export const DEFAULT_API_GROUP = 'management.gitplane.dev';
 
-/** `management.gitplane.dev/v1`. */
-export function apiVersionOf(kind: Kind): string {
-  return `${kind.group}/${kind.version}`;
+/** `management.gitplane.dev/v1`; the core group has no name. */
+export function apiVersionOf({ group, version }: Kind): string {
+  return group === '' ? version : `${group}/${version}`;
 }

@@ -12,6 +12,7 @@ import { type CompiledSchema, compileSchema } from './schema.ts';
 import { closest } from './schema-hints.ts';
 import { sharedSecret } from './shared-secret.ts';
 import { team } from './team.ts';
+import { tenant } from './tenant.ts';
 import { user } from './user.ts';
 
 export interface KindTable {
@@ -22,14 +23,22 @@ export interface KindTable {
   byKind(apiVersion: string, kind: string): Kind | undefined;
   /** By what a URL says: `management.gitplane.dev` and `teams`, or an alias of it. */
   byPlural(group: string, plural: string): Kind | undefined;
+  /** By the path of a file that is the spec of an object, seen from the folder of the manifests. */
+  byFile(path: string): FileClaim | undefined;
   schemaOf(kind: Kind): CompiledSchema;
   /** Why `byKind` found nothing, with what the writer most likely meant. */
   explainUnknown(apiVersion: string, kind: string): string;
 }
 
+/** What the path of a file says about the object that it holds. */
+export interface FileClaim {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
 /** `apiGroup` is the management group, as in `management.gitplane.dev`. */
 export function buildKindTable(apiGroup: string): KindTable {
-  const kinds: readonly Kind[] = [
+  return tableOf([
     config(apiGroup),
     user(apiGroup),
     team(apiGroup),
@@ -37,11 +46,17 @@ export function buildKindTable(apiGroup: string): KindTable {
     directClusterEndpointToken(apiGroup),
     sharedSecret(apiGroup),
     projectSecret(apiGroup),
+    tenant(apiGroup),
     ROLE,
     CLUSTER_ROLE,
     ROLE_BINDING,
     CLUSTER_ROLE_BINDING,
-  ];
+  ]);
+}
+
+/** The table of these kinds alone. */
+export function tableOf(kinds: readonly Kind[]): KindTable {
+  const fileKinds = kinds.filter(({ storedIn }) => storedIn === 'file');
   const byKind = new Map(kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind]));
   const byPlural = new Map(
     kinds.flatMap((kind) =>
@@ -53,6 +68,13 @@ export function buildKindTable(apiGroup: string): KindTable {
     groups: [...new Set(kinds.map((kind) => kind.group))],
     byKind: (apiVersion, kind) => byKind.get(`${apiVersion} ${kind}`),
     byPlural: (group, plural) => byPlural.get(`${group} ${plural}`),
+    byFile: (path) => {
+      for (const kind of fileKinds) {
+        const name = kind.fileName(path);
+        if (name !== undefined) return { kind, name };
+      }
+      return undefined;
+    },
     schemaOf: (kind) => compileSchema(kind.schema),
     explainUnknown: (apiVersion, kind) => explainUnknown(kinds, apiVersion, kind),
   };

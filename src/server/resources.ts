@@ -80,7 +80,7 @@ function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {
 function subresource(kind: Kind, { verb, subresource }: ResourceInfo): Handler {
   const name = `${kind.plural}/${subresource}`;
   const handlers = SUBRESOURCES.get(subresource);
-  if (handlers === undefined || kind.storedIn === 'nowhere') throw noSuchRoute();
+  if (handlers === undefined || kind.storedIn !== 'git') throw noSuchRoute();
   const handler = handlers[verb];
   if (handler === undefined) throw methodNotAllowed(verb, { ...kind, plural: name });
   return handler;

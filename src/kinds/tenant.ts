@@ -1,0 +1,146 @@
+/**
+ * Tenant: a tenant cluster and what is synced from it (spec section 2.9). It is written as the
+ * vcluster.yaml that its users know, `tenants/<name>/vcluster.yaml`: the folder gives the name, the
+ * file is the spec. What of it is not about endpoint sync is kept and served, and read by nobody
+ * but the expressions of patches.
+ */
+import { type FieldError, invalid, required } from '../apimachinery/field-error.ts';
+import { dnsLabelProblems } from '../apimachinery/names.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { AGE, textAt } from './columns.ts';
+import { defineKind, type Kind } from './kind.ts';
+import { secretPathsOf } from './schema-files.ts';
+
+/** Where a tenant or its control plane is, when it is not one of this daemon's own surfaces. */
+export interface KubeconfigSource {
+  /** Name of a file in the folder `kubeconfigs` of the data directory. */
+  readonly file?: string;
+  readonly sharedSecret?: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly key: string;
+  };
+}
+
+/** What a tenant says about its endpoint sync, with defaults filled in. */
+export interface TenantSettings {
+  readonly enabled: boolean;
+  /** As written; the patch engine reads them. */
+  readonly patches: readonly unknown[];
+  /** Namespace of the control-plane cluster that receives the synced objects. */
+  readonly targetNamespace: string;
+  /** Name of the surface that stands for the control-plane cluster. */
+  readonly cluster: string;
+  /** Absent: the surface of the tenant here. */
+  readonly source: KubeconfigSource | undefined;
+  /** Absent: the surface `cluster` here. */
+  readonly target: KubeconfigSource | undefined;
+  /** The whole file, for expressions. */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+const ENDPOINTS = ['spec', 'sync', 'toHost', 'endpoints'] as const;
+const OURS = ['spec', 'external', 'gitplane'] as const;
+export const DEFAULT_CLUSTER = 'local';
+
+export function tenant(group: string): Kind {
+  return defineKind({
+    group,
+    kind: 'Tenant',
+    plural: 'tenants',
+    singular: 'tenant',
+    categories: ['gitplane'],
+    scope: 'Cluster',
+    schema: 'tenant',
+    storedIn: 'file',
+    verbs: ['get', 'list', 'watch'],
+    nameRule: dnsLabelProblems,
+    fileName: (path) => /^tenants\/([^/]+)\/vcluster\.ya?ml$/.exec(path)?.[1],
+    // Anything may be in such a file, passwords of databases among it.
+    secretPaths: secretPathsOf('tenant'),
+    columns: [
+      {
+        name: 'Endpoints',
+        type: 'boolean',
+        description: 'Whether Endpoints are synced to the control-plane cluster.',
+        value: (object) => settingsOf(object).enabled,
+      },
+      {
+        name: 'Patches',
+        type: 'integer',
+        description: 'Number of patches on what is synced.',
+        value: (object) => settingsOf(object).patches.length,
+      },
+      {
+        name: 'Cluster',
+        type: 'string',
+        description: 'The control-plane cluster.',
+        priority: 1,
+        value: (object) => settingsOf(object).cluster,
+      },
+      {
+        name: 'Namespace',
+        type: 'string',
+        description: 'Namespace of the control-plane cluster that receives the synced objects.',
+        priority: 1,
+        value: (object) => settingsOf(object).targetNamespace,
+      },
+      {
+        name: 'Sync',
+        type: 'string',
+        description: 'Synced, Stale, Failed or Disabled.',
+        value: (object) => textAt(object, ['status', 'sync', 'state']),
+      },
+      AGE,
+    ],
+    validate: (object) => [
+      ...clusterNameProblems(object),
+      ...(['source', 'target'] as const).flatMap((end) => kubeconfigProblems(object, end)),
+    ],
+  });
+}
+
+/** Reads an object that passed the schema; tolerates one that did not. */
+export function settingsOf(object: KubeObject): TenantSettings {
+  const name = object.metadata.name ?? '';
+  const patches = valueAt(object, [...ENDPOINTS, 'patches']);
+  return {
+    enabled: valueAt(object, [...ENDPOINTS, 'enabled']) !== false,
+    patches: Array.isArray(patches) ? patches : [],
+    targetNamespace: textAt(object, [...OURS, 'namespace']) ?? `vcluster-${name}`,
+    cluster: textAt(object, [...OURS, 'cluster']) ?? DEFAULT_CLUSTER,
+    source: kubeconfigAt(object, 'source'),
+    target: kubeconfigAt(object, 'target'),
+    config: isRecord(object.spec) ? object.spec : {},
+  };
+}
+
+function kubeconfigAt(object: KubeObject, end: 'source' | 'target'): KubeconfigSource | undefined {
+  const found = valueAt(object, [...OURS, end, 'kubeconfig']);
+  return isRecord(found) ? (found as KubeconfigSource) : undefined;
+}
+
+function clusterNameProblems(object: KubeObject): FieldError[] {
+  return (['cluster', 'namespace'] as const).flatMap((field) => {
+    const path = [...OURS, field];
+    const value = textAt(object, path);
+    if (value === undefined) return [];
+    return dnsLabelProblems(value).map((text) => invalid(path, value, text));
+  });
+}
+
+/** No path: a commit must not choose which files of the machine the daemon reads. */
+const FILE_NAME = /^[\w][\w.-]*$/;
+
+function kubeconfigProblems(object: KubeObject, end: 'source' | 'target'): FieldError[] {
+  const path = [...OURS, end, 'kubeconfig'];
+  const kubeconfig = kubeconfigAt(object, end);
+  if (kubeconfig === undefined) return [];
+  const { file, sharedSecret } = kubeconfig;
+  if ((file === undefined) === (sharedSecret === undefined)) {
+    return [required(path, 'one of file and sharedSecret')];
+  }
+  if (file === undefined || FILE_NAME.test(file)) return [];
+  const rule = 'must be the name of a file in the folder "kubeconfigs" of the data directory';
+  return [invalid([...path, 'file'], file, rule)];
+}
