@@ -4,7 +4,7 @@
  * change of an OwnedAccessKey.
  */
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../apimachinery/clock.ts';
+import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
 import {
@@ -15,7 +15,7 @@ import {
 import { type AccessKey, digestOf, readAccessKey } from './access-key.ts';
 import type { ActivityTracker } from './activity.ts';
 import type { Directory } from './directory.ts';
-import { expiresAt, type KeyLifetimeLimits, latestEnd } from './expiry.ts';
+import { expiresAt, isFromTheFuture, type KeyLifetimeLimits, latestEnd } from './expiry.ts';
 import { type Identity, type IdentityOwner, resolveIdentity } from './identity.ts';
 import { Scope } from './scope.ts';
 import type { PermitContext } from './scope-permits.ts';
@@ -43,6 +43,7 @@ export type RejectReason =
   | 'unknown'
   | 'disabled'
   | 'expired'
+  | 'not-yet'
   | 'not-for-requests'
   | 'owner-missing'
   | 'owner-disabled';
@@ -114,6 +115,10 @@ export class AccessKeyIndex {
     if (now >= this.#expiresAt(key)) {
       return rejected('expired', 'access key expired. Please login again');
     }
+    if (isFromTheFuture(key.lifetime, now)) {
+      const { creation } = key.lifetime;
+      return rejected('not-yet', `access key was made in the future, at ${rfc3339(creation)}`);
+    }
     if (!key.forRequests) {
       return rejected('not-for-requests', 'access key is of a type that makes no API requests');
     }
@@ -128,10 +133,17 @@ export class AccessKeyIndex {
     };
   }
 
-  /** Whether a key of that name exists, is enabled and has not ended. */
+  /** Whether a key of that name exists, is enabled, has begun and has not ended. */
   works(name: string): boolean {
     const key = this.#byName.get(name)?.key;
-    return key !== undefined && !key.disabled && this.#options.clock.now() < this.#expiresAt(key);
+    const now = this.#options.clock.now();
+    if (key === undefined || key.disabled || isFromTheFuture(key.lifetime, now)) return false;
+    return now < this.#expiresAt(key);
+  }
+
+  /** The object that a concealed key authenticates as; undefined when there is none. */
+  holderOf(concealed: string): string | undefined {
+    return this.#byHash.get(concealed)?.[0]?.key.name;
   }
 
   /**
@@ -205,7 +217,8 @@ function narrowed(identity: Identity, scope: Scope | undefined): Identity {
 
 /**
  * Of two objects with the same key the older one counts: whoever can write to git can copy the hash
- * of a key into an object of their own, and must neither take it over nor shut it out.
+ * of a key into an object of their own, and must neither take it over nor shut it out. The age is
+ * what a commit says; where writes are judged, none may bring the key of another object at all.
  */
 function byAge(a: Entry, b: Entry): number {
   const age = a.key.lifetime.creation - b.key.lifetime.creation;

@@ -43,6 +43,17 @@ export function latestEnd(lifetime: KeyLifetime, limits: KeyLifetimeLimits): num
   return expiresAt(lifetime, used, limits);
 }
 
+/** Clocks of the machines that make commits may differ by this. */
+const CLOCK_TOLERANCE_MS = 5 * 60_000;
+
+/**
+ * The time of creation is that of a commit, which says what its author wants. A key from the future
+ * would end later than the maximum lets it.
+ */
+export function isFromTheFuture({ creation }: Pick<KeyLifetime, 'creation'>, now: number): boolean {
+  return creation > now + CLOCK_TOLERANCE_MS;
+}
+
 function after(start: number, seconds: number): number {
   return seconds > 0 ? start + seconds * 1000 : Number.POSITIVE_INFINITY;
 }

@@ -8,22 +8,16 @@
  */
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../apimachinery/clock.ts';
+import { TokenBucket, type TokenBucketRate } from './token-bucket.ts';
 
-/** Failures that a source may make at once. */
-const BURST = 20;
-const REFILL_EVERY_MS = 3000;
+/** Failures that a source may make at once, and then one every three seconds. */
+const RATE: TokenBucketRate = { burst: 20, perSecond: 1 / 3 };
 /** Sources that are remembered; the one that failed longest ago is forgotten first. */
 const MOST_SOURCES = 10_000;
 
-interface Bucket {
-  readonly failures: number;
-  /** When `failures` was counted, in milliseconds since the epoch. */
-  readonly at: number;
-}
-
 export class FailedLogins {
   readonly #clock: Clock;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -33,13 +27,11 @@ export class FailedLogins {
   failed(source: string): number {
     const id = networkOf(source);
     const now = this.#clock.now();
-    const { failures, at } = this.#buckets.get(id) ?? { failures: 0, at: now };
-    const left = Math.max(0, failures - (now - at) / REFILL_EVERY_MS);
+    const bucket = this.#buckets.get(id) ?? new TokenBucket(RATE, now);
     this.#buckets.delete(id);
-    this.#buckets.set(id, { failures: Math.min(left + 1, BURST + 1), at: now });
+    this.#buckets.set(id, bucket);
     if (this.#buckets.size > MOST_SOURCES) this.#forgetOldest();
-    const over = left + 1 - BURST;
-    return over <= 0 ? 0 : Math.ceil((over * REFILL_EVERY_MS) / 1000);
+    return Math.ceil(bucket.take(now));
   }
 
   #forgetOldest(): void {

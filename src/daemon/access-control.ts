@@ -49,6 +49,8 @@ export interface AccessControl {
   readonly directory: Directory;
   /** Whether the access key of that name exists, and has not ended. */
   keyWorks(name: string): boolean;
+  /** Name of the access key that a concealed key authenticates as, if any. */
+  holderOf(concealed: string): string | undefined;
   /** Names of the access keys that ended longer ago than `keptMs`. */
   overdueKeys(keptMs: number): string[];
   /** The access key behind a user that `authenticate` returned. */
@@ -84,6 +86,7 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     rules: scoped,
     directory,
     keyWorks: (name) => keys.works(name),
+    holderOf: (concealed) => keys.holderOf(concealed),
     overdueKeys: (keptMs) => keys.overdue(keptMs),
     session: (user) => sessions.get(user),
     close: async () => {

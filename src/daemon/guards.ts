@@ -7,6 +7,7 @@ import type { Guard } from '../registry/write-context.ts';
 import type { AccessControl } from './access-control.ts';
 import { accessRoleGuard, delegationGuard } from './access-rules-guards.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
+import { keyGuard } from './key-guard.ts';
 import { membershipGuard } from './membership-guard.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
 import { scopeGuard } from './scope-guard.ts';
@@ -30,5 +31,6 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     impersonationGuard(authorizer),
     membershipGuard({ rights: rules, directory, group }),
     scopeGuard(parts),
+    keyGuard(parts),
   ];
 }

@@ -19,7 +19,7 @@ import { applyGuards } from './guards.ts';
 import { desiredPart } from './rebase.ts';
 import { serveObject } from './served.ts';
 import type { WriteOptions, WriteParts } from './write-context.ts';
-import { takeWriteOnly, withConcealed } from './write-only.ts';
+import { byPath, takeWriteOnly, withConcealed } from './write-only.ts';
 import type { Prepared, Write } from './write-queue.ts';
 
 export interface CreateRequest {
@@ -58,7 +58,8 @@ export function prepareCreate(parts: WriteParts, request: CreateRequest): Prepar
   fillDefaults(kind, schema, served);
   const errors = [...objectProblems(kind, schema, { object: served }), ...problems];
   if (errors.length > 0) throw invalidObject(kind, name, errors);
-  applyGuards(parts.guards, { user: options.user, kind, object: served, old: undefined });
+  const brings = byPath(concealed);
+  applyGuards(parts.guards, { user: options.user, kind, object: served, old: undefined, brings });
   const manifest = withConcealed(desiredPart(object), concealed);
   const key = {
     group: kind.group,

@@ -280,11 +280,12 @@ export class PushJudge {
   #planned(kind: Kind, change: ObjectChange, user: User): PlannedChange {
     const stored = this.#options.store.get(change.key);
     const previous = isAnew(change) ? undefined : stored;
-    const object =
+    const served =
       change.after === undefined
         ? undefined
-        : serveObject(kind, change.after, { previous, time: this.#options.clock.now() }).object;
-    return { user, kind, object, old: previous?.object };
+        : serveObject(kind, change.after, { previous, time: this.#options.clock.now() });
+    const { object, hidden: brings } = served ?? {};
+    return { user, kind, object, old: previous?.object, brings };
   }
 
   #denied(kind: Kind, change: ObjectChange, user: User): string[] {

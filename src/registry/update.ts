@@ -19,7 +19,13 @@ import { applyGuards } from './guards.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
 import type { Target, WriteOptions, WriteParts } from './write-context.ts';
-import { type Concealed, takeWriteOnly, withConcealed, withoutFields } from './write-only.ts';
+import {
+  byPath,
+  type Concealed,
+  takeWriteOnly,
+  withConcealed,
+  withoutFields,
+} from './write-only.ts';
 import type { Prepared, Write } from './write-queue.ts';
 
 export interface UpdateRequest extends Target {
@@ -80,7 +86,8 @@ function wanted(parts: WriteParts, request: UpdateRequest, current: StoredObject
   fillDefaults(kind, schema, object);
   const errors = [...objectProblems(kind, schema, { object, old: current.object }), ...problems];
   if (errors.length > 0) throw invalidObject(kind, request.name, errors);
-  applyGuards(parts.guards, { user: options.user, kind, object, old: current.object });
+  const change = { user: options.user, kind, object, old: current.object };
+  applyGuards(parts.guards, { ...change, brings: byPath(concealed) });
   // Of a real write history tells the generation; a dry run has no history.
   if (!sameDesiredState(object, current.object)) {
     object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;

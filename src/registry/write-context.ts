@@ -31,6 +31,8 @@ export interface PlannedChange {
   readonly object: KubeObject | undefined;
   /** Absent: the object is new. */
   readonly old: KubeObject | undefined;
+  /** Write-only values that the change brings, concealed, by path with dots. */
+  readonly brings?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**

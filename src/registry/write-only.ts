@@ -66,6 +66,11 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The values as they are kept beside an object: `spec.key`. */
+export function byPath(values: Concealed): JsonObject {
+  return Object.fromEntries([...values].map(([path, value]) => [path.join('.'), value]));
+}
+
 /** A copy of the manifest that holds the concealed values. */
 export function withConcealed(manifest: JsonObject, values: Concealed): JsonObject {
   if (values.size === 0) return manifest;

@@ -6,9 +6,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { TokenBucket } from '../auth/token-bucket.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { limitBody } from './hardening.ts';
-import { RateLimit } from './rate-limit.ts';
 
 /** What the server needs to know of webhooks. */
 export interface HookService {
@@ -41,11 +41,11 @@ const PROOFS: readonly (readonly [string, Proof])[] = [
 export function registerHooks(app: FastifyInstance, deps: ServerDependencies): void {
   const { hooks } = deps;
   if (hooks === undefined) return;
-  const known = new RateLimit({ perSecond: 5, burst: 30 });
+  const known = rateLimit();
   // Apart, so that strangers cannot use up what the forge needs.
-  const strangers = new RateLimit({ perSecond: 5, burst: 30 });
+  const strangers = rateLimit();
   const refuse = (reply: FastifyReply, code: number, text: string): FastifyReply =>
-    strangers.take() ? plain(reply, code, text) : tooMany(reply);
+    strangers() ? plain(reply, code, text) : tooMany(reply);
 
   app.post('/hooks/:secret', {
     config: { ownAccess: true },
@@ -54,7 +54,7 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
     onRequest: async (request, reply) => {
       const { secret } = request.params as { secret: string };
       if (!isSame(secret, hooks.secret)) return refuse(reply, 404, '404 page not found');
-      if (!known.take()) return tooMany(reply);
+      if (!known()) return tooMany(reply);
       limitBody(request.raw);
       return undefined;
     },
@@ -70,6 +70,12 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
       return plain(reply, 202, 'The branch will be fetched');
     },
   });
+}
+
+/** Whether one more request is taken now. */
+function rateLimit(): () => boolean {
+  const bucket = new TokenBucket({ perSecond: 5, burst: 30 }, performance.now());
+  return () => bucket.take(performance.now()) === 0;
 }
 
 /** Every proof that is there must hold; with none, the path is the proof. */

@@ -125,10 +125,14 @@ export class GuardedPlatform {
     );
   }
 
-  /** Pushes files, `null` to remove one, authenticated by a key; without one, by path. */
-  async push(token: string, files: Readonly<Record<string, string | null>>): Promise<Outcome> {
+  /** Pushes files, `null` to remove one, in a commit of a time (now when absent). */
+  async push(
+    token: string,
+    files: Readonly<Record<string, string | null>>,
+    time = this.#now(),
+  ): Promise<Outcome> {
     const { gitDir } = this.platform.repository;
-    const at = Math.floor(this.#now() / 1000);
+    const at = Math.floor(time / 1000);
     const lines = ['commit refs/heads/pushed', `committer Eve <eve@example.com> ${at} +0000`];
     lines.push(`data 0\nfrom ${git(gitDir, ['rev-parse', 'main'])}`);
     for (const [path, text] of Object.entries(files)) {

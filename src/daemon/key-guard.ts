@@ -1,0 +1,45 @@
+/** What no access key may be, whoever writes it: the key of another object, or one from the future. */
+import type { Clock } from '../apimachinery/clock.ts';
+import { forbidden, invalidSecret } from '../apimachinery/field-error.ts';
+import { invalidObject } from '../apimachinery/status-error.ts';
+import { readLifetime } from '../auth/access-key.ts';
+import { isFromTheFuture } from '../auth/expiry.ts';
+import type { Guard, PlannedChange } from '../registry/write-context.ts';
+import type { AccessControl } from './access-control.ts';
+
+export interface KeyGuardParts {
+  readonly access: Pick<AccessControl, 'holderOf'>;
+  readonly clock: Clock;
+}
+
+const KEY = ['spec', 'key'];
+
+export function keyGuard({ access, clock }: KeyGuardParts): Guard {
+  return (change) => {
+    const { kind, object, old } = change;
+    if (!kind.isKey || object === undefined) return undefined;
+    const { name = '' } = object.metadata;
+    const taken = isTaken(access, change)
+      ? [invalidSecret(KEY, 'is the key of another object; have a new one made')]
+      : [];
+    const late =
+      old === undefined && isFromTheFuture(readLifetime(object, object.spec ?? {}), clock.now())
+        ? [forbidden(['metadata', 'creationTimestamp'], LATE)]
+        : [];
+    const errors = [...taken, ...late];
+    return errors.length === 0 ? undefined : invalidObject(kind, name, errors);
+  };
+}
+
+const LATE =
+  'the commit that makes the key is dated in the future; commit again with the right time';
+
+/**
+ * Hashes of keys are in git for many to read. An object with the hash of a key that is in use, in a
+ * commit dated back, would count as the older of the two.
+ */
+function isTaken(access: KeyGuardParts['access'], { object, brings }: PlannedChange): boolean {
+  const key = brings?.[KEY.join('.')];
+  const holder = typeof key === 'string' ? access.holderOf(key) : undefined;
+  return holder !== undefined && holder !== object?.metadata.name;
+}
