@@ -1,9 +1,12 @@
 # syntax=docker/dockerfile:1
-FROM node:20-bookworm-slim AS build
+FROM node:20-bookworm AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY scripts ./scripts
+COPY schemas ./schemas
+COPY examples/platform ./examples/platform
 COPY src ./src
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 

@@ -50,6 +50,7 @@ function newestSource(folder) {
 function build() {
   const newest = Math.max(
     newestSource(join(root, 'src')),
+    newestSource(join(root, 'scripts')),
     statSync(join(root, 'tsconfig.build.json')).mtimeMs,
     statSync(join(root, 'package-lock.json')).mtimeMs,
   );
@@ -60,6 +61,7 @@ function build() {
     '-p',
     'tsconfig.build.json',
   ]);
+  run(process.execPath, [join(root, 'scripts', 'bundle.mjs')]);
   writeFileSync(BUILT, '');
 }
 

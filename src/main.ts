@@ -97,7 +97,7 @@ function help(): string {
   return `${blocks.join('\n\n')}\n\n${note}\n`;
 }
 
-async function main(args: readonly string[]): Promise<number> {
+async function run(args: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = args;
   if (['help', '--help', '-h'].includes(name) || rest.includes('--help')) {
     process.stdout.write(help());
@@ -111,11 +111,16 @@ async function main(args: readonly string[]): Promise<number> {
   return await command.run(parseOptions(command.options, rest));
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  // One clear line; a stack would hide it. Errors that are not ours keep their stack in the log.
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`gitplane: ${message}\n`);
-  process.exitCode = error instanceof UsageError ? 2 : 1;
+async function main(args: readonly string[]): Promise<void> {
+  try {
+    process.exitCode = await run(args);
+  } catch (error) {
+    // One clear line; a stack would hide it. Errors that are not ours keep their stack in the log.
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`gitplane: ${message}\n`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
+  }
 }
+
+// Not awaited: what is bundled into one script cannot wait at its top level.
+void main(process.argv.slice(2));
