@@ -1,0 +1,22 @@
+/** JSON values whose keys are in one order, so that the same input gives the same bytes. */
+import type { JsonValue } from '../apimachinery/object.ts';
+
+const OWN_VALUE = { enumerable: true, writable: true, configurable: true } as const;
+
+/** A copy with sorted keys that shares nothing with `value`. */
+export function sortedCopy<T extends JsonValue>(value: T): T {
+  return copyOf(value) as T;
+}
+
+function copyOf(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy: { [key: string]: JsonValue } = {};
+  for (const key of Object.keys(value).sort()) {
+    const item = copyOf(value[key] as JsonValue);
+    if (key !== '__proto__') copy[key] = item;
+    // A key like any other in JSON; an assignment would set the prototype.
+    else Object.defineProperty(copy, key, { ...OWN_VALUE, value: item });
+  }
+  return copy;
+}

@@ -1,0 +1,228 @@
+/** Runs the patches of a tenant on one object, in list order: each sees what the last one left. */
+import {
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  valueAt,
+} from '../apimachinery/object.ts';
+import { sortedCopy } from './canonical.ts';
+import { EvaluationError, type Evaluator } from './evaluator.ts';
+import { labelsToHost, labelsToTenant } from './labels.ts';
+import { formatPlace } from './paths/format.ts';
+import { type Matches, matchPath, TooManyMatchesError } from './paths/match.ts';
+import type { Place } from './paths/path.ts';
+import { type Replacement, writePlaces } from './paths/write.ts';
+import type { CompiledPatch, PatchProgram } from './program.ts';
+import { type KnownObject, referenceToHost, referenceToTenant } from './references.ts';
+import type {
+  Direction,
+  PatchFailure,
+  PatchMatch,
+  PatchOutcome,
+  PatchRun,
+  SkipReason,
+} from './report.ts';
+
+export interface ApplyRequest {
+  /** What is patched. It is not changed. */
+  readonly object: JsonObject;
+  readonly direction: Direction;
+  /** For `context.virtualObject` and `context.hostObject`: both ends as they are now. */
+  readonly virtualObject?: JsonObject | null;
+  readonly hostObject?: JsonObject | null;
+  /** Tenant objects that references may lead back to; only the way back asks for them. */
+  readonly known?: readonly KnownObject[];
+  /** Whether the report has the values before and after. Default true. */
+  readonly values?: boolean;
+}
+
+export function runPatches(
+  program: PatchProgram,
+  request: ApplyRequest,
+  evaluator: Evaluator,
+): PatchOutcome {
+  const run = new Run(program, request, evaluator);
+  return run.outcome();
+}
+
+class Run {
+  readonly #program: PatchProgram;
+  readonly #request: ApplyRequest;
+  readonly #evaluator: Evaluator;
+  readonly #identity: readonly JsonValue[];
+  /** The object as the patches so far have left it. */
+  #object: JsonObject;
+  /** The request's object is its owner's; it is copied when the first patch matches. */
+  #copied = false;
+
+  constructor(program: PatchProgram, request: ApplyRequest, evaluator: Evaluator) {
+    this.#program = program;
+    this.#request = request;
+    this.#evaluator = evaluator;
+    this.#object = request.object;
+    this.#identity = identityOf(request.object);
+  }
+
+  outcome(): PatchOutcome {
+    const start = performance.now();
+    const { direction } = this.#request;
+    const runs: PatchRun[] = [];
+    let failure: PatchFailure | undefined;
+    for (const patch of this.#program.patches) {
+      const run =
+        failure === undefined ? this.#timed(patch) : skipped(patch, 'earlier-patch-failed', 0);
+      failure ??= run.failure;
+      runs.push(run);
+    }
+    const report = {
+      direction,
+      patches: runs,
+      durationMs: performance.now() - start,
+      fuel: this.#evaluator.fuel,
+      ...(failure === undefined ? {} : { failure }),
+    };
+    if (failure !== undefined) return { object: undefined, report };
+    return { object: this.#copied ? sortedCopy(this.#object) : this.#object, report };
+  }
+
+  #timed(patch: CompiledPatch): PatchRun {
+    const start = performance.now();
+    const run = this.#guarded(patch);
+    return { ...run, durationMs: performance.now() - start };
+  }
+
+  #guarded(patch: CompiledPatch): PatchRun {
+    let missed = 0;
+    try {
+      const reason = this.#reasonToSkip(patch);
+      if (reason !== undefined) return skipped(patch, reason, 0);
+      const matches = matchPath(this.#object, patch.path);
+      missed = matches.missed;
+      if (matches.places.length === 0) return skipped(patch, 'no-match', missed);
+      return this.#apply(patch, matches);
+    } catch (error) {
+      const failure = { ...failureOf(error), patch: patch.index };
+      const { index, text, mode } = patch;
+      const run = { patch: index, path: text, mode, status: 'failed' as const, matches: [] };
+      return { ...run, missed, durationMs: 0, failure };
+    }
+  }
+
+  #reasonToSkip(patch: CompiledPatch): SkipReason | undefined {
+    const { direction } = this.#request;
+    if (patch.mode !== 'expression' || patch.expressions[direction] !== undefined) return undefined;
+    return direction === 'forward' ? 'no-expression' : 'no-reverse-expression';
+  }
+
+  #apply(patch: CompiledPatch, { places, missed }: Matches): PatchRun {
+    if (!this.#copied) this.#object = sortedCopy(this.#object);
+    this.#copied = true;
+    const before = places.map((place) => valueAt(this.#object, place) as JsonValue);
+    const results = this.#results(patch, places, before);
+    const matches = places.map((place, i) =>
+      this.#matchOf(formatPlace(place), before[i] as JsonValue, results[i]),
+    );
+    this.#write(places.map((place, i) => ({ place, value: results[i]?.value })));
+    const changed = matches.some(({ change }) => change !== 'unchanged');
+    return {
+      patch: patch.index,
+      path: patch.text,
+      mode: patch.mode,
+      status: changed ? 'applied' : 'unchanged',
+      matches,
+      missed,
+      durationMs: 0,
+    };
+  }
+
+  #results(
+    patch: CompiledPatch,
+    places: readonly Place[],
+    before: readonly JsonValue[],
+  ): readonly Result[] {
+    if (patch.mode === 'reference') return before.map((value) => this.#reference(patch, value));
+    if (patch.mode === 'labels') return before.map((value) => this.#labels(value));
+    const { direction } = this.#request;
+    const paths = places.map(formatPlace);
+    const evaluation = { patch: patch.index, direction, values: before, paths };
+    return this.#evaluator.evaluate(evaluation).map((value) => ({ value: value ?? undefined }));
+  }
+
+  #reference(patch: CompiledPatch, value: JsonValue): Result {
+    const { direction, known = [] } = this.#request;
+    const { tenant } = this.#program;
+    const context = { tenant, namespace: this.#namespace(), known };
+    if (patch.reference === undefined) return { value };
+    const rewrite = direction === 'forward' ? referenceToHost : referenceToTenant;
+    return rewrite(sortedCopy(value), patch.reference, context);
+  }
+
+  #labels(value: JsonValue): Result {
+    const owner = { tenant: this.#program.tenant.name, namespace: this.#namespace() };
+    const forward = this.#request.direction === 'forward';
+    const labels = forward ? labelsToHost(value, owner) : labelsToTenant(value, owner);
+    return labels === undefined
+      ? { value, skipped: 'neither a map of labels nor a selector' }
+      : { value: labels };
+  }
+
+  /** Of the object in the tenant cluster; what is patched may have that of the other end already. */
+  #namespace(): string {
+    const { virtualObject, object } = this.#request;
+    const namespace = valueAt(virtualObject ?? object, ['metadata', 'namespace']);
+    return typeof namespace === 'string' ? namespace : 'default';
+  }
+
+  #matchOf(path: string, before: JsonValue, result: Result | undefined): PatchMatch {
+    const after = result?.value;
+    const same = after !== undefined && jsonEqual(before, after);
+    const change = after === undefined ? 'deleted' : same ? 'unchanged' : 'changed';
+    const note = result?.skipped === undefined ? {} : { note: result.skipped };
+    if (this.#request.values === false) return { path, change, ...note };
+    // Copies, since later patches may change what this one leaves in place.
+    const left = after === undefined ? {} : { after: sortedCopy(after) };
+    return { path, change, before: sortedCopy(before), ...left, ...note };
+  }
+
+  #write(replacements: readonly Replacement[]): void {
+    const [first] = replacements;
+    if (first?.place.length === 0) this.#object = wholeObject(first.value);
+    else writePlaces(this.#object, replacements);
+    const now = identityOf(this.#object);
+    const broken = IDENTITY.findIndex((_path, i) => !jsonEqual(now[i], this.#identity[i]));
+    if (broken < 0) return;
+    throw new EvaluationError('result', `${IDENTITY[broken]?.join('.')} may not change`);
+  }
+}
+
+interface Result {
+  readonly value: JsonValue | undefined;
+  readonly skipped?: string;
+}
+
+/** What makes it the object that it is. */
+const IDENTITY = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
+
+function identityOf(object: JsonObject): readonly JsonValue[] {
+  return IDENTITY.map((path) => (valueAt(object, path) ?? null) as JsonValue);
+}
+
+function wholeObject(value: JsonValue | undefined): JsonObject {
+  if (isRecord(value)) return value as JsonObject;
+  throw new EvaluationError('result', 'the whole object can only become an object');
+}
+
+function skipped(patch: CompiledPatch, reason: SkipReason, missed: number): PatchRun {
+  const { index, text, mode } = patch;
+  const run = { patch: index, path: text, mode, status: 'skipped' as const, matches: [] };
+  return { ...run, skipped: reason, missed, durationMs: 0 };
+}
+
+function failureOf(error: unknown): PatchFailure {
+  if (error instanceof EvaluationError) {
+    return { reason: error.reason, message: error.message, ...error.place };
+  }
+  if (error instanceof TooManyMatchesError) return { reason: 'matches', message: error.message };
+  throw error;
+}

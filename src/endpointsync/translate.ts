@@ -1,0 +1,105 @@
+/** Which name and namespace an object of the tenant has on the control-plane cluster. */
+import { clusterScopedHostName, hostName, shortHostName } from './names.ts';
+import type { TenantCluster } from './tenant.ts';
+
+export interface ObjectName {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+export type NameForm = 'concat' | 'short' | 'cluster';
+
+/** Group and kind of what the sync itself names in full. Everything else is called `v…`. */
+const CONCAT_KINDS: ReadonlySet<string> = new Set([
+  '/ConfigMap',
+  '/Endpoints',
+  '/Event',
+  '/PersistentVolumeClaim',
+  '/Pod',
+  '/Secret',
+  '/Service',
+  '/ServiceAccount',
+  'discovery.k8s.io/EndpointSlice',
+  'gateway.networking.k8s.io/Gateway',
+  'gateway.networking.k8s.io/HTTPRoute',
+  'gateway.networking.k8s.io/TLSRoute',
+  'networking.k8s.io/Ingress',
+  'networking.k8s.io/NetworkPolicy',
+  'policy/PodDisruptionBudget',
+  'snapshot.storage.k8s.io/VolumeSnapshot',
+]);
+const CLUSTER_KINDS: ReadonlySet<string> = new Set([
+  '/PersistentVolume',
+  'scheduling.k8s.io/PriorityClass',
+  'storage.k8s.io/StorageClass',
+]);
+
+export interface ObjectType {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** How a reference to an object of this type is named. */
+export function nameForm({ apiVersion, kind }: ObjectType, tenant: TenantCluster): NameForm {
+  if (tenant.referenceNames === 'short') return 'short';
+  const slash = apiVersion.indexOf('/');
+  const type = `${slash < 0 ? '' : apiVersion.slice(0, slash)}/${kind}`;
+  if (CLUSTER_KINDS.has(type)) return 'cluster';
+  return CONCAT_KINDS.has(type) ? 'concat' : 'short';
+}
+
+/** On the control-plane cluster. */
+export function translateName(
+  { name, namespace }: ObjectName,
+  tenant: TenantCluster,
+  form: NameForm,
+): ObjectName {
+  const mapped = mappedNamespace(namespace, tenant);
+  if (mapped !== undefined) return { name, namespace: mapped };
+  return { name: singleName(name, namespace, { tenant, form }), namespace: tenant.namespace };
+}
+
+function singleName(
+  name: string,
+  namespace: string,
+  { tenant, form }: { tenant: TenantCluster; form: NameForm },
+): string {
+  if (form === 'cluster') return clusterScopedHostName(name, tenant.namespace, tenant.name);
+  if (form === 'short') return shortHostName(name, namespace, tenant.name);
+  return hostName(name, namespace, tenant.name);
+}
+
+/** Undefined: names are translated, and the namespace is that of the tenant. */
+function mappedNamespace(namespace: string, tenant: TenantCluster): string | undefined {
+  if (tenant.mode === 'single') return undefined;
+  const mappings = Object.entries(tenant.namespaces ?? {});
+  for (const [from, to] of mappings) {
+    const carried = carriedText(namespace, withTenantName(from, tenant));
+    if (carried !== undefined) return withTenantName(to, tenant).replace('*', () => carried);
+  }
+  return mappings.length === 0 || tenant.mappingsOnly === true ? namespace : undefined;
+}
+
+/** Mappings may say `${name}` for the name of the tenant cluster. */
+function withTenantName(pattern: string, tenant: TenantCluster): string {
+  return pattern.replaceAll(/\$\{name\}/g, () => tenant.name);
+}
+
+/** What `*` of the pattern stands for; empty where the pattern has none. Undefined: no match. */
+function carriedText(namespace: string, pattern: string): string | undefined {
+  const star = pattern.indexOf('*');
+  if (star < 0) return namespace === pattern ? '' : undefined;
+  const [start, end] = [pattern.slice(0, star), pattern.slice(star + 1)];
+  const fits = namespace.startsWith(start) && namespace.endsWith(end);
+  if (!fits || namespace.length < start.length + end.length) return undefined;
+  return namespace.slice(start.length, namespace.length - end.length);
+}
+
+/** `<name>.<namespace>.svc[.<domain>]` of a Service; any other text is returned as it is. */
+export function translateServiceDns(text: string, tenant: TenantCluster): string {
+  const match = /^([^.]+)\.([^.]+)\.svc(\..+)?$/.exec(text);
+  if (match === null) return text;
+  const [, name = '', namespace = '', domain = ''] = match;
+  const host = translateName({ name, namespace }, tenant, 'concat');
+  return `${host.name}.${host.namespace}.svc${domain}`;
+}
