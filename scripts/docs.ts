@@ -280,6 +280,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   kinds: 'one file a kind, one table of them, and the compiler of `schemas/*.json`',
   git: 'bytes, paths, commits, refs, packs, hooks; knows no kinds',
   manifests: 'YAML to values with positions, edits of YAML in place, the layout of the repository',
+  sealing: 'secret values sealed for age recipients in the file format of SOPS, and opened',
   signatures: 'who signed a commit, the policy of who must, the key that signs ours',
   admission: 'what makes an object valid, whoever wrote it',
   state: 'objects in memory, the journal, watches, and the engine that keeps them',

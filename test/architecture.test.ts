@@ -14,6 +14,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kinds: ['apimachinery', 'endpointsync'],
   git: [],
   manifests: ['apimachinery'],
+  sealing: ['apimachinery', 'manifests'],
   signatures: ['apimachinery', 'git'],
   admission: ['apimachinery', 'kinds', 'manifests'],
   state: ['apimachinery'],

@@ -1,0 +1,161 @@
+/**
+ * Data keys: each file has one, sealed with age for everyone who may read the file. Opening one
+ * takes milliseconds, so what was opened is remembered, by what it was sealed as.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  armor,
+  Decrypter,
+  Encrypter,
+  generateX25519Identity,
+  identityToRecipient,
+} from 'age-encryption';
+import type { SealMetadata, WrappedKey } from './metadata.ts';
+import { SealingError } from './sealing-error.ts';
+
+const DATA_KEY_BYTES = 32;
+const MOST_REMEMBERED = 50_000;
+const IDENTITY = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
+
+/** A new identity of age and its recipient. */
+export async function makeIdentity(): Promise<{ identity: string; recipient: string }> {
+  const identity = await generateX25519Identity();
+  return { identity, recipient: await identityToRecipient(identity) };
+}
+
+/** The identities in the text of a key file: one a line, `#` begins a comment. Throws SealingError. */
+export function parseIdentities(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines.flatMap((line, i) => {
+    if (line === '' || line.startsWith('#')) return [];
+    // The line is not repeated: it may be a key with a typing error.
+    if (!IDENTITY.test(line)) {
+      throw new SealingError(
+        `line ${i + 1} is no age identity; one begins with AGE-SECRET-KEY-1 (SSH keys and plugins are not supported)`,
+      );
+    }
+    return [line];
+  });
+}
+
+/** Seals a data key for recipients. Throws SealingError for a recipient that is none. */
+export async function wrapDataKey(
+  dataKey: Buffer,
+  recipients: readonly string[],
+): Promise<WrappedKey[]> {
+  const wrapped: WrappedKey[] = [];
+  for (const recipient of recipients)
+    wrapped.push({ recipient, enc: await wrap(dataKey, recipient) });
+  return wrapped;
+}
+
+async function wrap(dataKey: Buffer, recipient: string): Promise<string> {
+  const encrypter = new Encrypter();
+  try {
+    encrypter.addRecipient(recipient);
+  } catch (cause) {
+    throw new SealingError(
+      `${JSON.stringify(recipient.slice(0, 100))} is no age recipient; one begins with age1 (SSH keys and plugins are not supported)`,
+      { cause },
+    );
+  }
+  const text = armor.encode(await encrypter.encrypt(dataKey));
+  return text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** A data key and for whom it is sealed. */
+export interface FileKey {
+  readonly dataKey: Buffer;
+  readonly age: readonly WrappedKey[];
+}
+
+/** What opens sealed files: the identities of one reader. */
+export class Keyring {
+  /** Of the identities, in their order. */
+  readonly recipients: readonly string[];
+  readonly #decrypter: Decrypter;
+  /** Null: none of the identities opens it. */
+  readonly #opened = new Map<string, Buffer | null>();
+
+  private constructor(decrypter: Decrypter, recipients: readonly string[]) {
+    this.#decrypter = decrypter;
+    this.recipients = recipients;
+  }
+
+  /** Throws SealingError when one is no identity. */
+  static async open(identities: readonly string[]): Promise<Keyring> {
+    const decrypter = new Decrypter();
+    const recipients: string[] = [];
+    for (const identity of identities) {
+      try {
+        decrypter.addIdentity(identity);
+        recipients.push(await identityToRecipient(identity));
+      } catch (cause) {
+        throw new SealingError('a key file holds what is no age identity; restore the file', {
+          cause,
+        });
+      }
+    }
+    return new Keyring(decrypter, recipients);
+  }
+
+  /** The data key, if it was opened before. Null: no identity opens it. Undefined: nobody tried. */
+  known(age: SealMetadata['age']): Buffer | null | undefined {
+    return this.#opened.get(fingerprint(age));
+  }
+
+  /** Undefined: no identity opens it. */
+  async dataKey(age: SealMetadata['age']): Promise<Buffer | undefined> {
+    const id = fingerprint(age);
+    const known = this.#opened.get(id);
+    if (known !== undefined) return known ?? undefined;
+    const opened = await this.#open(age);
+    this.#remember(id, opened ?? null);
+    return opened;
+  }
+
+  /** A new data key for recipients. */
+  async make(recipients: readonly string[]): Promise<FileKey> {
+    return await this.wrap(randomBytes(DATA_KEY_BYTES), recipients);
+  }
+
+  async wrap(dataKey: Buffer, recipients: readonly string[]): Promise<FileKey> {
+    const age = await wrapDataKey(dataKey, recipients);
+    const isMine = recipients.some((recipient) => this.recipients.includes(recipient));
+    if (isMine) this.#remember(fingerprint(age), dataKey);
+    return { dataKey, age };
+  }
+
+  async #open(age: SealMetadata['age']): Promise<Buffer | undefined> {
+    if (this.recipients.length === 0) return undefined;
+    const mine = age.filter(({ recipient }) => this.recipients.includes(recipient));
+    const others = age.filter((entry) => !mine.includes(entry));
+    for (const { enc } of [...mine, ...others]) {
+      const opened = await this.#decrypter.decrypt(unarmored(enc)).catch(() => undefined);
+      if (opened?.length === DATA_KEY_BYTES) return Buffer.from(opened);
+    }
+    return undefined;
+  }
+
+  #remember(id: string, key: Buffer | null): void {
+    this.#opened.delete(id);
+    this.#opened.set(id, key);
+    if (this.#opened.size <= MOST_REMEMBERED) return;
+    const [oldest] = this.#opened.keys();
+    if (oldest !== undefined) this.#opened.delete(oldest);
+  }
+}
+
+function unarmored(enc: string): Uint8Array {
+  try {
+    return armor.decode(enc);
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+function fingerprint(age: SealMetadata['age']): string {
+  const digest = createHash('sha256');
+  for (const { enc } of age) digest.update(`${enc.length}:${enc}`);
+  return digest.digest('base64');
+}

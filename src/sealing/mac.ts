@@ -1,0 +1,51 @@
+/**
+ * The MAC of a sealed file: SHA-512 over the values in the order of the text, sealed in turn. It
+ * tells that no value was taken away, added or exchanged by somebody who cannot open the file; it
+ * does not tell who wrote it.
+ */
+import { createHash } from 'node:crypto';
+import type { SealMetadata } from './metadata.ts';
+import { openValue, sealValue } from './sealed-value.ts';
+import { SealingError } from './sealing-error.ts';
+
+/** What the hash begins with where only sealed values count, so that the two kinds never agree. */
+const MAC_ONLY_ENCRYPTED = Buffer.from(
+  '8a3fd2ad54ce66527b1034f3d147be0b0b975b3bf44f72c6fdadec8176f27d69',
+  'hex',
+);
+
+export class Mac {
+  readonly #hash = createHash('sha512');
+  readonly #sealedOnly: boolean;
+
+  constructor(sealedOnly: boolean) {
+    this.#sealedOnly = sealedOnly;
+    if (sealedOnly) this.#hash.update(MAC_ONLY_ENCRYPTED);
+  }
+
+  sealed(bytes: Buffer): void {
+    this.#hash.update(bytes);
+  }
+
+  /** A value that is in the clear. */
+  clear(bytes: Buffer | undefined): void {
+    if (!this.#sealedOnly && bytes !== undefined) this.#hash.update(bytes);
+  }
+
+  digest(): string {
+    return this.#hash.digest('hex').toUpperCase();
+  }
+}
+
+/** Not to be shown: short secrets could be guessed from it. Throws SealingError. */
+export function storedMac(metadata: SealMetadata, dataKey: Buffer): string {
+  try {
+    return openValue(metadata.mac, dataKey, metadata.lastModified).bytes.toString('utf8');
+  } catch (cause) {
+    throw new SealingError('the MAC does not open: mac or lastmodified was changed', { cause });
+  }
+}
+
+export function sealMac(mac: string, dataKey: Buffer, lastModified: string): string {
+  return sealValue({ type: 'str', bytes: Buffer.from(mac) }, dataKey, lastModified);
+}

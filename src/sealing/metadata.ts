@@ -1,0 +1,85 @@
+/** The `sops` map of a sealed file: for whom it is sealed, which values, and the MAC over them. */
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { SealingError } from './sealing-error.ts';
+import { DEFAULT_RULE, RULES, type Rule } from './selection.ts';
+
+export const SOPS = 'sops';
+
+/** The data key, sealed for one recipient. */
+export interface WrappedKey {
+  readonly recipient: string;
+  /** An age file in armor. */
+  readonly enc: string;
+}
+
+export interface SealMetadata {
+  readonly age: readonly WrappedKey[];
+  /** RFC 3339; the MAC is bound to this text. */
+  readonly lastModified: string;
+  /** A sealed value. */
+  readonly mac: string;
+  readonly macOnlyEncrypted: boolean;
+  readonly rule: Rule;
+}
+
+/** The release of SOPS whose format is written. */
+const FORMAT_VERSION = '3.13.2';
+/** Trying each costs milliseconds, and whoever pushes a file says how many there are. */
+const MOST_RECIPIENTS = 64;
+
+/** Throws SealingError, worded to follow "sops". */
+export function parseMetadata(value: unknown): SealMetadata {
+  if (!isRecord(value)) throw new SealingError('must be a map; seal the file again');
+  const groups = value['key_groups'];
+  if (Array.isArray(groups) && groups.length > 1) {
+    throw new SealingError('has several key groups, which are not supported; use one');
+  }
+  const only = Array.isArray(groups) && isRecord(groups[0]) ? groups[0] : undefined;
+  const { lastmodified: lastModified, mac } = value;
+  if (typeof lastModified !== 'string') {
+    throw new SealingError('has no lastmodified; restore it, or seal the file again');
+  }
+  if (typeof mac !== 'string') {
+    throw new SealingError('has no mac; restore it, or seal the file again');
+  }
+  return {
+    age: wrappedKeys((only ?? value)['age']),
+    lastModified,
+    mac,
+    macOnlyEncrypted: value['mac_only_encrypted'] === true,
+    rule: ruleOf(value),
+  };
+}
+
+function wrappedKeys(list: unknown): WrappedKey[] {
+  if (!Array.isArray(list)) return [];
+  if (list.length > MOST_RECIPIENTS) {
+    throw new SealingError(`has more than ${MOST_RECIPIENTS} recipients`);
+  }
+  return list.flatMap((item: unknown) => {
+    if (!isRecord(item) || typeof item['enc'] !== 'string') return [];
+    return [{ recipient: String(item['recipient'] ?? ''), enc: item['enc'] }];
+  });
+}
+
+function ruleOf(value: Record<string, unknown>): Rule {
+  const stated = RULES.filter((name) => typeof value[name] === 'string' && value[name] !== '');
+  const [name, second] = stated;
+  if (second !== undefined) throw new SealingError('has more than one rule of what is sealed');
+  return name === undefined ? DEFAULT_RULE : { name, text: String(value[name]) };
+}
+
+/** The map as it is written, keys in the order of SOPS. */
+export function formatMetadata(metadata: SealMetadata): JsonObject {
+  const { age, rule, lastModified, mac, macOnlyEncrypted } = metadata;
+  const fields: Record<string, JsonValue | undefined> = {
+    age: age.map(({ recipient, enc }) => ({ enc, recipient })),
+    [rule.name]: rule.text,
+    lastmodified: lastModified,
+    mac,
+    mac_only_encrypted: macOnlyEncrypted ? true : undefined,
+    version: FORMAT_VERSION,
+  };
+  const keys = Object.keys(fields).filter((key) => fields[key] !== undefined);
+  return Object.fromEntries(keys.sort().map((key) => [key, fields[key] as JsonValue]));
+}

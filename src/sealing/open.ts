@@ -1,0 +1,215 @@
+/**
+ * From a sealed file to its values. Opening is all or nothing a file: one MAC covers its documents,
+ * so one value that was tampered with spoils them all. Never throws for what is in a file.
+ */
+import type { FieldPath } from '../apimachinery/field-error.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import type { ManifestDocument } from '../manifests/manifest.ts';
+import { type StreamSlice, splitStream } from '../manifests/stream.ts';
+import { Mac, storedMac } from './mac.ts';
+import { parseMetadata, type SealMetadata, SOPS } from './metadata.ts';
+import {
+  boundTo,
+  type ClearValue,
+  clearValueOf,
+  isSealed,
+  jsonOf,
+  openValue,
+} from './sealed-value.ts';
+import { SealingError } from './sealing-error.ts';
+import { type Selection, selectionOf } from './selection.ts';
+import { type Leaf, losesOrder, mapLeaves, orderedTree, type Tree } from './tree.ts';
+
+/** What is wrong with a place of a sealed document. */
+export interface SealProblem {
+  readonly path: FieldPath;
+  /** Holds no value. */
+  readonly message: string;
+  /** The place holds a value in the clear that the file's own rule wants sealed. */
+  readonly inClear?: true;
+}
+
+export interface OpenedDocument {
+  readonly index: number;
+  /** Without `sops`. Where it does not open: without what is sealed. */
+  readonly value: JsonValue;
+  readonly problems: readonly SealProblem[];
+}
+
+export interface OpenedFile {
+  readonly metadata: SealMetadata | undefined;
+  /** Undefined: nobody here can open the file. */
+  readonly dataKey: Buffer | undefined;
+  readonly documents: readonly OpenedDocument[];
+  /** Told of no data: why the file cannot be opened. */
+  readonly unreadable: string | undefined;
+  /** The MAC over the values as they are, in the clear: not to be shown. */
+  readonly mac: string | undefined;
+  /** Each sealed value of the file. */
+  readonly sealed: readonly SealedPlace[];
+}
+
+export interface SealedPlace {
+  readonly bound: string;
+  readonly clear: ClearValue;
+  readonly text: string;
+}
+
+/** The metadata of a stream of documents; undefined where none is sealed. Throws SealingError. */
+export function metadataOf(
+  documents: readonly Pick<ManifestDocument, 'value'>[],
+): SealMetadata | undefined {
+  const sealed = documents.find(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS));
+  return sealed && parseMetadata((sealed.value as JsonObject)[SOPS]);
+}
+
+export interface Stream {
+  readonly text: string;
+  readonly documents: readonly Pick<ManifestDocument, 'index' | 'value'>[];
+}
+
+/** `dataKey` undefined: none of the keys that are at hand opens it. */
+export function openStream(stream: Stream, dataKey: Buffer | undefined): OpenedFile {
+  const nothing = { mac: undefined, sealed: [], dataKey: undefined };
+  let metadata: SealMetadata | undefined;
+  let selection: Selection;
+  try {
+    metadata = metadataOf(stream.documents);
+    if (metadata === undefined) {
+      const documents = stream.documents.map(({ index, value }) => plain(index, value));
+      return { ...nothing, metadata, documents, unreadable: undefined };
+    }
+    selection = selectionOf(metadata.rule);
+  } catch (error) {
+    const problem = { path: [SOPS], message: wordsOf(error) };
+    return { ...nothing, metadata: undefined, ...closed(stream, problem), unreadable: undefined };
+  }
+  if (dataKey === undefined) {
+    const unreadable = whyUnreadable(metadata);
+    const problem = { path: [SOPS], message: unreadable };
+    return { ...nothing, metadata, ...closed(stream, problem), unreadable };
+  }
+  const opener = new Opener(metadata, selection, dataKey);
+  const documents = stream.documents.map((document) => opener.document(stream, document));
+  return { ...opener.result(documents), unreadable: undefined };
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof SealingError) return error.message;
+  throw error;
+}
+
+function whyUnreadable({ age }: SealMetadata): string {
+  const names = age.map(({ recipient }) => recipient.slice(0, 80)).join(', ');
+  if (names === '') {
+    return 'is sealed for no age recipient; other kinds of keys are not supported: add one with sops';
+  }
+  return `is sealed for ${names}, and the key of none of them is here; restore the key file, or have the file sealed for this platform too`;
+}
+
+function plain(index: number, value: unknown): OpenedDocument {
+  return { index, value: value as JsonValue, problems: [] };
+}
+
+/** Documents without what is sealed. */
+function closed(stream: Stream, problem: SealProblem): { documents: OpenedDocument[] } {
+  const documents = stream.documents.map(({ index, value }) => {
+    if (!isRecord(value)) return plain(index, value);
+    const { [SOPS]: own, ...rest } = value as JsonObject;
+    const redacted = mapLeaves(rest, ({ value: leaf }) => (isSealed(leaf) ? undefined : leaf));
+    return { index, value: redacted ?? {}, problems: own === undefined ? [] : [problem] };
+  });
+  return { documents };
+}
+
+class Opener {
+  readonly #metadata: SealMetadata;
+  readonly #selection: Selection;
+  readonly #dataKey: Buffer;
+  readonly #mac: Mac;
+  readonly #sealed: SealedPlace[] = [];
+  #slices: readonly StreamSlice[] | undefined;
+  #failed = false;
+
+  constructor(metadata: SealMetadata, selection: Selection, dataKey: Buffer) {
+    this.#metadata = metadata;
+    this.#selection = selection;
+    this.#dataKey = dataKey;
+    this.#mac = new Mac(metadata.macOnlyEncrypted);
+  }
+
+  document(stream: Stream, { index, value }: Stream['documents'][number]): OpenedDocument {
+    if (!isRecord(value)) return plain(index, value);
+    const problems: SealProblem[] = [];
+    const opened = mapLeaves(this.#treeOf(stream, index, value as JsonObject), (leaf) =>
+      this.#leaf(leaf, problems),
+    );
+    if (problems.length > 0) this.#failed = true;
+    const { [SOPS]: _metadata, ...rest } = (opened ?? {}) as JsonObject;
+    return { index, value: rest, problems };
+  }
+
+  /** The JSON value where its order and its types are those of the text. */
+  #treeOf({ text }: Stream, index: number, value: JsonObject): Tree {
+    if (this.#metadata.macOnlyEncrypted && !losesOrder(value)) return value;
+    this.#slices ??= splitStream(text);
+    const slice = this.#slices[index];
+    return (slice && orderedTree(text.slice(slice.start, slice.end))) ?? value;
+  }
+
+  #leaf(leaf: Leaf, problems: SealProblem[]): JsonValue {
+    const { path, at, value, bytes } = leaf;
+    if (path[0] === SOPS || value === null || value === '') return value;
+    const refuse = (error: unknown): null => {
+      problems.push({ path: at, message: wordsOf(error) });
+      return null;
+    };
+    if (!this.#selection(path)) {
+      this.#mac.clear(bytes ?? clearValueOf(value).bytes);
+      return value;
+    }
+    if (!isSealed(value)) {
+      problems.push({ path: at, message: IN_CLEAR, inClear: true });
+      return null;
+    }
+    try {
+      const bound = boundTo(path);
+      const clear = openValue(value as string, this.#dataKey, bound);
+      this.#mac.sealed(clear.bytes);
+      this.#sealed.push({ bound, clear, text: value as string });
+      return jsonOf(clear);
+    } catch (error) {
+      return refuse(error);
+    }
+  }
+
+  result(documents: readonly OpenedDocument[]): Omit<OpenedFile, 'unreadable'> {
+    const mac = this.#mac.digest();
+    const shared = {
+      metadata: this.#metadata,
+      dataKey: this.#dataKey,
+      mac,
+      sealed: this.#sealed,
+    };
+    const problem = this.#failed ? undefined : this.#macProblem(mac);
+    if (problem === undefined) return { ...shared, documents };
+    return {
+      ...shared,
+      documents: documents.map((document) => ({ ...document, problems: [problem] })),
+    };
+  }
+
+  #macProblem(mac: string): SealProblem | undefined {
+    try {
+      if (storedMac(this.#metadata, this.#dataKey) === mac) return undefined;
+    } catch (error) {
+      return { path: [SOPS, 'mac'], message: wordsOf(error) };
+    }
+    return { path: [SOPS, 'mac'], message: MISMATCH };
+  }
+}
+
+const IN_CLEAR =
+  'must be sealed, as the rule of this file has it, and is in the clear; run "gitplane seal" on the file';
+const MISMATCH =
+  'the MAC does not fit the values: one was added, removed or moved without the key; edit sealed files with "gitplane edit" or sops';

@@ -1,0 +1,264 @@
+/**
+ * Seals the secrets of a file. What is sealed already keeps its bytes, and a file that needs
+ * nothing comes back as it was: a change of one value is a change of three lines.
+ */
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import { editDocument } from '../manifests/edit.ts';
+import type { ManifestDocument } from '../manifests/manifest.ts';
+import { parseManifests } from '../manifests/parse.ts';
+import { splitStream } from '../manifests/stream.ts';
+import { findComments } from './comments.ts';
+import type { FileKey } from './data-keys.ts';
+import { sealMac, storedMac } from './mac.ts';
+import { formatMetadata, type SealMetadata, SOPS } from './metadata.ts';
+import { metadataOf, type OpenedFile, openStream, type SealedPlace } from './open.ts';
+import { boundTo, clearValueOf, isSealed, openValue, sealValue } from './sealed-value.ts';
+import { SealingError } from './sealing-error.ts';
+import { type Rule, type Selection, selectionOf } from './selection.ts';
+import { mapLeaves } from './tree.ts';
+
+export interface Sealing {
+  readonly key: FileKey;
+  /** For a file that is not sealed yet; one that is keeps its own. */
+  readonly rule: Rule;
+  /** Sealed values to be used again where path and value are the same. */
+  readonly reuse?: Reuse | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/**
+ * The file with every value sealed that its rule names, and with `sops` in every document. Throws
+ * SealingError when it does not parse, or does not open with the key.
+ */
+export function sealText(text: string, sealing: Sealing): string {
+  const before = documentsOf(text);
+  const old = metadataOf(before);
+  const selection = selectionOf(old?.rule ?? sealing.rule);
+  const sealed = editDocuments(text, before, (value) => sealedValue(value, selection, sealing));
+  return withMetadata(sealComments(sealed, selection, sealing), { old, sealing });
+}
+
+/** Each document is edited by itself: the cost must not grow with the square of the file. */
+function editDocuments(
+  text: string,
+  documents: readonly Pick<ManifestDocument, 'index' | 'value'>[],
+  change: (value: JsonObject, index: number) => JsonObject,
+): string {
+  const slices = splitStream(text);
+  const parts: string[] = [];
+  let end = 0;
+  for (const { index, value } of documents) {
+    const slice = slices[index];
+    if (slice === undefined || !isRecord(value)) throw new SealingError('only maps can be sealed');
+    const part = text.slice(slice.start, slice.end);
+    const wanted = change(value as JsonObject, index);
+    const edited = jsonEqual(wanted, value) ? part : editDocument(part, 0, wanted);
+    const isOpen = slice.end < text.length && !edited.endsWith('\n');
+    parts.push(text.slice(end, slice.start), edited, isOpen ? '\n' : '');
+    end = slice.end;
+  }
+  return parts.join('') + text.slice(end);
+}
+
+function sealedValue(value: JsonObject, selection: Selection, sealing: Sealing): JsonObject {
+  const { dataKey } = sealing.key;
+  return mapLeaves(value, ({ path, value: leaf }) => {
+    const stays = path[0] === SOPS || leaf === null || leaf === '' || isSealed(leaf);
+    if (stays || !selection(path)) return leaf;
+    const bound = boundTo(path);
+    const clear = clearValueOf(leaf);
+    return sealing.reuse?.take(bound, clear) ?? sealValue(clear, dataKey, bound);
+  }) as JsonObject;
+}
+
+function sealComments(text: string, selection: Selection, sealing: Sealing): string {
+  const { dataKey } = sealing.key;
+  return editComments(text, selection, ({ text: words, path, secret }) => {
+    if (!secret || isSealed(words) || words.trim() === '') return words;
+    const bound = boundTo(path);
+    const clear = { type: 'comment' as const, bytes: Buffer.from(words) };
+    return sealing.reuse?.take(bound, clear) ?? sealValue(clear, dataKey, bound);
+  });
+}
+
+function editComments(
+  text: string,
+  selection: Selection,
+  change: (comment: ReturnType<typeof findComments>[number]) => string,
+): string {
+  let result = text;
+  for (const slice of splitStream(text).toReversed()) {
+    const source = text.slice(slice.start, slice.end);
+    for (const comment of findComments(source, selection).toReversed()) {
+      const words = change(comment);
+      if (words === comment.text) continue;
+      const from = slice.start + comment.start + 1;
+      result = result.slice(0, from) + words + result.slice(slice.start + comment.end);
+    }
+  }
+  return result;
+}
+
+function withMetadata(
+  text: string,
+  of: { old: SealMetadata | undefined; sealing: Sealing },
+): string {
+  const { old, sealing } = of;
+  const { key } = sealing;
+  const documents = documentsOf(text);
+  const next = metadataFor(text, documents, of);
+  const result = editDocuments(text, documents, ({ [SOPS]: own, ...rest }) => {
+    const isOurs = isRecord(own) && old !== undefined;
+    return { ...rest, [SOPS]: isOurs ? updated(own as JsonObject, next) : formatMetadata(next) };
+  });
+  const check = openStream({ text: result, documents: documentsOf(result) }, key.dataKey);
+  const [problem] = check.documents.flatMap(({ problems }) => problems);
+  if (problem === undefined) return result;
+  throw new SealingError(`cannot be sealed: ${problem.path.join('.')}: ${problem.message}`);
+}
+
+/** The metadata that the values take; what there is where it fits. */
+function metadataFor(
+  text: string,
+  documents: readonly ManifestDocument[],
+  of: { old: SealMetadata | undefined; sealing: Sealing },
+): SealMetadata {
+  const { old, sealing } = of;
+  const { key, now } = sealing;
+  const base = old ?? {
+    rule: sealing.rule,
+    macOnlyEncrypted: true,
+    lastModified: '',
+    mac: '',
+  };
+  const trial = { ...base, age: key.age };
+  const mac = macOf(text, documents, { ...trial, dataKey: key.dataKey });
+  if (old !== undefined && fits(old, key.dataKey, mac)) return { ...old, age: key.age };
+  const lastModified = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  return { ...trial, lastModified, mac: sealMac(mac, key.dataKey, lastModified) };
+}
+
+function fits(old: SealMetadata, dataKey: Buffer, mac: string): boolean {
+  try {
+    return storedMac(old, dataKey) === mac;
+  } catch {
+    return false;
+  }
+}
+
+function macOf(
+  text: string,
+  documents: readonly ManifestDocument[],
+  metadata: SealMetadata & { readonly dataKey: Buffer },
+): string {
+  const block = formatMetadata(metadata);
+  const marked = documents.map(({ index, value }) => ({
+    index,
+    value: { ...(value as JsonObject), [SOPS]: block },
+  }));
+  return openStream({ text, documents: marked }, metadata.dataKey).mac ?? '';
+}
+
+/** The block of a file that was sealed before, with what it says beside ours. */
+function updated(own: JsonObject, { age, lastModified, mac }: SealMetadata): JsonObject {
+  const block: JsonObject = { ...own, lastmodified: lastModified, mac };
+  const groups = own['key_groups'];
+  const group = Array.isArray(groups) && isRecord(groups[0]) ? groups[0] : own;
+  if (jsonEqual(ageOf(group as JsonObject), ageOf({ age: age as unknown as JsonValue }))) {
+    return block;
+  }
+  const list = age.map(({ recipient, enc }) => ({ enc, recipient }));
+  if (group === own) return { ...block, age: list };
+  return { ...block, key_groups: [{ ...(group as JsonObject), age: list }] };
+}
+
+function ageOf(group: JsonObject): JsonValue {
+  const { age } = group;
+  if (!Array.isArray(age)) return [];
+  return age.map((item) =>
+    isRecord(item) ? [item['recipient'] ?? '', item['enc'] ?? ''] : '',
+  ) as JsonValue;
+}
+
+/** The file in the clear, without `sops`. Throws SealingError when it does not open. */
+export function unsealText(text: string, dataKey: Buffer): string {
+  const documents = documentsOf(text);
+  const opened = openStream({ text, documents }, dataKey);
+  const { metadata } = opened;
+  if (metadata === undefined) return text;
+  refuseProblems(documents, opened);
+  const values = new Map(opened.documents.map(({ index, value }) => [index, value]));
+  const result = editDocuments(text, documents, (_, index) => values.get(index) as JsonObject);
+  return editComments(result, selectionOf(metadata.rule), ({ text: words, path }) =>
+    isSealed(words) ? (openComment(words, path, dataKey) ?? words) : words,
+  );
+}
+
+/** Writers disagree on which map a comment stands in, so those around it are tried as well. */
+function openComment(words: string, path: readonly string[], dataKey: Buffer): string | undefined {
+  for (let length = path.length; length >= 0; length--) {
+    try {
+      return openValue(words, dataKey, boundTo(path.slice(0, length))).bytes.toString('utf8');
+    } catch (error) {
+      if (!(error instanceof SealingError)) throw error;
+    }
+  }
+  return undefined;
+}
+
+function refuseProblems(documents: readonly ManifestDocument[], opened: OpenedFile): void {
+  for (const { index, problems } of opened.documents) {
+    const [problem] = problems;
+    if (problem === undefined) continue;
+    const document = documents.find((candidate) => candidate.index === index);
+    const place = document?.locate(problem.path) ?? { line: 1, col: 1 };
+    const field = problem.path.join('.');
+    throw new SealingError(`${place.line}:${place.col}: ${field}: ${problem.message}`);
+  }
+}
+
+/** Sealed values of a file as it was, to be found again by place and value. */
+export class Reuse {
+  readonly #texts = new Map<string, string[]>();
+
+  constructor(sealed: readonly SealedPlace[]) {
+    for (const { bound, clear, text } of sealed) {
+      const id = idOf(bound, clear);
+      const known = this.#texts.get(id);
+      if (known === undefined) this.#texts.set(id, [text]);
+      else known.push(text);
+    }
+  }
+
+  /** Each is given out once: values that are alike must not look alike. */
+  take(bound: string, clear: SealedPlace['clear']): string | undefined {
+    return this.#texts.get(idOf(bound, clear))?.shift();
+  }
+}
+
+function idOf(bound: string, { type, bytes }: SealedPlace['clear']): string {
+  return `${type} ${bound} ${bytes.toString('base64')}`;
+}
+
+/** Comments that are sealed in a text, in the form in which they are found again. */
+export function sealedComments(text: string, rule: Rule, dataKey: Buffer): SealedPlace[] {
+  const found: SealedPlace[] = [];
+  editComments(text, selectionOf(rule), ({ text: words, path }) => {
+    if (!isSealed(words)) return words;
+    const clear = openComment(words, path, dataKey);
+    if (clear === undefined) return words;
+    const bytes = Buffer.from(clear);
+    found.push({ bound: boundTo(path), clear: { type: 'comment', bytes }, text: words });
+    return words;
+  });
+  return found;
+}
+
+/** Every document of a stream that holds something. Throws SealingError where one does not parse. */
+export function documentsOf(text: string): readonly ManifestDocument[] {
+  const { documents } = parseManifests(text);
+  const [problem] = documents.flatMap(({ problems }) => problems);
+  if (problem === undefined) return documents;
+  throw new SealingError(`${problem.line}:${problem.col}: ${problem.message}`);
+}

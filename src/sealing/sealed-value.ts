@@ -1,0 +1,109 @@
+/**
+ * One value as the SOPS format writes it: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`. What is
+ * authenticated with it is the path of its keys, so that a value works in its own place only.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { SealingError } from './sealing-error.ts';
+
+export type SealedType = 'str' | 'int' | 'float' | 'bool' | 'bytes' | 'time' | 'comment';
+
+/** A value in the clear, as bytes, and what those bytes mean. */
+export interface ClearValue {
+  readonly type: SealedType;
+  readonly bytes: Buffer;
+}
+
+const CIPHER = 'aes-256-gcm';
+/** As SOPS has it, and not the usual 12. */
+const IV_BYTES = 32;
+const TAG_BYTES = 16;
+const SEALED =
+  /^ENC\[AES256_GCM,data:([A-Za-z0-9+/]*={0,2}),iv:([A-Za-z0-9+/]+={0,2}),tag:([A-Za-z0-9+/]+={0,2}),type:(str|int|float|bool|bytes|time|comment)\]$/;
+
+export function isSealed(value: unknown): boolean {
+  return typeof value === 'string' && value.startsWith('ENC[AES256_GCM,') && SEALED.test(value);
+}
+
+/** The text that is authenticated with a value: its keys from the root, lists left out. */
+export function boundTo(path: readonly string[]): string {
+  return `${path.join(':')}:`;
+}
+
+/** An empty value stays as it is: SOPS seals nothing that says nothing. */
+export function sealValue(value: ClearValue, dataKey: Buffer, bound: string): string {
+  if (value.bytes.length === 0) return '';
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, dataKey, iv);
+  cipher.setAAD(Buffer.from(bound));
+  const data = Buffer.concat([cipher.update(value.bytes), cipher.final()]);
+  const [text, nonce, tag] = [data, iv, cipher.getAuthTag()].map((it) => it.toString('base64'));
+  return `ENC[AES256_GCM,data:${text},iv:${nonce},tag:${tag},type:${value.type}]`;
+}
+
+/** Throws SealingError when the text is no sealed value, or not one of this key and place. */
+export function openValue(text: string, dataKey: Buffer, bound: string): ClearValue {
+  const [, data = '', iv = '', tag = '', type] = SEALED.exec(text) ?? [];
+  if (type === undefined) throw new SealingError('is not a sealed value');
+  const authTag = Buffer.from(tag, 'base64');
+  // Node takes shorter tags, which are easier to forge.
+  if (authTag.length !== TAG_BYTES) throw new SealingError('is not a sealed value');
+  try {
+    const decipher = createDecipheriv(CIPHER, dataKey, Buffer.from(iv, 'base64'));
+    decipher.setAAD(Buffer.from(bound));
+    decipher.setAuthTag(authTag);
+    const bytes = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()]);
+    return { type: type as SealedType, bytes };
+  } catch (cause) {
+    throw new SealingError(
+      'does not open: it was changed, or moved here from another place; seal the value anew',
+      { cause },
+    );
+  }
+}
+
+/** Of a JSON value that is neither null nor a collection. Throws SealingError. */
+export function clearValueOf(value: string | number | boolean): ClearValue {
+  if (typeof value === 'string') return { type: 'str', bytes: Buffer.from(value) };
+  if (typeof value === 'boolean') return { type: 'bool', bytes: Buffer.from(boolText(value)) };
+  if (Number.isSafeInteger(value)) return { type: 'int', bytes: Buffer.from(String(value)) };
+  return { type: 'float', bytes: Buffer.from(plainDigits(value)) };
+}
+
+function boolText(value: boolean): string {
+  return value ? 'True' : 'False';
+}
+
+/** What a clear value is in a manifest. Throws SealingError for what JSON cannot hold. */
+export function jsonOf({ type, bytes }: ClearValue): string | number | boolean {
+  const text = bytes.toString('utf8');
+  switch (type) {
+    case 'bool':
+      return text.toLowerCase() === 'true';
+    case 'int':
+    case 'float': {
+      const value = Number(text);
+      const exact = type === 'float' ? Number.isFinite(value) : Number.isSafeInteger(value);
+      if (!exact)
+        throw new SealingError('is a number that cannot be kept exactly; seal it as text');
+      return value;
+    }
+    default:
+      if (!Buffer.from(text, 'utf8').equals(bytes)) {
+        throw new SealingError('is not text; write it in base64 before it is sealed');
+      }
+      return text;
+  }
+}
+
+/** A number without an exponent, as Go writes it with 'f' and -1. */
+export function plainDigits(value: number): string {
+  const text = String(value);
+  const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text);
+  if (match === null) return Object.is(value, -0) ? '-0' : text;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const digits = whole + fraction;
+  const point = whole.length + Number(exponent);
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
+  if (point >= digits.length) return sign + digits + '0'.repeat(point - digits.length);
+  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}

@@ -1,0 +1,145 @@
+/**
+ * `.sops.yaml`: for whom new files are sealed, and what of them. The first rule whose pattern hits
+ * the path counts. Files that are sealed already keep what they were sealed with.
+ */
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { editDocument } from '../manifests/edit.ts';
+import { formatManifest } from '../manifests/write.ts';
+import { documentsOf } from './seal.ts';
+import { SealingError } from './sealing-error.ts';
+import { DEFAULT_RULE, RULES, type Rule, safePattern, selectionOf } from './selection.ts';
+
+export const SOPS_CONFIG = '.sops.yaml';
+
+export interface CreationRule {
+  /** Of the path below the folder of `.sops.yaml`; undefined: every path. */
+  readonly path: RegExp | undefined;
+  readonly rule: Rule;
+  /** Of age. */
+  readonly recipients: readonly string[];
+}
+
+export interface SopsConfig {
+  readonly rules: readonly CreationRule[];
+}
+
+/** Throws SealingError with the place of what is wrong. */
+export function parseSopsConfig(text: string): SopsConfig {
+  const [document] = documentsOf(text);
+  const rules = isRecord(document?.value) ? document.value['creation_rules'] : undefined;
+  if (document === undefined || !Array.isArray(rules)) {
+    throw new SealingError('1:1: creation_rules must be a list');
+  }
+  return {
+    rules: rules.map((rule: unknown, i) => {
+      try {
+        return creationRule(rule);
+      } catch (error) {
+        if (!(error instanceof SealingError)) throw error;
+        const { line, col } = document.locate(['creation_rules', i]);
+        const where = `${line}:${col}: creation_rules[${i}]`;
+        throw new SealingError(`${where}: ${error.message}`, { cause: error });
+      }
+    }),
+  };
+}
+
+const OTHER_KEYS = ['pgp', 'kms', 'gcp_kms', 'azure_keyvault', 'hc_vault_transit_uri', 'hckms'];
+
+function creationRule(value: unknown): CreationRule {
+  if (!isRecord(value)) throw new SealingError('must be a map');
+  const { path_regex: path, key_groups: groups } = value;
+  if (Array.isArray(groups) && groups.length > 1) {
+    throw new SealingError('has several key groups, which are not supported; use one');
+  }
+  const group = Array.isArray(groups) && isRecord(groups[0]) ? groups[0] : value;
+  const other = OTHER_KEYS.find((name) => hasKeys(group[name]));
+  if (other !== undefined) throw new SealingError(`names keys of ${other}; only age is supported`);
+  const stated = RULES.filter((name) => typeof value[name] === 'string' && value[name] !== '');
+  const [name, second] = stated;
+  if (second !== undefined) throw new SealingError(`has both ${name} and ${second}; keep one`);
+  const rule = name === undefined ? DEFAULT_RULE : { name, text: String(value[name]) };
+  selectionOf(rule);
+  const pattern = typeof path === 'string' && path !== '' ? safePattern(path) : undefined;
+  return { path: pattern, rule, recipients: recipientsIn(group['age']) };
+}
+
+function hasKeys(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '';
+}
+
+function recipientsIn(age: unknown): string[] {
+  const list = Array.isArray(age) ? age.map(String) : String(age ?? '').split(',');
+  return [...new Set(list.map((item) => item.trim()).filter((item) => item !== ''))];
+}
+
+/** The rule for a new file; undefined: none names its path. `path`: below the config's folder. */
+export function creationRuleFor({ rules }: SopsConfig, path: string): CreationRule | undefined {
+  return rules.find((rule) => rule.path === undefined || rule.path.test(path));
+}
+
+/** Files of one kind, and the keys below which they hold secrets. */
+export interface KindOfFiles {
+  /** Of the folder, such as `sharedsecrets`. */
+  readonly folder: string;
+  readonly keys: readonly string[];
+}
+
+/** The text of a new `.sops.yaml`. */
+export function formatSopsConfig(
+  files: readonly KindOfFiles[],
+  recipients: readonly string[],
+): string {
+  const rules: JsonObject[] = files.map(({ folder, keys }) => ({
+    path_regex: `(^|/)${folder}/.*\\.ya?ml$`,
+    ...fieldsOf(keys, recipients),
+  }));
+  // Whatever people put elsewhere.
+  const all = [...new Set(files.flatMap(({ keys }) => keys))];
+  rules.push({ path_regex: '\\.ya?ml$', ...fieldsOf(all, recipients) });
+  return HEAD + formatManifest({ creation_rules: rules, stores: { yaml: { indent: 2 } } });
+}
+
+const HEAD = `# For whom secrets are sealed, and which keys of which files. gitplane and sops both read this.
+# While this file is here, and ever after, a secret in the clear is refused. See docs/sealing.md.
+`;
+
+function fieldsOf(keys: readonly string[], recipients: readonly string[]): JsonObject {
+  const { name, text } = ruleOfKeys(keys);
+  return { [name]: text, mac_only_encrypted: true, age: [...recipients] };
+}
+
+/** The rule that seals everything below the keys, wherever they stand. */
+export function ruleOfKeys(keys: readonly string[]): Rule {
+  const escaped = keys.map((key) => key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).sort();
+  const [only = ''] = escaped;
+  const text = escaped.length === 1 ? `^${only}$` : `^(${escaped.join('|')})$`;
+  return { name: 'encrypted_regex', text };
+}
+
+/** The config with the recipients of every rule changed; comments and the rest stay. */
+export function changeRecipients(
+  text: string,
+  change: (recipients: readonly string[]) => readonly string[],
+): string {
+  parseSopsConfig(text);
+  const [document] = documentsOf(text);
+  if (document === undefined) return text;
+  const config = document.value as JsonObject;
+  const rules = (config['creation_rules'] as JsonObject[]).map((rule) => {
+    const groups = rule['key_groups'];
+    if (!Array.isArray(groups)) return withRecipients(rule, change);
+    return { ...rule, key_groups: [withRecipients((groups[0] ?? {}) as JsonObject, change)] };
+  });
+  return editDocument(text, document.index, { ...config, creation_rules: rules as JsonValue });
+}
+
+function withRecipients(
+  group: JsonObject,
+  change: (recipients: readonly string[]) => readonly string[],
+): JsonObject {
+  const before = recipientsIn(group['age']);
+  const after = [...change(before)];
+  const age = typeof group['age'] === 'string' ? after.join(',') : after;
+  return JSON.stringify(before) === JSON.stringify(after) ? group : { ...group, age };
+}

@@ -1,0 +1,36 @@
+/** The real sops, where it is installed: on the PATH, or where `.ci/run` puts it. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gitplane/bin');
+
+export function findSops(): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), CACHE];
+  return folders.map((folder) => join(folder, 'sops')).find((file) => existsSync(file));
+}
+
+/** Runs sops in a folder with the identities of a file. */
+export class Sops {
+  readonly folder: string;
+  readonly #program: string;
+
+  constructor(program: string, folder: string) {
+    this.#program = program;
+    this.folder = folder;
+  }
+
+  identities(...identities: readonly string[]): void {
+    writeFileSync(join(this.folder, 'keys.txt'), `${identities.join('\n')}\n`, { mode: 0o600 });
+  }
+
+  run(...args: readonly string[]): string {
+    return execFileSync(this.#program, ['--disable-version-check', ...args], {
+      cwd: this.folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, SOPS_AGE_KEY_FILE: join(this.folder, 'keys.txt') },
+    });
+  }
+}
