@@ -9,8 +9,6 @@ import { documentsOf } from './seal.ts';
 import { SealingError } from './sealing-error.ts';
 import { DEFAULT_RULE, RULES, type Rule, safePattern, selectionOf } from './selection.ts';
 
-export const SOPS_CONFIG = '.sops.yaml';
-
 export interface CreationRule {
   /** Of the path below the folder of `.sops.yaml`; undefined: every path. */
   readonly path: RegExp | undefined;

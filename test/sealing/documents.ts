@@ -62,5 +62,3 @@ const document = fc.record({ name: text, data: secrets, more: value, secret: val
 export const file: fc.Arbitrary<string> = fc
   .array(document, { minLength: 1, maxLength: 2 })
   .map((documents) => documents.map(formatManifest).join('---\n'));
-
-export const clearValues = value;

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { parseIdentities } from '../../src/sealing/data-keys.ts';
+import {
+  changeRecipients,
+  creationRuleFor,
+  formatSopsConfig,
+  parseSopsConfig,
+  ruleOfKeys,
+} from '../../src/sealing/sops-config.ts';
+
+const OURS = formatSopsConfig(
+  [
+    { folder: 'sharedsecrets', keys: ['data', 'kubectl.kubernetes.io/last-applied'] },
+    { folder: 'config', keys: ['raw'] },
+  ],
+  ['age1ann', 'age1bob'],
+);
+
+describe('rules for new files', () => {
+  test.each([
+    ['namespaces/a/sharedsecrets/b.yaml', '^(data|kubectl\\.kubernetes\\.io/last-applied)$'],
+    ['config/platform.yml', '^raw$'],
+    ['elsewhere/config.yaml', '^(data|kubectl\\.kubernetes\\.io/last-applied|raw)$'],
+  ])('%s has the rule of its folder', (path, text) => {
+    const rule = creationRuleFor(parseSopsConfig(OURS), path);
+
+    expect(rule).toMatchObject({ rule: { text }, recipients: ['age1ann', 'age1bob'] });
+  });
+
+  test('a path that no rule names has none', () => {
+    expect(creationRuleFor(parseSopsConfig(OURS), 'README.md')).toBeUndefined();
+  });
+
+  test.each([
+    ['age1a, age1b,', ['age1a', 'age1b']],
+    ['[age1a, age1a]', ['age1a']],
+    ['""', []],
+  ])('recipients as %s are read', (age, recipients) => {
+    const text = `creation_rules:\n  - age: ${age}\n`;
+
+    expect(creationRuleFor(parseSopsConfig(text), 'x')?.recipients).toEqual(recipients);
+  });
+
+  test.each([
+    ['stores: {}', /1:1: creation_rules must be a list/],
+    ['creation_rules:\n  - 1', /2:5: creation_rules\[0\]: must be a map/],
+    ['creation_rules:\n  - pgp: ABC', /creation_rules\[0\]: names keys of pgp; only age/],
+    ['creation_rules:\n  - path_regex: "("', /is not a regular expression/],
+    ['creation_rules:\n  - path_regex: "(a+)+$"', /repeats a group/],
+    ['creation_rules:\n  - path_regex: "(?i)a"', /has a group with options/],
+    [
+      'creation_rules:\n  - {encrypted_regex: a, encrypted_suffix: b}',
+      /has both encrypted_regex and/,
+    ],
+    ['creation_rules:\n  - encrypted_comment_regex: a', /is not supported; use encrypted_regex/],
+    ['creation_rules:\n  - key_groups: [{}, {}]', /has several key groups/],
+    ['a: [', /^1:\d: /],
+  ])('%j is refused', (text, expected) => {
+    expect(() => parseSopsConfig(text)).toThrow(expected);
+  });
+});
+
+describe('recipients of the rules', () => {
+  test('change in every rule, and comments stay', () => {
+    const text = `# ours
+creation_rules:
+  - path_regex: a # first
+    age: age1a,age1b
+  - age:
+      - age1a # ann
+`;
+
+    expect(changeRecipients(text, (list) => [...list, 'age1c'])).toBe(`# ours
+creation_rules:
+  - path_regex: a # first
+    age: age1a,age1b,age1c
+  - age:
+      - age1a # ann
+      - age1c
+`);
+  });
+
+  test('that are as they should be change nothing', () => {
+    expect(changeRecipients(OURS, (list) => list)).toBe(OURS);
+  });
+});
+
+describe('patterns', () => {
+  test.each([
+    [['data'], '^data$'],
+    [['b.c', 'a'], '^(a|b\\.c)$'],
+  ])('of the keys %j', (keys, text) => {
+    expect(ruleOfKeys(keys)).toEqual({ name: 'encrypted_regex', text });
+  });
+});
+
+describe('key files', () => {
+  const KEY = `AGE-SECRET-KEY-1${'Q'.repeat(58)}`;
+
+  test('hold identities, one a line, beside comments', () => {
+    expect(parseIdentities(`# made for tests\n\n${KEY}\n${KEY}\n`)).toEqual([KEY, KEY]);
+  });
+
+  test('with anything else are refused, and the line is not repeated', () => {
+    const text = `# key\n${KEY.toLowerCase()}\n`;
+
+    expect(() => parseIdentities(text)).toThrow(/^line 2 is no age identity/);
+    expect(() => parseIdentities(text)).not.toThrow(/qqq/);
+  });
+});
