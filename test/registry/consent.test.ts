@@ -1,7 +1,7 @@
 /** Moves of the branch that nobody judged: what is held, who releases it, and what goes on. */
 import { describe, expect, test } from 'vitest';
 import { COMMITTER } from '../../src/registry/commit-message.ts';
-import { git, openForTest } from '../support/git.ts';
+import { foreignCommit, git, openForTest } from '../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../support/platform.ts';
 
 const budget = { objects: 2, percent: 20 };
@@ -21,14 +21,8 @@ function commits(platform: TestPlatform, steps: readonly Commit[], from = 'main'
   const { gitDir } = platform.repository;
   let parent = git(gitDir, ['rev-parse', from]);
   for (const { files = {}, message = 'm', name = 'Grace', email = 'grace@x' } of steps) {
-    const lines = [`commit refs/heads/made\ncommitter ${name} <${email}> 1700000000 +0000`];
-    lines.push(`data ${Buffer.byteLength(message)}`, `${message}\nfrom ${parent}`);
-    for (const [path, text] of Object.entries(files)) {
-      if (text === null) lines.push(`D ${path}`);
-      else lines.push(`M 100644 inline ${path}`, `data ${Buffer.byteLength(text)}`, text);
-    }
-    git(gitDir, ['fast-import', '--quiet', '--force'], { input: `${lines.join('\n')}\n` });
-    parent = git(gitDir, ['rev-parse', 'refs/heads/made']);
+    const committer = `${name} <${email}>`;
+    parent = foreignCommit(gitDir, { parents: [parent], files, committer, message });
   }
   return parent;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Attributes, Authorizer } from '../../src/apimachinery/request.ts';
-import { git } from '../support/git.ts';
+import { foreignCommit, git } from '../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../support/platform.ts';
 
 type Files = Readonly<Record<string, string | null>>;
@@ -14,20 +14,7 @@ function commits(platform: TestPlatform, steps: readonly Files[], from = 'main')
 }
 
 function commitOn(platform: TestPlatform, parents: readonly string[], files: Files): string {
-  const { gitDir } = platform.repository;
-  const [first = '', ...others] = parents;
-  const lines = [
-    'commit refs/heads/pushed',
-    'committer Grace <grace@example.com> 1700000000 +0000',
-    `data 0\nfrom ${first}`,
-    ...others.map((other) => `merge ${other}`),
-  ];
-  for (const [path, text] of Object.entries(files)) {
-    if (text === null) lines.push(`D ${path}`);
-    else lines.push(`M 100644 inline ${path}`, `data ${Buffer.byteLength(text)}`, text);
-  }
-  git(gitDir, ['fast-import', '--quiet', '--force'], { input: `${lines.join('\n')}\n` });
-  return git(gitDir, ['rev-parse', 'refs/heads/pushed']);
+  return foreignCommit(platform.repository.gitDir, { parents, files });
 }
 
 /** Allows everything but the named verbs. */

@@ -118,6 +118,35 @@ export function commitOf(
   };
 }
 
+export interface ForeignCommit {
+  readonly files?: Readonly<Record<string, string | null>>;
+  /** The first one has what the files change; the branch when absent. */
+  readonly parents?: readonly string[];
+  readonly committer?: string;
+  /** Seconds since the epoch. */
+  readonly time?: number;
+  readonly message?: string;
+}
+
+/** A commit by git itself, on no branch of ours, as one that is about to be pushed; returns its id. */
+export function foreignCommit(gitDir: string, commit: ForeignCommit): string {
+  const { files = {}, parents = ['main'], committer = 'Grace <grace@example.com>' } = commit;
+  const { time = 1_700_000_000, message = '' } = commit;
+  const [first = '', ...others] = parents.map((parent) => git(gitDir, ['rev-parse', parent]));
+  const lines = [
+    `commit refs/heads/pushed\ncommitter ${committer} ${time} +0000`,
+    `data ${Buffer.byteLength(message)}\n${message}\nfrom ${first}`,
+    ...others.map((other) => `merge ${other}`),
+    ...Object.entries(files).map(([path, text]) =>
+      text === null
+        ? `D ${path}`
+        : `M 100644 inline ${path}\ndata ${Buffer.byteLength(text)}\n${text}`,
+    ),
+  ];
+  git(gitDir, ['fast-import', '--quiet', '--force'], { input: `${lines.join('\n')}\n` });
+  return git(gitDir, ['rev-parse', 'refs/heads/pushed']);
+}
+
 /** Publishes commits in one batch on top of the branch; returns their ids. */
 export async function publish(
   repository: Pick<Repository, 'begin' | 'head'>,

@@ -12,7 +12,7 @@ import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secr
 import type { Kind } from '../../src/kinds/kind.ts';
 import type { WriteResult } from '../../src/registry/registry.ts';
 import type { Guard, PlannedChange } from '../../src/registry/write-context.ts';
-import { git } from './git.ts';
+import { foreignCommit } from './git.ts';
 import { kindOf, kinds, openTestPlatform, type TestPlatform } from './platform.ts';
 
 /** 200, or the code and message of the refusal. */
@@ -131,16 +131,11 @@ export class GuardedPlatform {
     files: Readonly<Record<string, string | null>>,
     time = this.#now(),
   ): Promise<Outcome> {
-    const { gitDir } = this.platform.repository;
-    const at = Math.floor(time / 1000);
-    const lines = ['commit refs/heads/pushed', `committer Eve <eve@example.com> ${at} +0000`];
-    lines.push(`data 0\nfrom ${git(gitDir, ['rev-parse', 'main'])}`);
-    for (const [path, text] of Object.entries(files)) {
-      if (text === null) lines.push(`D ${path}`);
-      else lines.push(`M 100644 inline ${path}`, `data ${Buffer.byteLength(text)}`, text);
-    }
-    git(gitDir, ['fast-import', '--quiet', '--force'], { input: `${lines.join('\n')}\n` });
-    const verdict = await this.platform.push(git(gitDir, ['rev-parse', 'pushed']), this.who(token));
+    const pushed = foreignCommit(this.platform.repository.gitDir, {
+      files,
+      time: Math.floor(time / 1000),
+    });
+    const verdict = await this.platform.push(pushed, this.who(token));
     return { code: verdict.ok ? 200 : 403, text: verdict.lines.join('\n') };
   }
 
