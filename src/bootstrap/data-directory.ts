@@ -8,6 +8,8 @@ export interface DataDirectory {
   readonly repository: string;
   readonly state: string;
   readonly stateKey: string;
+  /** What is in the clusters that are served here. */
+  readonly clusters: string;
   readonly tls: string;
   readonly adminToken: string;
   readonly hookSecret: string;
@@ -35,6 +37,7 @@ export function openDataDirectory(path: string): DataDirectory {
     repository: join(root, 'repo.git'),
     state: join(root, 'state'),
     stateKey: join(root, 'state.key'),
+    clusters: join(root, 'clusters'),
     tls: join(root, 'tls'),
     adminToken: join(root, 'admin.token'),
     hookSecret: join(root, 'hook.secret'),

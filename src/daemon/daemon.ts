@@ -15,10 +15,12 @@ import { followRepository, type RepositoryFollower } from '../controllers/reposi
 import { RemoteError } from '../git/remote/remote-error.ts';
 import type { HookService } from '../server/hooks.ts';
 import { buildServer, type ServerOptions } from '../server/server.ts';
+import { loadStateKey } from '../state/state-key.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { ensureServerCertificate } from '../tls/server-certificate.ts';
 import { VERSION } from '../version.ts';
+import { type Clusters, openClusters } from './clusters.ts';
 import { receivePushes } from './git-service.ts';
 import type { Address, DaemonOptions } from './options.ts';
 import { openPlatform, type Platform } from './platform.ts';
@@ -86,6 +88,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const follower = await followRepository({ ...platform, logger });
   undo.push(() => follower.close());
   const remote = await followRemote(starting, platform, follower);
+  const clusters = await serveClusters(starting, platform);
   const root = `/${options.proxyPrefix}/management`;
   const dependencies = {
     ...platform,
@@ -102,6 +105,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
     clock,
     version: VERSION,
     root,
+    clusters,
   };
   const listen = async (address: Address, server: ServerOptions): Promise<number> => {
     const app = buildServer(dependencies, server);
@@ -116,6 +120,26 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const { revision } = platform.branch.state;
   logger.info({ url: base, revision, version: VERSION }, 'Serving');
   return { url: base, root, data, platform, caFile: tls.caFile, stop: () => stopAll(starting) };
+}
+
+async function serveClusters(
+  { options, data, logger, clock, undo }: Starting,
+  platform: Platform,
+): Promise<Clusters> {
+  const clusters = openClusters({
+    directory: data.clusters,
+    stateKey: loadStateKey(data.stateKey),
+    kinds: platform.kinds,
+    store: platform.store,
+    rights: platform.access.rules,
+    projectPrefix: () => platform.settings.projectPrefix(),
+    prefix: `/${options.proxyPrefix}`,
+    clock,
+    onError: (err) => logger.error({ err }, 'The clusters cannot be kept'),
+  });
+  undo.push(() => clusters.close());
+  await clusters.ready();
+  return clusters;
 }
 
 /** Undefined for a hosted repository. */

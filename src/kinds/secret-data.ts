@@ -19,10 +19,14 @@ export function secretDataOf(object: KubeObject): Readonly<Record<string, string
 }
 
 export function secretDataProblems(object: KubeObject): FieldError[] {
-  const path = ['spec', 'data'];
+  return base64DataProblems(object, ['spec', 'data']);
+}
+
+/** Problems of a map of base64 values at a path. */
+export function base64DataProblems(object: KubeObject, path: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   let size = 0;
-  for (const [key, value] of Object.entries(secretDataOf(object))) {
+  for (const [key, value] of Object.entries((valueAt(object, path) ?? {}) as object)) {
     errors.push(...keyProblems([...path, key], key));
     size += Buffer.byteLength(value, 'base64');
     if (!isBase64(value)) errors.push(invalidSecret([...path, key], base64Words(value)));

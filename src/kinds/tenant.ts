@@ -29,6 +29,8 @@ export interface TenantSettings {
   readonly patches: readonly unknown[];
   /** Namespace of the control-plane cluster that receives the synced objects. */
   readonly targetNamespace: string;
+  /** The project that it belongs to, by which scopes of keys name it. */
+  readonly project: string | undefined;
   /** Name of the surface that stands for the control-plane cluster. */
   readonly cluster: string;
   /** Absent: the surface of the tenant here. */
@@ -108,6 +110,7 @@ export function settingsOf(object: KubeObject): TenantSettings {
     enabled: valueAt(object, [...ENDPOINTS, 'enabled']) !== false,
     patches: Array.isArray(patches) ? patches : [],
     targetNamespace: textAt(object, [...OURS, 'namespace']) ?? `vcluster-${name}`,
+    project: textAt(object, [...OURS, 'project']),
     cluster: textAt(object, [...OURS, 'cluster']) ?? DEFAULT_CLUSTER,
     source: kubeconfigAt(object, 'source'),
     target: kubeconfigAt(object, 'target'),
@@ -121,7 +124,7 @@ function kubeconfigAt(object: KubeObject, end: 'source' | 'target'): KubeconfigS
 }
 
 function clusterNameProblems(object: KubeObject): FieldError[] {
-  return (['cluster', 'namespace'] as const).flatMap((field) => {
+  return (['cluster', 'namespace', 'project'] as const).flatMap((field) => {
     const path = [...OURS, field];
     const value = textAt(object, path);
     if (value === undefined) return [];

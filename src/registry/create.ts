@@ -18,7 +18,7 @@ import { decodeObject, stripServerFields } from './decode.ts';
 import { applyGuards } from './guards.ts';
 import { desiredPart } from './rebase.ts';
 import { serveObject } from './served.ts';
-import type { WriteOptions, WriteParts } from './write-context.ts';
+import type { DecisionParts, WriteOptions } from './write-context.ts';
 import { byPath, takeWriteOnly, withConcealed } from './write-only.ts';
 import type { Prepared, Write } from './write-queue.ts';
 
@@ -42,7 +42,7 @@ export interface PreparedCreate extends Write {
 }
 
 /** Checks everything that does not depend on other objects. Throws StatusError. */
-export function prepareCreate(parts: WriteParts, request: CreateRequest): PreparedCreate {
+export function prepareCreate(parts: DecisionParts, request: CreateRequest): PreparedCreate {
   const { kind, options } = request;
   const schema = parts.kinds.schemaOf(kind);
   const decoded = decodeObject(request.body, { ...request, ...options, schema, isPatch: false });
@@ -77,7 +77,7 @@ export function prepareCreate(parts: WriteParts, request: CreateRequest): Prepar
 }
 
 /** Resolves metadata.generateName before the commit, so that a manifest always has its name. */
-function nameFor(parts: WriteParts, kind: Kind, object: KubeObject): string {
+function nameFor(parts: DecisionParts, kind: Kind, object: KubeObject): string {
   const { metadata } = object;
   if (metadata.name !== undefined && metadata.name !== '') return metadata.name;
   const base = metadata.generateName ?? (kind.namedByServer ? `${kind.singular}-` : '');
@@ -99,7 +99,7 @@ function nameFor(parts: WriteParts, kind: Kind, object: KubeObject): string {
 }
 
 function turn(
-  parts: WriteParts,
+  parts: DecisionParts,
   write: {
     kind: Kind;
     key: ObjectKey;

@@ -5,7 +5,7 @@ import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { applyGuards } from './guards.ts';
 import { isFinished, isHeld, terminating } from './served.ts';
-import type { Target, WriteOptions, WriteParts } from './write-context.ts';
+import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 import type { Prepared, Write } from './write-queue.ts';
 
 export interface DeleteOptions {
@@ -28,7 +28,7 @@ export interface PreparedDelete extends Write {
   found(): StoredObject | undefined;
 }
 
-export function prepareDelete(parts: WriteParts, request: DeleteRequest): PreparedDelete {
+export function prepareDelete(parts: DecisionParts, request: DeleteRequest): PreparedDelete {
   const { kind, namespace, name } = request;
   const key = { group: kind.group, kind: kind.kind, namespace, name };
   let found: StoredObject | undefined;
@@ -73,7 +73,7 @@ function checkPreconditions(request: DeleteRequest, found: StoredObject): void {
   }
 }
 
-function plan(parts: WriteParts, request: DeleteRequest, found: StoredObject): Prepared {
+function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject): Prepared {
   const gracePeriodSeconds = gracePeriod(request.delete.gracePeriodSeconds);
   const { key, object, hidden } = found;
   if (object.metadata.deletionTimestamp === undefined) {

@@ -18,7 +18,7 @@ import { decodeObject } from './decode.ts';
 import { applyGuards } from './guards.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
-import type { Target, WriteOptions, WriteParts } from './write-context.ts';
+import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 import {
   byPath,
   type Concealed,
@@ -45,7 +45,7 @@ export interface PreparedUpdate extends Write {
   preview(): KubeObject | undefined;
 }
 
-export function prepareUpdate(parts: WriteParts, request: UpdateRequest): PreparedUpdate {
+export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): PreparedUpdate {
   const { kind, namespace, name } = request;
   const key = { group: kind.group, kind: kind.kind, namespace, name };
   let last: Wanted | undefined;
@@ -69,7 +69,7 @@ interface Wanted {
   readonly warnings: readonly string[];
 }
 
-function wanted(parts: WriteParts, request: UpdateRequest, current: StoredObject): Wanted {
+function wanted(parts: DecisionParts, request: UpdateRequest, current: StoredObject): Wanted {
   const { kind, options } = request;
   const schema = parts.kinds.schemaOf(kind);
   const body = request.change(current.object);
@@ -173,7 +173,7 @@ function restoreServerFields(object: KubeObject, current: KubeObject): void {
 }
 
 function plan(
-  parts: WriteParts,
+  parts: DecisionParts,
   request: UpdateRequest,
   at: { current: StoredObject; last: Wanted },
 ): Prepared {
@@ -211,7 +211,7 @@ function plan(
 }
 
 /** A terminating object is in no manifest any more; it goes when nothing holds it. */
-function finishing(parts: WriteParts, current: StoredObject, object: KubeObject): Prepared {
+function finishing(parts: DecisionParts, current: StoredObject, object: KubeObject): Prepared {
   const key: ObjectKey = current.key;
   const change: Change = isFinished(object, parts.clock.now())
     ? { type: 'remove', key }

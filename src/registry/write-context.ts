@@ -41,11 +41,16 @@ export interface PlannedChange {
  */
 export type Guard = (change: PlannedChange) => StatusError | undefined;
 
-export interface WriteParts {
+/** What deciding about a write takes. */
+export interface DecisionParts {
   readonly kinds: KindTable;
-  readonly store: Store;
+  readonly store: Pick<Store, 'get'>;
   readonly clock: Clock;
   /** The folder that holds manifests; '' is the whole tree. */
   readonly under: string;
   readonly guards: readonly Guard[];
+}
+
+export interface WriteParts extends DecisionParts {
+  readonly store: Store;
 }

@@ -33,9 +33,15 @@ export interface GitService {
   };
 }
 
+/** What reading takes. */
+export type ServedStore = Pick<
+  Store,
+  'resourceVersion' | 'get' | 'list' | 'listAt' | 'watch' | 'observe'
+>;
+
 export interface ServerDependencies {
   readonly kinds: KindTable;
-  readonly store: Store;
+  readonly store: ServedStore;
   readonly registry: ObjectRegistry;
   readonly history: History;
   readonly planner: Planner;
@@ -58,6 +64,19 @@ export interface ServerDependencies {
   /** Facts of the platform configuration that requests depend on; asked at each request. */
   readonly settings: PlatformSettings;
   readonly tokens: TokenDocuments & TokenReviewer;
+  /** The clusters that are served beside the platform. */
+  readonly clusters: ClusterSurfaces;
+}
+
+/** A cluster that is served here: what of the dependencies is its own. */
+export type ClusterSurface = Pick<
+  ServerDependencies,
+  'kinds' | 'store' | 'registry' | 'authorizer' | 'root'
+>;
+
+export interface ClusterSurfaces {
+  /** The cluster that a URL leads to; undefined for every other URL, and for clusters nobody has. */
+  find(url: string): ClusterSurface | undefined;
 }
 
 export interface TokenReviewer {

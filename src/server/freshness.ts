@@ -1,12 +1,13 @@
 /** Reads "not older than": a version from the future is waited for, briefly. */
 import { resourceVersionTooLarge } from '../apimachinery/status-error.ts';
-import type { Collection, Store } from '../state/store.ts';
+import type { Collection } from '../state/store.ts';
+import type { ServedStore } from './dependencies.ts';
 
 const PATIENCE_MS = 3000;
 
 /** Resolves when the store has reached `version`; throws 504 when it does not within 3 s. */
 export async function waitForVersion(
-  store: Store,
+  store: ServedStore,
   collection: Collection,
   version: number,
 ): Promise<void> {

@@ -60,12 +60,28 @@ export async function answerResource(
   if (review !== undefined && user !== undefined) {
     return await handleReview(deps, { ...request, user, kind: review });
   }
+  return await answerObjects(deps, request);
+}
+
+/** The same for a cluster that is served here: it has objects and nothing else. */
+export async function answerObjects(
+  deps: ServerDependencies,
+  request: ApiRequest & { info: ResourceInfo },
+): Promise<Answer | undefined> {
+  const { user } = request;
+  const info = withoutOwnNamespace(request.info);
   const kind = findKind(deps, info);
   const handler = info.subresource === '' ? handlerOf(kind, info) : subresource(kind, info);
-  if (!PAST_READS.includes(info.verb) || info.subresource !== '') refusePast(info.query, info.verb);
+  const hasPast = PAST_READS.includes(info.verb) && kind.storedIn !== 'cluster';
+  if (!hasPast || info.subresource !== '') refusePast(info.query, info.verb);
   if (user === undefined) throw noSuchRoute();
   refuseLocked(deps, kind, info.verb);
-  return await handler(deps, { ...request, user, kind });
+  return await handler(deps, { ...request, info, user, kind });
+}
+
+/** `/namespaces/x` is the object x, which is in no namespace. */
+function withoutOwnNamespace(info: ResourceInfo): ResourceInfo {
+  return info.resource === 'namespaces' && info.group === '' ? { ...info, namespace: '' } : info;
 }
 
 function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {

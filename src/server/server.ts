@@ -17,8 +17,8 @@ import {
   isPublic,
   refuseImpersonation,
 } from './access.ts';
-import type { ServerDependencies } from './dependencies.ts';
-import { buildDocuments, type Documents } from './documents/documents.ts';
+import type { ClusterSurface, ServerDependencies } from './dependencies.ts';
+import { buildClusterDocuments, buildDocuments, type Documents } from './documents/documents.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
 import { limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
@@ -27,7 +27,7 @@ import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './output/answer.ts';
 import type { ApiRequest } from './request.ts';
-import { answerResource } from './resources.ts';
+import { answerObjects, answerResource } from './resources.ts';
 import { closingSignal } from './shutdown.ts';
 
 /** What the filters found out about a request before its body was read. */
@@ -36,6 +36,9 @@ interface Admitted {
   readonly started: number;
   readonly info: RequestInfo;
   readonly user: User | undefined;
+  /** Of the platform, or of the cluster that is asked. */
+  readonly deps: ServerDependencies;
+  readonly isCluster: boolean;
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -60,6 +63,13 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     ? fastify(common)
     : fastify({ ...common, https: tlsOptions(options.tls) })) as unknown as FastifyInstance;
   const documents = buildDocuments(deps);
+  const clusters = clusterDependencies(deps);
+  const clusterDocuments = new WeakMap<ServerDependencies, Documents>();
+  const documentsOf = (of: ServerDependencies): Documents => {
+    const known = clusterDocuments.get(of) ?? buildClusterDocuments(of);
+    clusterDocuments.set(of, known);
+    return known;
+  };
   const admitted = new WeakMap<IncomingMessage, Admitted>();
   const closing = closingSignal(app);
   limitConnections(app.server);
@@ -73,7 +83,9 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     secureHeaders(reply.raw);
     if (hasOwnAccess(request)) return;
     limitBody(request.raw);
-    admitted.set(request.raw, admit(deps, request));
+    const cluster = clusters(request.url);
+    const isCluster = cluster !== undefined;
+    admitted.set(request.raw, { ...admit(cluster ?? deps, request, isCluster), isCluster });
   });
   registerHooks(app, deps);
   app.route({
@@ -82,22 +94,21 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     handler: async (request, reply) => {
       const found = admitted.get(request.raw);
       if (found === undefined) throw noSuchRoute();
-      const answer = await answerRequest(
-        deps,
-        documents,
-        apiRequest(request, reply, { found, closing }),
-      );
+      const asked = apiRequest(request, reply, { found, closing });
+      const answer = found.isCluster
+        ? await answerCluster(found.deps, documentsOf(found.deps), asked)
+        : await answerRequest(deps, documents, asked);
       if (answer === undefined) return;
       send(reply, answer);
-      measure(deps, found, answer.code);
+      measure(found, answer.code);
       return reply;
     },
   });
   app.setErrorHandler((error, request, reply) => {
     const found = admitted.get(request.raw);
-    const answer = errorAnswer(deps, error, request);
+    const answer = errorAnswer(found?.deps ?? deps, error, request);
     send(reply, answer);
-    if (found !== undefined) measure(deps, found, answer.code);
+    if (found !== undefined) measure(found, answer.code);
     return reply;
   });
   return app;
@@ -109,12 +120,31 @@ function hasOwnAccess(request: FastifyRequest): boolean {
   return config?.ownAccess === true;
 }
 
-function admit(deps: ServerDependencies, request: FastifyRequest): Admitted {
+/** The dependencies of the cluster that a URL leads to, made once a cluster. */
+function clusterDependencies(
+  deps: ServerDependencies,
+): (url: string) => ServerDependencies | undefined {
+  const made = new WeakMap<ClusterSurface, ServerDependencies>();
+  return (url) => {
+    const surface = deps.clusters.find(url);
+    if (surface === undefined) return undefined;
+    const known = made.get(surface) ?? { ...deps, ...surface };
+    made.set(surface, known);
+    return known;
+  };
+}
+
+/** Which clusters there are is not for strangers, so nothing of a cluster is public. */
+function admit(
+  deps: ServerDependencies,
+  request: FastifyRequest,
+  isCluster: boolean,
+): Omit<Admitted, 'isCluster'> {
   const { method, url } = request;
   const info = parseRequest({ method, url, root: deps.root });
   if (info === undefined) throw noSuchRoute();
-  const found = { id: request.id, started: performance.now(), info };
-  if (isPublic(info, deps)) return { ...found, user: undefined };
+  const found = { id: request.id, started: performance.now(), info, deps };
+  if (!isCluster && isPublic(info, deps)) return { ...found, user: undefined };
   const user = authenticateRequest(deps, request, 'bearer');
   refuseImpersonation(request.headers, user);
   authorizeRequest(deps, user, attributesOf(info, deps.kinds));
@@ -152,6 +182,17 @@ async function answerRequest(
     : await documents(request);
 }
 
+async function answerCluster(
+  deps: ServerDependencies,
+  documents: Documents,
+  request: ApiRequest,
+): Promise<Answer | undefined> {
+  const { info } = request;
+  return info.isResource
+    ? await answerObjects(deps, { ...request, info })
+    : await documents(request);
+}
+
 function send(reply: FastifyReply, answer: Answer): void {
   const warnings = warningHeaders(answer.warnings ?? []);
   if (warnings.length > 0) void reply.header('warning', warnings);
@@ -184,8 +225,7 @@ function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyR
   return { ...answer, headers };
 }
 
-function measure(deps: ServerDependencies, found: Admitted, code: number): void {
-  const { info, started } = found;
+function measure({ deps, info, started }: Admitted, code: number): void {
   // Paths are not labels: anybody could make as many as they like.
   const known = info.isResource && deps.kinds.byPlural(info.group, info.resource) !== undefined;
   const resource = info.isResource && known ? info.resource : 'other';

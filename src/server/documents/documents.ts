@@ -11,7 +11,7 @@ import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
 import { planRoute } from '../plan.ts';
 import { type ApiRequest, header } from '../request.ts';
 import { syncRoutes } from '../sync.ts';
-import { buildDiscovery } from './discovery.ts';
+import { type ApiGroupVersion, buildDiscovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
 import { buildOpenApi } from './openapi.ts';
 import { buildOpenApiV2 } from './openapi-v2.ts';
@@ -32,17 +32,31 @@ type Document = (request: ApiRequest) => Answer | undefined | Promise<Answer>;
 export type Documents = (request: ApiRequest) => Promise<Answer>;
 
 export function buildDocuments(deps: ServerDependencies): Documents {
-  const documents: readonly Document[] = [
+  const found = withReviews(deps.kinds);
+  return inOrder([
     health(deps),
     version(deps),
-    discovery(deps),
-    openApi(deps),
+    discovery(found, [CORE_GROUP]),
+    openApi(deps, found),
     metrics(deps),
     schemas,
     tokenDocuments(deps.tokens),
     syncRoutes(deps),
     planRoute(deps),
-  ];
+  ]);
+}
+
+/** What there is to say about a cluster that is served here. */
+export function buildClusterDocuments(deps: ServerDependencies): Documents {
+  return inOrder([
+    health(deps),
+    version(deps),
+    discovery(deps.kinds, []),
+    openApi(deps, deps.kinds),
+  ]);
+}
+
+function inOrder(documents: readonly Document[]): Documents {
   return async (request) => {
     for (const document of documents) {
       const answer = await document(request);
@@ -68,8 +82,8 @@ function version(deps: ServerDependencies): Document {
 
 const DISCOVERY_PATH = /^\/(api|apis)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
-function discovery(deps: ServerDependencies): Document {
-  const documents = buildDiscovery(withReviews(deps.kinds), [CORE_GROUP]);
+function discovery(kinds: KindTable, more: readonly ApiGroupVersion[]): Document {
+  const documents = buildDiscovery(kinds, more);
   return (request) => {
     const match = request.info.belowRoot ? DISCOVERY_PATH.exec(request.info.path) : null;
     if (match === null) return undefined;
@@ -94,9 +108,8 @@ function discovery(deps: ServerDependencies): Document {
 /** The URL names the hash of the content, so what it leads to never changes. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
-function openApi(deps: ServerDependencies): Document {
+function openApi(deps: ServerDependencies, kinds: KindTable): Document {
   const options = { root: deps.root, version: deps.version, ...PATCH_SUPPORT };
-  const kinds = withReviews(deps.kinds);
   const v3 = buildOpenApi(kinds, options);
   const v2 = buildOpenApiV2(kinds, options);
   return (request) => {

@@ -180,7 +180,7 @@ function templateOf(subresource: Subresource): Template {
 const NAMESPACE = '/namespaces/{namespace}';
 
 function pathsFor(kind: Kind, { verb, one, subresource }: Template): string[] {
-  const base = `/apis/${kind.group}/${kind.version}`;
+  const base = kind.group === '' ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
   const behind = subresource === undefined ? '' : `/${subresource.name}`;
   const name = one ? `/{name}${behind}` : '';
   if (kind.scope === 'Cluster') return [`${base}/${kind.plural}${name}`];

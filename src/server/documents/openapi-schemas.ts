@@ -11,7 +11,8 @@ export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
 /** `dev.gitplane.management.v1.Team`, as the apiserver names the models of custom resources. */
 export function modelName({ group, version, kind }: GroupVersionKind): string {
-  return `${group.split('.').reverse().join('.')}.${version}.${kind}`;
+  const named = group === '' ? 'core.api.k8s.io' : group;
+  return `${named.split('.').reverse().join('.')}.${version}.${kind}`;
 }
 
 export function refTo(name: string): JsonObject {

@@ -37,7 +37,7 @@ export interface HashedDocument extends ReadyDocument {
 export function buildOpenApi(table: KindTable, options: OpenApiOptions): OpenApiV3 {
   const paths = new Map<string, readonly Kind[]>(
     table.groups.map((group) => [
-      `apis/${group}/v1`,
+      group === '' ? 'api/v1' : `apis/${group}/v1`,
       table.kinds.filter((kind) => kind.group === group),
     ]),
   );

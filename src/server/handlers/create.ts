@@ -1,7 +1,9 @@
 /** POST: creates an object. */
 
 import type { ServerDependencies } from '../dependencies.ts';
-import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import { bodyFormatOf, decodeBody, mediaTypeOf } from '../input/body.ts';
+import { CLUSTER_MESSAGES } from '../input/cluster-messages.ts';
+import { decodeProtobuf, PROTOBUF_TYPE } from '../input/protobuf-input.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { answerForm, objectAnswer, timed, writeOptions } from './shared.ts';
@@ -13,8 +15,7 @@ export async function handleCreate(
   // What the client cannot read must not be written first.
   answerForm(deps, request, 'object');
   const options = writeOptions(request, 'create');
-  const format = bodyFormatOf(header(request, 'content-type'));
-  const { value: body, duplicates } = decodeBody(request.body, format);
+  const { value: body, duplicates } = bodyOf(request);
   const { kind, info } = request;
   const { namespace } = info;
   const result = await timed(
@@ -22,4 +23,13 @@ export async function handleCreate(
     deps.registry.create({ kind, namespace, body, duplicates, options }),
   );
   return objectAnswer(deps, request, result, 201);
+}
+
+function bodyOf(request: ResourceRequest): ReturnType<typeof decodeBody> {
+  const type = header(request, 'content-type');
+  const message = CLUSTER_MESSAGES.get(request.kind);
+  if (message !== undefined && mediaTypeOf(type) === PROTOBUF_TYPE) {
+    return { value: decodeProtobuf(request.body, message), duplicates: [] };
+  }
+  return decodeBody(request.body, bodyFormatOf(type));
 }

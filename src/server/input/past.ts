@@ -26,6 +26,8 @@ export function parsePast(query: URLSearchParams): Past | undefined {
 export function refusePast(query: URLSearchParams, verb: string): void {
   const given = PARAMETERS.find((name) => query.has(name));
   if (given === undefined) return;
-  const what = verb === 'watch' ? 'nothing happens in the past' : 'the past cannot be changed';
+  const reads = verb === 'get' || verb === 'list';
+  const past = reads ? 'what is not in git has no past' : 'the past cannot be changed';
+  const what = verb === 'watch' ? 'nothing happens in the past' : past;
   throw badRequest(`${given} is for get and list; ${what}`);
 }

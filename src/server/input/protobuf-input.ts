@@ -1,7 +1,7 @@
 /**
  * Bodies in protobuf, as kubectl sends them for kinds that it has Go types of: the envelope of
  * Kubernetes (`runtime.Unknown` behind four magic bytes) and, by a table of fields, what is in it.
- * Only strings, lists of strings and messages of these are read; every other field is skipped.
+ * Only strings, lists and maps of strings and messages of these are read; every other field is skipped.
  */
 import { badRequest } from '../../apimachinery/status-error.ts';
 
@@ -9,12 +9,15 @@ export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
 
 /** Number of a field → its name, and what it holds when it is not a string. */
 export interface MessageShape {
-  readonly [field: number]: readonly [name: string, holds?: 'strings' | MessageShape];
+  readonly [field: number]: readonly [name: string, holds?: 'strings' | 'map' | MessageShape];
 }
 
 const MAGIC = Buffer.from('k8s\0');
 const UNKNOWN = { typeMeta: 1, raw: 2 } as const;
 const TYPE_META: MessageShape = { 1: ['apiVersion'], 2: ['kind'] };
+
+/** A map is a list of these. */
+const ENTRY: MessageShape = { 1: ['key'], 2: ['value'] };
 
 /** Wire types of protobuf; groups are long gone and refused. */
 const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
@@ -41,6 +44,9 @@ function readMessage(message: Buffer, shape: MessageShape): Record<string, unkno
     const [name, holds] = known;
     if (holds === 'strings') {
       object[name] = [...((object[name] as string[] | undefined) ?? []), bytes.toString('utf8')];
+    } else if (holds === 'map') {
+      const { key = '', value = '' } = readMessage(bytes, ENTRY);
+      object[name] = { ...(object[name] as object | undefined), [String(key)]: value };
     } else if (holds !== undefined) object[name] = readMessage(bytes, holds);
     // Go writes empty strings, which JSON leaves out.
     else if (bytes.length > 0) object[name] = bytes.toString('utf8');

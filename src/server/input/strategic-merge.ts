@@ -1,6 +1,6 @@
 /**
  * Strategic merge patches for the kinds that kubectl has Go types of: it sends nothing else for
- * them in apply, edit and diff. Lists are replaced, but for the two lists of metadata that merge.
+ * them in apply, edit and diff. Lists are replaced, but for those that merge by a field.
  */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
 import { badRequest } from '../../apimachinery/status-error.ts';
@@ -9,6 +9,7 @@ import { badRequest } from '../../apimachinery/status-error.ts';
 const MERGED_LISTS: Readonly<Record<string, string>> = {
   'metadata.finalizers': '',
   'metadata.ownerReferences': 'uid',
+  'spec.ports': 'port',
 };
 
 const PATCH = '$patch';

@@ -1,0 +1,205 @@
+/**
+ * The clusters that are served here: one for each tenant, and those that tenants name as their
+ * control plane. What is in them is their own and in no commit; it is kept beside the state, not in
+ * it, because the state can be thrown away and rebuilt from git and this cannot. Nothing is opened
+ * before there is a tenant.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import { type ClusterDoor, clusterAuthorizer } from '../auth/cluster-authorizer.ts';
+import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
+import { CLUSTER_KINDS, NAMESPACE } from '../kinds/cluster-kinds.ts';
+import { type KindTable, tableOf } from '../kinds/table.ts';
+import { settingsOf } from '../kinds/tenant.ts';
+import { ClusterRegistry } from '../registry/cluster-registry.ts';
+import type { ClusterSurface, ClusterSurfaces } from '../server/dependencies.ts';
+import { sealingCodec } from '../state/codec.ts';
+import { openStore } from '../state/journaled-store.ts';
+import { openLmdbEngine } from '../state/lmdb-engine.ts';
+import type { Store } from '../state/store.ts';
+import { partOfStore } from '../state/store-part.ts';
+
+export interface ClustersOptions {
+  /** Where the data of all clusters is. */
+  readonly directory: string;
+  readonly stateKey: Buffer;
+  readonly kinds: KindTable;
+  /** The platform's store, for its tenants. */
+  readonly store: Pick<Store, 'list' | 'observe'>;
+  readonly rights: ScopedAuthorizer;
+  projectPrefix(): string;
+  /** `/kubernetes`; clusters are below it. */
+  readonly prefix: string;
+  readonly clock: Clock;
+  onError(error: unknown): void;
+}
+
+/** The tenants as they are now. */
+export interface Tenants {
+  get(name: string): KubeObject | undefined;
+  names(): string[];
+}
+
+export interface Clusters extends ClusterSurfaces {
+  readonly tenants: Tenants;
+  /** Resolves when what the present tenants need is open. */
+  ready(): Promise<void>;
+  /** Called after each change of a tenant, with its name, when its surface is there. */
+  follow(listener: (name: string) => void): void;
+  close(): Promise<void>;
+}
+
+const CLUSTER_TABLE = tableOf(CLUSTER_KINDS);
+/** That of a tenant, and that of a control plane. */
+type Door = 'virtualcluster' | 'cluster';
+
+export function openClusters(options: ClustersOptions): Clusters {
+  return new ServedClusters(options);
+}
+
+class ServedClusters implements Clusters {
+  readonly #options: ClustersOptions;
+  readonly #found = new Map<string, ClusterSurface>();
+  readonly #tenants = new Map<string, KubeObject>();
+  readonly #path: RegExp;
+  readonly #stop: () => void;
+  #listener: ((name: string) => void) | undefined;
+  #store: Promise<Store> | undefined;
+  #open: Store | undefined;
+
+  constructor(options: ClustersOptions) {
+    this.#options = options;
+    const prefix = options.prefix.replaceAll('.', '\\.');
+    this.#path = new RegExp(`^${prefix}/(virtualcluster|cluster)/([a-z0-9-]+)(?:[/?]|$)`);
+    const tenant = options.kinds.kinds.find(({ storedIn }) => storedIn === 'file');
+    if (tenant === undefined) throw new Error('The table of kinds has no tenants');
+    const collection = { group: tenant.group, kind: tenant.kind };
+    for (const { object } of options.store.list(collection).items) this.#set(object);
+    this.#stop = options.store.observe(collection, ({ type, current }) => {
+      if (type === 'DELETED') this.#remove(current.key.name);
+      else this.#set(current.object);
+    });
+  }
+
+  get tenants(): Tenants {
+    return {
+      get: (name) => this.#tenants.get(name),
+      names: () => [...this.#tenants.keys()].sort(),
+    };
+  }
+
+  follow(listener: (name: string) => void): void {
+    this.#listener = listener;
+    for (const name of this.#tenants.keys()) this.#tell(name);
+  }
+
+  find(url: string): ClusterSurface | undefined {
+    const match = this.#path.exec(url);
+    const [, door, name = ''] = match ?? [];
+    const store = this.#open;
+    if (door === undefined || store === undefined) return undefined;
+    if (!this.#exists(door as Door, name)) return undefined;
+    const id = `${door}/${name}`;
+    const surface = this.#found.get(id) ?? this.#surface(store, door as Door, name);
+    this.#found.set(id, surface);
+    return surface;
+  }
+
+  async ready(): Promise<void> {
+    await this.#store;
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    const store = await this.#store?.catch(() => undefined);
+    await store?.close();
+  }
+
+  #set(object: KubeObject): void {
+    const name = object.metadata.name ?? '';
+    this.#tenants.set(name, object);
+    this.#store ??= this.#openStore();
+    this.#tell(name);
+  }
+
+  #remove(name: string): void {
+    this.#tenants.delete(name);
+    this.#tell(name);
+  }
+
+  #tell(name: string): void {
+    if (this.#listener === undefined) return;
+    this.ready().then(() => this.#listener?.(name), this.#options.onError);
+  }
+
+  #exists(door: Door, name: string): boolean {
+    if (door === 'virtualcluster') return this.#tenants.has(name);
+    return [...this.#tenants.values()].some((object) => settingsOf(object).cluster === name);
+  }
+
+  async #openStore(): Promise<Store> {
+    const { directory, stateKey, onError } = this.#options;
+    const engine = await openLmdbEngine(directory, { onError });
+    const secrets = new Set(
+      CLUSTER_KINDS.filter(({ secretPaths }) => secretPaths.length > 0).map(({ kind }) => kind),
+    );
+    const codec = sealingCodec(stateKey, ({ kind }) => secrets.has(kind));
+    this.#open = await openStore({ engine, codec, onError });
+    return this.#open;
+  }
+
+  #surface(whole: Store, door: Door, name: string): ClusterSurface {
+    const { clock, rights, prefix } = this.#options;
+    const store = partOfStore(whole, `${door}:${name}`);
+    const kinds = CLUSTER_TABLE;
+    if (store.list(namespaceCollection).items.length === 0) {
+      store.apply(['default', 'kube-system'].map((each) => newNamespace(each, clock.now())));
+    }
+    return {
+      kinds,
+      store,
+      registry: new ClusterRegistry({ kinds, store, clock, namespaces: NAMESPACE }),
+      authorizer: clusterAuthorizer(rights, this.#door(door, name)),
+      root: `${prefix}/${door}/${name}`,
+    };
+  }
+
+  #door(door: Door, name: string): ClusterDoor {
+    const [group = ''] = this.#options.kinds.groups;
+    if (door === 'cluster') {
+      const target = { kind: 'Cluster', parts: { cluster: name } } as const;
+      return { group, resource: 'clusters', name, target: () => target };
+    }
+    return {
+      group,
+      resource: 'tenants',
+      name,
+      target: () => ({ kind: 'ProjectVirtualCluster', parts: this.#scopeParts(name) }),
+    };
+  }
+
+  /** What scopes can name a tenant cluster by. */
+  #scopeParts(name: string): { virtualCluster: string; project?: string; namespace?: string } {
+    const object = this.#tenants.get(name);
+    const project = object && settingsOf(object).project;
+    if (project === undefined) return { virtualCluster: name };
+    return {
+      virtualCluster: name,
+      project,
+      namespace: this.#options.projectPrefix() + project,
+    };
+  }
+}
+
+const namespaceCollection = { group: NAMESPACE.group, kind: NAMESPACE.kind };
+
+function newNamespace(name: string, now: number) {
+  const object: KubeObject = {
+    apiVersion: 'v1',
+    kind: NAMESPACE.kind,
+    metadata: { name, uid: randomUUID(), creationTimestamp: rfc3339(now) },
+    status: { phase: 'Active' },
+  };
+  return { type: 'put' as const, key: { ...namespaceCollection, namespace: '', name }, object };
+}

@@ -1,0 +1,129 @@
+/**
+ * Writes of objects that are a cluster's own data: the rules of the registry without git. A write
+ * is decided and applied in one go, and answered when it is durable.
+ */
+import { randomUUID } from 'node:crypto';
+import { rfc3339 } from '../apimachinery/clock.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import { forbiddenError, notFound } from '../apimachinery/status-error.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { Change, StoredObject } from '../state/store.ts';
+import type { StorePart } from '../state/store-part.ts';
+import { type CreateRequest, prepareCreate } from './create.ts';
+import { type DeleteRequest, prepareDelete } from './delete.ts';
+import type { DeleteResult, ObjectRegistry, WriteResult } from './registry.ts';
+import { terminating } from './served.ts';
+import { prepareUpdate, type UpdateRequest } from './update.ts';
+import type { DecisionParts, Target } from './write-context.ts';
+
+export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
+  readonly store: StorePart;
+  /** The kind whose objects are the namespaces of the others. */
+  readonly namespaces: Kind;
+}
+
+/** They cannot be removed, as in Kubernetes. */
+const LASTING_NAMESPACES = ['default', 'kube-system', 'kube-public'];
+
+export class ClusterRegistry implements ObjectRegistry {
+  readonly #parts: ClusterParts;
+  readonly #write: DecisionParts;
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.#write = { ...parts, under: '', guards: [] };
+  }
+
+  get({ kind, namespace, name }: Target): StoredObject {
+    const found = this.#parts.store.get({ group: kind.group, kind: kind.kind, namespace, name });
+    if (found === undefined) throw notFound(kind, name);
+    return found;
+  }
+
+  async create(request: CreateRequest): Promise<WriteResult> {
+    const { kind, options } = request;
+    const create = prepareCreate(this.#write, request);
+    const { warnings, key } = create;
+    this.#checkNamespace(kind, key.namespace);
+    create.prepare();
+    const object = create.preview();
+    if (options.dryRun) return { object, warnings };
+    object.metadata.uid = randomUUID();
+    object.metadata.creationTimestamp = rfc3339(this.#parts.clock.now());
+    return written(await this.#apply({ type: 'put', key, object }), object, warnings);
+  }
+
+  async update(request: UpdateRequest): Promise<WriteResult> {
+    const update = prepareUpdate(this.#write, request);
+    const prepared = update.prepare();
+    const current = this.get(request);
+    const warnings = update.warnings();
+    const object = update.preview() ?? current.object;
+    if (request.options.dryRun) return { object, warnings };
+    if (prepared.do === 'nothing') return { object: current.object, stored: current, warnings };
+    const { key } = update;
+    const ends = prepared.do === 'state' && prepared.changes[0]?.type === 'remove';
+    const change: Change = ends ? { type: 'remove', key } : { type: 'put', key, object };
+    return written(await this.#apply(change), object, warnings);
+  }
+
+  async delete(request: DeleteRequest): Promise<DeleteResult> {
+    const { kind, name, options } = request;
+    const isNamespace = kind === this.#parts.namespaces;
+    if (isNamespace && LASTING_NAMESPACES.includes(name)) {
+      throw forbiddenError(
+        `${kind.plural} ${JSON.stringify(name)} is forbidden: this namespace may not be deleted`,
+        kind,
+        name,
+      );
+    }
+    // Nothing here waits for anything to end, so a grace period would be for nobody.
+    const asked = { ...request.delete, gracePeriodSeconds: undefined };
+    const deletion = prepareDelete(this.#write, { ...request, delete: asked });
+    const prepared = deletion.prepare();
+    const { object } = this.get(request);
+    const held = (object.metadata.finalizers ?? []).length > 0;
+    if (options.dryRun) return { object, gone: !held, warnings: [] };
+    if (isNamespace) this.#empty(name);
+    if (prepared.do === 'nothing') return { object, gone: false, warnings: [] };
+    const { key } = deletion;
+    const ending = terminating(object, 0, this.#parts.clock.now());
+    const change: Change = held ? { type: 'put', key, object: ending } : { type: 'remove', key };
+    const stored = await this.#apply(change);
+    return { object: stored?.object ?? object, stored, gone: stored === undefined, warnings: [] };
+  }
+
+  /** What is in a namespace goes before it, finalizers or not: nothing here would finish them. */
+  #empty(namespace: string): void {
+    const { store, kinds } = this.#parts;
+    const changes = kinds.kinds
+      .filter(({ scope }) => scope === 'Namespaced')
+      .flatMap(({ group, kind }) =>
+        store
+          .list({ group, kind, namespace })
+          .items.map(({ key: { name } }) => ({ group, kind, namespace, name })),
+      )
+      .map((key): Change => ({ type: 'remove', key }));
+    store.apply(changes);
+  }
+
+  #checkNamespace(kind: Kind, namespace: string): void {
+    if (kind.scope !== 'Namespaced') return;
+    const { namespaces } = this.#parts;
+    this.get({ kind: namespaces, namespace: '', name: namespace });
+  }
+
+  async #apply(change: Change): Promise<StoredObject | undefined> {
+    const [stored] = this.#parts.store.apply([change]);
+    await this.#parts.store.flush();
+    return stored;
+  }
+}
+
+function written(
+  stored: StoredObject | undefined,
+  object: KubeObject,
+  warnings: readonly string[],
+): WriteResult {
+  return stored === undefined ? { object, warnings } : { object: stored.object, stored, warnings };
+}

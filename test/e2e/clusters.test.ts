@@ -1,0 +1,212 @@
+/** The clusters that are served beside the platform: with kubectl, with keys, and over restarts. */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { API, type Daemon, RBAC, type RunResult, startDaemon } from '../support/daemon.ts';
+
+let daemon: Daemon;
+
+async function pushTenants(texts: Readonly<Record<string, string>>): Promise<RunResult> {
+  const clone = await daemon.clone();
+  for (const [name, text] of Object.entries(texts)) {
+    await mkdir(join(clone, 'tenants', name), { recursive: true });
+    await writeFile(join(clone, 'tenants', name, 'vcluster.yaml'), text);
+  }
+  await daemon.git(['add', '-A'], clone);
+  await daemon.git(['commit', '-qm', 'Tenants'], clone);
+  return await daemon.git(['push'], clone);
+}
+
+function root(cluster: string): string {
+  return `/kubernetes/${cluster}`;
+}
+
+function kubectl(cluster: string, args: readonly string[], input?: string): Promise<RunResult> {
+  const server = ['--server', `${daemon.url}${root(cluster)}`];
+  return daemon.kubectl([...server, ...args], input === undefined ? {} : { input });
+}
+
+const SERVICE = `apiVersion: v1
+kind: Service
+metadata: {name: db, namespace: shop}
+spec: {ports: [{port: 5432, name: sql}]}
+---
+apiVersion: v1
+kind: Endpoints
+metadata: {name: db, namespace: shop}
+subsets:
+- addresses: [{ip: 10.0.0.1}, {ip: 10.0.0.2}]
+  ports: [{port: 5432, name: sql}]
+`;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+  const { code, stderr } = await pushTenants({
+    blue: 'external: {gitplane: {project: web}}\n',
+    red: 'sync: {}\n',
+  });
+  if (code !== 0) throw new Error(stderr);
+});
+
+afterAll(() => daemon.stop());
+
+describe('kubectl on a tenant cluster', () => {
+  test('finds the kinds of the core group and nothing of the platform', async () => {
+    const { stdout, stderr } = await kubectl('virtualcluster/blue', [
+      'api-resources',
+      '--no-headers',
+      '-o',
+      'name',
+    ]);
+
+    expect(stderr).toBe('');
+    expect(stdout.trim().split('\n').sort()).toEqual(
+      ['endpoints', 'events', 'namespaces', 'secrets', 'services'].sort(),
+    );
+  });
+
+  test('creates, applies, changes, lists and deletes', async () => {
+    const on = (args: readonly string[], input?: string) =>
+      kubectl('virtualcluster/blue', args, input);
+    expect((await on(['create', 'namespace', 'shop'])).stdout).toBe('namespace/shop created\n');
+    expect((await on(['apply', '-f', '-'], SERVICE)).stdout).toBe(
+      'service/db created\nendpoints/db created\n',
+    );
+    const changed = SERVICE.replace('10.0.0.2', '10.0.0.3').replace('5432, name', '5433, name');
+    const applied = await on(['apply', '-f', '-'], changed);
+    expect(applied.stderr).toBe('');
+    expect(applied.stdout).toBe('service/db configured\nendpoints/db configured\n');
+    const list = await on(['get', 'endpoints', '-n', 'shop']);
+    expect(list.stdout).toMatch(/^NAME +ENDPOINTS +AGE\ndb +10.0.0.1:5432,10.0.0.3:5432 /);
+    expect(
+      (await on(['get', 'svc', 'db', '-n', 'shop', '-o', 'jsonpath={.spec.ports}'])).stdout,
+    ).toBe('[{"name":"sql","port":5433,"protocol":"TCP","targetPort":5433}]');
+    expect((await on(['label', 'ep', 'db', '-n', 'shop', 'a=b'])).stdout).toContain('labeled');
+    expect((await on(['explain', 'endpoints.subsets'])).stdout).toContain('addresses');
+    expect((await on(['delete', 'namespace', 'shop'])).stdout).toContain('deleted');
+    expect((await on(['get', 'endpoints', '-A'])).stderr).toContain('No resources found');
+  });
+
+  test('is told what is wrong', async () => {
+    const nowhere = await kubectl('virtualcluster/blue', ['apply', '-f', '-'], SERVICE);
+    expect(nowhere.stderr).toContain('namespaces "shop" not found');
+    const kept = await kubectl('virtualcluster/blue', ['delete', 'namespace', 'default']);
+    expect(kept.stderr).toContain('Forbidden');
+    const address = SERVICE.replace('10.0.0.2', 'a.b').replaceAll('shop', 'default');
+    const wrong = await kubectl('virtualcluster/blue', ['apply', '-f', '-'], address);
+    expect(wrong.stderr).toContain('subsets[0].addresses[1].ip: Invalid value: "a.b"');
+    await kubectl('virtualcluster/blue', ['delete', 'svc', 'db', '-n', 'default']);
+  });
+});
+
+describe('a cluster', () => {
+  const secret = (name: string, value: string) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name },
+    stringData: { password: value },
+  });
+
+  test('does not see what is in another', async () => {
+    const path = '/api/v1/namespaces/default/secrets';
+    for (const cluster of ['virtualcluster/blue', 'cluster/local']) {
+      const made = await daemon.call('POST', root(cluster) + path, {
+        body: secret(cluster.replace('/', '-'), `the password of ${cluster}`),
+      });
+      expect(made.code).toBe(201);
+      expect(made.json().data.password).toBe(
+        Buffer.from(`the password of ${cluster}`).toString('base64'),
+      );
+    }
+    const names = async (cluster: string): Promise<string[]> =>
+      (await daemon.call('GET', root(cluster) + path))
+        .json()
+        .items.map((item: { metadata: { name: string } }) => item.metadata.name);
+    expect(await names('virtualcluster/blue')).toEqual(['virtualcluster-blue']);
+    expect(await names('virtualcluster/red')).toEqual([]);
+    expect(await names('cluster/local')).toEqual(['cluster-local']);
+  });
+
+  test('that no tenant has is not there', async () => {
+    for (const cluster of ['virtualcluster/green', 'cluster/other']) {
+      expect((await daemon.call('GET', `${root(cluster)}/api/v1/secrets`)).code).toBe(404);
+    }
+  });
+
+  test('tells strangers nothing, not even that it is there', async () => {
+    for (const path of ['/api', '/api/v1', '/openapi/v3', '/version', '/api/v1/secrets']) {
+      const found = await daemon.call('GET', `${root('virtualcluster/blue')}${path}`, {
+        token: null,
+      });
+      expect(found.code).toBe(401);
+    }
+  });
+
+  test('has no past', async () => {
+    const path = `${root('virtualcluster/blue')}/api/v1/secrets?atTime=2026-01-01T00:00:00Z`;
+    const { code, text } = await daemon.call('GET', path);
+    expect([code, text]).toEqual([400, expect.stringContaining('no past')]);
+  });
+
+  test('is for those whose roles name it, and for keys whose scope reaches it', async () => {
+    const create = (path: string, body: object) => daemon.call('POST', path, { body });
+    await create(`${API}/users`, { metadata: { name: 'vera' }, spec: {} });
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'in-blue' },
+      rules: [
+        {
+          apiGroups: ['management.gitplane.dev'],
+          resources: ['tenants/cluster'],
+          resourceNames: ['blue', 'red'],
+          verbs: ['get', 'list', 'watch'],
+        },
+        { apiGroups: [''], resources: ['*'], verbs: ['*'] },
+      ],
+    });
+    await create(`${RBAC}/clusterrolebindings`, {
+      metadata: { name: 'in-blue' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'in-blue' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'vera' }],
+    });
+    const keyFor = async (name: string, scope?: object): Promise<string> => {
+      const made = await create(`${API}/ownedaccesskeys`, {
+        metadata: { name },
+        spec: { user: 'vera', ...(scope === undefined ? {} : { scope }) },
+      });
+      return made.json().spec.key;
+    };
+    const wide = await keyFor('vera-wide');
+    const narrow = await keyFor('vera-narrow', {
+      virtualClusters: [{ project: 'web', virtualCluster: 'blue' }],
+    });
+    const tries = async (token: string): Promise<number[]> => {
+      const codes: number[] = [];
+      for (const cluster of ['virtualcluster/blue', 'virtualcluster/red', 'cluster/local']) {
+        const path = `${root(cluster)}/api/v1/secrets`;
+        codes.push((await daemon.call('GET', path, { token })).code);
+      }
+      const path = `${root('virtualcluster/blue')}/api/v1/namespaces`;
+      const body = { metadata: { name: 'n' } };
+      codes.push((await daemon.call('POST', path, { token, body })).code);
+      return codes;
+    };
+
+    expect(await tries(wide)).toEqual([200, 200, 403, 403]);
+    expect(await tries(narrow)).toEqual([200, 403, 403, 403]);
+  });
+
+  test('keeps what it has over a restart, with no secret in the clear', async () => {
+    const { dataDir } = daemon;
+    await daemon.stop('SIGKILL');
+    for (const file of await readdir(join(dataDir, 'clusters'))) {
+      const bytes = await readFile(join(dataDir, 'clusters', file), 'latin1');
+      expect(bytes).not.toContain(Buffer.from('the password').toString('base64').slice(0, 12));
+    }
+    daemon = await startDaemon({ dataDir });
+    const path = '/api/v1/namespaces/default/secrets/virtualcluster-blue';
+    const found = await daemon.call('GET', root('virtualcluster/blue') + path);
+    expect(Buffer.from(found.json().data.password, 'base64').toString()).toBe(
+      'the password of virtualcluster/blue',
+    );
+  });
+});
