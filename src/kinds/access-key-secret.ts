@@ -5,7 +5,7 @@
  * before them, so that a scanner can tell a leaked key from any other word, and a mistyped key is
  * refused without a look-up. The underscore lets a double click select the whole key.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -70,7 +70,7 @@ export function isConcealedAccessKey(value: string): boolean {
  */
 export function concealAccessKey(key: string): string {
   if (key === '' || isConcealedAccessKey(key)) return key;
-  return `sha256:${createHash('sha256').update(DOMAIN).update(key).digest('hex')}`;
+  return `sha256:${hash('sha256', DOMAIN + key, 'hex')}`;
 }
 
 const SHORTEST_OWN_KEY = 32;

@@ -58,16 +58,12 @@ export function buildKindTable(apiGroup: string): KindTable {
 export function tableOf(kinds: readonly Kind[]): KindTable {
   const fileKinds = kinds.filter(({ storedIn }) => storedIn === 'file');
   const byKind = new Map(kinds.map((kind) => [`${apiVersionOf(kind)} ${kind.kind}`, kind]));
-  const byPlural = new Map(
-    kinds.flatMap((kind) =>
-      [kind.plural, ...kind.aliases].map((plural) => [`${kind.group} ${plural}`, kind] as const),
-    ),
-  );
+  const byPlural = pluralsByGroup(kinds);
   return {
     kinds,
     groups: [...new Set(kinds.map((kind) => kind.group))],
     byKind: (apiVersion, kind) => byKind.get(`${apiVersion} ${kind}`),
-    byPlural: (group, plural) => byPlural.get(`${group} ${plural}`),
+    byPlural: (group, plural) => byPlural.get(group)?.get(plural),
     byFile: (path) => {
       for (const kind of fileKinds) {
         const name = kind.fileName(path);
@@ -78,6 +74,17 @@ export function tableOf(kinds: readonly Kind[]): KindTable {
     schemaOf: (kind) => compileSchema(kind.schema),
     explainUnknown: (apiVersion, kind) => explainUnknown(kinds, apiVersion, kind),
   };
+}
+
+/** By group, then by plural or alias: no key has to be put together at each request. */
+function pluralsByGroup(kinds: readonly Kind[]): ReadonlyMap<string, ReadonlyMap<string, Kind>> {
+  const groups = new Map<string, Map<string, Kind>>();
+  for (const kind of kinds) {
+    const plurals = groups.get(kind.group) ?? new Map<string, Kind>();
+    groups.set(kind.group, plurals);
+    for (const plural of [kind.plural, ...kind.aliases]) plurals.set(plural, kind);
+  }
+  return groups;
 }
 
 function explainUnknown(kinds: readonly Kind[], apiVersion: string, kind: string): string {

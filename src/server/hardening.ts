@@ -13,7 +13,7 @@ const MOST_CONNECTIONS = 32_768;
 const MOST_HEADERS = 100;
 
 /** Nothing here is a page that a browser should run, frame or remember. */
-const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
+export const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
   ['referrer-policy', 'no-referrer'],

@@ -12,8 +12,8 @@ export interface ApiRequest {
   readonly user: User | undefined;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
-  /** Takes the response over from the server; returns the headers that were set so far. */
-  hijack(): [string, unknown][];
+  /** Takes the response over from the server; returns the headers that every answer has. */
+  hijack(): readonly (readonly [string, string])[];
   /** Aborted when the server begins to close. */
   readonly closing: AbortSignal;
   readonly raw: { readonly request: IncomingMessage; readonly response: ServerResponse };

@@ -19,8 +19,17 @@ import type { ResourceInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import type { ApiRequest, ResourceRequest } from './request.ts';
 
+type Handler = (
+  deps: ServerDependencies,
+  request: ResourceRequest,
+) => Answer | Promise<Answer | undefined>;
+
 /** Undefined: the handler answers for itself, over time. */
-type Handler = (deps: ServerDependencies, request: ResourceRequest) => Promise<Answer | undefined>;
+export type ResourceAnswerer = (
+  deps: ServerDependencies,
+  request: ApiRequest,
+  info: ResourceInfo,
+) => Answer | Promise<Answer | undefined>;
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   get: handleGet,
@@ -49,34 +58,45 @@ const NEEDS_NAME: Readonly<Record<string, boolean>> = { create: false, update: t
 const IN_ONE_NAMESPACE = ['get', 'create', 'update', 'patch', 'delete', 'deletecollection'];
 
 /** Throws 404 and 405. Access was decided before. */
-export async function answerResource(
+export function answerResource(
   deps: ServerDependencies,
-  request: ApiRequest & { info: ResourceInfo },
-): Promise<Answer | undefined> {
-  const { info, user } = request;
+  request: ApiRequest,
+  info: ResourceInfo,
+): Answer | Promise<Answer | undefined> {
+  const { user } = request;
   const events = answerEvents(info, deps.store.resourceVersion);
   if (events !== undefined) return events;
   const review = reviewOf(info);
   if (review !== undefined && user !== undefined) {
-    return await handleReview(deps, { ...request, user, kind: review });
+    return handleReview(deps, { ...request, info, user, kind: review });
   }
-  return await answerObjects(deps, request);
+  return answerObjects(deps, request, info);
 }
 
 /** The same for a cluster that is served here: it has objects and nothing else. */
-export async function answerObjects(
+export function answerObjects(
   deps: ServerDependencies,
-  request: ApiRequest & { info: ResourceInfo },
-): Promise<Answer | undefined> {
+  request: ApiRequest,
+  asked: ResourceInfo,
+): Answer | Promise<Answer | undefined> {
   const { user } = request;
-  const info = withoutOwnNamespace(request.info);
+  const info = withoutOwnNamespace(asked);
   const kind = findKind(deps, info);
   const handler = info.subresource === '' ? handlerOf(kind, info) : subresource(kind, info);
   const hasPast = PAST_READS.includes(info.verb) && kind.storedIn !== 'cluster';
   if (!hasPast || info.subresource !== '') refusePast(info.query, info.verb);
   if (user === undefined) throw noSuchRoute();
   refuseLocked(deps, kind, info.verb);
-  return await handler(deps, { ...request, info, user, kind });
+  return handler(deps, resourceRequest(request, { info, user, kind }));
+}
+
+/** Field by field: spreading costs more than the rest of a read. */
+function resourceRequest(
+  request: ApiRequest,
+  { info, user, kind }: Pick<ResourceRequest, 'info' | 'user' | 'kind'>,
+): ResourceRequest {
+  const { id, headers, body, closing, raw, hijack } = request;
+  return { id, headers, body, closing, raw, hijack, info, user, kind };
 }
 
 /** `/namespaces/x` is the object x, which is in no namespace. */

@@ -5,7 +5,7 @@
  * authorization, and only then the body and what exists.
  */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
@@ -14,34 +14,36 @@ import {
   attributesOf,
   authenticateRequest,
   authorizeRequest,
-  isPublic,
   refuseImpersonation,
 } from './access.ts';
-import type { ClusterSurface, ServerDependencies } from './dependencies.ts';
-import { buildClusterDocuments, buildDocuments, type Documents } from './documents/documents.ts';
+import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
 import { limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
 import { registerHooks } from './hooks.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
-import { parseRequest, type RequestInfo } from './input/request-info.ts';
-import { type Answer, jsonAnswer, textAnswer, warningHeaders } from './output/answer.ts';
+import type { RequestInfo } from './input/request-info.ts';
+import { type Answer, jsonAnswer, textAnswer } from './output/answer.ts';
+import { commonHeaders, sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
-import { answerObjects, answerResource } from './resources.ts';
 import { closingSignal } from './shutdown.ts';
+import { buildSurfaces, METHODS, type Surface } from './surfaces.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admitted: Admitted | undefined;
+  }
+}
 
 /** What the filters found out about a request before its body was read. */
 interface Admitted {
-  readonly id: string;
+  readonly surface: Surface;
   readonly started: number;
   readonly info: RequestInfo;
   readonly user: User | undefined;
-  /** Of the platform, or of the cluster that is asked. */
-  readonly deps: ServerDependencies;
-  readonly isCluster: boolean;
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const NO_BODY = Buffer.alloc(0);
 
 export interface ServerOptions {
   /** Absent: plain HTTP. */
@@ -62,15 +64,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   const app = (options.tls === undefined
     ? fastify(common)
     : fastify({ ...common, https: tlsOptions(options.tls) })) as unknown as FastifyInstance;
-  const documents = buildDocuments(deps);
-  const clusters = clusterDependencies(deps);
-  const clusterDocuments = new WeakMap<ServerDependencies, Documents>();
-  const documentsOf = (of: ServerDependencies): Documents => {
-    const known = clusterDocuments.get(of) ?? buildClusterDocuments(of);
-    clusterDocuments.set(of, known);
-    return known;
-  };
-  const admitted = new WeakMap<IncomingMessage, Admitted>();
+  const surfaceOf = buildSurfaces(deps);
   const closing = closingSignal(app);
   limitConnections(app.server);
 
@@ -78,38 +72,43 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   app.removeContentTypeParser(['application/json', 'text/plain']);
   registerGit(app, deps);
 
-  app.addHook('onRequest', async (request, reply) => {
-    void reply.header('audit-id', request.id);
-    secureHeaders(reply.raw);
-    if (hasOwnAccess(request)) return;
+  app.decorateRequest('admitted', undefined);
+  app.addHook('onRequest', (request, reply, done) => {
+    if (hasOwnAccess(request)) {
+      void reply.header('audit-id', request.id);
+      secureHeaders(reply.raw);
+      return done();
+    }
     limitBody(request.raw);
-    const cluster = clusters(request.url);
-    const isCluster = cluster !== undefined;
-    admitted.set(request.raw, { ...admit(cluster ?? deps, request, isCluster), isCluster });
+    try {
+      request.admitted = admit(surfaceOf(request.url), request);
+    } catch (error) {
+      return done(error as Error);
+    }
+    done();
   });
   registerHooks(app, deps);
   app.route({
     method: [...METHODS],
     url: '*',
-    handler: async (request, reply) => {
-      const found = admitted.get(request.raw);
-      if (found === undefined) throw noSuchRoute();
-      const asked = apiRequest(request, reply, { found, closing });
-      const answer = found.isCluster
-        ? await answerCluster(found.deps, documentsOf(found.deps), asked)
-        : await answerRequest(deps, documents, asked);
-      if (answer === undefined) return;
-      send(reply, answer);
-      measure(found, answer.code);
-      return reply;
+    handler: (request, reply) => {
+      const { admitted } = request;
+      if (admitted === undefined) throw noSuchRoute();
+      const finish = (answer: Answer | undefined): void => {
+        if (answer === undefined) return;
+        sendAnswer(reply, answer, closing);
+        measure(admitted, answer.code);
+      };
+      const answer = admitted.surface.answer(apiRequest(request, reply, { admitted, closing }));
+      // What is there already is not waited for.
+      return answer instanceof Promise ? answer.then(finish) : finish(answer);
     },
   });
   app.setErrorHandler((error, request, reply) => {
-    const found = admitted.get(request.raw);
-    const answer = errorAnswer(found?.deps ?? deps, error, request);
-    send(reply, answer);
-    if (found !== undefined) measure(found, answer.code);
-    return reply;
+    const { admitted } = request;
+    const answer = errorAnswer(admitted?.surface.deps ?? deps, error, request);
+    sendAnswer(reply, answer, closing);
+    if (admitted !== undefined) measure(admitted, answer.code);
   });
   return app;
 }
@@ -120,88 +119,37 @@ function hasOwnAccess(request: FastifyRequest): boolean {
   return config?.ownAccess === true;
 }
 
-/** The dependencies of the cluster that a URL leads to, made once a cluster. */
-function clusterDependencies(
-  deps: ServerDependencies,
-): (url: string) => ServerDependencies | undefined {
-  const made = new WeakMap<ClusterSurface, ServerDependencies>();
-  return (url) => {
-    const surface = deps.clusters.find(url);
-    if (surface === undefined) return undefined;
-    const known = made.get(surface) ?? { ...deps, ...surface };
-    made.set(surface, known);
-    return known;
-  };
-}
-
-/** Which clusters there are is not for strangers, so nothing of a cluster is public. */
-function admit(
-  deps: ServerDependencies,
-  request: FastifyRequest,
-  isCluster: boolean,
-): Omit<Admitted, 'isCluster'> {
+function admit(surface: Surface, request: FastifyRequest): Admitted {
+  const { deps } = surface;
   const { method, url } = request;
-  const info = parseRequest({ method, url, root: deps.root });
+  const info = surface.read(method, url);
   if (info === undefined) throw noSuchRoute();
-  const found = { id: request.id, started: performance.now(), info, deps };
-  if (!isCluster && isPublic(info, deps)) return { ...found, user: undefined };
+  const started = performance.now();
+  if (surface.isPublic(info)) return { surface, started, info, user: undefined };
   const user = authenticateRequest(deps, request, 'bearer');
   refuseImpersonation(request.headers, user);
   authorizeRequest(deps, user, attributesOf(info, deps.kinds));
-  return { ...found, user };
+  return { surface, started, info, user };
 }
 
 function apiRequest(
   request: FastifyRequest,
   reply: FastifyReply,
-  { found, closing }: { found: Admitted; closing: AbortSignal },
+  { admitted, closing }: { admitted: Admitted; closing: AbortSignal },
 ): ApiRequest {
   return {
-    id: found.id,
-    info: found.info,
-    user: found.user,
+    id: request.id,
+    info: admitted.info,
+    user: admitted.user,
     headers: request.headers,
-    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
     closing,
     raw: { request: request.raw, response: reply.raw as ServerResponse },
     hijack: () => {
       void reply.hijack();
-      return Object.entries(reply.getHeaders());
+      return commonHeaders(request.id);
     },
   };
-}
-
-async function answerRequest(
-  deps: ServerDependencies,
-  documents: Documents,
-  request: ApiRequest,
-): Promise<Answer | undefined> {
-  const { info } = request;
-  return info.isResource
-    ? await answerResource(deps, { ...request, info })
-    : await documents(request);
-}
-
-async function answerCluster(
-  deps: ServerDependencies,
-  documents: Documents,
-  request: ApiRequest,
-): Promise<Answer | undefined> {
-  const { info } = request;
-  return info.isResource
-    ? await answerObjects(deps, { ...request, info })
-    : await documents(request);
-}
-
-function send(reply: FastifyReply, answer: Answer): void {
-  const warnings = warningHeaders(answer.warnings ?? []);
-  if (warnings.length > 0) void reply.header('warning', warnings);
-  void reply
-    .code(answer.code)
-    .header('content-type', answer.contentType)
-    .header('cache-control', 'no-cache, private')
-    .headers(answer.headers ?? {})
-    .send(answer.body);
 }
 
 function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyRequest): Answer {
@@ -225,10 +173,13 @@ function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyR
   return { ...answer, headers };
 }
 
-function measure({ deps, info, started }: Admitted, code: number): void {
+function measure({ surface, info, started }: Admitted, code: number): void {
+  const { deps } = surface;
   // Paths are not labels: anybody could make as many as they like.
   const known = info.isResource && deps.kinds.byPlural(info.group, info.resource) !== undefined;
-  const resource = info.isResource && known ? info.resource : 'other';
-  const labels = { verb: info.verb, resource, code: String(code) };
-  deps.metrics.requests.observe(labels, (performance.now() - started) / 1000);
+  const resource = known ? info.resource : 'other';
+  deps.metrics.requests.observe(
+    { verb: info.verb, resource, code },
+    (performance.now() - started) / 1000,
+  );
 }

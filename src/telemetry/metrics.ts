@@ -1,7 +1,14 @@
 /** What Prometheus reads at `/metrics`. Names and units follow its naming rules. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { RequestDurations } from './request-durations.ts';
 
 const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const REQUESTS = {
+  name: 'gitplane_request_duration_seconds',
+  help: 'Requests of the API',
+  bounds: LATENCY_SECONDS,
+};
 
 export interface Metrics {
   readonly registry: Registry;
@@ -9,7 +16,7 @@ export interface Metrics {
   readonly writeToCommit: Histogram;
   readonly publish: Histogram;
   readonly publishedCommits: Counter;
-  readonly requests: Histogram<'verb' | 'resource' | 'code'>;
+  readonly requests: RequestDurations;
   readonly reconciles: Counter<'source' | 'result'>;
   readonly reconcileDuration: Histogram<'source'>;
   readonly pushes: Counter<'result'>;
@@ -91,11 +98,7 @@ export function createMetrics(observe: {
       help: 'Commits that API writes became',
       registers,
     }),
-    requests: histogram('gitplane_request_duration_seconds', 'Requests of the API', [
-      'verb',
-      'resource',
-      'code',
-    ]),
+    requests: new RequestDurations(REQUESTS, registry),
     reconciles: new Counter({
       name: 'gitplane_reconciles_total',
       help: 'Revisions applied, by who moved the branch and by result',

@@ -29,7 +29,7 @@ function withReviews(table: KindTable): KindTable {
 type Document = (request: ApiRequest) => Answer | undefined | Promise<Answer>;
 
 /** Throws 404 for what nobody knows. Access was decided before. */
-export type Documents = (request: ApiRequest) => Promise<Answer>;
+export type Documents = (request: ApiRequest) => Answer | Promise<Answer>;
 
 export function buildDocuments(deps: ServerDependencies): Documents {
   const found = withReviews(deps.kinds);
@@ -57,9 +57,9 @@ export function buildClusterDocuments(deps: ServerDependencies): Documents {
 }
 
 function inOrder(documents: readonly Document[]): Documents {
-  return async (request) => {
+  return (request) => {
     for (const document of documents) {
-      const answer = await document(request);
+      const answer = document(request);
       if (answer !== undefined) return answer;
     }
     throw noSuchRoute();

@@ -1,28 +1,50 @@
 /** GET of one object. */
-
+import type { Past } from '../../history/revision.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../freshness.ts';
 import { parseResourceVersion } from '../input/list-options.ts';
 import { parsePast } from '../input/past.ts';
 import type { Answer } from '../output/answer.ts';
-import { encodeObject } from '../output/representation.ts';
+import { type AnswerForm, encodeObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { pastObject, REVISION_HEADER } from './past.ts';
 import { answerForm, collectionOf, targetOf } from './shared.ts';
 
-export async function handleGet(
+export function handleGet(
   deps: ServerDependencies,
   request: ResourceRequest,
-): Promise<Answer> {
+): Answer | Promise<Answer> {
   const form = answerForm(deps, request, 'object');
-  const past = parsePast(request.info.query);
-  if (past !== undefined) {
-    const { found, point } = await pastObject(deps, request, past);
-    const headers = { [REVISION_HEADER]: point.revision };
-    return { code: 200, headers, ...encodeObject(request.kind, found, form) };
-  }
-  const wanted = parseResourceVersion(request.info.query);
-  if (wanted !== undefined) await waitForVersion(deps.store, collectionOf(request), wanted);
+  const { query } = request.info;
+  const past = parsePast(query);
+  if (past !== undefined) return getPast(deps, request, { past, form });
+  const wanted = parseResourceVersion(query);
+  if (wanted !== undefined) return getNotOlder(deps, request, { wanted, form });
+  return getNow(deps, request, form);
+}
+
+/** Waits for nothing: the answer to most requests there are. */
+function getNow(deps: ServerDependencies, request: ResourceRequest, form: AnswerForm): Answer {
   const stored = deps.registry.get(targetOf(request));
-  return { code: 200, ...encodeObject(request.kind, stored, form) };
+  const { contentType, body } = encodeObject(request.kind, stored, form);
+  return { code: 200, contentType, body };
+}
+
+async function getNotOlder(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  { wanted, form }: { wanted: number; form: AnswerForm },
+): Promise<Answer> {
+  await waitForVersion(deps.store, collectionOf(request), wanted);
+  return getNow(deps, request, form);
+}
+
+async function getPast(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  { past, form }: { past: Past; form: AnswerForm },
+): Promise<Answer> {
+  const { found, point } = await pastObject(deps, request, past);
+  const headers = { [REVISION_HEADER]: point.revision };
+  return { code: 200, headers, ...encodeObject(request.kind, found, form) };
 }

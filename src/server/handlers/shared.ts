@@ -22,8 +22,9 @@ export function answerForm(
     userAgent: header(request, 'user-agent'),
     query,
   };
-  const choice = negotiate(wish, shape);
-  return { ...choice, includeObject: parseIncludeObject(query), now: deps.clock.now() };
+  const { mediaType, transform, pretty } = negotiate(wish, shape);
+  const includeObject = parseIncludeObject(query);
+  return { mediaType, transform, pretty, includeObject, now: deps.clock.now() };
 }
 
 export function collectionOf({ kind, info }: ResourceRequest): Collection {

@@ -42,7 +42,7 @@ export async function handleWatch(
 
 /** Headers go out at once: a client must know that it watches before anything happens. */
 function begin(request: ResourceRequest, response: ServerResponse): void {
-  for (const [name, value] of request.hijack()) response.setHeader(name, value as string);
+  for (const [name, value] of request.hijack()) response.setHeader(name, value);
   response.setHeader('content-type', 'application/json');
   response.setHeader('cache-control', 'no-cache, private');
   request.raw.request.socket.setNoDelay(true);

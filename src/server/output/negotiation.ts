@@ -3,6 +3,7 @@
  * clauses in order of preference, each with parameters that may ask for a transformation. A clause
  * that cannot be served is skipped; only when none is left the answer is 406.
  */
+import { remember } from '../../apimachinery/remember.ts';
 import { notAcceptable } from '../../apimachinery/status-error.ts';
 
 export const JSON_TYPE = 'application/json';
@@ -109,19 +110,38 @@ function targetOf(clause: AcceptClause): Target | undefined {
 
 /** Throws 406 when nothing that can be made of `shape` is acceptable. */
 export function negotiate(wish: AnswerWish, shape: Shape): MediaChoice {
+  const choose = wantsPretty(wish) ? CHOOSE.pretty : CHOOSE.compact;
+  return choose[shape](wish.accept ?? '');
+}
+
+/** Different headers that are kept per way to choose: clients have a handful between them. */
+const MOST_HEADERS = 128;
+
+const CHOOSE = { pretty: choosers(true), compact: choosers(false) } as const;
+
+function choosers(pretty: boolean): Readonly<Record<Shape, (accept: string) => MediaChoice>> {
+  const of = (shape: Shape) =>
+    remember(MOST_HEADERS, (accept) => chooseForm(accept, { shape, pretty }));
+  return { object: of('object'), list: of('list'), watch: of('watch') };
+}
+
+function chooseForm(
+  accept: string,
+  { shape, pretty }: { shape: Shape; pretty: boolean },
+): MediaChoice {
   const offers = shape === 'watch' ? ([JSON_TYPE] as const) : ([JSON_TYPE, YAML_TYPE] as const);
-  const choice = chooseMediaType<MediaChoice['mediaType']>(wish.accept, offers, (clause, offer) =>
+  const choice = chooseMediaType<MediaChoice['mediaType']>(accept, offers, (clause, offer) =>
     isServable(clause, offer, shape),
   );
   if (choice === undefined) {
     throw notAcceptable(shape === 'watch' ? [`${JSON_TYPE};stream=watch`] : offers);
   }
   const target = targetOf(choice.clause);
-  return {
+  return Object.freeze({
     mediaType: choice.offer,
     transform: target === undefined ? undefined : transformOf(target, shape),
-    pretty: choice.clause.params['pretty'] === '1' || wantsPretty(wish),
-  };
+    pretty: pretty || choice.clause.params['pretty'] === '1',
+  });
 }
 
 function isServable(clause: AcceptClause, offer: string, shape: Shape): boolean {

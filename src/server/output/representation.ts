@@ -57,18 +57,19 @@ export function encodeDocument(
 }
 
 export function encodeObject(kind: ShownKind, ready: ReadyObject, form: AnswerForm): Encoded {
-  const { object } = ready;
   switch (form.transform?.kind) {
     case undefined:
-      if (!hasReadyForm(form)) return encodeDocument(object, form);
+      // Asking for the object would parse it.
+      if (!hasReadyForm(form)) return encodeDocument(ready.object, form);
       return { contentType: JSON_TYPE, body: ready.json() };
     case 'Table': {
+      const { object } = ready;
       const metadata = { resourceVersion: object.metadata.resourceVersion ?? '' };
       const content = { metadata, objects: [object] };
       return encodeDocument(buildTable(kind, content, tableOptions(form)), form);
     }
     default:
-      return encodeDocument(partialMetadata(object, metaVersion(form)), form);
+      return encodeDocument(partialMetadata(ready.object, metaVersion(form)), form);
   }
 }
 

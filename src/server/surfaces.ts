@@ -1,0 +1,74 @@
+/** What is served side by side: the platform, and clusters of its tenants, each below a root of its own. */
+import { remember } from '../apimachinery/remember.ts';
+import { isPublic } from './access.ts';
+import type { ClusterSurface, ServerDependencies } from './dependencies.ts';
+import { buildClusterDocuments, buildDocuments, type Documents } from './documents/documents.ts';
+import { parseRequest, type RequestInfo } from './input/request-info.ts';
+import type { Answer } from './output/answer.ts';
+import type { ApiRequest } from './request.ts';
+import { answerObjects, answerResource, type ResourceAnswerer } from './resources.ts';
+
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export interface Surface {
+  readonly deps: ServerDependencies;
+  /** Undefined for what no route may answer. */
+  read(method: string, url: string): RequestInfo | undefined;
+  /** Whether strangers may ask. */
+  isPublic(info: RequestInfo): boolean;
+  /** Undefined: the handler answers for itself, over time. */
+  answer(request: ApiRequest): Answer | Promise<Answer | undefined>;
+}
+
+/** Finds the surface that a URL leads to. */
+export function buildSurfaces(deps: ServerDependencies): (url: string) => Surface {
+  const platform = surface(deps, {
+    documents: buildDocuments(deps),
+    objects: answerResource,
+    isPublic: (info) => isPublic(info, deps),
+  });
+  const clusters = new WeakMap<ClusterSurface, Surface>();
+  return (url) => {
+    const cluster = deps.clusters.find(url);
+    if (cluster === undefined) return platform;
+    const found = clusters.get(cluster) ?? clusterSurface({ ...deps, ...cluster });
+    clusters.set(cluster, found);
+    return found;
+  };
+}
+
+/** Which clusters there are is not for strangers, so nothing of a cluster is public. */
+function clusterSurface(deps: ServerDependencies): Surface {
+  const documents = buildClusterDocuments(deps);
+  return surface(deps, { documents, objects: answerObjects, isPublic: () => false });
+}
+
+/** URLs of a method whose reading is kept: controllers ask for the same things again and again. */
+const MOST_URLS = 1024;
+
+function surface(
+  deps: ServerDependencies,
+  { documents, objects, isPublic }: SurfaceParts,
+): Surface {
+  const { root } = deps;
+  const readers = new Map<string, (url: string) => RequestInfo | undefined>(
+    METHODS.map((method) => [
+      method,
+      remember(MOST_URLS, (url) => parseRequest({ method, url, root })),
+    ]),
+  );
+  return {
+    deps,
+    read: (method, url) => readers.get(method)?.(url),
+    isPublic,
+    answer: (request) => {
+      const { info } = request;
+      return info.isResource ? objects(deps, request, info) : documents(request);
+    },
+  };
+}
+
+interface SurfaceParts extends Pick<Surface, 'isPublic'> {
+  readonly documents: Documents;
+  readonly objects: ResourceAnswerer;
+}
