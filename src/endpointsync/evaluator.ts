@@ -18,17 +18,16 @@ export interface Evaluator {
   readonly fuel: number;
 }
 
-export class EvaluationError extends Error {
+export interface EvaluationErrorDetails extends Pick<PatchFailure, 'path' | 'line' | 'col'> {
   readonly reason: FailureReason;
-  readonly place: Pick<PatchFailure, 'path' | 'line' | 'col'>;
+  readonly cause?: unknown;
+}
 
-  constructor(
-    reason: FailureReason,
-    message: string,
-    place: Pick<PatchFailure, 'path' | 'line' | 'col'> = {},
-  ) {
-    super(message);
-    this.reason = reason;
-    this.place = place;
+export class EvaluationError extends Error {
+  readonly failure: PatchFailure;
+
+  constructor(message: string, { cause, ...where }: EvaluationErrorDetails) {
+    super(message, cause === undefined ? {} : { cause });
+    this.failure = { message, ...where };
   }
 }

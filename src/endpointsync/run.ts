@@ -192,7 +192,9 @@ class Run {
     const now = identityOf(this.#object);
     const broken = IDENTITY.findIndex((_path, i) => !jsonEqual(now[i], this.#identity[i]));
     if (broken < 0) return;
-    throw new EvaluationError('result', `${IDENTITY[broken]?.join('.')} may not change`);
+    throw new EvaluationError(`${IDENTITY[broken]?.join('.')} may not change`, {
+      reason: 'result',
+    });
   }
 }
 
@@ -210,7 +212,7 @@ function identityOf(object: JsonObject): readonly JsonValue[] {
 
 function wholeObject(value: JsonValue | undefined): JsonObject {
   if (isRecord(value)) return value as JsonObject;
-  throw new EvaluationError('result', 'the whole object can only become an object');
+  throw new EvaluationError('the whole object can only become an object', { reason: 'result' });
 }
 
 function skipped(patch: CompiledPatch, reason: SkipReason, missed: number): PatchRun {
@@ -220,9 +222,7 @@ function skipped(patch: CompiledPatch, reason: SkipReason, missed: number): Patc
 }
 
 function failureOf(error: unknown): PatchFailure {
-  if (error instanceof EvaluationError) {
-    return { reason: error.reason, message: error.message, ...error.place };
-  }
+  if (error instanceof EvaluationError) return error.failure;
   if (error instanceof TooManyMatchesError) return { reason: 'matches', message: error.message };
   throw error;
 }

@@ -193,7 +193,7 @@ describe('expressions', () => {
       ],
       play: () => {
         asked++;
-        throw new EvaluationError('exception', 'no such thing', { line: 2, col: 5 });
+        throw new EvaluationError('no such thing', { reason: 'exception', line: 2, col: 5 });
       },
     });
 

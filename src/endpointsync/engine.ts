@@ -1,0 +1,88 @@
+/**
+ * Endpoint patches as a library: give it patches and an object, get the patched object and a report.
+ *
+ *     const program = compilePatches({ tenant, patches });   // once a tenant and change of patches
+ *     const engine = new PatchEngine();                       // once a process
+ *     const { object, report } = await engine.apply(program, { object, direction: 'forward' });
+ *
+ * Expressions are JavaScript that somebody else wrote. They run in threads of their own, inside of
+ * an interpreter that has no way out (docs/endpoint-patches.md); the caller's thread never waits.
+ */
+import { availableParallelism } from 'node:os';
+import type { PatchProgram } from './program.ts';
+import type { PatchFailure, PatchOutcome } from './report.ts';
+import { type ApplyRequest, runPatches } from './run.ts';
+import { DEFAULT_LIMITS, type Limits } from './sandbox/limits.ts';
+import { Pool, type PoolStats } from './sandbox/pool.ts';
+
+export interface EngineOptions {
+  readonly limits?: Partial<Limits>;
+  /** Threads for expressions; they start when the first expression has something to do. */
+  readonly threads?: number;
+}
+
+/** One evaluates, one is left for the daemon; more than four are never busy. */
+function usualThreads(): number {
+  return Math.min(4, Math.max(1, availableParallelism() - 1));
+}
+
+export class PatchEngine {
+  readonly #pool: Pool;
+
+  constructor({ limits, threads }: EngineOptions = {}) {
+    this.#pool = new Pool(threads ?? usualThreads(), { ...DEFAULT_LIMITS, ...limits });
+  }
+
+  get stats(): Readonly<PoolStats> {
+    return this.#pool.stats;
+  }
+
+  /**
+   * Runs the patches that have something to do in this direction. Never throws for what a patch
+   * does: the outcome then has no object, and a report that says why.
+   */
+  apply(program: PatchProgram, request: ApplyRequest): Promise<PatchOutcome> {
+    const here = runWithoutExpressions(program, request);
+    if (here !== undefined) return Promise.resolve(here);
+    return new Promise((resolve) => {
+      this.#pool.add({
+        program,
+        request: JSON.stringify(request),
+        settle: (result) => resolve('report' in result ? result : failed(request, result)),
+      });
+    });
+  }
+
+  /** Ends the threads; what is under way fails. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}
+
+class NeedsSandboxError extends Error {}
+
+const NO_EXPRESSIONS = {
+  fuel: 0,
+  evaluate: () => {
+    throw new NeedsSandboxError();
+  },
+};
+
+/** Most objects are matched by no expression: then no thread is needed. Undefined: one is. */
+function runWithoutExpressions(
+  program: PatchProgram,
+  request: ApplyRequest,
+): PatchOutcome | undefined {
+  try {
+    return runPatches(program, request, NO_EXPRESSIONS);
+  } catch (error) {
+    if (error instanceof NeedsSandboxError) return undefined;
+    throw error;
+  }
+}
+
+/** The thread did not live to say where it was. */
+function failed({ direction }: ApplyRequest, failure: PatchFailure): PatchOutcome {
+  const report = { direction, patches: [], durationMs: 0, fuel: 0, failure };
+  return { object: undefined, report };
+}

@@ -1,0 +1,55 @@
+/** What errors of the engine say, in words and places that the writer of an expression knows. */
+import { EvaluationError } from '../evaluator.ts';
+import type { FailureReason, PatchFailure } from '../report.ts';
+
+/**
+ * Whether an expression may look at `context`: nothing but its name, an escape in a name and a
+ * direct eval can reach it. Others are spared the making of one.
+ */
+export function mentionsContext(body: string): boolean {
+  return /context|\\u|eval/.test(body);
+}
+
+/** What the engine says when a limit is reached, and what it means. */
+const LIMITS: readonly (readonly [RegExp, FailureReason, string])[] = [
+  [/: out of memory$/, 'memory', 'the expression needs more memory than it may use'],
+  [
+    /: (stack overflow|Maximum call stack size exceeded)$/,
+    'stack',
+    'the expression calls itself too deeply',
+  ],
+];
+const NO_RESULT = /which is no JSON$|^TypeError: (the result is a promise|circular reference)/;
+
+/** An error as the engine tells of it. */
+export interface GuestError {
+  readonly message: string;
+  readonly stack: string;
+  /** What threw. */
+  readonly file: string;
+  readonly body: string;
+  /** The place whose value was being evaluated. */
+  readonly path?: string | undefined;
+}
+
+/** `otherwise`: the reason when it is neither a limit nor the result. */
+export function failureOf(error: GuestError, otherwise: FailureReason): EvaluationError {
+  const { message, path } = error;
+  const limit = LIMITS.find(([words]) => words.test(message));
+  const reason = NO_RESULT.test(message) ? 'result' : otherwise;
+  const place = path === undefined ? placeOf(error) : { path, ...placeOf(error) };
+  return new EvaluationError(limit?.[2] ?? message, { reason: limit?.[1] ?? reason, ...place });
+}
+
+/** The first frame inside of the expression; its lines begin below the line that is put before it. */
+function placeOf({ stack, file, body }: GuestError): Pick<PatchFailure, 'line' | 'col'> {
+  for (const frame of stack.split('\n')) {
+    const match = /\(?([^\s(]+):(\d+):(\d+)\)?$/.exec(frame);
+    if (match?.[1] !== file) continue;
+    const line = Number(match[2]) - 1;
+    const lines = body.split('\n');
+    if (line > lines.length) return { line: lines.length, col: (lines.at(-1) ?? '').length + 1 };
+    return { line, col: Number(match[3]) };
+  }
+  return {};
+}

@@ -1,0 +1,27 @@
+/** What an expression may use. Every limit ends in a failure of its own object, and of no other. */
+export interface Limits {
+  /**
+   * Steps of the interpreter for all expressions on one object, in units of ten thousand. Counted,
+   * not timed: the same expression reaches it on every machine, or on none.
+   */
+  readonly fuel: number;
+  /**
+   * Time for one object in milliseconds, of the clock and of the processor. For what the
+   * interpreter does not count, such as searching a giant text: the thread is ended then.
+   */
+  readonly timeMs: number;
+  /** Bytes that values of the expressions of one tenant may take while one of them runs. */
+  readonly memoryBytes: number;
+  readonly stackBytes: number;
+  /** Characters of JSON that all expressions on one object may give. */
+  readonly outputCharacters: number;
+}
+
+/** About 0.1 s of plain JavaScript, and a hundred times what an object of 100 addresses takes. */
+export const DEFAULT_LIMITS: Limits = {
+  fuel: 400,
+  timeMs: 500,
+  memoryBytes: 32 * 1024 * 1024,
+  stackBytes: 256 * 1024,
+  outputCharacters: 1024 * 1024,
+};

@@ -1,0 +1,240 @@
+/**
+ * The sandbox of one tenant: its expressions, compiled once, in a heap of their own. Not safe
+ * against what the engine does not count (see `Limits.timeMs`): that needs a thread to end.
+ */
+import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core';
+import type { JsonValue } from '../../apimachinery/object.ts';
+import { type Evaluation, EvaluationError, type Evaluator } from '../evaluator.ts';
+import { HEAD, TAIL } from '../expressions/syntax.ts';
+import type { PatchProgram } from '../program.ts';
+import type { Direction } from '../report.ts';
+import type { TenantCluster } from '../tenant.ts';
+import { translateServiceDns } from '../translate.ts';
+import { instantiate } from './engine-module.ts';
+import { HOST_FUNCTIONS, type HostFunctionName, PRELUDE } from './guest.ts';
+import { failureOf, type GuestError, mentionsContext } from './guest-errors.ts';
+import type { Limits } from './limits.ts';
+import { MemoryImage } from './memory-image.ts';
+
+/** JSON of `hostObject` and `virtualObject`. */
+export interface Ends {
+  readonly host: string;
+  readonly virtual: string;
+}
+
+/** What a unit of fuel is: the engine asks once in so many steps whether to go on. */
+const STEPS = 10_000;
+
+interface Compiled {
+  readonly fn: QuickJSHandle;
+  readonly usesContext: boolean;
+  readonly body: string;
+}
+
+export class Realm implements Evaluator {
+  readonly #context: QuickJSContext;
+  readonly #limits: Limits;
+  readonly #compiled = new Map<string, Compiled | EvaluationError>();
+  readonly #evaluate: QuickJSHandle;
+  readonly #position: QuickJSHandle;
+  readonly #cluster: string;
+  readonly #image: MemoryImage;
+  #ends: Ends = { host: 'null', virtual: 'null' };
+  #fuel = 0;
+  #output = 0;
+  #dirty = false;
+  #broken = false;
+
+  static async open(program: PatchProgram, limits: Limits): Promise<Realm> {
+    const { engine, memory } = await instantiate(limits.memoryBytes);
+    const runtime = engine.newRuntime();
+    runtime.setMemoryLimit(limits.memoryBytes);
+    runtime.setMaxStackSize(limits.stackBytes);
+    const context = runtime.newContext();
+    return new Realm({ program, limits, context, memory });
+  }
+
+  private constructor(parts: {
+    program: PatchProgram;
+    limits: Limits;
+    context: QuickJSContext;
+    memory: WebAssembly.Memory;
+  }) {
+    const { program, limits, context, memory } = parts;
+    const { name, namespace, config } = program.tenant;
+    this.#context = context;
+    this.#limits = limits;
+    this.#cluster = JSON.stringify({ name, namespace, config });
+    context.runtime.setInterruptHandler(() => ++this.#fuel > limits.fuel);
+    const prelude = context.unwrapResult(context.evalCode(PRELUDE, 'prelude'));
+    const functions = HOST_FUNCTIONS.map((fn) => hostFunction(context, fn, program.tenant));
+    const entry = context.unwrapResult(
+      context.callFunction(prelude, context.undefined, ...functions),
+    );
+    this.#evaluate = context.getProp(entry, 0);
+    this.#position = context.getProp(entry, 1);
+    for (const { index, expressions } of program.patches) {
+      for (const [direction, body] of Object.entries(expressions)) {
+        this.#compiled.set(keyOf(index, direction as Direction), this.#compile(index, body));
+      }
+    }
+    this.#image = new MemoryImage(memory);
+  }
+
+  /** Whether it has to be replaced: its memory has grown, or its engine gave up. */
+  get spent(): boolean {
+    return this.#broken || this.#image.grown;
+  }
+
+  /** Bytes that are its own beside the engine's code. */
+  get size(): number {
+    return this.#image.size;
+  }
+
+  get fuel(): number {
+    return Math.min(this.#fuel, this.#limits.fuel);
+  }
+
+  /** A new object: its budgets are full. */
+  begin(ends: Ends): void {
+    this.#ends = ends;
+    this.#fuel = 0;
+    this.#output = 0;
+  }
+
+  evaluate(evaluation: Evaluation): readonly (JsonValue | undefined)[] {
+    const compiled = this.#compiled.get(keyOf(evaluation.patch, evaluation.direction));
+    if (compiled === undefined) throw new Error(`Patch ${evaluation.patch} has no expression`);
+    if (compiled instanceof EvaluationError) throw compiled;
+    if (this.#dirty) this.#image.restore();
+    this.#dirty = true;
+    const answer = this.#answer(evaluation, compiled);
+    this.#output += answer.length;
+    if (this.#output > this.#limits.outputCharacters) {
+      const limit = this.#limits.outputCharacters;
+      const message = `the results are longer than ${limit} characters of JSON`;
+      throw new EvaluationError(message, { reason: 'output' });
+    }
+    return this.#results(answer, evaluation, compiled);
+  }
+
+  #compile(patch: number, body: string): Compiled | EvaluationError {
+    const context = this.#context;
+    const result = context.evalCode(`${HEAD}${body}${TAIL}`, fileOf(patch));
+    if (result.error === undefined) {
+      return { fn: result.value, usesContext: mentionsContext(body), body };
+    }
+    const thrown = { ...this.#thrown(result.error), file: fileOf(patch), body };
+    result.error.dispose();
+    return failureOf(thrown, 'syntax');
+  }
+
+  /** What the guest says, in JSON. */
+  #answer({ patch, values, paths }: Evaluation, { fn, usesContext, body }: Compiled): string {
+    const context = this.#context;
+    const { host, virtual } = this.#ends;
+    const texts = usesContext
+      ? [JSON.stringify(values), JSON.stringify(paths), this.#cluster, host, virtual]
+      : [JSON.stringify(values), ''];
+    const size = texts.reduce((sum, text) => sum + text.length, 0);
+    // A text that finds no room is not refused by the engine; an eighth leaves room for its values.
+    if (size > this.#limits.memoryBytes / 8) {
+      throw new EvaluationError('the object is too large for the sandbox', { reason: 'memory' });
+    }
+    try {
+      const args = texts.map((text) => context.newString(text));
+      const result = context.callFunction(this.#evaluate, context.undefined, fn, ...args);
+      if (result.error === undefined) return context.getString(result.value);
+      throw this.#stopped(result.error, { patch, paths, body });
+    } catch (error) {
+      if (error instanceof EvaluationError) throw error;
+      this.#broken = true;
+      // The thread's own stack ended before that of the engine.
+      if (error instanceof RangeError) {
+        const stack = { message: `RangeError: ${error.message}`, stack: '', file: '', body };
+        throw failureOf(stack, 'stack');
+      }
+      const message = 'the sandbox broke, and was replaced';
+      throw new EvaluationError(message, { reason: 'crash', cause: error });
+    }
+  }
+
+  /** The guest could not catch it: a limit was reached. */
+  #stopped(
+    error: QuickJSHandle,
+    { patch, paths, body }: { patch: number; paths: readonly string[]; body: string },
+  ): EvaluationError {
+    const index = this.#context.callFunction(this.#position, this.#context.undefined);
+    const at = index.error === undefined ? this.#context.getNumber(index.value) : -1;
+    const path = paths[at];
+    const thrown = { ...this.#thrown(error), file: fileOf(patch), body, path };
+    return this.#outOfFuel(thrown) ?? failureOf(thrown, 'exception');
+  }
+
+  /** The engine lets some interruptions be caught; the fuel is gone all the same. */
+  #outOfFuel(error: GuestError): EvaluationError | undefined {
+    if (this.#fuel <= this.#limits.fuel) return undefined;
+    const message = `the expressions took more than ${this.#limits.fuel * STEPS} steps`;
+    return failureOf({ ...error, message }, 'fuel');
+  }
+
+  #thrown(error: QuickJSHandle): { message: string; stack: string } {
+    const text = (name: string): string => {
+      const value = this.#context.getProp(error, name);
+      return this.#context.typeof(value) === 'string' ? this.#context.getString(value) : '';
+    };
+    return { message: `${text('name')}: ${text('message')}`.slice(0, 300), stack: text('stack') };
+  }
+
+  #results(
+    answer: string,
+    { patch, paths, values }: Evaluation,
+    { body }: Compiled,
+  ): readonly (JsonValue | undefined)[] {
+    const said = JSON.parse(answer) as [JsonValue?][] | { failed: GuestFailure };
+    const file = fileOf(patch);
+    if (Array.isArray(said)) {
+      const late = this.#outOfFuel({ message: '', stack: '', file, body });
+      if (late !== undefined) throw late;
+      if (said.length !== values.length) throw new Error('The sandbox gave too few results');
+      return said.map(([value]) => value);
+    }
+    const { index, stack } = said.failed;
+    // What it throws when it has no memory left for an error.
+    const exhausted = said.failed.message === 'threw null' && this.#image.grown;
+    const message = exhausted ? 'InternalError: out of memory' : said.failed.message;
+    const error = { message, stack, file, body, path: paths[index] };
+    throw this.#outOfFuel(error) ?? failureOf(error, 'exception');
+  }
+}
+
+interface GuestFailure {
+  readonly message: string;
+  readonly stack: string;
+  readonly index: number;
+}
+
+function keyOf(patch: number, direction: Direction): string {
+  return `${patch}/${direction}`;
+}
+
+function fileOf(patch: number): string {
+  return `patch-${patch}`;
+}
+
+/** Texts cross the border as JSON: the engine's own way ends them at a zero byte. */
+function hostFunction(
+  context: QuickJSContext,
+  name: HostFunctionName,
+  tenant: TenantCluster,
+): QuickJSHandle {
+  const play = {
+    atob: (text: string) => atob(text),
+    btoa: (text: string) => btoa(text),
+    virtualToHostDNS: (text: string) => translateServiceDns(text, tenant),
+  }[name];
+  return context.newFunction(name, (argument) => {
+    const text = JSON.parse(context.getString(argument)) as string;
+    return context.newString(JSON.stringify(play(text)));
+  });
+}

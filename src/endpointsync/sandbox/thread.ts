@@ -1,0 +1,86 @@
+/**
+ * A sandbox thread: a program of its own that applies patches, one object after the other. It can
+ * be ended at any moment, so it holds nothing that cannot be made again.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { JsonObject } from '../../apimachinery/object.ts';
+import { sortedCopy } from '../canonical.ts';
+import type { Evaluator } from '../evaluator.ts';
+import { compilePatches, type PatchProgram } from '../program.ts';
+import type { PatchOutcome } from '../report.ts';
+import { type ApplyRequest, runPatches } from '../run.ts';
+import {
+  type ApplyMessage,
+  type FromThread,
+  NO_PATCH,
+  type ThreadData,
+  type ToThread,
+} from './messages.ts';
+import { Realm } from './realm.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('This program is the thread of a sandbox');
+const { limits, current } = workerData as ThreadData;
+const running = new Int32Array(current);
+
+const programs = new Map<string, PatchProgram>();
+const realms = new Map<string, Realm>();
+
+let turn: Promise<void> = Promise.resolve();
+port.on('message', (message: ToThread) => {
+  // An error here is a defect of ours: it ends the thread, and the pool answers for the job.
+  turn = turn.then(() => handle(message));
+});
+
+async function handle(message: ToThread): Promise<void> {
+  if (message.type === 'program') {
+    programs.set(message.id, compilePatches(message.source));
+  } else if (message.type === 'forget') {
+    programs.delete(message.id);
+    realms.delete(message.id);
+  } else {
+    Atomics.store(running, 1, NO_PATCH);
+    Atomics.store(running, 0, -message.job);
+    const outcome = await apply(message);
+    Atomics.store(running, 0, 0);
+    const answer: FromThread = { job: message.job, outcome: JSON.stringify(outcome) };
+    port?.postMessage(answer);
+  }
+}
+
+async function apply({ id, job, request: text }: ApplyMessage): Promise<PatchOutcome> {
+  const program = programs.get(id);
+  if (program === undefined) throw new Error(`There is no program ${id} in this thread`);
+  const realm = await realmOf(program);
+  Atomics.store(running, 0, job);
+  const request = JSON.parse(text) as ApplyRequest;
+  realm.begin({ host: jsonOf(request.hostObject), virtual: jsonOf(request.virtualObject) });
+  const outcome = runPatches(program, request, observed(realm));
+  if (realm.spent) realms.delete(id);
+  return outcome;
+}
+
+/** Says which patch runs: whoever ends this thread wants to know. */
+function observed(realm: Realm): Evaluator {
+  return {
+    evaluate: (evaluation) => {
+      Atomics.store(running, 1, evaluation.patch);
+      return realm.evaluate(evaluation);
+    },
+    get fuel() {
+      return realm.fuel;
+    },
+  };
+}
+
+async function realmOf(program: PatchProgram): Promise<Realm> {
+  const known = realms.get(program.id);
+  if (known !== undefined) return known;
+  const opened = await Realm.open(program, limits);
+  realms.set(program.id, opened);
+  return opened;
+}
+
+function jsonOf(object: JsonObject | null | undefined): string {
+  return object === null || object === undefined ? 'null' : JSON.stringify(sortedCopy(object));
+}
