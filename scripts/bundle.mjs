@@ -1,22 +1,29 @@
 /**
  * After `tsc`: puts the modules of the program and of its libraries into one file, and beside it what
- * V8 makes of them, so that a start neither looks for a thousand files nor compiles them. Without it
- * `dist/` works as well, and starts later. `tsc` alone writes a `main.js` that leaves the bundle out,
- * so that an old one is never used.
+ * V8 makes of them, so that a start neither looks for a thousand files nor compiles them; the same for
+ * the threads that read manifests. Without it `dist/` works as well, and starts later. `tsc` alone
+ * writes files that leave the bundles out, so that an old one is never used.
  */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
 import { bundleScript, cacheOf, runBundle } from './load-bundle.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
-const main = join(dist, 'main.js');
-const bundle = join(dist, 'bundle', 'gitplane.cjs');
 const LOADER = 'load-bundle.mjs';
+
+/** What is started, and the bundle that it becomes a loader of. */
+const program = { entry: join(dist, 'main.js'), bundle: join(dist, 'bundle', 'gitplane.cjs') };
+const worker = {
+  entry: join(dist, 'catalog', 'crew', 'worker.js'),
+  bundle: join(dist, 'bundle', 'worker.cjs'),
+};
 
 const HEAD = `'use strict';
 const __placeOf = (path) =>
@@ -39,9 +46,10 @@ const inPlace = {
   },
 };
 
-async function makeBundle() {
+async function makeBundle({ entry, bundle }) {
+  if (readFileSync(entry, 'utf8').includes(LOADER)) throw new Error('Run tsc first');
   await build({
-    entryPoints: [main],
+    entryPoints: [entry],
     outfile: bundle,
     bundle: true,
     format: 'cjs',
@@ -58,20 +66,11 @@ async function makeBundle() {
 }
 
 /** What a first start and a stop compile is what every later one needs. */
-async function makeCache() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gitplane-build-'));
+async function cacheProgram({ entry, bundle }, dataDir) {
   const seed = join(root, 'examples', 'platform');
   const listen = ['--listen', '127.0.0.1:0', '--log-level', 'error'];
-  process.argv = [
-    process.execPath,
-    main,
-    'serve',
-    '--data-dir',
-    dataDir,
-    '--seed',
-    seed,
-    ...listen,
-  ];
+  process.argv = [process.execPath, entry, 'serve', '--data-dir', dataDir, '--seed', seed];
+  process.argv.push(...listen);
   const written = process.stdout.write.bind(process.stdout);
   // The banner says that the daemon serves; whoever builds has no use for it.
   process.stdout.write = (text) => {
@@ -84,22 +83,52 @@ async function makeCache() {
     await once(process, 'beforeExit');
   } finally {
     process.stdout.write = written;
-    rmSync(dataDir, { recursive: true, force: true });
   }
   if (process.exitCode !== 0) throw new Error('The bundle does not start and stop');
   writeFileSync(cacheOf(bundle), script.createCachedData());
 }
 
-if (readFileSync(main, 'utf8').includes(LOADER)) throw new Error('Run tsc first');
-await makeBundle();
-await makeCache();
-copyFileSync(join(root, 'scripts', LOADER), join(dist, 'bundle', LOADER));
-writeFileSync(
-  main,
-  `#!/usr/bin/env node
-import { fileURLToPath } from 'node:url';
-import { loadBundle } from './bundle/${LOADER}';
+/** What reading the manifests of a small platform compiles is what every reader needs. */
+async function cacheWorker({ bundle }, dataDir) {
+  const gitDir = join(dataDir, 'repo.git');
+  const listing = execFileSync('git', ['--git-dir', gitDir, 'ls-tree', '-r', 'main'], {
+    encoding: 'utf8',
+  });
+  const files = listing
+    .split('\n')
+    .map((line) => /^(\d+) blob (\w+)\t(.*\.yaml)$/.exec(line))
+    .filter((match) => match !== null)
+    .map(([, mode, id, path]) => ({ mode, id, path }));
+  const thread = new Worker(new URL('./cache-worker.mjs', import.meta.url), {
+    workerData: { bundle, context: { gitDir }, apiGroup: 'management.gitplane.dev', under: '' },
+  });
+  thread.postMessage({ lot: 0, files });
+  const [delivery] = await once(thread, 'message');
+  if (delivery.packed === undefined) throw new Error('The bundle does not read manifests');
+  thread.postMessage('cache');
+  await once(thread, 'exit');
+}
 
-loadBundle(fileURLToPath(new URL('./bundle/${basename(bundle)}', import.meta.url)));
+function writeLoader({ entry, bundle }) {
+  const to = (file) => JSON.stringify(`./${relative(dirname(entry), file)}`);
+  writeFileSync(
+    entry,
+    `#!/usr/bin/env node
+import { fileURLToPath } from 'node:url';
+import { loadBundle } from ${to(join(dist, 'bundle', LOADER))};
+
+loadBundle(fileURLToPath(new URL(${to(bundle)}, import.meta.url)));
 `,
-);
+  );
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'gitplane-build-'));
+try {
+  await Promise.all([program, worker].map(makeBundle));
+  await cacheProgram(program, dataDir);
+  await cacheWorker(worker, dataDir);
+} finally {
+  rmSync(dataDir, { recursive: true, force: true });
+}
+copyFileSync(join(root, 'scripts', LOADER), join(dist, 'bundle', LOADER));
+for (const part of [program, worker]) writeLoader(part);

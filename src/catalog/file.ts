@@ -9,6 +9,7 @@ import { folderNamespace, relativeTo } from '../manifests/layout.ts';
 import type { ManifestDocument, ManifestFile, Problem } from '../manifests/manifest.ts';
 import { positionAt } from '../manifests/positions.ts';
 import { readManifests } from '../manifests/read.ts';
+import type { Crew } from './crew/crew.ts';
 
 export interface DocumentEntry {
   readonly index: number;
@@ -25,8 +26,13 @@ export interface DocumentEntry {
 }
 
 /** Whoever has the manifest for good. */
-interface ManifestKeeper {
+export interface ManifestKeeper {
   readonly manifest: KubeObject;
+}
+
+/** What is known of a document that was read; the manifest as JSON, or with its keeper. */
+export interface ReadFacts extends Omit<AdmittedManifest, 'manifest'> {
+  readonly manifest: string | ManifestKeeper | undefined;
 }
 
 /** A document that was read: a manifest takes a fifth as JSON of what it takes parsed. */
@@ -39,20 +45,25 @@ export class ReadDocument implements DocumentEntry {
   readonly blob: string;
   #manifest: string | ManifestKeeper | undefined;
 
-  constructor(at: { index: number; line: number; blob: string }, admitted: AdmittedManifest) {
-    const { key, manifest, problems, warnings } = admitted;
+  constructor(at: { index: number; line: number; blob: string }, facts: ReadFacts) {
+    const { key, manifest, problems, warnings } = facts;
     this.index = at.index;
-    this.key = key && ownKey(key);
+    this.key = key;
     this.problems = problems.length === 0 ? NONE : problems;
     this.warnings = warnings.length === 0 ? NONE : warnings;
     this.line = at.line;
     this.blob = at.blob;
-    this.#manifest = manifest && JSON.stringify(manifest);
+    this.#manifest = manifest;
   }
 
   get manifest(): KubeObject | undefined {
     if (typeof this.#manifest !== 'string') return this.#manifest?.manifest;
     return JSON.parse(this.#manifest) as KubeObject;
+  }
+
+  /** The manifest as JSON, as long as it is here. */
+  text(): string | undefined {
+    return typeof this.#manifest === 'string' ? this.#manifest : undefined;
   }
 
   /** Somebody else keeps the manifest from now on. */
@@ -79,6 +90,8 @@ export interface FileEntry {
 
 export interface FileReader {
   read(path: string, blob: string, content: Buffer): FileEntry;
+  /** Reads many files elsewhere, with the same results. */
+  readonly crew?: Pick<Crew, 'read'>;
 }
 
 const LFS_START = Buffer.from('version https://git-lfs.github.com/spec/');
@@ -149,7 +162,16 @@ export function fileReader(kinds: KindTable, under: string): FileReader {
     const place = { path, folderNamespace: folderNamespace(under, path), claim };
     return file.documents.map((document) => {
       const { line } = document.locate([]);
-      return new ReadDocument({ index: document.index, line, blob }, admitted(place, document));
+      const { key, manifest, problems, warnings } = admitted(place, document);
+      return new ReadDocument(
+        { index: document.index, line, blob },
+        {
+          key: key && ownKey(key),
+          manifest: manifest && JSON.stringify(manifest),
+          problems,
+          warnings,
+        },
+      );
     });
   }
 

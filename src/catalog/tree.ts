@@ -7,7 +7,7 @@ import type { Problem } from '../manifests/manifest.ts';
 import { type FileEntry, type FileReader, unreadableFile } from './file.ts';
 
 /** The part of a repository that reading needs; a push in quarantine offers the same. */
-export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles'>;
+export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles' | 'context'>;
 
 const SYMLINK = '120000';
 const SUBMODULE = '160000';
@@ -147,8 +147,9 @@ export async function readEach(
     else if (flaw !== undefined) take(seen, flawed(path, id, flaw));
     else blobs.push({ path, id, mode });
   }
+  const left = await readElsewhere({ source, reader }, blobs, take);
   const turns = new Pauses();
-  for await (const { lot, contents } of lotsOf(source, blobs)) {
+  for await (const { lot, contents } of lotsOf(source, left)) {
     for (const [i, seen] of lot.entries()) {
       if (turns.due) await turns.pause();
       const content = contents[i];
@@ -156,6 +157,17 @@ export async function readEach(
       take(seen, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
     }
   }
+}
+
+/** Many files are read by other threads. Returns those that are not. */
+async function readElsewhere(
+  { source, reader }: { readonly source: ObjectSource; readonly reader: FileReader },
+  blobs: readonly BlobPath[],
+  take: Taker,
+): Promise<readonly BlobPath[]> {
+  const { context } = source;
+  if (context === undefined || reader.crew === undefined) return blobs;
+  return await reader.crew.read(context, blobs, take);
 }
 
 /** When it is time to let others have the processor. */

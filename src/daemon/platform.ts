@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { seedRepository } from '../bootstrap/seed.ts';
+import { Crew } from '../catalog/crew/crew.ts';
 import { type FileReader, fileReader } from '../catalog/file.ts';
 import { startDeletion } from '../controllers/deletion.ts';
 import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
@@ -99,7 +100,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const store = await openState(data, kinds, { onError, onRecovered });
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
-  const reader = fileReader(kinds, options.under);
+  const reader = openReader(options, kinds, opened);
   const { observer } = observation;
   const branch = await openBranch(options, { repository, store, kinds, reader, clock, observer });
   opened.push(branch);
@@ -165,12 +166,24 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
       history.close();
       stopDeletion();
       keyExpiry.stop();
+      reader.crew.close();
       tokens.close();
       await access.close().catch(onError);
       settings.close();
       await closeAll([pending, branch, store, following, repository, signatures]);
     },
   };
+}
+
+/** Many files are read on all processors. */
+function openReader(
+  options: DaemonOptions,
+  kinds: KindTable,
+  opened: Opened,
+): FileReader & { readonly crew: Crew } {
+  const crew = new Crew(options);
+  opened.push({ close: async () => crew.close() });
+  return { ...fileReader(kinds, options.under), crew };
 }
 
 async function openBranch(

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { Batch, type FinishedBatch } from './batch.ts';
 import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { realFiles } from './durable-files.ts';
+import type { GitContext } from './git-environment.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { Publisher } from './publisher.ts';
 import type { Reader } from './reader.ts';
@@ -34,6 +35,7 @@ const REMEMBERED_COMMITS = 64;
 export class BareRepository implements Repository {
   readonly gitDir: string;
   readonly ref: string;
+  readonly context: GitContext;
   readonly #reader: Reader;
   readonly #publisher: Publisher;
   readonly #maintenance: Maintenance;
@@ -45,6 +47,7 @@ export class BareRepository implements Repository {
 
   constructor(parts: BareRepositoryParts) {
     this.gitDir = parts.gitDir;
+    this.context = { gitDir: parts.gitDir };
     this.ref = parts.ref;
     this.#reader = parts.reader;
     this.#publisher = parts.publisher;

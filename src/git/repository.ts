@@ -2,6 +2,7 @@
  * A repository at one branch: bytes, paths, commits and refs. Nothing in this folder knows what a
  * manifest is. Ids are 40 hexadecimal digits.
  */
+import type { GitContext } from './git-environment.ts';
 
 export interface TreeFile {
   readonly path: string;
@@ -91,6 +92,8 @@ export interface Repository {
   readonly gitDir: string;
   /** Full name, as in `refs/heads/main`. */
   readonly ref: string;
+  /** How another thread reads the same objects; absent where it cannot. Always the same instance. */
+  readonly context?: GitContext;
   /** Where the branch is now, read from disk; undefined while it has no commit. */
   head(): Promise<string | undefined>;
   /** Every file of a revision's tree below `under` ('' = all), in git's order. */

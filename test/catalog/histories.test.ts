@@ -5,9 +5,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { keyString } from '../../src/apimachinery/key.ts';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
-import type { Catalog } from '../../src/catalog/catalog.ts';
 import { fileReader } from '../../src/catalog/file.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import { restore } from '../../src/catalog/restore.ts';
@@ -16,6 +14,7 @@ import { conditionsOf, DEGRADED } from '../../src/registry/served.ts';
 import type { Store } from '../../src/state/store.ts';
 import { commitOf, git, openForTest, publish } from '../support/git.ts';
 import { kinds, openTestPlatform, type TestPlatform } from '../support/platform.ts';
+import { picture } from './picture.ts';
 import { randomFiles, randomSteps, type WrittenHistory, writeHistory } from './random-history.ts';
 
 /** How many histories to try; unless it is given, as many as a few seconds allow. */
@@ -25,37 +24,6 @@ const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 5000 } : {};
 const TIMEOUT_MS = Math.max(60_000, RUNS * 5000);
 
 const reader = fileReader(kinds, '');
-
-/** Everything that a catalog knows, in an order that does not depend on how it came about. */
-function picture(catalog: Catalog): unknown {
-  const byText = (a: string, b: string): number => (a < b ? -1 : 1);
-  const objects = [...catalog.objects()]
-    .map(({ key, place, identity, manifest, problems }) => {
-      const { uid, introducedBy, creationTimestamp, generation } = identity;
-      const lived = { uid, introducedBy, creationTimestamp, generation };
-      return { id: keyString(key), key, place, manifest, problems, ...lived };
-    })
-    .sort((a, b) => byText(a.id, b.id));
-  const files = [...catalog.files()]
-    .map(({ path, blob, documents }) => ({
-      path,
-      blob,
-      // Warnings are seen by pushers only.
-      documents: documents.map(({ index, key, manifest, problems, line }) => {
-        return { index, key, manifest, problems, line };
-      }),
-    }))
-    .sort((a, b) => byText(a.path, b.path));
-  const claims = objects.map(({ key }) => {
-    const places = catalog.claims(key).map(({ path, index }) => `${path}#${index}`);
-    return places.sort(byText);
-  });
-  const { at, rootCommit } = catalog;
-  // By way of JSON: a field that is undefined is one that is not there.
-  return JSON.parse(
-    JSON.stringify({ at, rootCommit, objects, files, claims, problems: catalog.problems() }),
-  );
-}
 
 /** What readers are served, as far as it follows from history. */
 function served(store: Store): unknown {

@@ -1,0 +1,144 @@
+/**
+ * Reads many files on all processors. Its results are those of the one reader that there is, run
+ * elsewhere; what goes wrong there is left to whoever asked, who reads it again and says why.
+ */
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import type { GitContext } from '../../git/git-environment.ts';
+import type { FileEntry } from '../file.ts';
+import {
+  type CrewSetup,
+  type Delivery,
+  type Order,
+  unpackFiles,
+  type WantedFile,
+} from './protocol.ts';
+
+/** Fewer files are read before the workers have loaded their modules. */
+const WORTH_WHILE = 1500;
+const FILES_IN_LOT = 256;
+/** So that git fetches the next one meanwhile. */
+const LOTS_A_WORKER = 2;
+/** Workers that nobody needs any more give their memory back. */
+const PATIENCE_MS = 1000;
+
+export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under'> {
+  readonly workers?: number;
+  readonly worthWhile?: number;
+}
+
+type Take = (file: WantedFile, entry: FileEntry) => void;
+
+interface Job {
+  readonly files: readonly WantedFile[];
+  readonly take: Take;
+  readonly settle: (left: readonly WantedFile[]) => void;
+}
+
+interface Member {
+  readonly worker: Worker;
+  readonly lots: Map<number, Job>;
+}
+
+export class Crew {
+  readonly #options: CrewOptions;
+  readonly #members = new Set<Member>();
+  readonly #waiting: Job[] = [];
+  #context: GitContext | undefined;
+  #lots = 0;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Calls back once for each file that it could read, in no particular order, and resolves to those
+   * it could not: all of them where they are too few.
+   */
+  async read(
+    context: GitContext,
+    files: readonly WantedFile[],
+    take: Take,
+  ): Promise<readonly WantedFile[]> {
+    const { worthWhile = WORTH_WHILE, workers = availableParallelism() } = this.#options;
+    const isOther = this.#members.size > 0 && this.#context !== context;
+    if (files.length < worthWhile || workers < 2 || isOther) return files;
+    clearTimeout(this.#idle);
+    this.#context = context;
+    const jobs: Promise<readonly WantedFile[]>[] = [];
+    for (let start = 0; start < files.length; start += FILES_IN_LOT) {
+      const lot = files.slice(start, start + FILES_IN_LOT);
+      jobs.push(new Promise((settle) => void this.#waiting.push({ files: lot, take, settle })));
+    }
+    const wanted = Math.min(workers, jobs.length);
+    while (this.#members.size < wanted) this.#hire(context);
+    for (const member of this.#members) this.#occupy(member);
+    const left = (await Promise.all(jobs)).flat();
+    if (this.#waiting.length === 0)
+      this.#idle = setTimeout(() => this.close(), PATIENCE_MS).unref();
+    return left;
+  }
+
+  close(): void {
+    clearTimeout(this.#idle);
+    for (const { worker } of this.#members) void worker.terminate();
+  }
+
+  #hire(context: GitContext): void {
+    const { apiGroup, under } = this.#options;
+    const setup: CrewSetup = { context, apiGroup, under };
+    const worker = startWorker(setup);
+    worker.unref();
+    const member: Member = { worker, lots: new Map() };
+    this.#members.add(member);
+    worker.on('message', (delivery: Delivery) => this.#accept(member, delivery));
+    // What it was at is read by whoever asked; an error that counts shows itself there.
+    worker.on('error', () => this.#lose(member));
+    worker.on('exit', () => this.#lose(member));
+  }
+
+  #occupy(member: Member): void {
+    while (member.lots.size < LOTS_A_WORKER) {
+      const job = this.#waiting.shift();
+      if (job === undefined) return;
+      const lot = this.#lots++;
+      member.lots.set(lot, job);
+      member.worker.postMessage({ lot, files: job.files } satisfies Order);
+    }
+  }
+
+  #accept(member: Member, { lot, packed }: Delivery): void {
+    const job = member.lots.get(lot);
+    member.lots.delete(lot);
+    this.#occupy(member);
+    if (job === undefined) return;
+    const { files, take, settle } = job;
+    if (packed === undefined) {
+      settle(files);
+      return;
+    }
+    for (const [i, entry] of unpackFiles(files, packed).entries()) {
+      const file = files[i];
+      if (file !== undefined) take(file, entry);
+    }
+    settle([]);
+  }
+
+  #lose(member: Member): void {
+    if (!this.#members.delete(member)) return;
+    for (const { files, settle } of member.lots.values()) settle(files);
+    if (this.#members.size > 0) return;
+    for (const { files, settle } of this.#waiting.splice(0)) settle(files);
+  }
+}
+
+/** The built file, or the source through tsx while developing. */
+function startWorker(workerData: CrewSetup): Worker {
+  if (!import.meta.url.endsWith('.ts')) {
+    return new Worker(new URL('./worker.js', import.meta.url), { workerData });
+  }
+  const source = new URL('./worker.ts', import.meta.url).href;
+  const program = `import('tsx/esm/api').then(({ register }) => (register(), import('${source}')));`;
+  return new Worker(program, { eval: true, workerData });
+}

@@ -1,0 +1,132 @@
+/**
+ * What a worker is asked and what it answers. Files go through as two parts: one text of facts, and
+ * the bytes of all manifests, which change hands without being copied.
+ */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { TextPool } from '../../apimachinery/text.ts';
+import type { GitContext } from '../../git/git-environment.ts';
+import type { Problem } from '../../manifests/manifest.ts';
+import { type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
+
+/** What a worker is told when it starts. */
+export interface CrewSetup {
+  readonly context: GitContext;
+  readonly apiGroup: string;
+  readonly under: string;
+}
+
+/** A path that leads to a file, with the id of its blob. */
+export interface WantedFile {
+  readonly path: string;
+  readonly id: string;
+  readonly mode: string;
+}
+
+export interface Order {
+  readonly lot: number;
+  readonly files: readonly WantedFile[];
+}
+
+/** `packed` is absent where the lot could not be read: whoever asked does it, and says why. */
+export interface Delivery {
+  readonly lot: number;
+  readonly packed?: PackedFiles;
+}
+
+export interface PackedFiles {
+  /** JSON: a list of files, each a list of documents. */
+  readonly facts: string;
+  /** The manifests as JSON, one after the other. */
+  readonly manifests: Uint8Array<ArrayBuffer>;
+}
+
+type DocumentFacts = readonly [
+  group: string,
+  kind: string,
+  namespace: string,
+  name: string,
+  line: number,
+  /** Bytes of the manifest; -1: there is none. */
+  length: number,
+  index?: number,
+  problems?: readonly Problem[],
+  warnings?: readonly Problem[],
+  /** The document does not say what it is. */
+  nameless?: true,
+];
+
+export function packFiles(files: readonly FileEntry[]): PackedFiles {
+  const texts: Buffer[] = [];
+  const facts = files.map(({ documents }) =>
+    documents.map((document): DocumentFacts => {
+      const { key, index, line, problems, warnings } = document;
+      const text = document instanceof ReadDocument ? document.text() : undefined;
+      const bytes = text === undefined ? undefined : Buffer.from(text);
+      if (bytes !== undefined) texts.push(bytes);
+      const { group = '', kind = '', namespace = '', name = '' } = key ?? {};
+      const usual = [group, kind, namespace, name, line, bytes?.length ?? -1] as const;
+      if (key === undefined) return [...usual, index, problems, warnings, true];
+      if (index === 0 && problems.length === 0 && warnings.length === 0) return usual;
+      return [...usual, index, problems, warnings];
+    }),
+  );
+  const manifests = new Uint8Array(texts.reduce((sum, text) => sum + text.length, 0));
+  let end = 0;
+  for (const text of texts) {
+    manifests.set(text, end);
+    end += text.length;
+  }
+  return { facts: JSON.stringify(facts), manifests };
+}
+
+/** The files in the order in which they were asked for. */
+export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles): FileEntry[] {
+  const { buffer, byteOffset, byteLength } = packed.manifests;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  const facts = JSON.parse(packed.facts) as DocumentFacts[][];
+  let end = 0;
+  return wanted.map(({ path, id: blob }, i) => {
+    const documents = (facts[i] ?? []).map((of) => {
+      const [, , , , line, length, index = 0, problems = NONE, warnings = NONE] = of;
+      const start = end;
+      if (length > 0) end += length;
+      const manifest = length < 0 ? undefined : new PackedManifest(bytes, start, end);
+      return new ReadDocument(
+        { index, line, blob },
+        { key: keyOf(of), manifest, problems, warnings },
+      );
+    });
+    return { path, blob, documents };
+  });
+}
+
+function keyOf([group, kind, namespace, name, ...rest]: DocumentFacts): ObjectKey | undefined {
+  if (rest[5] === true) return undefined;
+  return {
+    group: kinds.own(group),
+    kind: kinds.own(kind),
+    namespace: namespaces.own(namespace),
+    name,
+  };
+}
+
+const kinds = new TextPool(100);
+const namespaces = new TextPool(10_000);
+const NONE: readonly Problem[] = [];
+
+class PackedManifest implements ManifestKeeper {
+  readonly #bytes: Buffer;
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  get manifest(): KubeObject {
+    return JSON.parse(this.#bytes.toString('utf8', this.#start, this.#end)) as KubeObject;
+  }
+}

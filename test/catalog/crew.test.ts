@@ -1,0 +1,133 @@
+/**
+ * Whether files are read here or by other threads must not show in anything (invariants 9 and 12).
+ */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { Crew } from '../../src/catalog/crew/crew.ts';
+import { packFiles, unpackFiles, type WantedFile } from '../../src/catalog/crew/protocol.ts';
+import { type FileEntry, fileReader } from '../../src/catalog/file.ts';
+import { replay } from '../../src/catalog/replay.ts';
+import type { BareRepository } from '../../src/git/bare-repository.ts';
+import { git, openForTest } from '../support/git.ts';
+import { kinds } from '../support/platform.ts';
+import { runs } from '../support/properties.ts';
+import { picture } from './picture.ts';
+import { randomFiles } from './random-history.ts';
+
+const reader = fileReader(kinds, '');
+const rules = { apiGroup: 'management.gitplane.dev', under: '' };
+
+const crew = new Crew({ ...rules, workers: 2, worthWhile: 2 });
+afterAll(() => crew.close());
+
+/** Of one name each, so that which document wins never depends on anything but its place. */
+function plain(entry: FileEntry): unknown {
+  const documents = entry.documents.map((document) => {
+    const { index, key, manifest, problems, warnings, line, blob } = document;
+    return { index, key, manifest, problems, warnings, line, blob };
+  });
+  return JSON.parse(JSON.stringify({ ...entry, documents }));
+}
+
+/** Many files of every sort, in two commits; the second one changes some of the first. */
+async function randomRepository(seed: number): Promise<BareRepository> {
+  const samples = fc.sample(randomFiles, { numRuns: 300, seed });
+  const lines: string[] = [];
+  for (const [i, part] of [samples.slice(0, 250), samples.slice(200)].entries()) {
+    const message = `commit ${i}`;
+    lines.push('commit refs/heads/main', `committer G <g@example.com> ${1_700_000_000 + i} +0000`);
+    lines.push(`data ${message.length}`, message);
+    for (const [at, files] of part.entries()) {
+      for (const [path, text] of Object.entries(files)) {
+        const link = text?.startsWith('\0') === true;
+        const content = (link ? text?.slice(1) : text) ?? '';
+        lines.push(
+          text === null
+            ? `D ${at}/${path}`
+            : `M ${link ? '120000' : '100644'} inline ${at}/${path}`,
+        );
+        if (text !== null) lines.push(`data ${Buffer.byteLength(content)}`, content);
+      }
+    }
+  }
+  const repository = await openForTest();
+  git(repository.gitDir, ['fast-import', '--quiet', '--force'], { input: `${lines.join('\n')}\n` });
+  return repository;
+}
+
+async function headOf(repository: BareRepository): Promise<string> {
+  const head = await repository.head();
+  if (head === undefined) throw new Error('The repository is empty');
+  return head;
+}
+
+describe('what other threads read', () => {
+  test('comes back as it was', () => {
+    fc.assert(
+      fc.property(fc.array(randomFiles, { maxLength: 5 }), (all) => {
+        const texts = all.flatMap((files, i) =>
+          Object.entries(files).map(
+            ([path, text]) => [`${i}/${path}`, text ?? 'a: \ud83d\ude00\n'] as const,
+          ),
+        );
+        const wanted = texts.map(([path], i): WantedFile => ({ path, id: `${i}`, mode: '100644' }));
+        const files = texts.map(([path, text], i) => reader.read(path, `${i}`, Buffer.from(text)));
+        const back = unpackFiles(wanted, structuredClone(packFiles(files)));
+        expect(back.map(plain)).toEqual(files.map(plain));
+      }),
+      { numRuns: runs(100) },
+    );
+  });
+
+  test('makes the same catalog as what is read here', async () => {
+    const repository = await randomRepository(fc.readConfigureGlobal()?.seed ?? 1);
+    const head = await headOf(repository);
+    let left = 0;
+    let taken = 0;
+    const spy: Pick<Crew, 'read'> = {
+      read: async (context, files, take) => {
+        const rest = await crew.read(context, files, (file, entry) => {
+          taken += 1;
+          take(file, entry);
+        });
+        left += rest.length;
+        return rest;
+      },
+    };
+
+    const apart = await replay({ repository, reader: { ...reader, crew: spy }, under: '' }, head);
+    const here = await replay({ repository, reader, under: '' }, head);
+
+    expect(picture(apart.catalog)).toEqual(picture(here.catalog));
+    expect({ left, taken: taken > 300 }).toEqual({ left: 0, taken: true });
+  });
+
+  test('is left to whoever asked where a thread cannot read it', async () => {
+    const broken = new Crew({ ...rules, workers: 2, worthWhile: 2 });
+    const files = ['a', 'b', 'c'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));
+    const left = await broken.read({ gitDir: join('/', 'nowhere') }, files, () => {
+      throw new Error('There is nothing to take');
+    });
+    broken.close();
+    expect(left).toEqual(files);
+  });
+
+  test('is left to whoever asked when the threads are ended', async () => {
+    const ended = new Crew({ ...rules, workers: 2, worthWhile: 2 });
+    const files = Array.from({ length: 2000 }, (_, i) => ({
+      path: `${i}`,
+      id: 'a'.repeat(40),
+      mode: '100644',
+    }));
+    const reading = ended.read({ gitDir: join('/', 'nowhere') }, files, () => undefined);
+    ended.close();
+    expect(await reading).toHaveLength(files.length);
+  });
+
+  test('is read here where it is little', async () => {
+    const unused = new Crew({ ...rules, workers: 2, worthWhile: 10 });
+    const files = ['a', 'b'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));
+    expect(await unused.read({ gitDir: join('/', 'nowhere') }, files, () => undefined)).toBe(files);
+  });
+});
