@@ -17,3 +17,9 @@ export function keyString(key: ObjectKey): string {
 export function describeKey(key: ObjectKey): string {
   return `${key.kind} "${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}"`;
 }
+
+export function sameKey(a: ObjectKey, b: ObjectKey): boolean {
+  return (
+    a.name === b.name && a.namespace === b.namespace && a.kind === b.kind && a.group === b.group
+  );
+}

@@ -3,7 +3,8 @@
  * manifest. A fold over commits and nothing else: no clock, no store, no order of arrival
  * (invariants 5, 7, 9, 12).
  */
-import { describeKey, keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { describeKey, type ObjectKey, sameKey } from '../apimachinery/key.ts';
+import { KeyMap } from '../apimachinery/key-map.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import {
   CatalogObject,
@@ -55,20 +56,20 @@ export class Catalog {
   readonly rootCommit: string;
   #at: CommitPoint | undefined;
   readonly #files: Map<string, FileEntry>;
-  readonly #objects: Map<string, CatalogObject>;
+  readonly #objects: KeyMap<CatalogObject>;
   /**
    * Every document that names a key, valid or not, in no particular order; left out where that is
    * nothing but the place of the object.
    */
-  readonly #claims: Map<string, readonly Place[]>;
+  readonly #claims: KeyMap<readonly Place[]>;
   readonly #cases: PathCases;
 
   constructor(rootCommit: string, from?: Catalog) {
     this.rootCommit = rootCommit;
     this.#at = from?.at;
     this.#files = new Map(from === undefined ? [] : from.#files);
-    this.#objects = new Map(from === undefined ? [] : from.#objects);
-    this.#claims = new Map(from === undefined ? [] : from.#claims);
+    this.#objects = new KeyMap(from === undefined ? undefined : from.#objects);
+    this.#claims = new KeyMap(from === undefined ? undefined : from.#claims);
     this.#cases = new PathCases(from === undefined ? undefined : from.#cases);
   }
 
@@ -90,7 +91,7 @@ export class Catalog {
   }
 
   object(key: ObjectKey): CatalogObject | undefined {
-    return this.#objects.get(keyString(key));
+    return this.#objects.get(key);
   }
 
   objects(): IterableIterator<CatalogObject> {
@@ -107,7 +108,7 @@ export class Catalog {
 
   /** Every document that names the key; more than one is a mistake that both places are told. */
   claims(key: ObjectKey): readonly Place[] {
-    return this.#claimsOf(keyString(key));
+    return this.#claimsOf(key);
   }
 
   /** Every problem of every file, duplicates included, by path and line. */
@@ -117,9 +118,8 @@ export class Catalog {
       for (const document of file.documents) found.push(...document.problems);
     }
     // What is wanted twice has claims of its own.
-    for (const id of this.#claims.keys()) {
-      const object = this.#objects.get(id);
-      if (object !== undefined) found.push(...this.#duplicates(object.key));
+    for (const [key] of this.#claims.entries()) {
+      if (this.#objects.has(key)) found.push(...this.#duplicates(key));
     }
     found.push(...this.#cases.problems((path) => this.#files.has(path)));
     return sortProblems(found);
@@ -128,31 +128,30 @@ export class Catalog {
   /** Puts back what an earlier process knew, without history. For `restore.ts` only. */
   load(at: CommitPoint, files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
     this.#at = at;
-    for (const object of objects) this.#objects.set(keyString(object.key), object);
-    const claims = new Map<string, Place[]>();
+    for (const object of objects) this.#objects.set(object.key, object);
+    const claims = new KeyMap<Place[]>();
     for (const file of files) {
       this.#files.set(file.path, file);
       this.#cases.set(file.path, true);
       for (const document of file.documents) this.#loadClaim(claims, file.path, document);
     }
-    for (const [id, object] of this.#objects) {
-      const document = this.#document(object.place);
-      const isThere = document?.key !== undefined && keyString(document.key) === id;
-      const others = claims.get(id);
-      if (isThere) others?.push(object.place);
-      else if (others === undefined) this.#claims.set(id, []);
+    for (const { key, place } of this.#objects.values()) {
+      const document = this.#document(place);
+      const isThere = document?.key !== undefined && sameKey(document.key, key);
+      const others = claims.get(key);
+      if (isThere) others?.push(place);
+      else if (others === undefined) this.#claims.set(key, []);
     }
-    for (const [id, places] of claims) this.#setClaims(id, places);
+    for (const [key, places] of claims.entries()) this.#setClaims(key, places);
   }
 
   /** Takes down the claims that are not simply the place of the object. */
-  #loadClaim(claims: Map<string, Place[]>, path: string, { key, index }: DocumentEntry): void {
+  #loadClaim(claims: KeyMap<Place[]>, path: string, { key, index }: DocumentEntry): void {
     if (key === undefined) return;
-    const id = keyString(key);
-    const place = this.#objects.get(id)?.place;
+    const place = this.#objects.get(key)?.place;
     if (place?.path === path && place.index === index) return;
-    const known = claims.get(id);
-    if (known === undefined) claims.set(id, [{ path, index }]);
+    const known = claims.get(key);
+    if (known === undefined) claims.set(key, [{ path, index }]);
     else known.push({ path, index });
   }
 
@@ -173,21 +172,51 @@ export class Catalog {
 
   /** As `advance`, for a step that nobody will ask about or take back. */
   absorb(step: Step): void {
-    this.#fold(step, undefined);
+    if (!this.#begin(step)) this.#fold(step, undefined);
     this.#at = pointOf(step.commit);
+  }
+
+  /**
+   * The same for a first commit, where every object is born and nothing can be in its way. False,
+   * with nothing changed, where something is after all.
+   */
+  #begin({ commit, files, otherParents }: Step): boolean {
+    const isFirst = this.#files.size === 0 && this.#objects.size === 0 && this.#claims.size === 0;
+    if (!isFirst || otherParents !== undefined) return false;
+    const birth = pointOf(commit);
+    const objects: CatalogObject[] = [];
+    const seen = new KeyMap<true>();
+    for (const [path, entry] of files) {
+      for (const document of entry?.documents ?? []) {
+        const { key, index } = document;
+        if (key === undefined) continue;
+        if (!isValid(document) || seen.has(key)) return false;
+        seen.set(key, true);
+        const identity = this.#born(key, birth);
+        const place = { path, index };
+        objects.push(new CatalogObject({ key, place, identity, source: document, problems: NONE }));
+      }
+    }
+    for (const object of objects) this.#objects.set(object.key, object);
+    for (const [path, entry] of files) {
+      if (entry === undefined) continue;
+      this.#files.set(path, entry);
+      this.#cases.set(path, true);
+    }
+    return true;
   }
 
   #fold(step: Step, undo: UndoLog | undefined): ObjectChange[] {
     const birth = pointOf(step.commit);
     const changes: ObjectChange[] = [];
-    for (const [id, { key, claims }] of this.#touch(step, undo)) {
-      const before = this.#objects.get(id);
+    for (const { key, claims } of this.#touch(step, undo).values()) {
+      const before = this.#objects.get(key);
       const after = this.#resolve({ key, before, claims, birth }, step);
-      undo?.map(this.#objects, id);
-      undo?.map(this.#claims, id);
-      if (after === undefined) this.#objects.delete(id);
-      else if (after !== before) this.#objects.set(id, after);
-      this.#setClaims(id, claims);
+      undo?.map(this.#objects, key);
+      undo?.map(this.#claims, key);
+      if (after === undefined) this.#objects.delete(key);
+      else if (after !== before) this.#objects.set(key, after);
+      this.#setClaims(key, claims);
       if (after !== before && undo !== undefined) changes.push({ key, before, after });
     }
     return changes;
@@ -196,13 +225,13 @@ export class Catalog {
   /** Problems of the named files, and duplicates that involve them. */
   problemsOf(paths: Iterable<string>): Problem[] {
     const found: Problem[] = [];
-    const keys = new Map<string, ObjectKey>();
+    const keys = new KeyMap<ObjectKey>();
     for (const path of paths) {
       if (!this.#files.has(path)) continue;
       found.push(...this.#cases.problemsOf(path, (other) => this.#files.has(other)));
       for (const { key, problems } of this.#files.get(path)?.documents ?? []) {
         found.push(...problems);
-        if (key !== undefined) keys.set(keyString(key), key);
+        if (key !== undefined) keys.set(key, key);
       }
     }
     for (const key of keys.values()) found.push(...this.#duplicates(key));
@@ -210,8 +239,8 @@ export class Catalog {
   }
 
   /** Replaces the files; what a step touches is touched once, however many documents name it. */
-  #touch(step: Step, undo: UndoLog | undefined): Map<string, Touched> {
-    const touched = new Map<string, Touched>();
+  #touch(step: Step, undo: UndoLog | undefined): KeyMap<Touched> {
+    const touched = new KeyMap<Touched>();
     const broken = new Set<string>();
     for (const [path, entry] of step.files) {
       const old = this.#files.get(path);
@@ -225,56 +254,54 @@ export class Catalog {
     // Objects that live in a file although none of its documents names them are shielded by a
     // broken document; they too may be free to go, or to come back, now.
     if (broken.size > 0) {
-      for (const [id, { key, place }] of this.#objects) {
-        if (broken.has(place.path)) this.#touchKey(id, key, { step, touched });
+      for (const { key, place } of this.#objects.values()) {
+        if (broken.has(place.path)) this.#touchKey(key, { step, touched });
       }
     }
-    for (const key of step.alsoTouched ?? []) {
-      this.#touchKey(keyString(key), key, { step, touched });
-    }
+    for (const key of step.alsoTouched ?? []) this.#touchKey(key, { step, touched });
     return touched;
   }
 
   #touchOld(file: FileEntry, at: Touching & { broken: Set<string> }): void {
     if (hasUnnamed(file)) at.broken.add(file.path);
-    for (const { key } of file.documents) if (key) this.#touchKey(keyString(key), key, at);
+    for (const { key } of file.documents) if (key) this.#touchKey(key, at);
   }
 
   #touchNew(file: FileEntry, at: Touching & { broken: Set<string> }): void {
     const { path, documents } = file;
     if (hasUnnamed(file)) at.broken.add(path);
     for (const { key, index } of documents) {
-      if (key) this.#touchKey(keyString(key), key, at).claims.push({ path, index });
+      if (key) this.#touchKey(key, at).claims.push({ path, index });
     }
   }
 
   /** The claims begin with those of files that the step leaves as they are. */
-  #touchKey(id: string, key: ObjectKey, { step, touched }: Touching): Touched {
-    let found = touched.get(id);
+  #touchKey(key: ObjectKey, { step, touched }: Touching): Touched {
+    let found = touched.get(key);
     if (found === undefined) {
-      const stay = this.#claimsOf(id).filter((place) => !step.files.has(place.path));
+      const stay = this.#claimsOf(key).filter((place) => !step.files.has(place.path));
       found = { key, claims: stay };
-      touched.set(id, found);
+      touched.set(key, found);
     }
     return found;
   }
 
-  #claimsOf(id: string): readonly Place[] {
-    const claims = this.#claims.get(id);
+  #claimsOf(key: ObjectKey): readonly Place[] {
+    const claims = this.#claims.get(key);
     if (claims !== undefined) return claims;
-    const place = this.#objects.get(id)?.place;
+    const place = this.#objects.get(key)?.place;
     return place === undefined ? [] : [place];
   }
 
-  #setClaims(id: string, claims: readonly Place[]): void {
-    const place = this.#objects.get(id)?.place;
+  #setClaims(key: ObjectKey, claims: readonly Place[]): void {
+    const place = this.#objects.get(key)?.place;
     const [only] = claims;
     const usual =
       place === undefined
         ? claims.length === 0
         : claims.length === 1 && only !== undefined && comparePlaces(only, place) === 0;
-    if (usual) this.#claims.delete(id);
-    else this.#claims.set(id, claims);
+    if (usual) this.#claims.delete(key);
+    else this.#claims.set(key, claims);
   }
 
   /** What an object is after the files of a step are in place. */
@@ -368,7 +395,7 @@ interface Touched {
 
 interface Touching {
   readonly step: Step;
-  readonly touched: Map<string, Touched>;
+  readonly touched: KeyMap<Touched>;
 }
 
 interface Resolving extends Touched {

@@ -1,18 +1,22 @@
 /** Takes back changes of maps. */
 
+interface Restorable<K, V> {
+  get(key: K): V | undefined;
+  set(key: K, value: V): unknown;
+  delete(key: K): unknown;
+}
+
 /** Restores map entries in reverse order. */
 export class UndoLog {
-  readonly #steps: { map: Map<string, unknown>; key: string; had: boolean; value: unknown }[] = [];
+  readonly #steps: (() => void)[] = [];
 
-  map<T>(map: Map<string, T>, key: string): void {
-    this.#steps.push({ map, key, had: map.has(key), value: map.get(key) });
+  map<K, V>(map: Restorable<K, V>, key: K): void {
+    const value = map.get(key);
+    if (value === undefined) this.#steps.push(() => void map.delete(key));
+    else this.#steps.push(() => void map.set(key, value));
   }
 
   run(): void {
-    for (const { map, key, had, value } of this.#steps.reverse()) {
-      if (had) map.set(key, value);
-      else map.delete(key);
-    }
-    this.#steps.length = 0;
+    for (const step of this.#steps.splice(0).reverse()) step();
   }
 }

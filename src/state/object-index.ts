@@ -1,5 +1,6 @@
 /** The objects that exist now, by identity and by collection. */
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { KeyMap } from '../apimachinery/key-map.ts';
 import type { HeldObject } from './held-object.ts';
 import { type Replacement, SortedObjects } from './sorted-objects.ts';
 import type { Collection, StoredObject } from './store.ts';
@@ -12,7 +13,7 @@ export function collectionId({ group, kind, namespace }: Collection): string {
 const NONE: readonly StoredObject[] = [];
 
 export class ObjectIndex {
-  readonly #objects = new Map<string, HeldObject>();
+  readonly #objects = new KeyMap<HeldObject>();
   readonly #collections = new Map<string, SortedObjects>();
 
   get size(): number {
@@ -25,23 +26,34 @@ export class ObjectIndex {
 
   /** As `replace` for each of many that are all new. */
   load(objects: readonly HeldObject[]): void {
+    // Objects of one collection mostly follow one another.
+    let last: { key: ObjectKey; all: SortedObjects; inNamespace: SortedObjects } | undefined;
     for (const stored of objects) {
-      const { group, kind, namespace } = stored.key;
-      this.#objects.set(keyString(stored.key), stored);
-      this.#collection(collectionId({ group, kind })).add(stored);
-      this.#collection(collectionId({ group, kind, namespace })).add(stored);
+      const { key } = stored;
+      const { group, kind, namespace } = key;
+      this.#objects.set(key, stored);
+      if (last === undefined || !isOfSame(last.key, key)) {
+        const all = this.#collection(collectionId({ group, kind }));
+        last = {
+          key,
+          all,
+          inNamespace: this.#collection(collectionId({ group, kind, namespace })),
+        };
+      }
+      last.all.add(stored);
+      last.inNamespace.add(stored);
     }
   }
 
   get(key: ObjectKey): HeldObject | undefined {
-    return this.#objects.get(keyString(key));
+    return this.#objects.get(key);
   }
 
   replace(key: ObjectKey, object: HeldObject | undefined): void {
     const id = keyString(key);
     const before = this.#objects.size;
-    if (object === undefined) this.#objects.delete(id);
-    else this.#objects.set(id, object);
+    if (object === undefined) this.#objects.delete(key);
+    else this.#objects.set(key, object);
     const grown = this.#objects.size - before;
     const replacement = { id, key, object };
     const { group, kind, namespace } = key;
@@ -68,4 +80,8 @@ export class ObjectIndex {
     }
     return objects;
   }
+}
+
+function isOfSame(a: ObjectKey, b: ObjectKey): boolean {
+  return a.namespace === b.namespace && a.kind === b.kind && a.group === b.group;
 }

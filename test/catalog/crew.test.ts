@@ -76,7 +76,7 @@ describe('what other threads read', () => {
         const back = unpackFiles(wanted, structuredClone(packFiles(files)));
         expect(back.map(plain)).toEqual(files.map(plain));
       }),
-      { numRuns: runs(100) },
+      { numRuns: runs(50) },
     );
   });
 
