@@ -14,13 +14,14 @@ import {
   type WantedFile,
 } from './protocol.ts';
 
-/** Fewer files are read before the workers have loaded their modules. */
-const WORTH_WHILE = 1500;
+/**
+ * Each worker has to load and to compile what reads manifests. Fewer files are read by then, and
+ * with less memory.
+ */
+const WORTH_WHILE = 20_000;
 const FILES_IN_LOT = 256;
 /** So that git fetches the next one meanwhile. */
 const LOTS_A_WORKER = 2;
-/** Workers that nobody needs any more give their memory back. */
-const PATIENCE_MS = 1000;
 
 export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under'> {
   readonly workers?: number;
@@ -44,9 +45,7 @@ export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
-  #context: GitContext | undefined;
   #lots = 0;
-  #idle: NodeJS.Timeout | undefined;
 
   constructor(options: CrewOptions) {
     this.#options = options;
@@ -62,10 +61,8 @@ export class Crew {
     take: Take,
   ): Promise<readonly WantedFile[]> {
     const { worthWhile = WORTH_WHILE, workers = availableParallelism() } = this.#options;
-    const isOther = this.#members.size > 0 && this.#context !== context;
-    if (files.length < worthWhile || workers < 2 || isOther) return files;
-    clearTimeout(this.#idle);
-    this.#context = context;
+    // One at a time: a second one would only take the processors from the first.
+    if (files.length < worthWhile || workers < 2 || this.#members.size > 0) return files;
     const jobs: Promise<readonly WantedFile[]>[] = [];
     for (let start = 0; start < files.length; start += FILES_IN_LOT) {
       const lot = files.slice(start, start + FILES_IN_LOT);
@@ -75,13 +72,12 @@ export class Crew {
     while (this.#members.size < wanted) this.#hire(context);
     for (const member of this.#members) this.#occupy(member);
     const left = (await Promise.all(jobs)).flat();
-    if (this.#waiting.length === 0)
-      this.#idle = setTimeout(() => this.close(), PATIENCE_MS).unref();
+    // What they take in memory is worth more than what they have compiled.
+    this.close();
     return left;
   }
 
   close(): void {
-    clearTimeout(this.#idle);
     for (const { worker } of this.#members) void worker.terminate();
   }
 
