@@ -7,7 +7,8 @@ import type { Hold } from './consent-rules.ts';
 import { type BranchOptions, DesiredState } from './desired-state.ts';
 import { type Foresight, type ForesightContext, foresee, type PushedRange } from './foresight.ts';
 import { Turns } from './turns.ts';
-import { type Write, WriteQueue, type Written } from './write-queue.ts';
+import type { Write, Written } from './write.ts';
+import { WriteQueue } from './write-queue.ts';
 
 export class Branch {
   readonly #options: BranchOptions;

@@ -18,9 +18,9 @@ import { decodeObject, stripServerFields } from './decode.ts';
 import { applyGuards } from './guards.ts';
 import { desiredPart } from './rebase.ts';
 import { serveObject } from './served.ts';
+import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, WriteOptions } from './write-context.ts';
 import { byPath, takeWriteOnly, withConcealed } from './write-only.ts';
-import type { Prepared, Write } from './write-queue.ts';
 
 export interface CreateRequest {
   readonly kind: Kind;

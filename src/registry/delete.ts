@@ -5,8 +5,8 @@ import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { applyGuards } from './guards.ts';
 import { isFinished, isHeld, terminating } from './served.ts';
+import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
-import type { Prepared, Write } from './write-queue.ts';
 
 export interface DeleteOptions {
   /** Seconds; absent or 0 removes at once. */

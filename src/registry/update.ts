@@ -18,6 +18,7 @@ import { decodeObject } from './decode.ts';
 import { applyGuards } from './guards.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
+import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 import {
   byPath,
@@ -26,7 +27,6 @@ import {
   withConcealed,
   withoutFields,
 } from './write-only.ts';
-import type { Prepared, Write } from './write-queue.ts';
 
 export interface UpdateRequest extends Target {
   /** A rollback also takes back write-only values, which no body shows. */

@@ -7,7 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import { parseGoDuration } from '../apimachinery/duration.ts';
 import { isRecord } from '../apimachinery/object.ts';
-import { badRequest, noSuchRoute, StatusError } from '../apimachinery/status-error.ts';
+import {
+  badRequest,
+  noSuchRoute,
+  type StatusError,
+  tooManyRequests,
+} from '../apimachinery/status-error.ts';
 import type { Approval } from '../registry/consent.ts';
 import type { Hold } from '../registry/consent-rules.ts';
 import type { CommitVerdict, SyncReport } from '../registry/sync-report.ts';
@@ -167,7 +172,5 @@ function notARevision(field: string, text: string): StatusError {
 }
 
 function tooManyWaiting(): StatusError {
-  return new StatusError(429, 'TooManyRequests', 'Too many requests wait for a commit', {
-    retryAfterSeconds: 1,
-  });
+  return tooManyRequests('Too many requests wait for a commit', 1);
 }

@@ -1,0 +1,74 @@
+/**
+ * One write, done in memory: decided, spliced into its file, committed to a batch, folded into the
+ * catalog. Nothing of it is on the disk or visible, and all of it can be undone.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { FileReader } from '../catalog/file.ts';
+import type { CommitBatch, Repository } from '../git/repository.ts';
+import type { Store } from '../state/store.ts';
+import { COMMITTER } from './commit-message.ts';
+import { refuseWhileHeld } from './consent.ts';
+import type { DesiredState, StagedWrite } from './desired-state.ts';
+import { asConflict, editFile, type TextCache } from './file-edits.ts';
+import type { Prepared, Write } from './write.ts';
+
+export interface Staged extends StagedWrite {
+  readonly write: Write;
+  readonly commit?: string;
+  readonly undo?: () => void;
+  /** What the state says of it is nowhere else, and must be durable before the answer. */
+  readonly inState?: boolean;
+}
+
+export interface StagingOptions {
+  readonly state: DesiredState;
+  readonly repository: Repository;
+  readonly store: Store;
+  readonly reader: FileReader;
+  readonly clock: Clock;
+}
+
+/** Throws StatusError, with nothing done, when the write is refused. */
+export async function stage(
+  options: StagingOptions & { readonly texts: TextCache },
+  batch: CommitBatch,
+  write: Write,
+): Promise<Staged> {
+  const prepared = write.prepare();
+  if (prepared.do === 'nothing') return { write, changes: [], state: [], paths: [] };
+  const inState = keepsInState(prepared);
+  // Refused while the state cannot be written; and what is about to leave git must be in there.
+  if (inState) await options.store.flush();
+  if (prepared.do === 'state') {
+    return { write, changes: [], state: prepared.changes, paths: [], inState };
+  }
+  const { clock, state } = options;
+  refuseWhileHeld(state.consent.hold);
+  const { catalog, view } = state;
+  const edited = await editFile({ ...options, catalog, view }, prepared.edit);
+  const committerTime = Math.floor(clock.now() / 1000);
+  const commit = {
+    changes: [{ path: edited.path, content: edited.content }],
+    author: prepared.author,
+    committer: COMMITTER,
+    time: committerTime,
+    message: prepared.message,
+  };
+  const { id } = await batch.add(commit).catch((error: unknown) => {
+    throw asConflict(write.key, error);
+  });
+  const { changes, undo } = state.stage({ id, committerTime }, edited);
+  const paths = [edited.path];
+  const { deletion } = prepared;
+  return { write, commit: id, changes, undo, state: [], paths, deletion, inState };
+}
+
+/** The newest step first. */
+export function undoAll(staged: readonly Staged[]): void {
+  for (const { undo } of staged.toReversed()) undo?.();
+}
+
+function keepsInState(prepared: Prepared): boolean {
+  if (prepared.do === 'state') return prepared.durable === true;
+  return prepared.do === 'commit' && prepared.deletion !== undefined;
+}
