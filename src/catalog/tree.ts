@@ -1,5 +1,5 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, ignore file, reading. */
-import { setImmediate } from 'node:timers/promises';
+import { Pauses } from '../apimachinery/pauses.ts';
 import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
 import { IGNORE_FILE, leavesTree, type PathFilter, pathFilter } from '../manifests/layout.ts';
@@ -14,8 +14,6 @@ const SUBMODULE = '160000';
 /** Bound, together, what a push of many large files takes in memory. */
 const BLOBS_IN_LOT = 128;
 const LOTS_AHEAD = 4;
-/** Reading is work for the processor; so often readers of the API get their turn. */
-const LONGEST_HOLD_MS = 10;
 
 /** Which paths count at one revision. Follows the ignore file from commit to commit. */
 export class TreeView {
@@ -168,20 +166,6 @@ async function readElsewhere(
   const { context } = source;
   if (context === undefined || reader.crew === undefined) return blobs;
   return await reader.crew.read(context, blobs, take);
-}
-
-/** When it is time to let others have the processor. */
-class Pauses {
-  #since = performance.now();
-
-  get due(): boolean {
-    return performance.now() - this.#since > LONGEST_HOLD_MS;
-  }
-
-  async pause(): Promise<void> {
-    await setImmediate();
-    this.#since = performance.now();
-  }
 }
 
 async function* lotsOf(source: ObjectSource, blobs: readonly BlobPath[]): AsyncGenerator<Lot> {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
+import { flatMapInSlices } from '../apimachinery/pauses.ts';
 import { Catalog, type ObjectChange, type StepResult } from '../catalog/catalog.ts';
 import type { FileReader } from '../catalog/file.ts';
 import {
@@ -30,9 +31,9 @@ import type { Change, Store } from '../state/store.ts';
 import { Consent, prunesOf, Removals } from './consent.ts';
 import type { PruneBudget } from './consent-rules.ts';
 import type { EditedFile } from './file-edits.ts';
-import type { PreparedCatalog } from './foresight.ts';
+import type { PreparedMove, PreparedStep } from './foresight.ts';
 import { type FillingContext, fillStore, remarksFor } from './kept.ts';
-import { type Deletion, projectChanges } from './served.ts';
+import { type Deletion, projectChange, projectChanges } from './served.ts';
 
 /** What others want to know of the branch; called synchronously, must not throw. */
 export interface BranchObserver {
@@ -96,7 +97,7 @@ export class DesiredState {
   readonly consent: Consent;
   readonly #options: BranchOptions;
   #folded: Folded;
-  #expected: PreparedCatalog | undefined;
+  #expected: PreparedMove | undefined;
   #shown: string | undefined;
   /** A step is under way or failed half-way: the catalog may be ahead of what readers see. */
   #doubtful = false;
@@ -248,7 +249,7 @@ export class DesiredState {
     const notes = { ...this.#notes(looked, paths), ...consent.passedNotes(target) };
     const context = { kinds, store, time: clock.now() };
     if (store.pristine) fillStore(context, this.catalog, notes);
-    else this.#apply(context, { changes, notes, leftovers, isFirst });
+    else await this.#apply(context, { changes, notes, leftovers, isFirst });
     this.#doubtful = false;
     this.#shown = target;
     const milliseconds = performance.now() - started;
@@ -256,19 +257,21 @@ export class DesiredState {
     return true;
   }
 
-  #apply(
+  /** Readers see all of it at once; working it out lets them read meanwhile. */
+  async #apply(
     context: FillingContext,
     of: { changes: readonly ObjectChange[]; notes: Notes; leftovers: Change[]; isFirst: boolean },
-  ): void {
+  ): Promise<void> {
     const { store } = context;
     const { changes, notes, leftovers, isFirst } = of;
-    const projected = projectChanges(context, changes);
+    const projected = await flatMapInSlices(changes, (change) => projectChange(context, change));
     if (isFirst) projected.push(...leftovers);
-    store.apply(projected, notes, remarksFor(store, projected, changes));
+    const remarks = await flatMapInSlices(remarksFor(store, projected, changes), (one) => [one]);
+    await store.applyInSlices(projected, notes, remarks);
   }
 
   /** Where an accepted push leads; taken when the branch gets there, unless it went elsewhere. */
-  expect(prepared: PreparedCatalog | undefined): void {
+  expect(prepared: PreparedMove): void {
     this.#expected = prepared;
   }
 
@@ -287,9 +290,14 @@ export class DesiredState {
     };
     const expected = this.#expected;
     this.#expected = undefined;
-    if (!wasDoubtful && expected?.from === from && expected?.folded.catalog.revision === target) {
-      this.#folded = expected.folded;
-      return { ...expected, back };
+    if (!wasDoubtful && expected?.from === from && expected !== undefined) {
+      if ('commit' in expected && expected.commit.id === target) {
+        return this.#fold(served, expected);
+      }
+      if ('folded' in expected && expected.folded.catalog.revision === target) {
+        this.#folded = expected.folded;
+        return { ...expected, back };
+      }
     }
     if (from !== undefined && !wasDoubtful && (await repository.isAncestor(from, target))) {
       const view = served.view.clone();
@@ -322,6 +330,17 @@ export class DesiredState {
         this.#expected = { from, folded: after, changes, paths, follows: false };
       },
     };
+  }
+
+  /** Takes the step that was read when it was judged. */
+  #fold(served: Folded, { commit, files, view }: PreparedStep): Followed {
+    const { changes, undo } = served.catalog.advance({ commit, files });
+    this.#folded = { catalog: served.catalog, view };
+    const back = (): void => {
+      undo();
+      this.#folded = served;
+    };
+    return { changes, paths: files.keys(), follows: true, back };
   }
 
   /** What an earlier run served under other rules and is no part of the platform any more. */

@@ -4,8 +4,10 @@
  * like beside the branch. Otherwise two commits could do together what neither may, such as making
  * an object anew.
  */
+import { ownText } from '../apimachinery/text.ts';
 import { type Catalog, type ObjectChange, sortProblems } from '../catalog/catalog.ts';
 import type { FileEntry } from '../catalog/file.ts';
+import type { CommitPoint } from '../catalog/identity.ts';
 import {
   catalogDifference,
   extend,
@@ -16,11 +18,23 @@ import {
   replay,
 } from '../catalog/replay.ts';
 import { notedPaths } from '../catalog/restore.ts';
-import { linkWarnings, readPaths, seenPaths } from '../catalog/tree.ts';
+import { linkWarnings, readPaths, seenPaths, type TreeView } from '../catalog/tree.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import type { Problem } from '../manifests/manifest.ts';
 
-/** A catalog that is ready for when the branch gets there. */
+/** What is ready for when the branch gets to where a push leads. */
+export type PreparedMove = PreparedCatalog | PreparedStep;
+
+/** One commit that was read, to be folded when the branch gets there. */
+export interface PreparedStep {
+  readonly from: string | undefined;
+  readonly commit: CommitPoint;
+  readonly files: ReadonlyMap<string, FileEntry | undefined>;
+  /** Of the tree at the commit. */
+  readonly view: TreeView;
+}
+
+/** A catalog that is there already. */
 export interface PreparedCatalog {
   readonly from: string | undefined;
   readonly folded: Folded;
@@ -40,7 +54,7 @@ export interface Outcome {
   readonly leaks: readonly Problem[];
   /** Objects more than before. */
   readonly growth: number;
-  readonly prepared: PreparedCatalog | undefined;
+  readonly prepared: PreparedMove;
 }
 
 export interface ForesightContext extends ReplayContext {
@@ -102,6 +116,9 @@ async function foreseeOne(
   });
   const files = await readPaths(repository, reader, paths);
   const links = linkWarnings(view, commit.changes[0] ?? []);
+  const { id, committerTime } = commit;
+  const point = { id: ownText(id), committerTime };
+  const prepared = { from: now.catalog.revision, commit: point, files, view };
   return (catalog) => {
     const before = catalog.size;
     const step = catalog.advance({ commit, files });
@@ -109,7 +126,7 @@ async function foreseeOne(
       const problems = catalog.problemsOf(files.keys());
       const warnings = [...links, ...warningsOf(files.values())];
       const growth = catalog.size - before;
-      return { ...step, problems, warnings, leaks: [], growth, prepared: undefined };
+      return { ...step, problems, warnings, leaks: [], growth, prepared };
     } finally {
       step.undo();
     }

@@ -6,6 +6,7 @@ import { objectProblems } from '../admission/check.ts';
 import { formatFieldError } from '../apimachinery/field-error.ts';
 import { describeKey } from '../apimachinery/key.ts';
 import { jsonEqual } from '../apimachinery/object.ts';
+import { flatMapInSlices } from '../apimachinery/pauses.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { unavailable } from '../apimachinery/status-error.ts';
 import type { ObjectChange } from '../catalog/catalog.ts';
@@ -138,7 +139,9 @@ export class PushJudge {
     const follows = from === undefined || (await source.isAncestor(from, to));
     const isNew = follows && from !== to;
     const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
-    const own = changes.filter(isVisible).flatMap((change) => this.#objections(change, user));
+    const own = await flatMapInSlices(changes, (change) =>
+      isVisible(change) ? this.#objections(change, user) : [],
+    );
     const objections = [...(follows ? [] : [REWRITES]), ...unsigned, ...own];
     const prunes = prunesOf(changes);
     const count = { prunes: prunes.length, before, after: before + growth };
@@ -184,7 +187,7 @@ export class PushJudge {
         const size = state.catalog.size;
         const outcome = foresight(state.catalog);
         const verdict = await this.#consented({
-          verdict: this.#verdict(outcome, user),
+          verdict: await this.#verdict(outcome, user),
           pushed,
           outcome,
           before: size,
@@ -235,11 +238,12 @@ export class PushJudge {
     }
   }
 
-  #verdict(outcome: Outcome, user: User): Verdict {
+  /** The turn is kept meanwhile: what it is judged against does not change. */
+  async #verdict(outcome: Outcome, user: User): Promise<Verdict> {
     const { changes, warnings } = outcome;
     const problems = [...outcome.problems, ...outcome.leaks];
-    const planned = changes.filter(isVisible);
-    const objections = planned.flatMap((change) => this.#objections(change, user));
+    const planned = await flatMapInSlices(changes, (change) => (isVisible(change) ? [change] : []));
+    const objections = await flatMapInSlices(planned, (change) => this.#objections(change, user));
     const complaints = [...problems.map(formatProblem), ...objections];
     const prunes = prunesOf(planned);
     const pruned = prunes.map(describePrune);

@@ -95,6 +95,8 @@ export class ReadableStore implements Store {
 
   apply: Store['apply'] = (...step) => this.#store.apply(...step);
 
+  applyInSlices: Store['applyInSlices'] = (...step) => this.#store.applyInSlices(...step);
+
   remarks(): ReturnType<Store['remarks']> {
     return this.#store.remarks();
   }

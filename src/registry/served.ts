@@ -47,7 +47,7 @@ export function projectChanges(
   return changes.flatMap((change) => projectChange(context, change));
 }
 
-function projectChange(context: ProjectionContext, change: ObjectChange): Change[] {
+export function projectChange(context: ProjectionContext, change: ObjectChange): Change[] {
   const { key, after } = change;
   const previous = context.store.get(key);
   if (after === undefined) return previous === undefined ? [] : [removal(context, previous)];

@@ -6,6 +6,7 @@
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
+import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import type { RecordCodec } from './codec.ts';
 import { Draft, type DraftEvent } from './draft.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
@@ -64,6 +65,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await engine.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** A batch of changes, worked out and encoded. */
+interface PreparedStep {
+  /** The version that it begins with. */
+  readonly next: number;
+  readonly draft: Draft;
+  readonly news: readonly (readonly [string, string | undefined])[];
+  readonly writes: readonly EngineWrite[];
 }
 
 /** A stop must not take long; the next start can do without. */
@@ -164,17 +174,42 @@ class JournaledStore implements Store {
     remarks: Iterable<readonly [ObjectKey, Remark | undefined]> = [],
   ): (StoredObject | undefined)[] {
     this.#assertOpen();
-    const draft = new Draft((key) => this.#index.get(key), this.#next, remarks);
-    for (const change of changes) draft.add(change);
+    return this.#take(runAtOnce(this.#prepare(changes, notes, remarks)));
+  }
+
+  async applyInSlices(
+    changes: readonly Change[],
+    notes: Notes,
+    remarks: readonly (readonly [ObjectKey, Remark | undefined])[],
+  ): Promise<void> {
+    this.#assertOpen();
+    const step = await runInSlices(this.#prepare(changes, notes, remarks));
+    // The versions it was given may be those of other changes by now.
+    if (step.next === this.#next && this.#closing === undefined) this.#take(step);
+    else this.apply(changes, notes, remarks);
+  }
+
+  /** Whatever can fail, such as encoding an object, fails here, where nothing is changed. */
+  *#prepare(
+    changes: readonly Change[],
+    notes: Notes,
+    remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
+  ): Generator<void, PreparedStep> {
+    const next = this.#next;
+    const draft = new Draft((key) => this.#index.get(key), next, remarks);
+    for (const change of changes) yield draft.add(change);
     draft.finish();
     const news = this.#news(notes);
-    const { events, remarked, results } = draft;
-    if (events.length === 0 && news.length === 0 && remarked.length === 0) return results;
-    // Whatever can fail, such as encoding an object, fails before the first line that changes
-    // something.
-    const writes = events.map((event) => this.#eventWrite(event));
-    for (const { current } of remarked) writes.push(objectWrite(this.#codec, current));
+    const writes: EngineWrite[] = [];
+    for (const event of draft.events) yield void writes.push(this.#eventWrite(event));
+    for (const { current } of draft.remarked) writes.push(objectWrite(this.#codec, current));
     for (const [name, text] of news) writes.push(noteWrite(this.#codec, name, text));
+    return { next, draft, news, writes };
+  }
+
+  #take({ draft, news, writes }: PreparedStep): (StoredObject | undefined)[] {
+    const { events, remarked, results } = draft;
+    if (writes.length === 0) return results;
     const touched = this.#commit(draft, news, writes);
     for (const log of touched) log.wake();
     this.#tell(events);

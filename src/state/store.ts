@@ -140,6 +140,15 @@ export interface Store {
     notes?: Readonly<Record<string, JsonObject | undefined>>,
     remarks?: Iterable<readonly [ObjectKey, Remark | undefined]>,
   ): (StoredObject | undefined)[];
+  /**
+   * As `apply`, for many changes: readers go on while they are worked out, and then see all of them
+   * at once. Whoever calls it sees to it that nobody else changes the same objects meanwhile.
+   */
+  applyInSlices(
+    changes: readonly Change[],
+    notes: Readonly<Record<string, JsonObject | undefined>>,
+    remarks: readonly (readonly [ObjectKey, Remark | undefined])[],
+  ): Promise<void>;
   /** Every object that has a remark, with its facts. Meant for the start. */
   remarks(): Iterable<readonly [StoredObject, JsonValue]>;
   /** What `apply` kept under a name. */

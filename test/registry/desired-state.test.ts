@@ -47,13 +47,11 @@ describe('a step that fails half-way', () => {
   test('is made up for by the next one: no revision is skipped', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
-    const { apply } = platform.store;
-    platform.store.apply = () => {
-      throw new Error('the disk is full');
-    };
+    const { applyInSlices } = platform.store;
+    platform.store.applyInSlices = () => Promise.reject(new Error('the disk is full'));
     await publish(platform.repository, commitOf({ 'b.yaml': team('b') }));
     await expect(platform.branch.sync()).rejects.toThrow('the disk is full');
-    platform.store.apply = apply;
+    platform.store.applyInSlices = applyInSlices;
 
     await platform.branch.sync();
 

@@ -168,3 +168,50 @@ describe('a push that comes right behind another', () => {
     expect(lines[0]).toMatch(/^x\/b\.yaml:5:/);
   });
 });
+
+describe('a push of hundreds of manifests', () => {
+  const many = (mark: string): Files =>
+    Object.fromEntries(
+      Array.from({ length: 500 }, (_, i) => [`t${i}.yaml`, team(`t${i}`, { displayName: mark })]),
+    );
+
+  test('lets others have the processor while it is judged and followed', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit(many('one'));
+    const pushed = commits(platform, [many('two')]);
+    let others = 0;
+    const seen = new Set<unknown>();
+    const work = setInterval(() => {
+      others += 1;
+      const specs = ['t0', 't499'].map((name) => platform.find('teams', name)?.object.spec);
+      seen.add(specs.map((spec) => spec?.['displayName']).join());
+    });
+
+    const verdict = await platform.push(pushed);
+    clearInterval(work);
+
+    expect(verdict).toMatchObject({ ok: true });
+    expect(verdict.lines.at(-1)).toBe('accepted: 0 created, 500 changed, 0 removed');
+    expect(others).toBeGreaterThan(10);
+    expect([...seen].every((pair) => pair === 'one,one' || pair === 'two,two')).toBe(true);
+    expect(platform.find('teams', 't250')?.object.spec).toMatchObject({ displayName: 'two' });
+  });
+
+  test('reads no file twice', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit(many('one'));
+    const pushed = commits(platform, [many('two')]);
+    const { repository } = platform;
+    const { readBlobs } = repository;
+    let blobs = 0;
+    repository.readBlobs = (ids) => {
+      blobs += ids.length;
+      return readBlobs.call(repository, ids);
+    };
+
+    await platform.push(pushed);
+
+    expect(blobs).toBe(500);
+    expect(platform.find('teams', 't499')?.object.metadata.generation).toBe(2);
+  });
+});

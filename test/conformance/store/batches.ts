@@ -52,6 +52,44 @@ export function testBatches(make: MakeHarness): void {
     expect(events[1]?.previous).toBeUndefined();
   });
 
+  test('many changes in slices are seen all at once', async () => {
+    const { store } = fixture;
+    const names = Array.from({ length: 300 }, (_, i) => `t${String(i).padStart(3, '0')}`);
+    store.apply(names.map((name) => put(name, { a: 1 })));
+    const since = store.resourceVersion;
+    const seen = new Set<number>();
+    const reading = setInterval(() => {
+      const { items } = store.list(TEAMS);
+      seen.add(items.filter(({ object }) => object.spec?.['a'] === 2).length);
+    });
+
+    const changes = names.map((name) => put(name, { a: 2 }));
+    await store.applyInSlices(changes, { head: { revision: 'two' } }, []);
+    clearInterval(reading);
+
+    expect([...seen].every((count) => count === 0 || count === 300)).toBe(true);
+    expect(store.resourceVersion).toBe(since + 300);
+    expect(store.note('head')).toEqual({ revision: 'two' });
+    await fixture.restart();
+    expect(fixture.store.get(keyOf('t299'))?.object.spec).toEqual({ a: 2 });
+  });
+
+  test('what is applied while others are worked out in slices is not lost, and comes first', async () => {
+    const { store } = fixture;
+    await using watch = store.watch(TEAMS, store.resourceVersion);
+
+    const slow = store.applyInSlices([put('slow', { a: 1 }), put('slower', { a: 1 })], {}, []);
+    store.apply([put('quick', { a: 1 })]);
+    await slow;
+
+    const events = await take(watch.events(), 3);
+    const versions = events.map(({ resourceVersion }) => resourceVersion);
+    expect(new Set(versions).size).toBe(3);
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b));
+    expect(events.map(describeEvent)).toEqual(['ADDED quick', 'ADDED slow', 'ADDED slower']);
+    expect(paths(store.list(TEAMS))).toEqual(['quick', 'slow', 'slower']);
+  });
+
   test('a batch that cannot be encoded changes nothing at all', async () => {
     const { store } = fixture;
     store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });
