@@ -60,8 +60,23 @@ export function keepIfEqual(
   return same ? before : after;
 }
 
+/** What is known already about a manifest and the one before it. */
+const compared = new WeakMap<ManifestSource, WeakMap<ManifestSource, boolean>>();
+
 /** Whether two manifests ask for the same. */
 export function sameSources(a: ManifestSource, b: ManifestSource): boolean {
+  return compared.get(b)?.get(a) ?? compare(a, b);
+}
+
+/**
+ * Answers `sameSources` before it is asked: it parses both manifests, and where there are many, the
+ * step that asks for all of them at once would take long.
+ */
+export function compareAhead(a: ManifestSource, b: ManifestSource): void {
+  compared.set(b, new WeakMap([[a, compare(a, b)]]));
+}
+
+function compare(a: ManifestSource, b: ManifestSource): boolean {
   const [first, second] = [a.manifest, b.manifest];
   return first !== undefined && second !== undefined && sameDesiredState(first, second);
 }

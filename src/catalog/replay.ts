@@ -4,6 +4,7 @@
  * and not on the order in which they arrived.
  */
 import { keyString } from '../apimachinery/key.ts';
+import { Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import { Catalog, type ObjectChange, type Step } from './catalog.ts';
@@ -49,7 +50,9 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   }
   const heads = new Map<string, Folded>();
   const ahead = new ReadAhead(context, commits, new TreeView(under));
+  const pauses = new Pauses();
   for (const [i, commit] of commits.entries()) {
+    await pauses.take();
     const parents = commit.parents.map((id) => takeParent(heads, children, id));
     const [first = { catalog: new Catalog(rootCommit), view: new TreeView(under) }, ...others] =
       parents;
@@ -107,7 +110,9 @@ export async function extend(
   const paths = new Set<string>();
   const undos: (() => void)[] = [];
   const ahead = new ReadAhead(context, commits, folded.view);
+  const pauses = new Pauses();
   for (const [i, commit] of commits.entries()) {
+    await pauses.take();
     await ahead.reach(i, folded.view);
     const step = await stepOf(context, ahead, { into: folded, commit });
     const { changes: changed, undo } = folded.catalog.advance(step);

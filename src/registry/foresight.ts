@@ -4,8 +4,10 @@
  * like beside the branch. Otherwise two commits could do together what neither may, such as making
  * an object anew.
  */
+import { Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
 import { type Catalog, type ObjectChange, sortProblems } from '../catalog/catalog.ts';
+import { compareAhead } from '../catalog/catalog-object.ts';
 import type { FileEntry } from '../catalog/file.ts';
 import type { CommitPoint } from '../catalog/identity.ts';
 import {
@@ -115,6 +117,7 @@ async function foreseeOne(
     known: [...now.catalog.files()],
   });
   const files = await readPaths(repository, reader, paths);
+  await compareManifests(now.catalog, files.values());
   const links = linkWarnings(view, commit.changes[0] ?? []);
   const { id, committerTime } = commit;
   const point = { id: ownText(id), committerTime };
@@ -131,6 +134,22 @@ async function foreseeOne(
       step.undo();
     }
   };
+}
+
+/** What the step will ask about each object, found out while others can have the processor. */
+async function compareManifests(
+  catalog: Catalog,
+  files: Iterable<FileEntry | undefined>,
+): Promise<void> {
+  const pauses = new Pauses();
+  for (const file of files) {
+    for (const document of file?.documents ?? []) {
+      const { key, problems } = document;
+      const before = key && problems.length === 0 ? catalog.object(key) : undefined;
+      if (before !== undefined) compareAhead(before.source, document);
+      await pauses.take();
+    }
+  }
 }
 
 /** Several commits, or a merge: folded on a copy, which is kept for when the branch follows. */

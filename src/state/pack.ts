@@ -25,6 +25,8 @@ export class Pack implements Home {
   readonly #versions: Float64Array;
   readonly #terminating: ReadonlySet<number>;
   readonly #ascii: boolean;
+  /** Positions of versions without a remark. */
+  readonly #bare: ReadonlySet<number>;
   #facts: readonly JsonValue[] | undefined;
 
   /** Throws for what is no record. Belongs to the pack from here on: `bytes`. */
@@ -47,11 +49,13 @@ export class Pack implements Home {
     this.#ascii = isAscii(bytes);
     this.#facts = heads.map((head) => head[9]);
     const terminating = new Set<number>();
+    const bare = new Set<number>();
     let offset = start;
     let text = 0;
     for (const [at, head] of heads.entries()) {
       this.#versions[at] = head[4];
       if (head[5] === 1) terminating.add(at);
+      if (head[9] === null) bare.add(at);
       for (const length of [head[6], head[7], head[8]]) {
         this.#offsets[text++] = offset;
         offset += length;
@@ -59,6 +63,7 @@ export class Pack implements Home {
     }
     this.#offsets[text] = offset;
     this.#terminating = terminating;
+    this.#bare = bare;
   }
 
   get live(): number {
@@ -87,9 +92,16 @@ export class Pack implements Home {
   }
 
   remark(at: number): Remark | undefined {
-    const facts = this.#facts?.[at] ?? decodeHeads(this.#bytes).heads[at]?.[9] ?? null;
-    if (facts === null) return undefined;
-    return { facts, text: this.#remarkText(at) };
+    if (this.#bare.has(at)) return undefined;
+    const factsAt = (): JsonValue =>
+      this.#facts?.[at] ?? decodeHeads(this.#bytes).heads[at]?.[9] ?? null;
+    return {
+      // Rarely asked for, and to be found among those of all others.
+      get facts() {
+        return factsAt();
+      },
+      text: this.#remarkText(at),
+    };
   }
 
   #remarkText(at: number): string | undefined {
