@@ -324,7 +324,10 @@ function isVisible(change: ObjectChange): boolean {
 
 /** Whether the object ends and another one of its name begins. */
 export function isAnew({ before, after }: ObjectChange): boolean {
-  return before !== undefined && after !== undefined && before.identity.uid !== after.identity.uid;
+  if (before === undefined || after === undefined || before.identity === after.identity)
+    return false;
+  const [was, is] = [before.identity, after.identity];
+  return was.introducedBy !== is.introducedBy || was.rootCommit !== is.rootCommit;
 }
 
 function verbsOf(change: ObjectChange): ('create' | 'update' | 'delete')[] {
