@@ -263,7 +263,7 @@ async function openHosted(parts: SourceParts): Promise<BareRepository> {
   const { sign } = parts.signatures;
   const where = { gitDir: data.repository, branch: options.branch };
   await initRepository(where);
-  const repository = await openRepository({ ...where, logger, sign });
+  const repository = await openRepository({ ...where, logger, sign, ownThread: true });
   opened.push(repository);
   if (options.seed === undefined || (await repository.head()) !== undefined) return repository;
   await seedRepository({

@@ -5,7 +5,7 @@ import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { realFiles } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
 import type { Maintenance } from './maintenance.ts';
-import type { Publisher } from './publisher.ts';
+import type { Publishing } from './publisher.ts';
 import type { Reader } from './reader.ts';
 import { readRef } from './ref-file.ts';
 import type {
@@ -23,7 +23,7 @@ export interface BareRepositoryParts {
   readonly gitDir: string;
   readonly ref: string;
   readonly reader: Reader;
-  readonly publisher: Publisher;
+  readonly publisher: Publishing;
   readonly maintenance: Maintenance;
   readonly sign: CommitSignature | undefined;
 }
@@ -37,7 +37,7 @@ export class BareRepository implements Repository {
   readonly ref: string;
   readonly context: GitContext;
   readonly #reader: Reader;
-  readonly #publisher: Publisher;
+  readonly #publisher: Publishing;
   readonly #maintenance: Maintenance;
   readonly #sign: CommitSignature | undefined;
   readonly #trees = new TreeCache(TREE_CACHE_BYTES);

@@ -51,6 +51,7 @@ export class BlobTooLargeError extends GitError {
 /** Somebody else holds the lock of the branch and did not let go. Nothing was changed. */
 export class RefLockedError extends GitError {
   readonly lockFile: string;
+  readonly waitedMs: number;
 
   constructor(lockFile: string, waitedMs: number) {
     super(`${lockFile} exists: another process has held the branch for more than ${waitedMs} ms`, {
@@ -58,6 +59,7 @@ export class RefLockedError extends GitError {
     });
     this.name = 'RefLockedError';
     this.lockFile = lockFile;
+    this.waitedMs = waitedMs;
   }
 }
 
@@ -74,6 +76,8 @@ const storageRemedies: Readonly<Record<string, string>> = {
 
 /** The disk did not take a write. */
 export class StorageError extends GitError {
+  /** The path that could not be written. */
+  readonly place: string;
   /** As in `ENOSPC`, `EROFS`, `EIO`. */
   readonly code: string;
   /**
@@ -91,6 +95,7 @@ export class StorageError extends GitError {
     const remedy = storageRemedies[code] ?? 'Check the disk';
     super(`Cannot write to ${place} (${code}): ${outcome}`, { remedy, cause });
     this.name = 'StorageError';
+    this.place = place;
     this.code = code;
     this.moved = moved;
   }

@@ -13,7 +13,8 @@ import { type GitLogger, silent } from './logger.ts';
 import { Maintenance } from './maintenance.ts';
 import { thisOwner } from './owner.ts';
 import { removeAbandonedPacks } from './pack-names.ts';
-import { type Gate, Publisher } from './publisher.ts';
+import { type Gate, Publisher, type Publishing } from './publisher.ts';
+import { PublishingThread } from './publishing-thread.ts';
 import { Reader, type ReaderOptions } from './reader.ts';
 import { readRef } from './ref-file.ts';
 import { removeStaleLocks } from './stale-lock.ts';
@@ -31,6 +32,8 @@ export interface OpenOptions extends ReaderOptions {
   readonly gate?: Gate | undefined;
   /** Signs every commit that is made here. */
   readonly sign?: CommitSignature | undefined;
+  /** Publishes on a thread of its own: without a gate, and on the real file system. */
+  readonly ownThread?: boolean;
   /** The file system, for tests that break off in the middle. */
   readonly files?: DurableFiles;
   /** The process that temporary files are marked with, for tests that play another one. */
@@ -61,17 +64,15 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
     logger,
     onRepacked: () => reader.retire(),
   });
-  const publisher = new Publisher(
-    { gitDir, ref },
-    {
-      files: options.files ?? realFiles,
-      owner: options.owner ?? thisOwner,
-      lockPatienceMs: options.lockPatienceMs ?? 2_000,
-      gate: options.gate,
-    },
-  );
+  const publisher = publishingTo({ gitDir, ref }, options);
   void maintenance.runIfDue();
   return new BareRepository({ gitDir, ref, reader, publisher, maintenance, sign: options.sign });
+}
+
+function publishingTo(where: { gitDir: string; ref: string }, options: OpenOptions): Publishing {
+  const { files = realFiles, owner = thisOwner, lockPatienceMs = 2_000, gate } = options;
+  if (options.ownThread === true) return new PublishingThread({ ...where, lockPatienceMs });
+  return new Publisher(where, { files, owner, lockPatienceMs, gate });
 }
 
 async function existingDirectory(path: string): Promise<string> {

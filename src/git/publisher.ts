@@ -38,6 +38,14 @@ export interface Publication {
  */
 export type Gate = (publication: Publication, objects: string) => Promise<void>;
 
+/** What makes publications durable and visible. */
+export interface Publishing {
+  /** Publications take effect in the order of the calls; writing their files overlaps. */
+  publish(publication: Publication): Promise<void>;
+  /** Resolves when every publication asked for so far has ended, and left nothing behind. */
+  settled(): Promise<void>;
+}
+
 export interface PublisherOptions {
   readonly files: DurableFiles;
   readonly owner: string;
@@ -53,7 +61,7 @@ interface Prepared {
   readonly claim: string;
 }
 
-export class Publisher {
+export class Publisher implements Publishing {
   readonly #gitDir: string;
   readonly #ref: string;
   readonly #options: PublisherOptions;
@@ -67,7 +75,6 @@ export class Publisher {
     this.#options = options;
   }
 
-  /** Publications take effect in the order of the calls; writing their files overlaps. */
   async publish(publication: Publication): Promise<void> {
     const before = this.#last;
     const prepared = this.#prepare(publication);
