@@ -68,7 +68,7 @@ function readScope(scope: unknown): JsonObject | undefined {
   return isRecord(scope) ? (scope as JsonObject) : {};
 }
 
-export function digestOf(concealed: string): Buffer {
+function digestOf(concealed: string): Buffer {
   return Buffer.from(concealed.slice(concealed.indexOf(':') + 1), 'hex');
 }
 

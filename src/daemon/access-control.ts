@@ -79,8 +79,9 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     authenticate: (token) => {
       const result = keys.authenticate(token);
       if (!result.authenticated) return { message: result.message };
-      sessions.set(result.user, result);
-      return { user: result.user };
+      const { user } = result;
+      if (sessions.get(user) !== result) sessions.set(user, result);
+      return result;
     },
     authorizer: scoped,
     rules: scoped,

@@ -1,5 +1,5 @@
 /** Facts of the platform configuration that other parts depend on, always from the newest Config. */
-import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { type JsonObject, valueAt } from '../apimachinery/object.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { PlatformSettings } from '../server/dependencies.ts';
 import type { Store } from '../state/store.ts';
@@ -21,27 +21,31 @@ export function followSettings(store: Store, kinds: KindTable): Settings {
   const [group = ''] = kinds.groups;
   const collection = { group, kind: kinds.byPlural(group, 'config')?.kind ?? '' };
   let status: JsonObject = {};
+  let keyLimits = keyLimitsIn(status);
   const read = (): void => {
     status = store.list(collection).items[0]?.object.status ?? {};
+    keyLimits = keyLimitsIn(status);
   };
   read();
   const stop = store.observe(collection, read);
-  const number = (path: string[]): number | undefined => {
-    const value = valueAt(status, path);
-    return typeof value === 'number' ? value : undefined;
-  };
   return {
     isOn: (name) => status[name] === true,
-    keyLimits: () => ({
-      accessKeyMaxTTLSeconds: number(['auth', 'accessKeyMaxTTLSeconds']) ?? 0,
-      loginAccessKeyTTLSeconds: isRecord(status['auth'])
-        ? number(['auth', 'loginAccessKeyTTLSeconds'])
-        : undefined,
-    }),
+    keyLimits: () => keyLimits,
     projectPrefix: () => {
       const prefix = status['projectNamespacePrefix'];
       return typeof prefix === 'string' ? prefix : DEFAULT_PROJECT_PREFIX;
     },
     close: stop,
+  };
+}
+
+function keyLimitsIn(status: JsonObject): ReturnType<Settings['keyLimits']> {
+  const seconds = (field: string): number | undefined => {
+    const value = valueAt(status, ['auth', field]);
+    return typeof value === 'number' ? value : undefined;
+  };
+  return {
+    accessKeyMaxTTLSeconds: seconds('accessKeyMaxTTLSeconds') ?? 0,
+    loginAccessKeyTTLSeconds: seconds('loginAccessKeyTTLSeconds'),
   };
 }

@@ -3,7 +3,12 @@
  * only then what exists (404), so that a stranger learns nothing.
  */
 import { type Attributes, rightOnObject, type User } from '../apimachinery/request.ts';
-import { forbiddenError, tooManyRequests, unauthorized } from '../apimachinery/status-error.ts';
+import {
+  forbiddenError,
+  type StatusError,
+  tooManyRequests,
+  unauthorized,
+} from '../apimachinery/status-error.ts';
 import { forbidden } from '../auth/forbidden.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -90,9 +95,12 @@ export function authorizeRequest(
 
 /** Impersonation is not offered; ignoring the headers would act as someone else than asked for. */
 export function refuseImpersonation(headers: Readonly<Record<string, unknown>>, user: User): void {
-  const asked = Object.keys(headers).some((name) => name.startsWith('impersonate-'));
-  if (!asked) return;
-  throw forbiddenError(
+  for (const name in headers)
+    if (name.startsWith('impersonate-')) throw noImpersonation(headers, user);
+}
+
+function noImpersonation(headers: Readonly<Record<string, unknown>>, user: User): StatusError {
+  return forbiddenError(
     `users "${String(headers['impersonate-user'] ?? '')}" is forbidden: User ${JSON.stringify(user.name)} cannot impersonate resource "users" in API group "" at the cluster scope`,
   );
 }

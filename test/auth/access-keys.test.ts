@@ -128,7 +128,8 @@ describe('the comparison takes the same time', () => {
     ['for a known key', () => add('k1'), 1],
     ['for an unknown key', () => mintAccessKey('gpu'), 1],
     ['for a foreign word', () => 'correct-horse-battery-staple-0123456789', 1],
-    ['and is left out for a key that cannot be one', () => `gpu_${'0'.repeat(44)}`, 0],
+    ['for a mistyped key', () => `gpu_${'0'.repeat(44)}`, 1],
+    ['and is left out for a text that cannot be a key', () => 'x'.repeat(1025), 0],
   ])('%s', (_claim, token, times) => {
     keys.authenticate(token());
     expect(timingSafeEqual).toHaveBeenCalledTimes(times);
