@@ -2,6 +2,7 @@
 import { type FieldPath, formatPath } from '../apimachinery/field-error.ts';
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { masked, type SecretPaths } from '../kinds/masking.ts';
 
 export interface FieldChange {
   /** `spec.users[1]`. */
@@ -13,8 +14,6 @@ export interface FieldChange {
   readonly masked?: true;
 }
 
-/** What stands in for a secret value. */
-const MASK = '***';
 /** More is one change, made at large. */
 const MOST_FIELDS = 200;
 
@@ -95,26 +94,6 @@ function lookUp(root: unknown, path: FieldPath): unknown {
     value = (value as Record<string | number, unknown>)[step];
   }
   return value;
-}
-
-type SecretPaths = readonly (readonly string[])[];
-
-function masked(value: unknown, path: FieldPath, secrets: SecretPaths): unknown {
-  if (value === undefined) return undefined;
-  if (secrets.some((secret) => covers(secret, path))) return MASK;
-  if (Array.isArray(value)) return value.map((item, i) => masked(item, [...path, i], secrets));
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, masked(item, [...path, key], secrets)]),
-  );
-}
-
-/** Whether everything at the path is secret. */
-function covers(secret: readonly string[], path: FieldPath): boolean {
-  return (
-    secret.length <= path.length &&
-    secret.every((step, i) => step === '*' || step === String(path[i]))
-  );
 }
 
 /** Whether something at or below the path is secret. */

@@ -90,6 +90,12 @@ export function ownedAccessKey(group: string): Kind {
         generate: (object) =>
           mintAccessKey(accessKeyPrefix(textAt(object, ['spec', 'type']) ?? '')),
       },
+      // Spec section 2.6: never shared through the API. Only whoever logs people in reads it.
+      {
+        path: ['spec', 'identity', 'connectorData'],
+        conceal: (value) => value,
+        validate: () => [],
+      },
     ],
     validate: (object) => [
       ...identityProblems(object),

@@ -50,6 +50,18 @@ export function authenticateRequest(
   throw unauthorized(result.message);
 }
 
+/** Whether a request that passed would pass now; for those that last. */
+export function wouldPass(
+  deps: ServerDependencies,
+  { headers }: Pick<Signed, 'headers'>,
+  info: RequestInfo,
+): boolean {
+  const token = tokenOf(headers.authorization, 'bearer');
+  const result = token === undefined ? undefined : deps.authenticate(token);
+  if (result === undefined || !('user' in result)) return false;
+  return deps.authorizer.authorize(result.user, attributesOf(info, deps.kinds)).allowed;
+}
+
 /** What authentication looks at of a request. */
 interface Signed {
   readonly headers: { readonly authorization?: string | undefined };

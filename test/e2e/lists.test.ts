@@ -270,7 +270,7 @@ describe('a watch', () => {
 
   test('as a table has its columns in the first event only', async () => {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-    const watch = await watching(daemon, `${at('list')}?watch=1`, accept);
+    const watch = await watching(daemon, `${at('list')}?watch=1`, { accept });
     const events = await watch.atLeast(4);
     watch.close();
     const columns = events.map(({ object }) => object.columnDefinitions?.length > 0);

@@ -22,7 +22,11 @@ export interface Watching {
 }
 
 /** Resolves when the headers are there: from then on nothing is missed. */
-export function watching(daemon: Daemon, path: string, accept = '*/*'): Promise<Watching> {
+export function watching(
+  daemon: Daemon,
+  path: string,
+  { accept = '*/*', token = daemon.token }: { accept?: string; token?: string } = {},
+): Promise<Watching> {
   const events: WatchEvent[] = [];
   const lookers = new Set<() => void>();
   let end: 'clean' | Error | undefined;
@@ -43,7 +47,7 @@ export function watching(daemon: Daemon, path: string, accept = '*/*'): Promise<
       look();
     });
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${daemon.token}`, accept };
+    const headers = { authorization: `Bearer ${token}`, accept };
     const ca = readFileSync(join(daemon.dataDir, 'tls/ca.crt'));
     const sent = request(`${daemon.url}${path}`, { headers, ca, agent: false }, (response) => {
       let rest = '';

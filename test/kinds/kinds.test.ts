@@ -213,9 +213,10 @@ describe('OwnedAccessKey', () => {
     expect(found.join()).not.toContain('Tr0ub4dor');
   });
 
-  test('has one field that enters and never comes back', () => {
+  test('has fields that enter and never come back', () => {
     expect(kindNamed('OwnedAccessKey').writeOnly.map(({ path }) => path)).toEqual([
       ['spec', 'key'],
+      ['spec', 'identity', 'connectorData'],
     ]);
   });
 

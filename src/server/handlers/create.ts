@@ -6,7 +6,7 @@ import { CLUSTER_MESSAGES } from '../input/cluster-messages.ts';
 import { decodeProtobuf, PROTOBUF_TYPE } from '../input/protobuf-input.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
-import { answerForm, objectAnswer, timed, writeOptions } from './shared.ts';
+import { answerForm, createdAnswer, timed, writeOptions } from './shared.ts';
 
 export async function handleCreate(
   deps: ServerDependencies,
@@ -22,7 +22,7 @@ export async function handleCreate(
     deps,
     deps.registry.create({ kind, namespace, body, duplicates, options }),
   );
-  return objectAnswer(deps, request, result, 201);
+  return createdAnswer(deps, request, result);
 }
 
 function bodyOf(request: ResourceRequest): ReturnType<typeof decodeBody> {

@@ -5,11 +5,11 @@ import type { DeleteResult } from '../../registry/registry.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
-import { encodeList, readyObject } from '../output/representation.ts';
+import { encodeList } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { selects } from '../selection.ts';
 import { deleteOptions, deletionOptions } from './deletion.ts';
-import { answerForm, collectionOf } from './shared.ts';
+import { answerForm, collectionOf, shownAfterWrite } from './shared.ts';
 
 export async function handleDeleteCollection(
   deps: ServerDependencies,
@@ -33,7 +33,7 @@ export async function handleDeleteCollection(
   );
   const items = results
     .filter((result): result is DeleteResult => result !== undefined)
-    .map(({ object }) => readyObject(object));
+    .map((result) => shownAfterWrite(deps, request, result));
   const metadata = { resourceVersion: String(deps.store.resourceVersion) };
   return { code: 200, ...encodeList(kind, { metadata, items }, form) };
 }

@@ -1,6 +1,7 @@
 /** PATCH: every type of patch, applied to the newest version in the write's turn. */
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
 import { unsupportedMediaType } from '../../apimachinery/status-error.ts';
+import { forbidden } from '../../auth/forbidden.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { decodeBody } from '../input/body.ts';
 import {
@@ -14,7 +15,7 @@ import {
 import { applyStrategicMergePatch } from '../input/strategic-merge.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
-import { answerForm, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
+import { answerForm, mayRead, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
 
 export const PATCH_SUPPORT: PatchSupport = { serverSideApply: false };
 
@@ -37,6 +38,7 @@ export async function handlePatch(
   if (type === 'apply') throw unsupportedMediaType(acceptedPatchTypes(support));
   const options = writeOptions(request, type);
   const { value: patch, duplicates } = decodeBody(request.body, 'json');
+  if (type === 'json') refuseToRead(deps, request, patch);
   const apply = APPLY[type];
   const change = (current: KubeObject): unknown => apply(current as unknown as JsonObject, patch);
   const result = await timed(
@@ -44,4 +46,17 @@ export async function handlePatch(
     deps.registry.update({ verb: 'patch', ...targetOf(request), change, duplicates, options }),
   );
   return objectAnswer(deps, request, result, 200);
+}
+
+const READING_OPERATIONS: readonly unknown[] = ['test', 'copy', 'move'];
+
+/** Such operations answer questions about values, or put them where they are no secrets. */
+function refuseToRead(deps: ServerDependencies, request: ResourceRequest, patch: unknown): void {
+  const { kind, info, user } = request;
+  if (kind.secretPaths.length === 0 || !Array.isArray(patch)) return;
+  const reads = patch.some((one) => isRecord(one) && READING_OPERATIONS.includes(one['op']));
+  if (!reads || mayRead(deps, request, info.name)) return;
+  const { namespace, name } = info;
+  const attributes = { verb: 'get', group: kind.group, resource: kind.plural, namespace, name };
+  throw forbidden(user, attributes, 'test, copy and move of a JSON patch read the object');
 }

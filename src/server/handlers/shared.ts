@@ -1,4 +1,6 @@
 /** What several handlers need. */
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { masked } from '../../kinds/masking.ts';
 import type { WriteResult } from '../../registry/registry.ts';
 import type { WriteOptions } from '../../registry/write-context.ts';
 import type { Collection } from '../../state/store.ts';
@@ -6,7 +8,12 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../input/write-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { negotiate, type Shape } from '../output/negotiation.ts';
-import { type AnswerForm, encodeObject, readyObject } from '../output/representation.ts';
+import {
+  type AnswerForm,
+  encodeObject,
+  type ReadyObject,
+  readyObject,
+} from '../output/representation.ts';
 import { parseIncludeObject } from '../output/table.ts';
 import { header, type ResourceRequest } from '../request.ts';
 
@@ -50,15 +57,56 @@ export function writeOptions(request: ResourceRequest, operation: WriteOperation
   };
 }
 
-/** The answer to a write, in the form the client accepts. */
+/** Whether the user of a write may see the object that it was about. */
+export function mayRead(deps: ServerDependencies, request: ResourceRequest, name: string): boolean {
+  const { kind, info, user } = request;
+  const resource = { group: kind.group, resource: kind.plural, namespace: info.namespace, name };
+  return deps.authorizer.authorize(user, { verb: 'get', ...resource }).allowed;
+}
+
+/** What a write is answered with: writing is not reading, so who may not `get` it sees no secret. */
+export function shownAfterWrite(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  { object, stored }: Pick<WriteResult, 'object' | 'stored'>,
+): ReadyObject {
+  const { secretPaths } = request.kind;
+  if (secretPaths.length === 0 || mayRead(deps, request, object.metadata.name ?? '')) {
+    return stored ?? readyObject(object);
+  }
+  return readyObject(masked(object, [], secretPaths) as KubeObject);
+}
+
+/** The answer to a create, in the form the client accepts: what its user wrote. */
+export function createdAnswer(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  result: WriteResult,
+): Answer {
+  return answerWith(deps, request, {
+    result,
+    ready: result.stored ?? readyObject(result.object),
+    code: 201,
+  });
+}
+
+/** The answer to any other write. */
 export function objectAnswer(
   deps: ServerDependencies,
   request: ResourceRequest,
   result: WriteResult,
   code: number,
 ): Answer {
+  return answerWith(deps, request, { result, ready: shownAfterWrite(deps, request, result), code });
+}
+
+function answerWith(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  of: { result: WriteResult; ready: ReadyObject; code: number },
+): Answer {
+  const { result, ready, code } = of;
   const form = answerForm(deps, request, 'object');
-  const ready = result.stored ?? readyObject(result.object);
   const headers = result.commit === undefined ? {} : { 'gitplane-commit': result.commit };
   const { warnings } = result;
   return { code, warnings, headers, ...encodeObject(request.kind, ready, form) };

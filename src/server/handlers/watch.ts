@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { expired } from '../../apimachinery/status-error.ts';
 import { CompactedError, type Watch } from '../../state/store.ts';
+import { wouldPass } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
@@ -16,6 +17,10 @@ import { onlyNamed, seenEvent, selects } from '../selection.ts';
 import { answerForm, collectionOf } from './shared.ts';
 
 const BOOKMARK_INTERVAL_MS = 60_000;
+/** How often a watch without events is asked whether its key and its right are still there. */
+const ACCESS_INTERVAL_MS = 10_000;
+/** Events that come closer together share an answer. */
+const ACCESS_KEPT_MS = 1000;
 /** Kubernetes' `--min-request-timeout`; streams end between one and two times of it. */
 const SHORTEST_STREAM_SECONDS = 1800;
 
@@ -78,8 +83,9 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     if (!started || sink.behind || !options.allowBookmarks) return;
     void bookmark(Math.max(deps.store.resourceVersion, since), false);
   };
-  const stopTimers = startTimers(options, { watch, tick });
   const close = (): void => watch.close();
+  const stopTimers = startTimers(options, { watch, tick });
+  const access = openAccess(deps, request, close);
   response.on('close', close);
   request.closing.addEventListener('abort', close);
   if (request.closing.aborted) close();
@@ -90,13 +96,39 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     started = true;
     for await (const event of watch.events()) {
       const seen = seenEvent(options, event);
+      // Who had the right from the object itself is still told that it went.
+      if (event.type !== 'DELETED' && !access.isOpen()) break;
       if (seen !== undefined) await sink.write(encode(seen.type, seen.stored));
     }
   } finally {
     stopTimers();
+    access.stop();
     request.closing.removeEventListener('abort', close);
     watch.close();
   }
+}
+
+/** Ends the watch of a key that does not work any more, or of a right that was taken away. */
+function openAccess(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  end: () => void,
+): { isOpen(): boolean; stop(): void } {
+  let asked = performance.now();
+  let open = true;
+  const look = (): void => {
+    asked = performance.now();
+    open &&= wouldPass(deps, request, request.info);
+    if (!open) end();
+  };
+  const timer = setInterval(look, ACCESS_INTERVAL_MS);
+  return {
+    isOpen: () => {
+      if (performance.now() - asked >= ACCESS_KEPT_MS) look();
+      return open;
+    },
+    stop: () => clearInterval(timer),
+  };
 }
 
 function openWatch(
