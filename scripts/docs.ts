@@ -281,6 +281,8 @@ const LAYERS: Readonly<Record<string, string>> = {
   git: 'bytes, paths, commits, refs, packs, hooks; knows no kinds',
   manifests: 'YAML to values with positions, edits of YAML in place, the layout of the repository',
   sealing: 'secret values sealed for age recipients in the file format of SOPS, and opened',
+  secretsync:
+    'secrets that git and a KV store both hold: the merge, the decisions, the client of the store',
   signatures: 'who signed a commit, the policy of who must, the key that signs ours',
   admission: 'what makes an object valid, whoever wrote it',
   state: 'objects in memory, the journal, watches, and the engine that keeps them',

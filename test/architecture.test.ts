@@ -15,6 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   git: [],
   manifests: ['apimachinery'],
   sealing: ['apimachinery', 'manifests'],
+  secretsync: ['apimachinery'],
   signatures: ['apimachinery', 'git'],
   admission: ['apimachinery', 'kinds', 'manifests'],
   state: ['apimachinery'],

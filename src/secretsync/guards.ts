@@ -1,0 +1,47 @@
+/** What stops a cycle before it believes something: old answers, other mounts, mass deletions. */
+import { isOlder, newestKnown, type StoreVersion, type SyncState } from './sync-state.ts';
+
+/** What the store says of a key beside its values. */
+export interface KeyHistory {
+  readonly createdTime: string;
+  readonly currentVersion: number;
+  /** Kept versions by number. */
+  readonly versions: ReadonlyMap<number, string>;
+  /** How many versions stay readable. */
+  readonly maxVersions: number;
+}
+
+/** A read that looks older than the base this often in a row is looked into. */
+export const STALE_READS_BEFORE_LOOKING = 3;
+/** A key counts as removed when it was not found this often in a row. */
+export const MISSING_READS_BEFORE_ACTING = 2;
+
+/** Whether an answer comes from before what is known: a node that lags behind. */
+export function looksStale(state: SyncState, read: StoreVersion): boolean {
+  const known = newestKnown(state);
+  return known !== undefined && isOlder(read, known);
+}
+
+/**
+ * Whether a read that looks old is new all the same. It is when the key was made anew after the
+ * base, or when it is a later version in the same life of the key, written by a clock that had
+ * stepped back. The history must know the very version that was read: it may come from another node.
+ */
+export function isNewAllTheSame(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
+  const made = state.base?.keyCreatedTime;
+  if (made === undefined || key.versions.get(read.version) !== read.createdTime) return false;
+  if (key.createdTime > made) return true;
+  const known = newestKnown(state);
+  return key.createdTime === made && known !== undefined && read.version > known.version;
+}
+
+const MOST_DELETIONS = 3;
+const LARGEST_SHARE = 0.1;
+
+/**
+ * Whether one cycle wants to delete so much on one side that somebody has to agree first.
+ * `tracked`: how many objects are synced.
+ */
+export function isMassDeletion(deletions: number, tracked: number): boolean {
+  return deletions > Math.max(MOST_DELETIONS, Math.floor(tracked * LARGEST_SHARE));
+}

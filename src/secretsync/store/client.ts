@@ -1,0 +1,253 @@
+/**
+ * Requests to one store in one namespace: headers, the token, redirects, the breaker, and what a
+ * status means. Answers are never quoted in errors, only known phrases of theirs are recognised:
+ * what a store says may repeat what it was sent.
+ */
+import { StoreError } from '../ports.ts';
+import { Breaker, type BreakerOptions } from './breaker.ts';
+import {
+  type StoreRequest,
+  type StoreResponse,
+  type Transport,
+  TransportError,
+} from './transport.ts';
+
+export interface ClientOptions extends BreakerOptions {
+  readonly transport: Transport;
+  /** Reads the token; again after a 403, since it may have been replaced. Undefined: there is none. */
+  readonly token: () => Promise<string | undefined>;
+  readonly namespace?: string;
+}
+
+export interface Call {
+  readonly method: StoreRequest['method'];
+  /** Below `/v1/`, encoded. */
+  readonly path: string;
+  readonly body?: string;
+  readonly contentType?: string;
+}
+
+/** CAS answers are no errors: the caller reads again. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly isOutrun: boolean;
+}
+
+const MOST_REDIRECTS = 2;
+const CAS = 'check-and-set parameter did not match';
+
+export class StoreClient {
+  readonly #options: ClientOptions;
+  readonly #breaker: Breaker;
+  #token: string | undefined;
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#breaker = new Breaker(options);
+  }
+
+  get isAvailable(): boolean {
+    return !this.#breaker.isOpen;
+  }
+
+  get namespace(): string | undefined {
+    return this.#options.namespace;
+  }
+
+  /** Reads the token anew; for the beginning of a cycle. */
+  async refreshToken(): Promise<void> {
+    this.#token = await this.#options.token();
+  }
+
+  /** Resolves for 2xx, for 404 and for a failed check-and-set; rejects with `StoreError`. */
+  async call(call: Call): Promise<Answer> {
+    const wait = this.#breaker.wait();
+    if (wait > 0) {
+      const seconds = Math.ceil(wait / 1000);
+      throw this.#error(
+        'Unavailable',
+        `is not asked for another ${seconds} s, because it failed before`,
+      );
+    }
+    try {
+      const answer = await this.#authorized(call);
+      this.#breaker.succeeded();
+      return answer;
+    } catch (error) {
+      if (error instanceof StoreError && STORE_WIDE.has(error.reason)) {
+        this.#breaker.failed(error instanceof Postponed ? error.retryAfterMs : 0);
+      } else this.#breaker.succeeded();
+      throw error;
+    }
+  }
+
+  /** The namespace left out; for questions about the store as a whole. */
+  async callRoot(call: Call): Promise<Answer> {
+    return this.#judge(await this.#exchange(call, undefined), call);
+  }
+
+  close(): void {
+    this.#options.transport.close();
+  }
+
+  async #authorized(call: Call): Promise<Answer> {
+    this.#token ??= await this.#options.token();
+    if (this.#token === undefined)
+      throw this.#error('TokenMissing', 'needs a token, and there is none');
+    const response = await this.#exchange(call, this.namespace);
+    if (response.status !== 403) return this.#judge(response, call);
+    const token = await this.#options.token();
+    if (token !== undefined && token !== this.#token) {
+      this.#token = token;
+      const again = await this.#exchange(call, this.namespace);
+      if (again.status !== 403) return this.#judge(again, call);
+    }
+    throw await this.#refused(call);
+  }
+
+  /** A token that is dead, or one that may not do this here. */
+  async #refused({ method, path }: Call): Promise<StoreError> {
+    const self: Call = { method: 'GET', path: 'auth/token/lookup-self' };
+    const lookup = await this.#exchange(self, this.namespace);
+    if (lookup.status === 200) {
+      return this.#error(
+        'Forbidden',
+        `does not let the token ${method} ${path}; its policies lack it`,
+      );
+    }
+    // A token without the default policy cannot look itself up, and lives all the same.
+    const body = JSON.stringify({ paths: [decodeURI(path)] });
+    const ask: Call = { method: 'POST', path: 'sys/capabilities-self', body };
+    const capabilities = await this.#exchange(ask, this.namespace);
+    return capabilities.status === 200
+      ? this.#error('Forbidden', `does not let the token ${method} ${path}; its policies lack it`)
+      : this.#error('TokenInvalid', 'does not know the token (any more); replace it');
+  }
+
+  async #exchange(call: Call, namespace: string | undefined): Promise<StoreResponse> {
+    const { transport } = this.#options;
+    const headers = {
+      accept: 'application/json',
+      'x-vault-request': 'true',
+      ...(this.#token !== undefined && { 'x-vault-token': this.#token }),
+      ...(namespace !== undefined && namespace !== '' && { 'x-vault-namespace': namespace }),
+      ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
+    };
+    let path = `/v1/${call.path}`;
+    for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
+      const { method, body } = call;
+      const response = await this.#send({
+        method,
+        path,
+        headers,
+        ...(body !== undefined && { body }),
+      });
+      if (response.status !== 307 && response.status !== 308) return response;
+      const target = new URL(response.headers['location'] ?? '', transport.origin);
+      if (target.origin !== transport.origin) {
+        // The token would go along.
+        throw this.#error('Redirected', `redirects to ${target.origin}; set that as the address`);
+      }
+      path = target.pathname + target.search;
+    }
+    throw this.#error('Redirected', 'redirects in a circle');
+  }
+
+  async #send(request: StoreRequest): Promise<StoreResponse> {
+    try {
+      return await this.#options.transport.send(request);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      const mayHaveHappened = error.mayHaveHappened && request.method !== 'GET';
+      throw new StoreError(error.message, { reason: 'Unreachable', mayHaveHappened, cause: error });
+    }
+  }
+
+  #judge(response: StoreResponse, call: Call): Answer {
+    const { status, text } = response;
+    if (status >= 200 && status < 300) return { status, text, isOutrun: false };
+    if (status === 404) return { status, text, isOutrun: false };
+    if (status === 400 && text.includes(CAS)) return { status, text, isOutrun: true };
+    if (status === 429) {
+      const detail = 'asks for fewer requests';
+      throw new Postponed(this.#text(detail), retryAfter(response, this.#options.clock.now()));
+    }
+    const [reason, detail] = MEANINGS.find((meaning) => meaning.is(status, text))?.says ?? [
+      status >= 500 ? 'StoreFailed' : 'Rejected',
+      `answered ${status}`,
+    ];
+    const unsure = status >= 500 && !NEVER_DONE.has(reason) && call.method !== 'GET';
+    throw this.#error(reason, `${detail} (${call.method} ${call.path})`, unsure);
+  }
+
+  #error(reason: string, detail: string, mayHaveHappened = false): StoreError {
+    return new StoreError(this.#text(detail), { reason, mayHaveHappened });
+  }
+
+  #text(detail: string): string {
+    const { transport, namespace } = this.#options;
+    const where = namespace ? `${transport.origin}, namespace ${namespace},` : transport.origin;
+    return `The secret store ${where} ${detail}`;
+  }
+}
+
+class Postponed extends StoreError {
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs: number) {
+    super(message, { reason: 'RateLimited' });
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+interface Meaning {
+  readonly is: (status: number, text: string) => boolean;
+  readonly says: readonly [reason: string, detail: string];
+}
+
+const MEANINGS: readonly Meaning[] = [
+  {
+    is: (status, text) => status === 400 && text.includes('Upgrading from non-versioned'),
+    says: ['Upgrading', 'is upgrading the mount'],
+  },
+  {
+    is: (status, text) => status === 400 && text.includes('check-and-set parameter required'),
+    says: ['WrongEngine', 'demands check-and-set; the mount is KV v2'],
+  },
+  {
+    is: (status, text) => status === 503 && text.includes('sealed'),
+    says: ['Sealed', 'is sealed'],
+  },
+  { is: (status) => status === 501, says: ['NotInitialized', 'is not initialised'] },
+  { is: (status) => status === 503, says: ['StoreFailed', 'answered 503'] },
+  { is: (status) => status === 405, says: ['WrongEngine', 'has no such operation there'] },
+  { is: (status) => status === 412, says: ['NotReady', 'has not caught up yet'] },
+  { is: (status) => status === 413, says: ['TooLarge', 'finds the request too large'] },
+  {
+    is: (status, text) => status === 500 && text.includes('value being too large'),
+    says: ['TooLarge', 'finds the value too large'],
+  },
+];
+
+/** Failures that every request would meet. */
+const STORE_WIDE = new Set([
+  'Unreachable',
+  'Sealed',
+  'NotInitialized',
+  'StoreFailed',
+  'RateLimited',
+  'TokenInvalid',
+  'TokenMissing',
+  'Redirected',
+]);
+const NEVER_DONE = new Set(['Sealed', 'NotInitialized', 'TooLarge']);
+const LONGEST_RETRY_AFTER_MS = 5 * 60_000;
+
+/** RFC 9110 section 10.2.3: seconds or a date. Milliseconds; 0 where nothing is said. */
+function retryAfter({ headers }: StoreResponse, now: number): number {
+  const value = headers['retry-after'];
+  if (value === undefined) return 0;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
+}

@@ -1,0 +1,128 @@
+/** The token of a store: what it is good for, and its renewal. Never revoked: it is not ours. */
+import { StoreError } from '../ports.ts';
+import type { StoreClient } from './client.ts';
+import { readJson } from './kv-data.ts';
+
+export interface TokenFacts {
+  /** Seconds left; 0 for a token that does not end. */
+  readonly ttl: number;
+  /** What it had when it was last renewed, where the store says so. */
+  readonly fullTtl: number;
+  readonly isRenewable: boolean;
+  /** Sentences for a condition. */
+  readonly warnings: readonly string[];
+}
+
+interface LookupFields {
+  readonly ttl?: number;
+  readonly creation_ttl?: number;
+  readonly period?: number;
+  readonly renewable?: boolean;
+  readonly num_uses?: number;
+  readonly type?: string;
+}
+
+/** Undefined: the token may not look itself up. */
+export async function lookUpToken(client: StoreClient): Promise<TokenFacts | undefined> {
+  const answer = await client
+    .call({ method: 'GET', path: 'auth/token/lookup-self' })
+    .catch((error: unknown) => {
+      if (error instanceof StoreError && error.reason === 'Forbidden') return undefined;
+      throw error;
+    });
+  if (answer === undefined) return undefined;
+  const { data = {} } = readJson(answer, 'The token') as { data?: LookupFields };
+  const { ttl = 0, creation_ttl = 0, period = 0 } = data;
+  const fullTtl = Math.max(creation_ttl, period, ttl);
+  const isRenewable = data.renewable === true && data.type !== 'batch';
+  return { ttl, fullTtl, isRenewable, warnings: warningsOf(data, fullTtl, isRenewable) };
+}
+
+const SHARE_THAT_WORRIES = 0.2;
+
+function warningsOf(fields: LookupFields, fullTtl: number, isRenewable: boolean): string[] {
+  const { ttl = 0, num_uses = 0 } = fields;
+  const warnings: string[] = [];
+  if (num_uses > 0) warnings.push(`the token is good for ${num_uses} more requests only`);
+  if (ttl > 0 && !isRenewable) warnings.push('the token ends and cannot be renewed');
+  if (ttl > 0 && ttl < fullTtl * SHARE_THAT_WORRIES) {
+    warnings.push(`the token ends in ${ttl} s`);
+  }
+  return warnings;
+}
+
+/** Seconds that the token has now. */
+export async function renewToken(client: StoreClient, fullTtl: number): Promise<number> {
+  const body = JSON.stringify(fullTtl > 0 ? { increment: `${fullTtl}s` } : {});
+  const answer = await client.call({ method: 'POST', path: 'auth/token/renew-self', body });
+  const { auth } = readJson(answer, 'The token') as { auth?: { lease_duration?: number } };
+  return auth?.lease_duration ?? 0;
+}
+
+/** When most of the time is over, and not all daemons at once. Milliseconds from now. */
+export function renewalDelay(ttlSeconds: number, random: number): number {
+  return ttlSeconds * 1000 * (2 / 3) * (0.9 + 0.1 * random);
+}
+
+/** Node takes no longer delay, and fires at once instead. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const SHORTEST_RETRY_MS = 1_000;
+const RETRY_SHARE = 0.1;
+
+export interface TokenKeeperOptions {
+  readonly client: StoreClient;
+  readonly onFacts: (facts: TokenFacts | undefined) => void;
+  /** Told what went wrong; it is tried again until the token ends, and after that. */
+  readonly onFailure: (error: unknown) => void;
+  readonly random?: () => number;
+}
+
+/** Renews for as long as it is not closed. */
+export class TokenKeeper {
+  readonly #options: TokenKeeperOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #ttl = 0;
+
+  constructor(options: TokenKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at the token and plans its renewal. Call again when the token was replaced. */
+  async start(): Promise<void> {
+    clearTimeout(this.#timer);
+    const facts = await lookUpToken(this.#options.client);
+    this.#options.onFacts(facts);
+    if (facts === undefined || !facts.isRenewable || facts.ttl === 0) return;
+    this.#ttl = facts.fullTtl;
+    const { random = Math.random } = this.#options;
+    // What is left now may be less than a whole life.
+    this.#after(renewalDelay(facts.ttl, random()));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #after(delay: number): void {
+    if (this.#isClosed) return;
+    const slice = Math.min(delay, LONGEST_TIMER_MS);
+    const next = (): void => (delay > slice ? this.#after(delay - slice) : this.#renew());
+    this.#timer = setTimeout(next, slice);
+    this.#timer.unref();
+  }
+
+  #renew(): void {
+    const { client, onFailure, random = Math.random } = this.#options;
+    renewToken(client, this.#ttl).then(
+      (ttl) => {
+        if (ttl > 0) this.#after(Math.max(SHORTEST_RETRY_MS, renewalDelay(ttl, random())));
+      },
+      (error: unknown) => {
+        onFailure(error);
+        this.#after(Math.max(SHORTEST_RETRY_MS, this.#ttl * 1000 * RETRY_SHARE * random()));
+      },
+    );
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * What the sync relies on in a KV store, through our client. Runs against the store of the tests,
+ * and also against a real OpenBao or Vault where BAO_ADDR (and BAO_TOKEN, which may mount engines)
+ * are set: `bao server -dev -dev-root-token-id=root` is enough.
+ */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { LiveRead, StoreSide } from '../../src/secretsync/ports.ts';
+import { StoreClient } from '../../src/secretsync/store/client.ts';
+import { kv1 } from '../../src/secretsync/store/kv1.ts';
+import { kv2 } from '../../src/secretsync/store/kv2.ts';
+import { detectMount } from '../../src/secretsync/store/mount.ts';
+import { lookUpToken } from '../../src/secretsync/store/token.ts';
+import { httpTransport } from '../../src/secretsync/store/transport.ts';
+import { type KvServer, startKvServer } from '../support/kv-server.ts';
+
+const REAL = process.env['BAO_ADDR'] ?? process.env['VAULT_ADDR'];
+const REAL_TOKEN = process.env['BAO_TOKEN'] ?? process.env['VAULT_TOKEN'] ?? 'root';
+const targets = [['the store of the tests', undefined], ...(REAL ? [[REAL, REAL]] : [])] as [
+  string,
+  string | undefined,
+][];
+
+describe.each(targets)('%s', (_name, address) => {
+  let server: KvServer | undefined;
+  let client: StoreClient;
+  const v2 = `t2-${randomBytes(4).toString('hex')}`;
+  const v1 = `t1-${randomBytes(4).toString('hex')}`;
+
+  beforeAll(async () => {
+    server = address === undefined ? await startKvServer() : undefined;
+    client = connect(server?.address ?? String(address), address ? REAL_TOKEN : 'root');
+    await call('POST', `sys/mounts/${v2}`, { type: 'kv', options: { version: '2' } });
+    await call('POST', `sys/mounts/${v1}`, { type: 'kv', options: { version: '1' } });
+    // A real server upgrades a new mount for a moment.
+    await vi.waitFor(() => kv('ready').read(), { timeout: 10_000, interval: 100 });
+  });
+
+  afterAll(async () => {
+    await call('DELETE', `sys/mounts/${v2}`);
+    await call('DELETE', `sys/mounts/${v1}`);
+    client.close();
+    await server?.close();
+  });
+
+  function call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) {
+    return client.call({ method, path, ...(body && { body: JSON.stringify(body) }) });
+  }
+
+  function kv(path: string): StoreSide {
+    return kv2({ client, mount: { path: `${v2}/`, version: 2 }, path });
+  }
+
+  async function live(side: StoreSide, version?: number): Promise<LiveRead> {
+    const read = await side.read(version);
+    if (read.state !== 'live') throw new Error(`expected something live, found ${read.state}`);
+    return read;
+  }
+
+  async function write(side: StoreSide, values: Readonly<Record<string, string>>) {
+    const set = new Map(Object.entries(values).map(([key, value]) => [key, Buffer.from(value)]));
+    return await side.write({ seen: await side.read(), set, remove: [] });
+  }
+
+  function texts({ values }: LiveRead): Record<string, string> {
+    return Object.fromEntries(
+      [...values].map(([key, value]) => [key, Buffer.from(value).toString()]),
+    );
+  }
+
+  test('a key that never was is absent, and is written as version 1', async () => {
+    const side = kv('new/with space');
+
+    expect(await side.read()).toEqual({ state: 'absent' });
+    expect(await side.keyHistory()).toBeUndefined();
+    expect(await write(side, { a: '1' })).toMatchObject({ is: 'written', at: { version: 1 } });
+    expect(texts(await live(side))).toEqual({ a: '1' });
+  });
+
+  test('a write over something that was not seen changes nothing', async () => {
+    const side = kv('outrun');
+    const seen = await side.read();
+    await write(side, { a: 'theirs' });
+
+    const outcome = await side.write({
+      seen,
+      set: new Map([['a', Buffer.from('ours')]]),
+      remove: [],
+    });
+
+    expect(outcome).toEqual({ is: 'outrun' });
+    expect(texts(await live(side))).toEqual({ a: 'theirs' });
+  });
+
+  test('a soft-deleted version is a tombstone with its number, which the next write needs', async () => {
+    const side = kv('deleted');
+    await write(side, { a: '1' });
+    await side.deleteVersion(1);
+
+    expect(await side.read()).toMatchObject({ state: 'deleted', at: { version: 1 } });
+    expect(await write(side, { a: '2' })).toMatchObject({ is: 'written', at: { version: 2 } });
+  });
+
+  test('deleting a version leaves the one after it', async () => {
+    const side = kv('delete-by-version');
+    await write(side, { a: '1' });
+    await write(side, { a: '2' });
+    await side.deleteVersion(1);
+
+    expect(texts(await live(side))).toEqual({ a: '2' });
+    expect((await side.read(1)).state).toBe('deleted');
+  });
+
+  test('numbers begin anew after a removal, times do not', async () => {
+    const side = kv('anew');
+    await write(side, { a: '1' });
+    const before = await live(side);
+    await call('DELETE', `${v2}/metadata/anew`);
+
+    expect(await side.read()).toEqual({ state: 'absent' });
+    await write(side, { a: '2' });
+    const after = await live(side);
+    expect(after.at.version).toBe(before.at.version);
+    expect(after.at.createdTime > before.at.createdTime).toBe(true);
+  });
+
+  test('the history of a key has its versions with the times that reads show', async () => {
+    const side = kv('history');
+    await write(side, { a: '1' });
+    await write(side, { a: '2' });
+    const first = await live(side, 1);
+    const second = await live(side);
+
+    const history = await side.keyHistory();
+
+    expect(history?.currentVersion).toBe(2);
+    expect(history?.maxVersions).toBe(10);
+    expect(history?.versions).toEqual(
+      new Map([first, second].map(({ at }) => [at.version, at.createdTime])),
+    );
+    expect(texts(first)).toEqual({ a: '1' });
+  });
+
+  test('bytes that are no text survive, and so does text that looks encoded', async () => {
+    const side = kv('bytes');
+    const values = new Map([
+      ['binary', Buffer.from([0xff, 0, 0xfe])],
+      ['marked', Buffer.from('base64:QUJD')],
+    ]);
+    await side.write({ seen: await side.read(), set: values, remove: [] });
+
+    expect((await live(side)).values).toEqual(values);
+  });
+
+  test('values that are no strings are read as they are written, and survive a write of others', async () => {
+    const side = kv('typed');
+    const data = { flag: true, list: [1, 'two'], text: 'x', number: 12.5 };
+    await call('POST', `${v2}/data/typed`, { data });
+    const seen = await live(side);
+
+    expect([...seen.typed].sort()).toEqual(['flag', 'list', 'number']);
+    expect(await write(side, { text: 'y' })).toMatchObject({ is: 'written' });
+    const { data: after } = JSON.parse((await call('GET', `${v2}/data/typed`)).text);
+    expect(after.data).toEqual({ ...data, text: 'y' });
+  });
+
+  test('keys that no secret can have stay, and are named', async () => {
+    const side = kv('foreign');
+    await call('POST', `${v2}/data/foreign`, { data: { 'with space': 'kept', a: '1' } });
+
+    expect((await live(side)).otherKeys).toEqual(['with space']);
+    await write(side, { a: '2' });
+    const { data: after } = JSON.parse((await call('GET', `${v2}/data/foreign`)).text);
+    expect(after.data).toEqual({ 'with space': 'kept', a: '2' });
+  });
+
+  test('the marker stands beside what others wrote there', async () => {
+    const side = kv('marked');
+    await write(side, { a: '1' });
+    await call('POST', `${v2}/metadata/marked`, { custom_metadata: { team: 'green' } });
+    await side.mark({ owner: 'us', whole: 'w', version: 1 });
+
+    expect((await live(side)).marker).toEqual({ owner: 'us', whole: 'w', version: 1 });
+    const { data } = JSON.parse((await call('GET', `${v2}/metadata/marked`)).text);
+    expect(data.custom_metadata.team).toBe('green');
+  });
+
+  test('engines are told apart', async () => {
+    expect(await detectMount(client, v2)).toMatchObject({ path: `${v2}/`, version: 2 });
+    expect(await detectMount(client, v1)).toMatchObject({ path: `${v1}/`, version: 1 });
+    await expect(detectMount(client, 'nothing-here')).rejects.toMatchObject({
+      reason: 'MountMissing',
+    });
+  });
+
+  test('KV v1 is written when it holds what was seen, and never empty', async () => {
+    const side = kv1({ client, mount: { path: `${v1}/`, version: 1 }, path: 'a/b' });
+    const none = await side.read();
+    const set = new Map([['a', Buffer.from('1')]]);
+
+    expect(none).toEqual({ state: 'absent' });
+    expect(await side.write({ seen: none, set, remove: [] })).toMatchObject({ is: 'written' });
+    expect(await side.write({ seen: none, set, remove: [] })).toEqual({ is: 'outrun' });
+    const seen = await side.read();
+    const emptied = await side.write({ seen, set: new Map(), remove: ['a'] });
+    expect(emptied).toMatchObject({ is: 'refused', reason: 'UnsupportedValue' });
+  });
+
+  test('a KV v1 mount that is taken for v2 is found out at the first write', async () => {
+    const side = kv2({ client, mount: { path: `${v1}/`, version: 2 }, path: 'x' });
+    const seen = { state: 'absent' } as const;
+
+    await expect(
+      side.write({ seen, set: new Map([['a', Buffer.from('1')]]), remove: [] }),
+    ).rejects.toMatchObject({
+      reason: 'WrongEngine',
+    });
+  });
+
+  test('a token that is unknown is told from one that lacks a right', async () => {
+    const stranger = connect(server?.address ?? String(address), 'no-such-token');
+
+    await expect(stranger.call({ method: 'GET', path: `${v2}/data/a` })).rejects.toMatchObject({
+      reason: 'TokenInvalid',
+    });
+    expect(await lookUpToken(client)).toMatchObject({ warnings: [] });
+  });
+});
+
+function connect(address: string, token: string): StoreClient {
+  return new StoreClient({
+    transport: httpTransport({ address }),
+    token: async () => token,
+    clock: { now: () => 0 },
+    intervalMs: 60_000,
+    random: () => 0,
+  });
+}
