@@ -19,6 +19,7 @@ import {
 } from '../src/options.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
+import { createTenantMetrics } from '../src/telemetry/tenant-metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -246,6 +247,7 @@ function metricTable(): string {
     hold: () => undefined,
   });
   createRemoteMetrics(registry, () => undefined);
+  createTenantMetrics(registry);
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics
     .filter(({ name }) => name.startsWith('gitplane_'))
@@ -287,6 +289,9 @@ const LAYERS: Readonly<Record<string, string>> = {
   admission: 'what makes an object valid, whoever wrote it',
   state: 'objects in memory, the journal, watches, and the engine that keeps them',
   telemetry: 'the logger and the metrics',
+  kubeclient:
+    'a client of Kubernetes APIs: list and watch with resume, a queue of work, kubeconfigs',
+  tenantsync: 'the loop of a tenant: Endpoints translated, patched, and kept that way elsewhere',
   auth: 'keys, identities, roles, endpoint tokens, secret files',
   tls: 'the private authority, the server certificate, the kubeconfig',
   catalog: 'desired state as a fold over commits: which object is where, since when',

@@ -20,6 +20,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   admission: ['apimachinery', 'kinds', 'manifests'],
   state: ['apimachinery'],
   telemetry: [],
+  kubeclient: ['apimachinery'],
+  tenantsync: ['apimachinery', 'endpointsync', 'kubeclient'],
   auth: ['apimachinery', 'kinds'],
   tls: ['apimachinery', 'auth'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'admission'],
@@ -36,6 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'history',
     'state',
     'telemetry',
+    'tenantsync',
   ],
   cli: [
     'apimachinery',

@@ -10,6 +10,8 @@ export interface DataDirectory {
   readonly stateKey: string;
   /** What is in the clusters that are served here. */
   readonly clusters: string;
+  /** Kubeconfigs that tenants name by file; made by whoever runs the daemon. */
+  readonly kubeconfigs: string;
   readonly tls: string;
   readonly adminToken: string;
   readonly hookSecret: string;
@@ -38,6 +40,7 @@ export function openDataDirectory(path: string): DataDirectory {
     state: join(root, 'state'),
     stateKey: join(root, 'state.key'),
     clusters: join(root, 'clusters'),
+    kubeconfigs: join(root, 'kubeconfigs'),
     tls: join(root, 'tls'),
     adminToken: join(root, 'admin.token'),
     hookSecret: join(root, 'hook.secret'),

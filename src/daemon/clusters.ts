@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
+import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { type ClusterDoor, clusterAuthorizer } from '../auth/cluster-authorizer.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import { CLUSTER_KINDS, NAMESPACE } from '../kinds/cluster-kinds.ts';
@@ -118,7 +118,10 @@ class ServedClusters implements Clusters {
 
   #set(object: KubeObject): void {
     const name = object.metadata.name ?? '';
+    const before = this.#tenants.get(name);
     this.#tenants.set(name, object);
+    // Its status says what its loop does: no reason to do anything.
+    if (before !== undefined && isSameTenant(before, object)) return;
     this.#store ??= this.#openStore();
     this.#tell(name);
   }
@@ -202,4 +205,8 @@ function newNamespace(name: string, now: number) {
     status: { phase: 'Active' },
   };
   return { type: 'put' as const, key: { ...namespaceCollection, namespace: '', name }, object };
+}
+
+function isSameTenant(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.uid === b.metadata.uid && jsonEqual(a.spec, b.spec);
 }

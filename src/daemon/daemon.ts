@@ -12,19 +12,24 @@ import { hookSecret } from '../bootstrap/hook-secret.ts';
 import { errnoOf, StartError } from '../bootstrap/start-error.ts';
 import { startFetching } from '../controllers/fetch.ts';
 import { followRepository, type RepositoryFollower } from '../controllers/repository.ts';
+import { PatchEngine } from '../endpointsync/engine.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
+import type { ServerDependencies } from '../server/dependencies.ts';
 import type { HookService } from '../server/hooks.ts';
 import { buildServer, type ServerOptions } from '../server/server.ts';
 import { loadStateKey } from '../state/state-key.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
+import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { ensureServerCertificate } from '../tls/server-certificate.ts';
 import { VERSION } from '../version.ts';
+import { clusterSocket } from './cluster-socket.ts';
 import { type Clusters, openClusters } from './clusters.ts';
 import { receivePushes } from './git-service.ts';
 import type { Address, DaemonOptions } from './options.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { syncService } from './sync-service.ts';
+import { TenantLoops } from './tenant-loops.ts';
 
 export interface Daemon {
   /** `https://127.0.0.1:8443`. */
@@ -107,8 +112,9 @@ async function startAll(starting: Starting): Promise<Daemon> {
     root,
     clusters,
   };
+  const loops = syncTenants(starting, platform, { clusters, dependencies });
   const listen = async (address: Address, server: ServerOptions): Promise<number> => {
-    const app = buildServer(dependencies, server);
+    const app = buildServer({ ...dependencies, tenants: loops }, server);
     undo.push(() => app.close());
     return await listenOn(app, address);
   };
@@ -140,6 +146,34 @@ async function serveClusters(
   undo.push(() => clusters.close());
   await clusters.ready();
   return clusters;
+}
+
+function syncTenants(
+  { options, data, logger, clock, undo }: Starting,
+  platform: Platform,
+  of: { clusters: Clusters; dependencies: Omit<ServerDependencies, 'tenants'> },
+): TenantLoops {
+  const { clusters, dependencies } = of;
+  const runner = new PatchEngine();
+  undo.push(() => runner.close());
+  const tenants = { states: () => undefined };
+  const socket = clusterSocket(data.root, { ...dependencies, tenants });
+  undo.push(() => socket.close());
+  const loops = new TenantLoops({
+    ...platform,
+    tenants: clusters.tenants,
+    runner,
+    referenceNames: 'short',
+    prefix: `/${options.proxyPrefix}`,
+    access: (root) => socket.access(root),
+    kubeconfigs: data.kubeconfigs,
+    metrics: createTenantMetrics(platform.observation.metrics.registry),
+    logger,
+    clock,
+  });
+  undo.push(() => loops.close());
+  clusters.follow((name) => loops.follow(name));
+  return loops;
 }
 
 /** Undefined for a hosted repository. */

@@ -7,6 +7,7 @@
 import { type FieldError, invalid, required } from '../apimachinery/field-error.ts';
 import { dnsLabelProblems } from '../apimachinery/names.ts';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { checkEndpointsSetting } from '../endpointsync/validate.ts';
 import { AGE, textAt } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
@@ -96,6 +97,10 @@ export function tenant(group: string): Kind {
       AGE,
     ],
     validate: (object) => [
+      ...checkEndpointsSetting(object.spec).map((error) => ({
+        ...error,
+        path: ['spec', ...error.path],
+      })),
       ...clusterNameProblems(object),
       ...(['source', 'target'] as const).flatMap((end) => kubeconfigProblems(object, end)),
     ],

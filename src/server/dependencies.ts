@@ -10,6 +10,7 @@ import type { ObjectRegistry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ObjectState } from '../tenantsync/object-states.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
 import type { HookService } from './hooks.ts';
@@ -66,6 +67,13 @@ export interface ServerDependencies {
   readonly tokens: TokenDocuments & TokenReviewer;
   /** The clusters that are served beside the platform. */
   readonly clusters: ClusterSurfaces;
+  readonly tenants: TenantService;
+}
+
+/** What is known of the endpoint sync of tenants. */
+export interface TenantService {
+  /** Of each object of the tenant; undefined where nothing is synced. */
+  states(tenant: string): readonly ObjectState[] | undefined;
 }
 
 /** A cluster that is served here: what of the dependencies is its own. */

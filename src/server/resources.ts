@@ -12,6 +12,7 @@ import { handleHistory } from './handlers/history.ts';
 import { handleList } from './handlers/list.ts';
 import { handlePatch } from './handlers/patch.ts';
 import { handleRollback } from './handlers/rollback.ts';
+import { handleTenantSync } from './handlers/tenant-sync.ts';
 import { handleUpdate } from './handlers/update.ts';
 import { handleWatch } from './handlers/watch.ts';
 import { refusePast } from './input/past.ts';
@@ -50,6 +51,8 @@ const SUBRESOURCES: ReadonlyMap<string, Readonly<Record<string, Handler>>> = new
   ['history', { get: handleHistory }],
   ['rollback', { create: handleRollback }],
 ]);
+
+const NONE: typeof SUBRESOURCES = new Map();
 
 /** Whether the path of a verb must, or must not, end in a name; the others follow from it. */
 const NEEDS_NAME: Readonly<Record<string, boolean>> = { create: false, update: true, patch: true };
@@ -113,10 +116,14 @@ function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {
   return handler;
 }
 
+/** The same for kinds whose files say what to do elsewhere. */
+const SUBRESOURCES_OF_FILES: typeof SUBRESOURCES = new Map([['sync', { get: handleTenantSync }]]);
+
 function subresource(kind: Kind, { verb, subresource }: ResourceInfo): Handler {
   const name = `${kind.plural}/${subresource}`;
-  const handlers = SUBRESOURCES.get(subresource);
-  if (handlers === undefined || kind.storedIn !== 'git') throw noSuchRoute();
+  const offered = { git: SUBRESOURCES, file: SUBRESOURCES_OF_FILES, cluster: NONE, nowhere: NONE };
+  const handlers = offered[kind.storedIn].get(subresource);
+  if (handlers === undefined) throw noSuchRoute();
   const handler = handlers[verb];
   if (handler === undefined) throw methodNotAllowed(verb, { ...kind, plural: name });
   return handler;

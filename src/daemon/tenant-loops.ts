@@ -1,0 +1,246 @@
+/** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../apimachinery/clock.ts';
+import { type JsonObject, jsonEqual, valueAt } from '../apimachinery/object.ts';
+import { readEndpointsSetting } from '../endpointsync/settings.ts';
+import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import type { KindTable } from '../kinds/table.ts';
+import { type KubeconfigSource, settingsOf, type TenantSettings } from '../kinds/tenant.ts';
+import { accessFromKubeconfig, type ClusterAccess } from '../kubeclient/cluster-access.ts';
+import { KubeClient } from '../kubeclient/kube-client.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { TenantMetrics } from '../telemetry/tenant-metrics.ts';
+import { type ObjectState, type SyncSummary, summaryAsJson } from '../tenantsync/object-states.ts';
+import { type PatchRunner, TenantSync } from '../tenantsync/tenant-sync.ts';
+import type { Tenants } from './clusters.ts';
+
+export interface TenantLoopsOptions {
+  readonly tenants: Tenants;
+  readonly kinds: KindTable;
+  readonly store: Store;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly runner: PatchRunner;
+  /** Names of references: see the option of the same name. */
+  readonly referenceNames: 'short' | 'concat';
+  /** `/kubernetes`. */
+  readonly prefix: string;
+  /** How to reach a cluster that is served here, by the path of its API. */
+  access(root: string): Promise<ClusterAccess>;
+  /** Folder of the kubeconfigs that tenants name by file. */
+  readonly kubeconfigs: string;
+  readonly metrics: TenantMetrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+interface Loop {
+  readonly sync: TenantSync;
+  /** What it was started with; a change of it takes another loop. */
+  readonly ends: string;
+  patched: string;
+  readonly clients: readonly KubeClient[];
+}
+
+/** A status that changes all the time is written this often. */
+const STATUS_MS = 500;
+
+export class TenantLoops {
+  readonly #options: TenantLoopsOptions;
+  readonly #loops = new Map<string, Loop>();
+  /** Tenants whose loop cannot run, and why. */
+  readonly #broken = new Map<string, SyncSummary>();
+  readonly #turns = new Map<string, Promise<void>>();
+  readonly #due = new Map<string, NodeJS.Timeout>();
+  readonly #stopFollowing: () => void;
+  #closed = false;
+
+  constructor(options: TenantLoopsOptions) {
+    this.#options = options;
+    const { kinds, store } = options;
+    const [group = ''] = kinds.groups;
+    const kind = kinds.byPlural(group, 'sharedsecrets')?.kind ?? '';
+    this.#stopFollowing = store.observe({ group, kind }, () => {
+      for (const name of options.tenants.names()) this.follow(name);
+    });
+    options.metrics.follow(() => this.#counts());
+  }
+
+  /** The tenant is there, is gone, or is another than before. Calls of one tenant take turns. */
+  follow(name: string): void {
+    if (this.#closed) return;
+    const turn = (this.#turns.get(name) ?? Promise.resolve())
+      .then(() => this.#bring(name))
+      .catch((err: unknown) => this.#options.logger.error({ err, tenant: name }, 'No sync'));
+    this.#turns.set(name, turn);
+  }
+
+  /** Undefined: there is no such tenant, or its sync does not run. */
+  states(name: string): readonly ObjectState[] | undefined {
+    return this.#loops.get(name)?.sync.states;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stopFollowing();
+    await Promise.all(this.#turns.values());
+    for (const timer of this.#due.values()) clearTimeout(timer);
+    await Promise.all([...this.#loops.keys()].map((name) => this.#stop(name)));
+  }
+
+  async #bring(name: string): Promise<void> {
+    if (this.#closed) return;
+    const tenant = this.#options.tenants.get(name);
+    const settings = tenant && settingsOf(tenant);
+    this.#broken.delete(name);
+    if (settings === undefined || !settings.enabled) {
+      await this.#stop(name);
+      if (settings !== undefined) this.#publishSoon(name);
+      return;
+    }
+    try {
+      await this.#run(name, settings);
+    } catch (error) {
+      await this.#stop(name);
+      const message = error instanceof Error ? error.message : String(error);
+      this.#broken.set(name, { ...NOTHING, state: 'Failed', reason: 'Kubeconfig', message });
+    }
+    this.#publishSoon(name);
+  }
+
+  async #run(name: string, settings: TenantSettings): Promise<void> {
+    const { prefix, referenceNames } = this.#options;
+    const source = await this.#access(settings.source, `${prefix}/virtualcluster/${name}`);
+    const target = await this.#access(settings.target, `${prefix}/cluster/${settings.cluster}`);
+    const patched = patchedTenant(name, settings, referenceNames);
+    const ends = JSON.stringify([source, target, settings.targetNamespace]);
+    const text = JSON.stringify(patched);
+    const running = this.#loops.get(name);
+    if (running?.ends === ends) {
+      if (running.patched !== text) running.sync.update(patched);
+      running.patched = text;
+      return;
+    }
+    await this.#stop(name);
+    this.#start(name, { source, target, patched, ends, text });
+  }
+
+  #start(
+    name: string,
+    of: {
+      source: ClusterAccess;
+      target: ClusterAccess;
+      patched: PatchedTenant;
+      ends: string;
+      text: string;
+    },
+  ): void {
+    const { runner, clock, metrics } = this.#options;
+    const clients = [new KubeClient(of.source), new KubeClient(of.target)] as const;
+    const sync = new TenantSync({
+      source: clients[0],
+      target: clients[1],
+      patched: of.patched,
+      runner,
+      clock,
+      changed: () => this.#publishSoon(name),
+      wrote: (verb) => metrics.writes.inc({ tenant: name, verb }),
+      failed: (reason) => metrics.failures.inc({ tenant: name, reason }),
+    });
+    this.#loops.set(name, { sync, ends: of.ends, patched: of.text, clients });
+    sync.start();
+  }
+
+  async #stop(name: string): Promise<void> {
+    const loop = this.#loops.get(name);
+    if (loop === undefined) return;
+    this.#loops.delete(name);
+    await loop.sync.stop();
+    for (const client of loop.clients) client.close();
+  }
+
+  async #access(kubeconfig: KubeconfigSource | undefined, own: string): Promise<ClusterAccess> {
+    if (kubeconfig === undefined) return await this.#options.access(own);
+    return accessFromKubeconfig(await this.#kubeconfig(kubeconfig));
+  }
+
+  async #kubeconfig({ file, sharedSecret }: KubeconfigSource): Promise<string> {
+    const { kinds, store, kubeconfigs } = this.#options;
+    if (file !== undefined) {
+      return await readFile(join(kubeconfigs, file), 'utf8').catch((error: { code?: string }) => {
+        throw new Error(`cannot read ${join(kubeconfigs, file)}: ${error.code}`);
+      });
+    }
+    const [group = ''] = kinds.groups;
+    const kind = kinds.byPlural(group, 'sharedsecrets')?.kind ?? '';
+    const { namespace = '', name = '', key = '' } = sharedSecret ?? {};
+    const found = store.get({ group, kind, namespace, name });
+    const value = valueAt(found?.object, ['spec', 'data', key]);
+    if (typeof value === 'string') return Buffer.from(value, 'base64').toString('utf8');
+    throw new Error(
+      `there is no key ${JSON.stringify(key)} in SharedSecret ${JSON.stringify(`${namespace}/${name}`)}`,
+    );
+  }
+
+  #publishSoon(name: string): void {
+    if (this.#closed || this.#due.has(name)) return;
+    const publish = (): void => {
+      this.#due.delete(name);
+      this.#publish(name).catch((err: unknown) =>
+        this.#options.logger.debug({ err, tenant: name }, 'The status waits'),
+      );
+    };
+    this.#due.set(name, setTimeout(publish, STATUS_MS));
+  }
+
+  /** Into the state and never into git: it is observed again at the next start. */
+  async #publish(name: string): Promise<void> {
+    const { branch, store, kinds, tenants } = this.#options;
+    const kind = kinds.kinds.find(({ storedIn }) => storedIn === 'file');
+    if (tenants.get(name) === undefined || kind === undefined) return;
+    const key = { group: kind.group, kind: kind.kind, namespace: '', name };
+    await branch.submit({
+      key,
+      prepare: () => {
+        const stored = store.get(key);
+        const sync = summaryAsJson(this.#summary(name));
+        const same = jsonEqual(stored?.object.status?.['sync'], sync);
+        if (stored === undefined || same) return { do: 'nothing' };
+        const { object, hidden } = stored;
+        const status: JsonObject = { ...object.status, sync };
+        return {
+          do: 'state',
+          changes: [{ type: 'put', key, object: { ...object, status }, hidden }],
+        };
+      },
+    });
+  }
+
+  #summary(name: string): SyncSummary {
+    const broken = this.#broken.get(name);
+    return broken ?? this.#loops.get(name)?.sync.summary ?? { ...NOTHING, state: 'Disabled' };
+  }
+
+  *#counts(): Iterable<{ tenant: string; summary: SyncSummary }> {
+    for (const [tenant, { sync }] of this.#loops) yield { tenant, summary: sync.summary };
+  }
+}
+
+const NOTHING = { objects: 0, synced: 0, skipped: 0, stale: 0, failed: 0 } as const;
+
+/** A tenant as patches see it. */
+export function patchedTenant(
+  name: string,
+  settings: TenantSettings,
+  referenceNames: 'short' | 'concat',
+): PatchedTenant {
+  const { targetNamespace: namespace } = settings;
+  const config = settings.config as JsonObject;
+  const { patches } = readEndpointsSetting(config);
+  return {
+    tenant: { name, namespace, config, mode: 'single', referenceNames },
+    patches,
+  };
+}

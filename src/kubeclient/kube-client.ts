@@ -1,0 +1,151 @@
+/** Requests for core/v1 objects of one cluster, as objects. */
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { ApiFailure } from './api-failure.ts';
+import type { ClusterAccess } from './cluster-access.ts';
+import { type Call, Transport } from './transport.ts';
+import { linesOf } from './watch-lines.ts';
+
+export interface ResourceCollection {
+  readonly plural: string;
+  /** Absent: all namespaces, or a kind that has none. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+}
+
+export interface ResourceName {
+  readonly plural: string;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export interface FullList {
+  readonly resourceVersion: string;
+  readonly items: readonly KubeObject[];
+}
+
+export type WatchEvent =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: KubeObject }
+  | { readonly type: 'ERROR'; readonly failure: ApiFailure };
+
+const PAGE = 500;
+const ANSWER_MS = 30_000;
+/** What a watch may be late beyond the time it was asked to last. */
+const WATCH_SLACK_MS = 30_000;
+const FIELD_MANAGER = 'gitplane-endpoint-sync';
+
+export class KubeClient {
+  readonly #transport: Transport;
+
+  constructor(access: ClusterAccess) {
+    this.#transport = new Transport(access);
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  /** All pages; begins again when the first page has become too old for the rest (410). */
+  async list(of: ResourceCollection, signal?: AbortSignal): Promise<FullList> {
+    const items: KubeObject[] = [];
+    let resourceVersion = '';
+    let next = '';
+    do {
+      const query = { limit: String(PAGE), labelSelector: of.labelSelector, continue: next };
+      const page = await this.#call({ method: 'GET', path: pathOf(of, query), signal });
+      for (const item of listIn(page, 'items')) items.push(item as KubeObject);
+      resourceVersion = textAt(page, ['metadata', 'resourceVersion']);
+      next = textAt(page, ['metadata', 'continue']);
+    } while (next !== '');
+    return { resourceVersion, items };
+  }
+
+  async get(of: ResourceName): Promise<KubeObject> {
+    return (await this.#call({ method: 'GET', path: pathOf(of) })) as KubeObject;
+  }
+
+  async create(of: ResourceCollection, object: KubeObject): Promise<KubeObject> {
+    const path = pathOf(of, { fieldManager: FIELD_MANAGER });
+    return (await this.#call({ method: 'POST', path, body: object })) as KubeObject;
+  }
+
+  /** Conflicts (409) unless the object is still at its `metadata.resourceVersion`. */
+  async update(of: ResourceName, object: KubeObject): Promise<KubeObject> {
+    const path = pathOf(of, { fieldManager: FIELD_MANAGER });
+    return (await this.#call({ method: 'PUT', path, body: object })) as KubeObject;
+  }
+
+  /** Only the very object that was seen, at the version that was seen. */
+  async delete(of: ResourceName, seen: KubeObject): Promise<void> {
+    const { uid, resourceVersion } = seen.metadata;
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid, resourceVersion },
+    };
+    await this.#call({ method: 'DELETE', path: pathOf(of), body });
+  }
+
+  /** Events after a version, until the server or the signal ends it. Throws ApiFailure. */
+  async *watch(
+    of: ResourceCollection,
+    options: { resourceVersion: string; seconds: number; signal: AbortSignal },
+  ): AsyncIterable<WatchEvent> {
+    const { resourceVersion, seconds, signal } = options;
+    const query = {
+      watch: 'true',
+      resourceVersion,
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(seconds),
+      labelSelector: of.labelSelector,
+    };
+    const idleMs = seconds * 1000 + WATCH_SLACK_MS;
+    const path = pathOf(of, query);
+    const response = await this.#transport.open({ method: 'GET', path, signal, idleMs });
+    for await (const line of linesOf(response)) yield eventOf(line);
+  }
+
+  #call(call: Omit<Call, 'idleMs'>): Promise<unknown> {
+    return this.#transport.json({ ...call, idleMs: ANSWER_MS });
+  }
+}
+
+function pathOf(
+  of: ResourceCollection | ResourceName,
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const inNamespace =
+    of.namespace === undefined ? '' : `/namespaces/${encodeURIComponent(of.namespace)}`;
+  const name = 'name' in of ? `/${encodeURIComponent(of.name)}` : '';
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== '') parameters.set(key, value);
+  }
+  const search = parameters.size === 0 ? '' : `?${parameters}`;
+  return `/api/v1${inNamespace}/${of.plural}${name}${search}`;
+}
+
+function eventOf(line: unknown): WatchEvent {
+  const type = isRecord(line) ? line['type'] : undefined;
+  const object = isRecord(line) ? line['object'] : undefined;
+  if (type === 'ERROR') {
+    const code = Number(valueAt(object, ['code']) ?? 500);
+    const reason = textAt(object, ['reason']);
+    const failure = new ApiFailure({ code, reason, message: textAt(object, ['message']) });
+    return { type, failure };
+  }
+  if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED' || type === 'BOOKMARK') {
+    return { type, object: object as KubeObject };
+  }
+  const message = 'the watch sent something that is no event';
+  throw new ApiFailure({ code: 0, reason: 'Unreachable', message });
+}
+
+function textAt(value: unknown, path: readonly string[]): string {
+  const found = valueAt(value, path);
+  return typeof found === 'string' ? found : '';
+}
+
+function listIn(value: unknown, field: string): unknown[] {
+  const found = valueAt(value, [field]);
+  return Array.isArray(found) ? found : [];
+}

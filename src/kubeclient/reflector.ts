@@ -1,0 +1,182 @@
+/**
+ * A collection of a cluster as it is, kept up to date: list, then watch from there; after a cut the
+ * watch goes on where it was, and only a version that is too old (410) takes a new list.
+ */
+import type { KubeObject } from '../apimachinery/object.ts';
+import { ApiFailure, hasReason } from './api-failure.ts';
+import { type Patience, patienceAfter, pause } from './backoff.ts';
+import type { FullList, KubeClient, ResourceCollection, WatchEvent } from './kube-client.ts';
+
+export interface ReflectorOptions {
+  readonly client: Pick<KubeClient, 'list' | 'watch'>;
+  readonly of: ResourceCollection;
+  /** An object is there, is another one than before, or is gone (undefined). */
+  changed(key: string, object: KubeObject | undefined): void;
+  /** The collection is complete for the first time. */
+  synced(): void;
+  /** Why it is not up to date; undefined: it is again. */
+  problem(failure: ApiFailure | undefined): void;
+  readonly patience?: Patience;
+  /** How long one watch is asked to last. */
+  readonly watchSeconds?: number;
+}
+
+const PATIENCE: Patience = { firstMs: 200, lastMs: 30_000 };
+/** One to two times of it, so that the watches of many collections do not end together. */
+const WATCH_SECONDS = 300;
+/** A watch that ends sooner than this was no good, though nobody said so. */
+const SHORTEST_WATCH_MS = 1000;
+
+export function objectId({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
+
+export class Reflector {
+  readonly #options: ReflectorOptions;
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #stop = new AbortController();
+  #done: Promise<void> | undefined;
+  #version = '';
+  #synced = false;
+  #failures = 0;
+  #lists = 0;
+
+  constructor(options: ReflectorOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#done ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#done;
+  }
+
+  get isSynced(): boolean {
+    return this.#synced;
+  }
+
+  /** How often the whole collection was listed. */
+  get lists(): number {
+    return this.#lists;
+  }
+
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
+  values(): IterableIterator<KubeObject> {
+    return this.#objects.values();
+  }
+
+  /** What a write of ours has answered, which the watch will bring as well: no news for anybody. */
+  note(object: KubeObject): void {
+    const key = objectId(object);
+    const old = this.#objects.get(key);
+    if (old === undefined || isNewer(object, old)) this.#objects.set(key, object);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const started = performance.now();
+      try {
+        if (this.#version === '') await this.#list();
+        await this.#watch();
+        const lasted = performance.now() - started;
+        this.#failures = lasted < SHORTEST_WATCH_MS ? this.#failures + 1 : 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#failed(error);
+      }
+      if (this.#failures === 0) continue;
+      await pause(patienceAfter(this.#failures, this.#options.patience ?? PATIENCE), signal);
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#failures += 1;
+    if (
+      hasReason(error, 'Expired', 'Gone') ||
+      (error instanceof ApiFailure && error.code === 410)
+    ) {
+      this.#version = '';
+      this.#failures = Math.min(this.#failures, 1);
+      return;
+    }
+    const unknown = { code: 0, reason: 'Unreachable', message: String(error) };
+    this.#options.problem(error instanceof ApiFailure ? error : new ApiFailure(unknown));
+  }
+
+  async #list(): Promise<void> {
+    const { client, of, synced } = this.#options;
+    const list = await client.list(of, this.#stop.signal);
+    this.#lists += 1;
+    this.#replace(list);
+    this.#recovered();
+    if (this.#synced) return;
+    this.#synced = true;
+    synced();
+  }
+
+  #replace({ items, resourceVersion }: FullList): void {
+    const there = new Map(items.map((item) => [objectId(item), item]));
+    for (const key of [...this.#objects.keys()]) if (!there.has(key)) this.#remove(key);
+    for (const [key, object] of there) this.#set(key, object);
+    this.#version = resourceVersion;
+  }
+
+  async #watch(): Promise<void> {
+    const { client, of, watchSeconds = WATCH_SECONDS } = this.#options;
+    const seconds = Math.ceil(watchSeconds * (1 + Math.random()));
+    const { signal } = this.#stop;
+    const options = { resourceVersion: this.#version, seconds, signal };
+    for await (const event of client.watch(of, options)) {
+      this.#recovered();
+      this.#take(event);
+    }
+  }
+
+  #take(event: WatchEvent): void {
+    if (event.type === 'ERROR') throw event.failure;
+    const { type, object } = event;
+    this.#version = object.metadata.resourceVersion ?? this.#version;
+    if (type === 'BOOKMARK') return;
+    if (type === 'DELETED') this.#remove(objectId(object));
+    else this.#set(objectId(object), object);
+  }
+
+  #recovered(): void {
+    this.#failures = 0;
+    this.#options.problem(undefined);
+  }
+
+  #set(key: string, object: KubeObject): void {
+    const old = this.#objects.get(key);
+    if (old !== undefined && !isNewer(object, old)) return;
+    this.#objects.set(key, object);
+    this.#options.changed(key, object);
+  }
+
+  #remove(key: string): void {
+    if (this.#objects.delete(key)) this.#options.changed(key, undefined);
+  }
+}
+
+/** Versions of one cluster can be compared as numbers; where they cannot, what comes last counts. */
+function isNewer({ metadata }: KubeObject, old: KubeObject): boolean {
+  if (metadata.uid !== old.metadata.uid) return true;
+  const [now, before] = [metadata.resourceVersion ?? '', old.metadata.resourceVersion ?? ''];
+  if (!/^\d+$/.test(now) || !/^\d+$/.test(before)) return now !== before;
+  return BigInt(now) > BigInt(before);
+}

@@ -1,0 +1,137 @@
+/** HTTP to one API server: connections that are kept, limits, and Status bodies as errors. */
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { isRecord } from '../apimachinery/object.ts';
+import { ApiFailure, unreachable } from './api-failure.ts';
+import type { ClusterAccess } from './cluster-access.ts';
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the server, with its query. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** No byte for so long ends it. */
+  readonly idleMs: number;
+}
+
+const MOST_CONNECTIONS = 16;
+/** No list of ours is larger than a page. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+export class Transport {
+  readonly #access: ClusterAccess;
+  readonly #base: URL;
+  readonly #agent: http.Agent;
+
+  constructor(access: ClusterAccess) {
+    this.#access = access;
+    this.#base = new URL(access.server);
+    const options = { keepAlive: true, maxSockets: MOST_CONNECTIONS };
+    this.#agent =
+      this.#base.protocol === 'https:'
+        ? new https.Agent({ ...options, ...tlsOf(access) })
+        : new http.Agent(options);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** The body as JSON. Throws ApiFailure. */
+  async json(call: Call): Promise<unknown> {
+    const response = await this.open(call);
+    const text = await readAll(response).catch((error: unknown) => {
+      throw unreachable(error);
+    });
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      throw unreachable(new Error(`the answer to ${call.method} is not JSON`, { cause }));
+    }
+  }
+
+  /** Resolves when the server has answered with success. Throws ApiFailure. */
+  async open(call: Call): Promise<http.IncomingMessage> {
+    const response = await this.#send(call).catch((error: unknown) => {
+      throw unreachable(error);
+    });
+    const { statusCode: code = 0 } = response;
+    if (code >= 200 && code < 300) return response;
+    const text = await readAll(response).catch(() => '');
+    throw failureOf(code, text, response.headers['retry-after']);
+  }
+
+  #send(call: Call): Promise<http.IncomingMessage> {
+    const { token, socketPath } = this.#access;
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+    const options: http.RequestOptions = {
+      method: call.method,
+      path: `${this.#base.pathname.replace(/\/$/, '')}${call.path}`,
+      agent: this.#agent,
+      timeout: call.idleMs,
+      ...(socketPath === undefined
+        ? { hostname: hostOf(this.#base), port: this.#base.port }
+        : { socketPath }),
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'gitplane-endpoint-sync',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+      },
+    };
+    const { request } = this.#base.protocol === 'https:' ? https : http;
+    return new Promise((resolve, reject) => {
+      const sent = request(options, resolve);
+      sent.on('error', reject);
+      sent.on('timeout', () => sent.destroy(new Error(`no answer for ${call.idleMs} ms`)));
+      sent.end(body);
+    });
+  }
+}
+
+function tlsOf(access: ClusterAccess): https.AgentOptions {
+  return {
+    ...(access.ca === undefined ? {} : { ca: access.ca }),
+    ...(access.certificate === undefined ? {} : { cert: access.certificate }),
+    ...(access.key === undefined ? {} : { key: access.key }),
+    ...(access.serverName === undefined ? {} : { servername: access.serverName }),
+    rejectUnauthorized: access.skipVerification !== true,
+  };
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+async function readAll(response: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new Error(`the answer has more than ${MOST_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The server's own words where it gives a Status. */
+function failureOf(code: number, text: string, retryAfter: string | undefined): ApiFailure {
+  let status: unknown;
+  try {
+    status = JSON.parse(text);
+  } catch {
+    status = undefined;
+  }
+  const { reason, message } = isRecord(status) ? status : {};
+  const wait = Number(retryAfter);
+  return new ApiFailure({
+    code,
+    reason: typeof reason === 'string' && reason !== '' ? reason : `Http${code}`,
+    message: typeof message === 'string' ? message : `the server answered with ${code}`,
+    ...(Number.isFinite(wait) && wait > 0 ? { retryAfterSeconds: wait } : {}),
+  });
+}

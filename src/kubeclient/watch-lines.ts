@@ -1,0 +1,28 @@
+/** A stream of JSON values, one a line, as a watch sends them. */
+import type { Readable } from 'node:stream';
+import { ApiFailure, unreachable } from './api-failure.ts';
+
+const LONGEST_LINE = 16 * 1024 * 1024;
+
+/** Ends with the stream; throws ApiFailure when it breaks or holds something else. */
+export async function* linesOf(stream: Readable): AsyncIterable<unknown> {
+  let rest: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      let start = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+        const line = Buffer.concat([...rest, chunk.subarray(start, end)]);
+        rest = [];
+        size = 0;
+        start = end + 1;
+        if (line.length > 0) yield JSON.parse(line.toString('utf8'));
+      }
+      if (start < chunk.length) rest.push(chunk.subarray(start));
+      size += chunk.length - start;
+      if (size > LONGEST_LINE) throw new Error('a line of the watch is too long');
+    }
+  } catch (error) {
+    throw error instanceof ApiFailure ? error : unreachable(error);
+  }
+}

@@ -1,0 +1,26 @@
+/** GET of `tenants/<name>/sync`: how far the endpoint sync of each object of a tenant is. */
+import { notFound } from '../../apimachinery/status-error.ts';
+import { apiVersionOf } from '../../kinds/kind.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import type { Answer } from '../output/answer.ts';
+import { encodeDocument } from '../output/representation.ts';
+import type { ResourceRequest } from '../request.ts';
+import { answerForm, targetOf } from './shared.ts';
+
+export async function handleTenantSync(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  const { kind, info } = request;
+  const form = answerForm(deps, request, 'object');
+  const { object } = deps.registry.get(targetOf(request));
+  const items = deps.tenants.states(info.name);
+  if (items === undefined) throw notFound({ ...kind, plural: `${kind.plural}/sync` }, info.name);
+  const document = {
+    kind: 'TenantSync',
+    apiVersion: apiVersionOf(kind),
+    metadata: { name: info.name, uid: object.metadata.uid },
+    items,
+  };
+  return { code: 200, ...encodeDocument(document, form) };
+}

@@ -1,0 +1,147 @@
+/**
+ * The built-in translation of Endpoints from a tenant cluster to the control-plane cluster, before
+ * patches: which objects, under which name, with which metadata and references. Pure.
+ */
+import {
+  cloneJson,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  valueAt,
+} from '../apimachinery/object.ts';
+import { labelsToHost } from '../endpointsync/labels.ts';
+import type { TenantCluster } from '../endpointsync/tenant.ts';
+import { translateName } from '../endpointsync/translate.ts';
+import { LEADER, MARKS, type SourceName } from './marks.ts';
+
+/** Why an object is not meant to be on the control-plane cluster. */
+export interface NotSynced {
+  readonly reason: 'ApiServer' | 'NoService' | 'ServiceHasSelector' | 'Terminating';
+  readonly message: string;
+}
+
+const NOT_SYNCED: Readonly<Record<NotSynced['reason'], string>> = {
+  ApiServer: 'the Endpoints of the API server itself are never synced',
+  NoService: 'there is no Service of the same name',
+  ServiceHasSelector: 'the Service has a selector, so Kubernetes makes its Endpoints itself',
+  Terminating: 'it is being deleted',
+};
+
+/** Whether the Endpoints of the name are to be synced at all. */
+export function notSynced(
+  { namespace, name }: SourceName,
+  of: { endpoints: KubeObject; service: KubeObject | undefined },
+): NotSynced | undefined {
+  const { endpoints, service } = of;
+  if (namespace === 'default' && name === 'kubernetes') return because('ApiServer');
+  if (endpoints.metadata.deletionTimestamp !== undefined) return because('Terminating');
+  if (service === undefined) return because('NoService');
+  const selector = valueAt(service, ['spec', 'selector']);
+  const selects = isRecord(selector) && Object.keys(selector).length > 0;
+  return selects ? because('ServiceHasSelector') : undefined;
+}
+
+function because(reason: NotSynced['reason']): NotSynced {
+  return { reason, message: NOT_SYNCED[reason] };
+}
+
+/** Where the object is on the control-plane cluster. */
+export function targetOf(source: SourceName, tenant: TenantCluster): SourceName {
+  return translateName(source, tenant, 'concat');
+}
+
+/** The object for the control-plane cluster. `endpoints` is not changed. */
+export function translateEndpoints(endpoints: KubeObject, tenant: TenantCluster): KubeObject {
+  const source = nameOf(endpoints);
+  const { metadata: _metadata, apiVersion, kind, ...rest } = cloneJson(endpoints);
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...targetOf(source, tenant),
+      labels: labelsOf(endpoints, tenant),
+      annotations: annotationsOf(endpoints, tenant),
+    },
+    ...rest,
+    ...(Array.isArray(rest['subsets'])
+      ? { subsets: rest['subsets'].map((subset: unknown) => withTargets(subset, tenant)) }
+      : {}),
+  };
+}
+
+/** The marks are the sync's own: no patch takes them away or gives them to another object. */
+export function withMarks(
+  patched: JsonObject,
+  endpoints: KubeObject,
+  tenant: TenantCluster,
+): KubeObject {
+  const object = patched as unknown as KubeObject;
+  const source = nameOf(endpoints);
+  const { labels = {}, annotations = {}, ...metadata } = object.metadata;
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      ...targetOf(source, tenant),
+      labels: { ...labels, [MARKS.managedBy]: tenant.name, [MARKS.namespace]: source.namespace },
+      annotations: { ...annotations, ...ownAnnotations(endpoints, tenant) },
+    },
+  };
+}
+
+function nameOf({ metadata }: KubeObject): SourceName {
+  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+}
+
+function labelsOf(endpoints: KubeObject, tenant: TenantCluster): Record<string, string> {
+  const { labels = {}, namespace = '' } = endpoints.metadata;
+  const owner = { tenant: tenant.name, namespace };
+  return (labelsToHost(labels, owner) ?? {}) as Record<string, string>;
+}
+
+function annotationsOf(endpoints: KubeObject, tenant: TenantCluster): Record<string, string> {
+  return { ...copiedAnnotations(endpoints), ...ownAnnotations(endpoints, tenant) };
+}
+
+/** Marks of another sync, which made the object in the tenant cluster, say nothing of ours. */
+function copiedAnnotations({ metadata }: KubeObject): Record<string, string> {
+  const own: readonly string[] = Object.values(MARKS);
+  const kept = Object.entries(metadata.annotations ?? {}).filter(
+    ([key]) => key !== LEADER && !own.includes(key),
+  );
+  return Object.fromEntries(kept);
+}
+
+function ownAnnotations(endpoints: KubeObject, tenant: TenantCluster): Record<string, string> {
+  const { namespace, name } = nameOf(endpoints);
+  const target = targetOf({ namespace, name }, tenant);
+  return {
+    [MARKS.objectName]: name,
+    [MARKS.objectNamespace]: namespace,
+    [MARKS.objectUid]: endpoints.metadata.uid ?? '',
+    [MARKS.objectKind]: '/v1, Kind=Endpoints',
+    [MARKS.hostName]: target.name,
+    [MARKS.hostNamespace]: target.namespace,
+    [MARKS.managedAnnotations]: Object.keys(copiedAnnotations(endpoints)).sort().join('\n'),
+  };
+}
+
+/** Pods are elsewhere under other names; their identity there is not known here. */
+function withTargets(subset: unknown, tenant: TenantCluster): unknown {
+  if (!isRecord(subset)) return subset;
+  const changed = { ...subset };
+  for (const field of ['addresses', 'notReadyAddresses']) {
+    const list = subset[field];
+    if (Array.isArray(list)) changed[field] = list.map((item) => withTarget(item, tenant));
+  }
+  return changed;
+}
+
+function withTarget(address: unknown, tenant: TenantCluster): unknown {
+  const target = valueAt(address, ['targetRef']);
+  if (!isRecord(address) || !isRecord(target) || target['kind'] !== 'Pod') return address;
+  const { uid: _uid, resourceVersion: _version, ...kept } = target;
+  const [name, namespace] = [target['name'], target['namespace']];
+  if (typeof name !== 'string' || typeof namespace !== 'string') return address;
+  return { ...address, targetRef: { ...kept, ...targetOf({ namespace, name }, tenant) } };
+}
