@@ -233,6 +233,8 @@ async function settlesOn(tenant: string, patches: readonly Patch[], ends = {}): 
   const wanted = sorted(await fromScratch(tenant, patches, ends));
   let last: string[] = [];
   const isThere = async (): Promise<true | undefined> => {
+    // Comparing is dear, and pointless before the sync itself takes it to be done.
+    if ((await statusOf(tenant))?.state !== 'Synced') return undefined;
     last = sorted(await actual(tenant));
     return JSON.stringify(last) === JSON.stringify(wanted) ? true : undefined;
   };
