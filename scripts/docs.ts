@@ -236,6 +236,7 @@ interface Described {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
+  readonly type?: string;
   readonly constructor: { readonly name: string };
 }
 
@@ -254,7 +255,7 @@ function metricTable(): string {
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((metric) => [
       `\`${metric.name}\``,
-      metric.constructor.name.toLowerCase(),
+      metric.type ?? metric.constructor.name.toLowerCase(),
       metric.labelNames.map((label) => `\`${label}\``).join(', '),
       metric.help,
     ]);

@@ -28,6 +28,7 @@ export class RequestDurations {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
+  readonly labelNames = ['verb', 'resource', 'code'] as const;
   readonly aggregator = 'sum';
   /** Upper bounds, in seconds, rising. */
   readonly #bounds: readonly number[];
