@@ -38,6 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'history',
     'state',
     'telemetry',
+    'endpointsync',
     'tenantsync',
   ],
   cli: [

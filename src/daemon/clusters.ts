@@ -9,7 +9,7 @@ import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
 import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { type ClusterDoor, clusterAuthorizer } from '../auth/cluster-authorizer.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
-import { CLUSTER_KINDS, NAMESPACE } from '../kinds/cluster-kinds.ts';
+import { CLUSTER_KINDS, EVENT, NAMESPACE } from '../kinds/cluster-kinds.ts';
 import { type KindTable, tableOf } from '../kinds/table.ts';
 import { settingsOf } from '../kinds/tenant.ts';
 import { ClusterRegistry } from '../registry/cluster-registry.ts';
@@ -67,6 +67,7 @@ class ServedClusters implements Clusters {
   #listener: ((name: string) => void) | undefined;
   #store: Promise<Store> | undefined;
   #open: Store | undefined;
+  #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: ClustersOptions) {
     this.#options = options;
@@ -112,6 +113,7 @@ class ServedClusters implements Clusters {
 
   async close(): Promise<void> {
     this.#stop();
+    clearInterval(this.#sweep);
     const store = await this.#store?.catch(() => undefined);
     await store?.close();
   }
@@ -149,7 +151,25 @@ class ServedClusters implements Clusters {
     );
     const codec = sealingCodec(stateKey, ({ kind }) => secrets.has(kind));
     this.#open = await openStore({ engine, codec, onError });
+    this.#sweep = setInterval(() => this.#expireEvents(), SWEEP_MS).unref();
     return this.#open;
+  }
+
+  /** Events are news and no record: Kubernetes keeps them for an hour, too. */
+  #expireEvents(): void {
+    const { clock, onError } = this.#options;
+    const since = clock.now() - EVENTS_MS;
+    for (const surface of this.#found.values()) {
+      const gone = surface.store
+        .list({ group: EVENT.group, kind: EVENT.kind })
+        .items.filter(({ object }) => lastSeen(object) < since);
+      const options = { user: NOBODY, dryRun: false, fieldValidation: 'Ignore' } as const;
+      for (const { key } of gone) {
+        const { namespace, name } = key;
+        const deletion = { kind: EVENT, namespace, name, options, delete: {} };
+        surface.registry.delete(deletion).catch(onError);
+      }
+    }
   }
 
   #surface(whole: Store, door: Door, name: string): ClusterSurface {
@@ -193,6 +213,15 @@ class ServedClusters implements Clusters {
       namespace: this.#options.projectPrefix() + project,
     };
   }
+}
+
+const EVENTS_MS = 60 * 60 * 1000;
+const SWEEP_MS = 5 * 60 * 1000;
+const NOBODY = { name: 'system:gitplane:expiry', groups: [] };
+
+function lastSeen(object: KubeObject): number {
+  const last = object['lastTimestamp'] ?? object['eventTime'] ?? object.metadata.creationTimestamp;
+  return Date.parse(String(last));
 }
 
 const namespaceCollection = { group: NAMESPACE.group, kind: NAMESPACE.kind };

@@ -156,7 +156,7 @@ function syncTenants(
   const { clusters, dependencies } = of;
   const runner = new PatchEngine();
   undo.push(() => runner.close());
-  const tenants = { states: () => undefined };
+  const tenants = { states: () => undefined, preview: () => undefined };
   const socket = clusterSocket(data.root, { ...dependencies, tenants });
   undo.push(() => socket.close());
   const loops = new TenantLoops({

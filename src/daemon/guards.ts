@@ -8,6 +8,7 @@ import type { AccessControl } from './access-control.ts';
 import { accessRoleGuard, delegationGuard } from './access-rules-guards.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { keyGuard } from './key-guard.ts';
+import { kubeconfigGuard } from './kubeconfig-guard.ts';
 import { membershipGuard } from './membership-guard.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
 import { scopeGuard } from './scope-guard.ts';
@@ -32,5 +33,6 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     membershipGuard({ rights: rules, directory, group }),
     scopeGuard(parts),
     keyGuard(parts),
+    kubeconfigGuard(authorizer),
   ];
 }

@@ -14,6 +14,7 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TenantMetrics } from '../telemetry/tenant-metrics.ts';
 import { type ObjectState, type SyncSummary, summaryAsJson } from '../tenantsync/object-states.ts';
+import { type Previewed, type PreviewRequest, previewPatches } from '../tenantsync/preview.ts';
 import { type PatchRunner, TenantSync } from '../tenantsync/tenant-sync.ts';
 import type { Tenants } from './clusters.ts';
 
@@ -80,6 +81,14 @@ export class TenantLoops {
   /** Undefined: there is no such tenant, or its sync does not run. */
   states(name: string): readonly ObjectState[] | undefined {
     return this.#loops.get(name)?.sync.states;
+  }
+
+  preview(name: string, { objects, config }: PreviewRequest): Promise<Previewed[]> | undefined {
+    const { tenants, runner, referenceNames } = this.#options;
+    const tenant = tenants.get(name);
+    if (tenant === undefined) return undefined;
+    const settings = settingsOf(config === undefined ? tenant : { ...tenant, spec: config });
+    return previewPatches(runner, patchedTenant(name, settings, referenceNames), objects);
   }
 
   async close(): Promise<void> {

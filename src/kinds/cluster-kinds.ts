@@ -73,7 +73,7 @@ const SERVICE: Kind = defineKind({
   },
 });
 
-const ENDPOINTS: Kind = defineKind({
+export const ENDPOINTS: Kind = defineKind({
   ...CORE,
   kind: 'Endpoints',
   plural: 'endpoints',
@@ -135,7 +135,7 @@ const SECRET: Kind = defineKind({
   validate: (object) => base64DataProblems(object, ['data']),
 });
 
-const EVENT: Kind = defineKind({
+export const EVENT: Kind = defineKind({
   ...CORE,
   kind: 'Event',
   plural: 'events',

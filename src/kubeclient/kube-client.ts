@@ -27,6 +27,15 @@ export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; readonly object: KubeObject }
   | { readonly type: 'ERROR'; readonly failure: ApiFailure };
 
+export interface WatchOptions {
+  readonly resourceVersion: string;
+  /** How long the server is asked to keep it open. */
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+  /** The server has begun to answer; events may take their time. */
+  opened(): void;
+}
+
 const PAGE = 500;
 const ANSWER_MS = 30_000;
 /** What a watch may be late beyond the time it was asked to last. */
@@ -86,10 +95,7 @@ export class KubeClient {
   }
 
   /** Events after a version, until the server or the signal ends it. Throws ApiFailure. */
-  async *watch(
-    of: ResourceCollection,
-    options: { resourceVersion: string; seconds: number; signal: AbortSignal },
-  ): AsyncIterable<WatchEvent> {
+  async *watch(of: ResourceCollection, options: WatchOptions): AsyncIterable<WatchEvent> {
     const { resourceVersion, seconds, signal } = options;
     const query = {
       watch: 'true',
@@ -101,6 +107,7 @@ export class KubeClient {
     const idleMs = seconds * 1000 + WATCH_SLACK_MS;
     const path = pathOf(of, query);
     const response = await this.#transport.open({ method: 'GET', path, signal, idleMs });
+    options.opened();
     for await (const line of linesOf(response)) yield eventOf(line);
   }
 

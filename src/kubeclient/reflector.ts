@@ -123,7 +123,7 @@ export class Reflector {
     const list = await client.list(of, this.#stop.signal);
     this.#lists += 1;
     this.#replace(list);
-    this.#recovered();
+    this.#options.problem(undefined);
     if (this.#synced) return;
     this.#synced = true;
     synced();
@@ -140,9 +140,10 @@ export class Reflector {
     const { client, of, watchSeconds = WATCH_SECONDS } = this.#options;
     const seconds = Math.ceil(watchSeconds * (1 + Math.random()));
     const { signal } = this.#stop;
-    const options = { resourceVersion: this.#version, seconds, signal };
+    const opened = (): void => this.#options.problem(undefined);
+    const options = { resourceVersion: this.#version, seconds, signal, opened };
     for await (const event of client.watch(of, options)) {
-      this.#recovered();
+      this.#failures = 0;
       this.#take(event);
     }
   }
@@ -154,11 +155,6 @@ export class Reflector {
     if (type === 'BOOKMARK') return;
     if (type === 'DELETED') this.#remove(objectId(object));
     else this.#set(objectId(object), object);
-  }
-
-  #recovered(): void {
-    this.#failures = 0;
-    this.#options.problem(undefined);
   }
 
   #set(key: string, object: KubeObject): void {

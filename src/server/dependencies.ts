@@ -11,6 +11,7 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ObjectState } from '../tenantsync/object-states.ts';
+import type { Previewed, PreviewRequest } from '../tenantsync/preview.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
 import type { HookService } from './hooks.ts';
@@ -74,6 +75,8 @@ export interface ServerDependencies {
 export interface TenantService {
   /** Of each object of the tenant; undefined where nothing is synced. */
   states(tenant: string): readonly ObjectState[] | undefined;
+  /** What Endpoints would become; undefined: there is no such tenant. */
+  preview(tenant: string, request: PreviewRequest): Promise<readonly Previewed[]> | undefined;
 }
 
 /** A cluster that is served here: what of the dependencies is its own. */

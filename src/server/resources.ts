@@ -11,6 +11,7 @@ import { handleGet } from './handlers/get.ts';
 import { handleHistory } from './handlers/history.ts';
 import { handleList } from './handlers/list.ts';
 import { handlePatch } from './handlers/patch.ts';
+import { handlePatchesPreview } from './handlers/patches-preview.ts';
 import { handleRollback } from './handlers/rollback.ts';
 import { handleTenantSync } from './handlers/tenant-sync.ts';
 import { handleUpdate } from './handlers/update.ts';
@@ -117,7 +118,13 @@ function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {
 }
 
 /** The same for kinds whose files say what to do elsewhere. */
-const SUBRESOURCES_OF_FILES: typeof SUBRESOURCES = new Map([['sync', { get: handleTenantSync }]]);
+const SUBRESOURCES_OF_FILES: typeof SUBRESOURCES = new Map<
+  string,
+  Readonly<Record<string, Handler>>
+>([
+  ['sync', { get: handleTenantSync }],
+  ['patches:preview', { create: handlePatchesPreview }],
+]);
 
 function subresource(kind: Kind, { verb, subresource }: ResourceInfo): Handler {
   const name = `${kind.plural}/${subresource}`;

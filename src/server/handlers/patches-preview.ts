@@ -1,0 +1,70 @@
+/** POST of `tenants/<name>/patches:preview`: what given Endpoints would become. Writes nothing. */
+import { type FieldError, formatFieldError, invalid } from '../../apimachinery/field-error.ts';
+import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
+import { badRequest, invalidObject, notFound } from '../../apimachinery/status-error.ts';
+import { checkEndpointsSetting } from '../../endpointsync/validate.ts';
+import { ENDPOINTS } from '../../kinds/cluster-kinds.ts';
+import { apiVersionOf } from '../../kinds/kind.ts';
+import { compileSchema } from '../../kinds/schema.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import type { Answer } from '../output/answer.ts';
+import { encodeDocument } from '../output/representation.ts';
+import { header, type ResourceRequest } from '../request.ts';
+import { answerForm } from './shared.ts';
+
+const MOST_OBJECTS = 100;
+
+export async function handlePatchesPreview(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+): Promise<Answer> {
+  const { kind, info } = request;
+  const form = answerForm(deps, request, 'object');
+  const format = bodyFormatOf(header(request, 'content-type'));
+  const { value: body } = decodeBody(request.body, format);
+  const config = isRecord(body) ? body['config'] : undefined;
+  const problems = config === undefined ? [] : checkEndpointsSetting(config);
+  if (problems.length > 0) throw invalidObject(kind, info.name, problems.map(inConfig));
+  const objects = endpointsIn(body);
+  const previewed = deps.tenants.preview(info.name, {
+    objects,
+    config: config as JsonObject | undefined,
+  });
+  if (previewed === undefined) throw notFound(kind, info.name);
+  const document = {
+    kind: 'PatchesPreview',
+    apiVersion: apiVersionOf(kind),
+    metadata: { name: info.name },
+    items: await previewed,
+  };
+  return { code: 200, ...encodeDocument(document, form) };
+}
+
+function inConfig(error: FieldError): FieldError {
+  return { ...error, path: ['config', ...error.path] };
+}
+
+/** Throws 400 for what are no Endpoints. */
+function endpointsIn(body: unknown): KubeObject[] {
+  const objects = isRecord(body) ? body['objects'] : undefined;
+  if (!Array.isArray(objects) || objects.length === 0 || objects.length > MOST_OBJECTS) {
+    throw badRequest(`objects must be a list of 1 to ${MOST_OBJECTS} Endpoints`);
+  }
+  return objects.map((object: unknown, i) => {
+    if (!isRecord(object)) throw badRequest(`objects[${i}] must be Endpoints`);
+    const whole = { apiVersion: 'v1', kind: ENDPOINTS.kind, ...object };
+    const [problem] = compileSchema(ENDPOINTS.schema).check(whole);
+    const error = problem ?? nameProblem(whole);
+    if (error !== undefined) throw badRequest(`objects[${i}].${formatFieldError(error)}`);
+    const found = whole as unknown as KubeObject;
+    const { metadata } = found;
+    return { ...found, metadata: { ...metadata, namespace: metadata.namespace ?? 'default' } };
+  });
+}
+
+function nameProblem(object: object): FieldError | undefined {
+  const { metadata } = object as KubeObject;
+  if (metadata.name) return undefined;
+  return invalid(['metadata', 'name'], '', 'must be the name that the Endpoints have');
+}

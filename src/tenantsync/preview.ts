@@ -1,0 +1,44 @@
+/** What Endpoints would become on the control-plane cluster, without a cluster at either end. */
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { compilePatches } from '../endpointsync/program.ts';
+import type { PatchReport } from '../endpointsync/report.ts';
+import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import type { PatchRunner } from './tenant-sync.ts';
+import { translateEndpoints, withMarks } from './translate.ts';
+
+export interface PreviewRequest {
+  /** As they are in the tenant cluster. */
+  readonly objects: readonly KubeObject[];
+  /** A vcluster.yaml to try instead of that of the tenant, found valid. */
+  readonly config: JsonObject | undefined;
+}
+
+export interface Previewed {
+  /** Translated, before the patches. */
+  readonly before: KubeObject;
+  /** Absent: a patch failed, and nothing would be written. */
+  readonly after?: KubeObject;
+  readonly report: PatchReport;
+}
+
+export async function previewPatches(
+  runner: PatchRunner,
+  patched: PatchedTenant,
+  objects: readonly KubeObject[],
+): Promise<Previewed[]> {
+  const program = compilePatches(patched);
+  const { tenant } = patched;
+  return await Promise.all(
+    objects.map(async (endpoints) => {
+      const before = translateEndpoints(endpoints, tenant);
+      const { object, report } = await runner.apply(program, {
+        object: before as unknown as JsonObject,
+        direction: 'forward',
+        virtualObject: endpoints as unknown as JsonObject,
+        hostObject: null,
+      });
+      if (object === undefined) return { before, report };
+      return { before, after: withMarks(object, endpoints, tenant), report };
+    }),
+  );
+}
