@@ -1,7 +1,7 @@
-/** Packs objects in the background, one pack at a time, so that nobody waits long for it. */
+/** Packs objects in the background, a few at a time, so that nobody waits long for it. */
 import type { EngineWrite } from './engine.ts';
 import type { HeldObject } from './held-object.ts';
-import type { Packs } from './packs.ts';
+import { PackDraft, type Packs } from './packs.ts';
 
 export interface PackingHost {
   readonly packs: Packs;
@@ -13,10 +13,14 @@ export interface PackingHost {
   onError(error: unknown): void;
 }
 
+/** Whoever asks for an object meanwhile waits about so long. */
+const LONGEST_HOLD_MS = 0.5;
+
 export class Packing {
   readonly #host: PackingHost;
   #waiting: readonly HeldObject[] = [];
   #next = 0;
+  #draft = new PackDraft();
   #turn: NodeJS.Immediate | undefined;
 
   constructor(host: PackingHost) {
@@ -24,12 +28,13 @@ export class Packing {
   }
 
   get busy(): boolean {
-    return this.#next < this.#waiting.length;
+    return this.#next < this.#waiting.length || this.#draft.chosen.length > 0;
   }
 
   start(objects: readonly HeldObject[]): void {
     this.#waiting = objects;
     this.#next = 0;
+    this.#draft = new PackDraft();
     this.#schedule();
   }
 
@@ -58,12 +63,26 @@ export class Packing {
   }
 
   #step(): void {
-    const writes = this.#host.packs.pack(() => this.#take());
-    if (writes.length > 0) this.#host.write(writes);
+    const end = performance.now() + LONGEST_HOLD_MS;
+    let stored = this.#take();
+    while (stored !== undefined) {
+      this.#draft.add(stored);
+      if (this.#draft.isFull || performance.now() > end) break;
+      stored = this.#take();
+    }
+    if (stored !== undefined && !this.#draft.isFull) return;
+    this.#finishDraft();
     if (this.busy) return;
     this.#waiting = [];
     this.#next = 0;
     this.#host.done();
+  }
+
+  #finishDraft(): void {
+    const draft = this.#draft;
+    this.#draft = new PackDraft();
+    const writes = this.#host.packs.finish(draft, (stored) => this.#host.isDue(stored));
+    if (writes.length > 0) this.#host.write(writes);
   }
 
   #take(): HeldObject | undefined {

@@ -11,12 +11,26 @@ import { DEAD_PREFIX, objectRecordKey, PACK_PREFIX, RecordWriter } from './recor
 import { Single } from './single.ts';
 import { Unmade } from './unmade.ts';
 
-/** A pack is written in one go, which takes some milliseconds. */
 const PACK_BYTES = 64 * 1024;
 const MOST_IN_PACK = 256;
 const DIGITS = 10;
 /** Any bytes that are no sealed record. */
 const MARK = Buffer.from('-');
+
+/** A pack in the making: objects come one by one, and may change before it is finished. */
+export class PackDraft {
+  readonly writer = new RecordWriter();
+  readonly chosen: HeldObject[] = [];
+
+  get isFull(): boolean {
+    return this.chosen.length >= MOST_IN_PACK || this.writer.bytes >= PACK_BYTES;
+  }
+
+  add(stored: HeldObject): void {
+    this.writer.add(stored);
+    this.chosen.push(stored);
+  }
+}
 
 export class Packs {
   readonly #codec: RecordCodec;
@@ -36,19 +50,12 @@ export class Packs {
   }
 
   /**
-   * Puts objects, which must be current, into a pack of their own, for as long as they come and
-   * there is room. Returns what has to be written for it; objects know their new home already.
+   * Ends a draft. Returns what has to be written for it; objects know their new home already.
+   * `isDue`: what has changed since it was taken down is where it should be.
    */
-  pack(next: () => HeldObject | undefined): EngineWrite[] {
-    const writer = new RecordWriter();
-    const chosen: HeldObject[] = [];
-    while (chosen.length < MOST_IN_PACK && writer.bytes < PACK_BYTES) {
-      const stored = next();
-      if (stored === undefined) break;
-      writer.add(stored);
-      chosen.push(stored);
-    }
-    if (chosen.length === 0) return [];
+  finish({ chosen, writer }: PackDraft, isDue: (stored: HeldObject) => boolean): EngineWrite[] {
+    const due = chosen.map(isDue);
+    if (!due.includes(true)) return [];
     const name = PACK_PREFIX + String(this.#next++).padStart(DIGITS, '0');
     const bytes = writer.finish();
     const { pack } = Pack.read(name, bytes);
@@ -56,7 +63,13 @@ export class Packs {
     this.#packs.add(pack);
     const secret = chosen.some(({ key }) => this.#codec.isSecret(key));
     const writes: EngineWrite[] = [{ key: name, value: this.#codec.encode(name, bytes, secret) }];
-    for (const [at, stored] of chosen.entries()) writes.push(...this.#moveIn(stored, pack, at));
+    for (const [at, stored] of chosen.entries()) {
+      if (due[at] === true) writes.push(...this.#moveIn(stored, pack, at));
+      else {
+        pack.dead.add(at);
+        writes.push({ key: deadKey(name, at), value: MARK });
+      }
+    }
     return writes;
   }
 

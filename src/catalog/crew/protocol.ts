@@ -4,7 +4,7 @@
  */
 import type { ObjectKey } from '../../apimachinery/key.ts';
 import type { KubeObject } from '../../apimachinery/object.ts';
-import { TextPool } from '../../apimachinery/text.ts';
+import { ownText, TextPool } from '../../apimachinery/text.ts';
 import type { GitContext } from '../../git/git-environment.ts';
 import type { Problem } from '../../manifests/manifest.ts';
 import { type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
@@ -86,7 +86,8 @@ export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles):
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   const facts = JSON.parse(packed.facts) as DocumentFacts[][];
   let end = 0;
-  return wanted.map(({ path, id: blob }, i) => {
+  return wanted.map(({ path, id }, i) => {
+    const blob = ownText(id);
     const documents = (facts[i] ?? []).map((of) => {
       const [, , , , line, length, index = 0, problems = NONE, warnings = NONE] = of;
       const start = end;

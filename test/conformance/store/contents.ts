@@ -131,6 +131,30 @@ export function testContents(make: MakeHarness): void {
     await after.close();
   });
 
+  test('what changes while they are saved is kept as it became', async () => {
+    const settled: string[] = [];
+    const { store, harness } = fixture;
+    store.fill(teams(MANY), fillingOf([], settled), { head: { revision: 'x' } });
+    const changed = new Set<string>();
+    for (let i = 0; i < MANY; i += 5) {
+      await setImmediate();
+      const name = `team-${(i * 7) % MANY}`;
+      if (changed.has(name)) continue;
+      store.apply([i % 2 === 0 ? put(name, { v: 2 }) : remove(name)]);
+      changed.add(name);
+    }
+    while (new Set([...settled, ...changed]).size < MANY) await setImmediate();
+    await store.flush();
+    const before = picture(store);
+    harness.crash();
+
+    const after = await harness.open({ clock: fixture.clock });
+
+    expect(picture(after)).toEqual(before);
+    expect(after.note('head')).toEqual({ revision: 'x' });
+    await after.close();
+  });
+
   test('a crash before they are saved leaves a state that opens, without their notes', async () => {
     const { store, harness } = fixture;
     store.apply([], { own: { n: 1 } });
