@@ -60,6 +60,8 @@ async function makeBundle({ entry, bundle }) {
     // It has parts that are no JavaScript.
     external: ['lmdb'],
     plugins: [inPlace],
+    // What is loaded late is in the bundle or in Node itself; a script of `vm` finds no modules.
+    supported: { 'dynamic-import': false },
     legalComments: 'eof',
     logLevel: 'warning',
   });

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 const HEAD = '(function (exports, require, module, __filename, __dirname) {';
 
@@ -17,7 +17,6 @@ export function bundleScript(file, cachedData) {
     filename: file,
     columnOffset: -HEAD.length,
     cachedData,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
 }
 

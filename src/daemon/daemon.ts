@@ -26,6 +26,7 @@ import { VERSION } from '../version.ts';
 import { clusterSocket } from './cluster-socket.ts';
 import { type Clusters, openClusters } from './clusters.ts';
 import { receivePushes } from './git-service.ts';
+import { collectAfter } from './memory.ts';
 import type { Address, DaemonOptions } from './options.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { syncService } from './sync-service.ts';
@@ -125,6 +126,8 @@ async function startAll(starting: Starting): Promise<Daemon> {
     await writeKubeconfig(data, { server: `${base}${root}`, caPem: tls.ca, token });
   const { revision } = platform.branch.state;
   logger.info({ url: base, revision, version: VERSION }, 'Serving');
+  const callOff = collectAfter(platform.store.filled());
+  undo.push(async () => callOff());
   return { url: base, root, data, platform, caFile: tls.caFile, stop: () => stopAll(starting) };
 }
 

@@ -97,6 +97,10 @@ export class ReadableStore implements Store {
 
   applyInSlices: Store['applyInSlices'] = (...step) => this.#store.applyInSlices(...step);
 
+  filled(): Promise<void> {
+    return this.#store.filled();
+  }
+
   remarks(): ReturnType<Store['remarks']> {
     return this.#store.remarks();
   }

@@ -100,6 +100,7 @@ class JournaledStore implements Store {
   #untold: JournalEvent[] = [];
   /** Notes that count only when the first contents are saved to the end. */
   #filling: readonly string[] | undefined;
+  #awaitingFilled: (() => void)[] = [];
   /** Since objects were packed. */
   #changes = 0;
   #closing: Promise<void> | undefined;
@@ -166,6 +167,11 @@ class JournaledStore implements Store {
     const writes = news.map(([name, text]) => noteWrite(this.#codec, name, text));
     this.#engine.write([...writes, this.meta(false)]);
     this.#packing.start(objects);
+  }
+
+  filled(): Promise<void> {
+    if (this.#filling === undefined) return Promise.resolve();
+    return new Promise((resolve) => void this.#awaitingFilled.push(resolve));
   }
 
   apply(
@@ -340,6 +346,7 @@ class JournaledStore implements Store {
     if (this.#filling === undefined) return;
     this.#filling = undefined;
     this.#engine.write([this.meta(false)]);
+    for (const resolve of this.#awaitingFilled.splice(0)) resolve();
   }
 
   /**

@@ -128,6 +128,8 @@ export interface Store {
     filling: Filling<S>,
     notes: Readonly<Record<string, JsonObject | undefined>>,
   ): void;
+  /** Resolves when the first contents are saved; at once where there is nothing to save. */
+  filled(): Promise<void>;
   /**
    * Applies the changes in order, at once for every reader; each real change gets the next
    * resourceVersion. A put that equals what is stored changes nothing. `notes` are kept beside the

@@ -2,6 +2,7 @@
  * hold the objects in memory. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
 import { streamBlobs } from '../git.ts';
@@ -61,10 +62,28 @@ async function startOnce(fixture: Fixture, dataDir: string, samples: Samples): P
   const daemon = await fixture.start(dataDir);
   await assertReady(daemon);
   samples.seconds.push(daemon.readyMs / 1000);
-  const memory = daemon.memory();
+  const memory = await memoryAtRest(daemon);
   if (memory !== undefined) samples.memory.push(memory / MEGABYTE);
   await daemon.stop();
 }
+
+/** What stays when everything is saved and nothing happens; a start takes more for a while. */
+async function memoryAtRest(daemon: DaemonProcess): Promise<number | undefined> {
+  const end = performance.now() + LONGEST_UNREST_MS;
+  let last = daemon.memory();
+  for (let calm = 0; calm < CALM_LOOKS && performance.now() < end; ) {
+    await setTimeout(LOOK_EVERY_MS);
+    const now = daemon.memory();
+    const isCalm = now === undefined || Math.abs(now - (last ?? 0)) < MEGABYTE;
+    calm = isCalm ? calm + 1 : 0;
+    last = now;
+  }
+  return last;
+}
+
+const LOOK_EVERY_MS = 200;
+const CALM_LOOKS = 6;
+const LONGEST_UNREST_MS = 60_000;
 
 async function assertReady({ http }: DaemonProcess): Promise<void> {
   const connection = await HttpConnection.open(http);
