@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest';
 const MAY_IMPORT: Record<string, readonly string[]> = {
   apimachinery: [],
   endpointsync: ['apimachinery'],
+  fieldmanagement: ['apimachinery'],
   kinds: ['apimachinery', 'endpointsync'],
   git: [],
   manifests: ['apimachinery'],
@@ -25,7 +26,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   auth: ['apimachinery', 'kinds'],
   tls: ['apimachinery', 'auth'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'admission'],
-  registry: ['apimachinery', 'kinds', 'git', 'manifests', 'admission', 'catalog', 'state'],
+  registry: [
+    'apimachinery',
+    'fieldmanagement',
+    'kinds',
+    'git',
+    'manifests',
+    'admission',
+    'catalog',
+    'state',
+  ],
   history: ['apimachinery', 'kinds', 'git', 'manifests', 'catalog', 'registry', 'state'],
   controllers: ['apimachinery', 'kinds', 'git', 'registry', 'state', 'telemetry'],
   server: [

@@ -1,0 +1,121 @@
+/** A set of paths into an object, as a trie: who owns what (reference: Kubernetes API, section 2.14). */
+import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { compareElements, formatElement, isPathElement, type PathElement } from './path-element.ts';
+
+export class FieldSet {
+  /** The steps from here that are paths of the set themselves. */
+  readonly members = new Set<PathElement>();
+  /** What of the set lies further down; never empty sets. */
+  readonly children = new Map<PathElement, FieldSet>();
+
+  get isEmpty(): boolean {
+    return this.members.size === 0 && this.children.size === 0;
+  }
+
+  insert(path: readonly PathElement[]): void {
+    const last = path.at(-1);
+    if (last === undefined) return;
+    let at: FieldSet = this;
+    for (const element of path.slice(0, -1)) at = at.#descend(element);
+    at.members.add(last);
+  }
+
+  has(path: readonly PathElement[]): boolean {
+    const last = path.at(-1);
+    if (last === undefined) return false;
+    let at: FieldSet | undefined = this;
+    for (const element of path.slice(0, -1)) at = at?.children.get(element);
+    return at?.members.has(last) ?? false;
+  }
+
+  /** What lies below a step. */
+  below(element: PathElement): FieldSet {
+    return this.children.get(element) ?? new FieldSet();
+  }
+
+  union(other: FieldSet): FieldSet {
+    const result = new FieldSet();
+    for (const set of [this, other]) for (const member of set.members) result.members.add(member);
+    for (const element of new Set([...this.children.keys(), ...other.children.keys()])) {
+      result.put(element, this.below(element).union(other.below(element)));
+    }
+    return result;
+  }
+
+  intersection(other: FieldSet): FieldSet {
+    const result = new FieldSet();
+    for (const member of this.members) if (other.members.has(member)) result.members.add(member);
+    for (const [element, child] of this.children) {
+      result.put(element, child.intersection(other.below(element)));
+    }
+    return result;
+  }
+
+  /** A path that stays keeps its place, even where a path above it goes. */
+  difference(other: FieldSet): FieldSet {
+    const result = new FieldSet();
+    for (const member of this.members) if (!other.members.has(member)) result.members.add(member);
+    for (const [element, child] of this.children) {
+      result.put(element, child.difference(other.below(element)));
+    }
+    return result;
+  }
+
+  equals(other: FieldSet): boolean {
+    return this.difference(other).isEmpty && other.difference(this).isEmpty;
+  }
+
+  /** Sets what lies below a step; an empty set leaves nothing there. */
+  put(element: PathElement, child: FieldSet): void {
+    if (child.isEmpty) this.children.delete(element);
+    else this.children.set(element, child);
+  }
+
+  /** Every path of the set, in order, as messages show them. */
+  *paths(): IterableIterator<string> {
+    for (const element of this.#elements()) {
+      const text = formatElement(element);
+      if (this.members.has(element)) yield text;
+      for (const path of this.below(element).paths()) yield text + path;
+    }
+  }
+
+  toFieldsV1(): JsonObject {
+    // No prototype: a field may be called anything.
+    const fields: JsonObject = Object.create(null);
+    for (const element of this.#elements()) {
+      const child = this.children.get(element);
+      const own: JsonObject = this.members.has(element) ? { '.': {} } : {};
+      fields[element] = child === undefined ? {} : { ...own, ...child.toFieldsV1() };
+    }
+    return fields;
+  }
+
+  /** Undefined for what is no FieldsV1. */
+  static fromFieldsV1(fields: unknown): FieldSet | undefined {
+    if (!isRecord(fields)) return undefined;
+    const result = new FieldSet();
+    for (const [element, below] of Object.entries(fields)) {
+      if (element === '.') continue;
+      if (!isPathElement(element) || !isRecord(below)) return undefined;
+      const isMember = Object.hasOwn(below, '.') || Object.keys(below).length === 0;
+      if (isMember) result.members.add(element);
+      const child = FieldSet.fromFieldsV1(below);
+      if (child === undefined) return undefined;
+      result.put(element, child);
+    }
+    return result;
+  }
+
+  #descend(element: PathElement): FieldSet {
+    const known = this.children.get(element);
+    if (known !== undefined) return known;
+    const child = new FieldSet();
+    this.children.set(element, child);
+    return child;
+  }
+
+  #elements(): PathElement[] {
+    return [...new Set([...this.members, ...this.children.keys()])].sort(compareElements);
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Writes as field management sees them (reference: Kubernetes API, section 2.14): an update takes
+ * what it changes from everybody; an apply says all that its manager wants, lets go of what it no
+ * longer says, and asks before it takes from others.
+ */
+import type { JsonValue } from '../apimachinery/object.ts';
+import { FieldSet } from './field-set.ts';
+import { type Manager, type Managers, managerId, type Owned } from './managers.ts';
+import type { Shape } from './shape.ts';
+import { type Comparison, compare, fieldsOf, merge, withDeclared, withoutFields } from './walk.ts';
+
+/** What an apply would take from somebody who did not agree. */
+export interface FieldConflict {
+  readonly owner: Owned;
+  readonly fields: FieldSet;
+}
+
+export class FieldConflictError extends Error {
+  override name = 'FieldConflictError';
+  readonly conflicts: readonly FieldConflict[];
+
+  constructor(conflicts: readonly FieldConflict[]) {
+    super('Fields of other managers would change');
+    this.conflicts = conflicts;
+  }
+}
+
+export interface UpdateOfFields {
+  readonly shape: Shape;
+  readonly before: JsonValue;
+  readonly after: JsonValue;
+  readonly managers: Managers;
+  readonly manager: Manager;
+  readonly time: string;
+}
+
+/** Who owns what after an update. */
+export function updateManagers(update: UpdateOfFields): Map<string, Owned> {
+  const { shape, before, after, manager, time } = update;
+  const changes = ownChanges(compare(shape, before, after));
+  const managers = takeFromOthers(update.managers, changes, undefined);
+  const taken = changes.modified.union(changes.added);
+  if (taken.isEmpty) return managers;
+  const id = managerId(manager);
+  const had = managers.get(id)?.fields ?? new FieldSet();
+  managers.set(id, { manager, fields: had.union(taken), time });
+  return managers;
+}
+
+export interface ApplyOfFields {
+  readonly shape: Shape;
+  readonly live: JsonValue;
+  readonly applied: JsonValue;
+  readonly managers: Managers;
+  readonly manager: Manager;
+  readonly force: boolean;
+  readonly time: string;
+}
+
+/** Throws FieldConflictError, unless forced. `managers` carry the new time only where the object changed. */
+export function applyManagers(apply: ApplyOfFields): {
+  object: JsonValue;
+  managers: Map<string, Owned>;
+} {
+  const { shape, live, applied, manager } = apply;
+  const id = managerId(manager);
+  const last = apply.managers.get(id);
+  const managers = new Map(apply.managers);
+  const fields = stripped(fieldsOf(shape, applied));
+  managers.set(id, { manager, fields, time: last?.time });
+  const merged = merge(shape, live, applied);
+  const object =
+    last === undefined ? merged : prune(shape, merged, { managers, last: last.fields });
+  const changes = ownChanges(compare(shape, live, object));
+  if (!apply.force) refuseConflicts(managers, changes, id);
+  const left = takeFromOthers(managers, changes, id);
+  const own = left.get(id);
+  const changed = !(changes.added.isEmpty && changes.modified.isEmpty && changes.removed.isEmpty);
+  const isNew = own !== undefined && !own.fields.equals(last?.fields ?? new FieldSet());
+  if (own !== undefined && (changed || isNew)) left.set(id, { ...own, time: apply.time });
+  return { object, managers: left };
+}
+
+function refuseConflicts(managers: Managers, changes: Comparison, except: string): void {
+  const taken = changes.modified.union(changes.added);
+  const conflicts = [...managers]
+    .filter(([id]) => id !== except)
+    .map(([, owner]) => ({ owner, fields: owner.fields.intersection(taken) }))
+    .filter(({ fields }) => !fields.isEmpty);
+  if (conflicts.length > 0) throw new FieldConflictError(conflicts);
+}
+
+/** Nobody else owns what was changed; nobody at all owns what is gone. */
+function takeFromOthers(
+  managers: Managers,
+  { added, modified, removed }: Comparison,
+  except: string | undefined,
+): Map<string, Owned> {
+  const taken = modified.union(added).union(removed);
+  const left = new Map<string, Owned>();
+  for (const [id, owned] of managers) {
+    const fields = id === except ? owned.fields : owned.fields.difference(taken);
+    if (!fields.isEmpty) left.set(id, { ...owned, fields });
+  }
+  return left;
+}
+
+/** Takes out what the manager said last and no longer says, where nobody else says it. */
+function prune(
+  shape: Shape,
+  merged: JsonValue,
+  { managers, last }: { managers: Managers; last: FieldSet },
+): JsonValue {
+  const lastAll = withDeclared(shape, last);
+  const pruned = withoutFields(shape, merged, lastAll);
+  const all = withDeclared(shape, fieldsOf(shape, merged));
+  const owned = [...managers.values()].reduce(
+    (set, { fields }) => set.union(withDeclared(shape, fields)),
+    new FieldSet(),
+  );
+  const kept = withDeclared(shape, fieldsOf(shape, pruned)).union(owned);
+  const withOwned = withoutFields(shape, merged, all.difference(kept));
+  // What only hung below something that went, and was never this manager's, comes back.
+  const left = withDeclared(shape, fieldsOf(shape, withOwned));
+  return withoutFields(shape, merged, all.difference(left).intersection(lastAll));
+}
+
+/** Fields that nobody manages: they say which object it is, or the server writes them. */
+const UNMANAGED = unmanaged();
+
+function unmanaged(): FieldSet {
+  const set = new FieldSet();
+  for (const name of ['apiVersion', 'kind', 'metadata']) set.insert([`f:${name}`]);
+  const meta = [
+    'name',
+    'namespace',
+    'creationTimestamp',
+    'selfLink',
+    'uid',
+    'clusterName',
+    'generation',
+    'managedFields',
+    'resourceVersion',
+  ];
+  for (const name of meta) set.insert(['f:metadata', `f:${name}`]);
+  return set;
+}
+
+function stripped(set: FieldSet): FieldSet {
+  return set.difference(UNMANAGED);
+}
+
+function ownChanges({ added, modified, removed }: Comparison): Comparison {
+  return { added: stripped(added), modified: stripped(modified), removed: stripped(removed) };
+}

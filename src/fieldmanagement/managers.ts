@@ -1,0 +1,98 @@
+/**
+ * Who owns what of an object: `metadata.managedFields` taken apart and put together again. An entry
+ * counts by its manager, operation, apiVersion and subresource.
+ */
+import type { ManagedFieldsEntry } from '../apimachinery/object.ts';
+import { FieldSet } from './field-set.ts';
+
+/** Who does something to an object, and how. */
+export interface Manager {
+  readonly name: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  /** Empty: the object itself. */
+  readonly subresource: string;
+}
+
+export interface Owned {
+  readonly manager: Manager;
+  readonly fields: FieldSet;
+  /** RFC 3339, whole seconds; absent where nobody noted it. */
+  readonly time: string | undefined;
+}
+
+/** What managers own, by the text that identifies them. */
+export type Managers = ReadonlyMap<string, Owned>;
+
+export function managerId({ name, operation, apiVersion, subresource }: Manager): string {
+  return JSON.stringify([operation, name, apiVersion, subresource]);
+}
+
+/** Undefined when an entry cannot be read. */
+export function readManagers(entries: unknown): Map<string, Owned> | undefined {
+  if (!Array.isArray(entries)) return undefined;
+  const managers = new Map<string, Owned>();
+  for (const entry of entries as Partial<ManagedFieldsEntry>[]) {
+    const fields = entry.fieldsType === 'FieldsV1' && FieldSet.fromFieldsV1(entry.fieldsV1);
+    const { operation, manager = '', apiVersion = '', subresource = '', time } = entry;
+    if (!fields || (operation !== 'Apply' && operation !== 'Update')) return undefined;
+    const owner = { name: manager, operation, apiVersion, subresource };
+    managers.set(managerId(owner), { manager: owner, fields, time });
+  }
+  return managers;
+}
+
+/** Apply before Update, then by time, name, apiVersion and subresource. */
+export function writeManagers(managers: Managers): ManagedFieldsEntry[] {
+  return [...managers.values()].sort(compareOwned).map(({ manager, fields, time }) => ({
+    manager: manager.name,
+    operation: manager.operation,
+    apiVersion: manager.apiVersion,
+    ...(time === undefined ? {} : { time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields.toFieldsV1(),
+    ...(manager.subresource === '' ? {} : { subresource: manager.subresource }),
+  }));
+}
+
+function compareOwned(a: Owned, b: Owned): number {
+  return (
+    compareText(a.manager.operation, b.manager.operation) ||
+    compareText(a.time ?? '', b.time ?? '') ||
+    compareText(a.manager.name, b.manager.name) ||
+    compareText(a.manager.apiVersion, b.manager.apiVersion) ||
+    compareText(a.manager.subresource, b.manager.subresource)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** Updates beyond this many managers are remembered as those of one. */
+const MOST_UPDATERS = 10;
+const ANCIENT = 'ancient-changes';
+
+/** The oldest entries of updates become one, so that controllers with changing names do not pile up. */
+export function capUpdaters(managers: Managers): Map<string, Owned> {
+  const capped = new Map(managers);
+  const updaters = [...capped.values()]
+    .filter(({ manager }) => manager.operation === 'Update')
+    .sort(compareOwned);
+  const surplus = updaters.length - MOST_UPDATERS;
+  if (surplus <= 0) return capped;
+  const merged = new Map<string, Owned>();
+  for (const owned of updaters.slice(0, surplus + 1)) {
+    const manager = { ...owned.manager, name: ANCIENT };
+    const before = merged.get(managerId(manager));
+    const fields = before === undefined ? owned.fields : before.fields.union(owned.fields);
+    merged.set(managerId(manager), { manager, fields, time: owned.time });
+    capped.delete(managerId(owned.manager));
+  }
+  for (const [id, owned] of merged) {
+    const before = capped.get(id);
+    capped.set(id, before ? { ...owned, fields: before.fields.union(owned.fields) } : owned);
+  }
+  return capped;
+}

@@ -1,0 +1,72 @@
+/** How the parts of an object are merged: what its schema says, or where it says nothing, its value. */
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { keyElement, type PathElement, valueElement } from './path-element.ts';
+
+/** What is asked of a schema; the JSON Schemas of the kinds have it. */
+export interface ShapeNode {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, ShapeNode>>;
+  readonly additionalProperties?: boolean | ShapeNode;
+  readonly items?: ShapeNode;
+  readonly default?: JsonValue;
+  readonly [keyword: string]: unknown;
+}
+
+/** Undefined: the schema says nothing; maps are merged key by key then, lists are one value. */
+export type Shape = ShapeNode | undefined;
+
+/** Whether a value is owned and replaced as a whole. */
+export function isAtomic(shape: Shape, value: JsonValue | undefined): boolean {
+  if (Array.isArray(value)) {
+    const type = shape?.['x-kubernetes-list-type'];
+    return type !== 'map' && type !== 'set';
+  }
+  if (isRecord(value)) return shape?.['x-kubernetes-map-type'] === 'atomic';
+  return true;
+}
+
+export function isDeclared(shape: Shape, name: string): boolean {
+  return shape?.properties !== undefined && Object.hasOwn(shape.properties, name);
+}
+
+export function fieldShape(shape: Shape, name: string): Shape {
+  if (isDeclared(shape, name)) return shape?.properties?.[name];
+  const rest = shape?.additionalProperties;
+  return typeof rest === 'object' ? rest : undefined;
+}
+
+export function itemShape(shape: Shape): Shape {
+  return shape?.items;
+}
+
+export class DuplicateItemError extends Error {
+  override name = 'DuplicateItemError';
+}
+
+/** The steps to the items of a list that is not atomic, in order. Throws for what cannot be told apart. */
+export function itemElements(shape: Shape, list: readonly JsonValue[]): PathElement[] {
+  const isSet = shape?.['x-kubernetes-list-type'] === 'set';
+  const keys = (shape?.['x-kubernetes-list-map-keys'] ?? []) as readonly string[];
+  const elements = list.map((item) => (isSet ? valueElement(item) : keyOf(shape, keys, item)));
+  const seen = new Set<PathElement>();
+  for (const element of elements) {
+    if (seen.has(element)) {
+      throw new DuplicateItemError(`duplicate entries for key [${element.slice(2)}]`);
+    }
+    seen.add(element);
+  }
+  return elements;
+}
+
+function keyOf(shape: Shape, keys: readonly string[], item: JsonValue): PathElement {
+  if (!isRecord(item)) throw new DuplicateItemError('an item of a list with keys must be a map');
+  const values: JsonObject = {};
+  for (const key of keys) {
+    const value = (item as JsonObject)[key] ?? fieldShape(itemShape(shape), key)?.default;
+    if (value !== undefined) values[key] = value;
+  }
+  if (Object.keys(values).length === 0) {
+    throw new DuplicateItemError(`an item must have the key ${keys.join(' or ')}`);
+  }
+  return keyElement(values);
+}
