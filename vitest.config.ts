@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/properties.ts'],
-    testTimeout: 30_000 * Number(process.env['GITPLANE_TEST_RUNS'] ?? 1),
+    testTimeout: 90_000 * Number(process.env['GITPLANE_TEST_RUNS'] ?? 1),
     hookTimeout: 60_000,
     // Vitest leaves a core to itself; here tests wait for git and for daemons much of the time.
     maxWorkers: Math.max(2, availableParallelism()),

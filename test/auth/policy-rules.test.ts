@@ -114,5 +114,6 @@ test('a pattern of very many stars does not hold up the server', () => {
   const started = performance.now();
   pathCovers(`/${'*'.repeat(200_000)}x`, '/y');
   pathCovers(`/${'*a'.repeat(100_000)}${'*'.repeat(200_000)}`, '/y');
-  expect(performance.now() - started).toBeLessThan(200);
+  // Backtracking would take years.
+  expect(performance.now() - started).toBeLessThan(10_000);
 });

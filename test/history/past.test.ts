@@ -16,7 +16,7 @@ import { kindOf, kinds, openTestPlatform, type TestPlatform } from '../support/p
 
 const WANTED = process.env['GITPLANE_TEST_HISTORIES'];
 const RUNS = Number(WANTED ?? 40);
-const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 6000 } : {};
+const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 15_000 } : {};
 const TIMEOUT_MS = Math.max(60_000, RUNS * 5000);
 
 const reader = fileReader(kinds, '');
