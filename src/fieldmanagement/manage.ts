@@ -19,8 +19,8 @@ export class FieldConflictError extends Error {
   override name = 'FieldConflictError';
   readonly conflicts: readonly FieldConflict[];
 
-  constructor(conflicts: readonly FieldConflict[]) {
-    super('Fields of other managers would change');
+  constructor(conflicts: readonly FieldConflict[], options?: ErrorOptions) {
+    super('Fields of other managers would change', options);
     this.conflicts = conflicts;
   }
 }

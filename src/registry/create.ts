@@ -11,10 +11,12 @@ import {
   invalidObject,
   StatusError,
 } from '../apimachinery/status-error.ts';
+import type { Managers } from '../fieldmanagement/managers.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { defaultPath } from '../manifests/layout.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
+import { type FieldWrite, recordAfter, updaterOf } from './field-managers.ts';
 import { applyGuards } from './guards.ts';
 import { desiredPart } from './rebase.ts';
 import { serveObject } from './served.ts';
@@ -30,6 +32,8 @@ export interface CreateRequest {
   readonly options: WriteOptions;
   /** Where the manifest goes; where the layout says when absent. */
   readonly path?: string | undefined;
+  /** Who owns its fields, where an apply creates it. */
+  readonly managers?: Managers | undefined;
 }
 
 /** A create that was found valid, ready to take its turn. */
@@ -67,12 +71,16 @@ export function prepareCreate(parts: DecisionParts, request: CreateRequest): Pre
     namespace: object.metadata.namespace ?? '',
     name,
   };
+  const fields: FieldWrite =
+    request.managers === undefined
+      ? { do: 'update', manager: updaterOf(kind, options.fieldManager) }
+      : { do: 'replace', managers: request.managers };
   return {
     key,
     warnings: [...decoded.warnings, ...objectWarnings(kind, served)],
     generated,
-    preview: () => preview(kind, { key, manifest, now: parts.clock.now() }),
-    prepare: () => turn(parts, { kind, key, manifest, options, path: request.path }),
+    preview: () => preview(kind, { key, manifest, now: parts.clock.now(), fields }),
+    prepare: () => turn(parts, { kind, key, manifest, options, path: request.path, fields }),
   };
 }
 
@@ -106,6 +114,7 @@ function turn(
     manifest: JsonObject;
     options: WriteOptions;
     path: string | undefined;
+    fields: FieldWrite;
   },
 ): Prepared {
   const { kind, key, manifest, options } = write;
@@ -128,6 +137,7 @@ function turn(
     },
     author: authorOf(options.user),
     message: commitMessage('create', key, options),
+    fields: write.fields,
   };
 }
 
@@ -136,7 +146,7 @@ const DRY_RUN_UID = '00000000-0000-0000-0000-000000000000';
 
 function preview(
   kind: Kind,
-  of: { key: ObjectKey; manifest: JsonObject; now: number },
+  of: { key: ObjectKey; manifest: JsonObject; now: number; fields: FieldWrite },
 ): KubeObject {
   const identity = {
     uid: DRY_RUN_UID,
@@ -148,5 +158,9 @@ function preview(
     manifest: of.manifest as unknown as KubeObject,
     problems: [],
   };
-  return serveObject(kind, source, { previous: undefined, time: 0 }).object;
+  const { object } = serveObject(kind, source, { previous: undefined, time: 0 });
+  const time = rfc3339(of.now);
+  const record = recordAfter(kind, { before: undefined, after: object, write: of.fields, time });
+  if (record !== undefined) object.metadata.managedFields = record;
+  return object;
 }

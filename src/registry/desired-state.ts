@@ -30,6 +30,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Change, Store } from '../state/store.ts';
 import { Consent, prunesOf, Removals } from './consent.ts';
 import type { PruneBudget } from './consent-rules.ts';
+import type { FieldWrite } from './field-managers.ts';
 import type { EditedFile } from './file-edits.ts';
 import type { PreparedMove, PreparedStep } from './foresight.ts';
 import { type FillingContext, fillStore, remarksFor } from './kept.ts';
@@ -71,6 +72,7 @@ export interface StagedWrite {
   readonly state: readonly Change[];
   readonly paths: readonly string[];
   readonly deletion?: Deletion | undefined;
+  readonly fields?: FieldWrite | undefined;
 }
 
 /** A step to another revision, done in memory, that readers do not see yet. */
@@ -171,9 +173,9 @@ export class DesiredState {
     const started = performance.now();
     const time = clock.now();
     this.#doubtful = true;
-    const projected = staged.flatMap((write) => [
-      ...projectChanges({ kinds, store, time, deletion: write.deletion }, write.changes),
-      ...write.state,
+    const projected = staged.flatMap(({ changes: own, state, deletion, fields }) => [
+      ...projectChanges({ kinds, store, time, deletion, fields }, own),
+      ...state,
     ]);
     store.apply(projected, notes, remarksFor(store, projected, changes));
     this.#doubtful = false;

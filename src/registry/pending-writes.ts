@@ -9,6 +9,7 @@
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { unavailable } from '../apimachinery/status-error.ts';
 import type { Store, StoredObject } from '../state/store.ts';
+import type { ApplyRequest } from './apply.ts';
 import type { Branch } from './branch.ts';
 import type { CreateRequest } from './create.ts';
 import type { DeleteRequest } from './delete.ts';
@@ -69,6 +70,10 @@ export class PendingWrites implements ObjectRegistry {
       const change = (current: KubeObject): unknown => this.#change(request, current);
       return shadow.registry.update({ ...request, change });
     });
+  }
+
+  async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
+    return await this.#write(({ registry }) => registry.apply(request));
   }
 
   async delete(request: DeleteRequest): Promise<DeleteResult> {

@@ -4,10 +4,13 @@
  */
 
 import { objectProblems } from '../admission/check.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
-import { invalidObject, notFound } from '../apimachinery/status-error.ts';
+import { invalidObject, notFound, StatusError } from '../apimachinery/status-error.ts';
+import type { Managers } from '../fieldmanagement/managers.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
+import { type ApplyRequest, applyTo } from './apply.ts';
 import type { Branch } from './branch.ts';
 import { type CreateRequest, prepareCreate } from './create.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
@@ -44,7 +47,11 @@ export interface RegistryOptions extends WriteParts {
 }
 
 /** What handlers need of a registry, wherever its writes go. */
-export type ObjectRegistry = Pick<Registry, 'get' | 'create' | 'update' | 'delete'>;
+export type ObjectRegistry = Pick<Registry, 'get' | 'create' | 'update' | 'delete'> &
+  Partial<Pick<Registry, 'apply'>>;
+
+/** How often an apply looks again at whether the object is there. */
+const APPLY_TRIES = 4;
 
 export class Registry implements ObjectRegistry {
   readonly #parts: RegistryOptions;
@@ -55,9 +62,8 @@ export class Registry implements ObjectRegistry {
 
   /** Throws 404. */
   get(target: Target): StoredObject {
-    const { kind, namespace, name } = target;
-    const found = this.#parts.store.get({ group: kind.group, kind: kind.kind, namespace, name });
-    if (found === undefined) throw notFound(kind, name);
+    const found = this.#parts.store.get(keyOf(target));
+    if (found === undefined) throw notFound(target.kind, target.name);
     return found;
   }
 
@@ -91,6 +97,42 @@ export class Registry implements ObjectRegistry {
     return { object, warnings, commit };
   }
 
+  /** `created`: nothing was there. */
+  async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
+    for (let tries = 0; ; tries++) {
+      const isThere = this.#parts.store.get(keyOf(request)) !== undefined;
+      try {
+        const result = await (isThere ? this.#applyTo(request) : this.#createBy(request));
+        return { ...result, created: !isThere };
+      } catch (error) {
+        // It came or went meanwhile.
+        const reason = error instanceof StatusError ? error.reason : '';
+        if (tries >= APPLY_TRIES || reason !== (isThere ? 'NotFound' : 'AlreadyExists'))
+          throw error;
+      }
+    }
+  }
+
+  async #applyTo(request: ApplyRequest): Promise<WriteResult> {
+    let managers: Managers = new Map();
+    return await this.update({
+      ...request,
+      verb: 'patch',
+      change: (live) => {
+        const applied = applyTo(request, live, this.#parts.clock.now());
+        ({ managers } = applied);
+        return applied.object;
+      },
+      managers: () => managers,
+    });
+  }
+
+  async #createBy(request: ApplyRequest): Promise<WriteResult> {
+    request.beforeCreate();
+    const { object, managers } = applyTo(request, undefined, this.#parts.clock.now());
+    return await this.create({ ...request, body: object, managers });
+  }
+
   async delete(request: DeleteRequest): Promise<DeleteResult> {
     const deletion = prepareDelete(this.#parts, request);
     if (request.options.dryRun) {
@@ -118,4 +160,8 @@ export class Registry implements ObjectRegistry {
     const warnings = [...decoded.warnings, ...kind.warnings(object), ...issued.warnings];
     return { object: issued.object, warnings };
   }
+}
+
+function keyOf({ kind, namespace, name }: Target): ObjectKey {
+  return { group: kind.group, kind: kind.kind, namespace, name };
 }

@@ -20,6 +20,7 @@ import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { formatProblem } from '../manifests/manifest.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
+import { type FieldWrite, recordAfter } from './field-managers.ts';
 
 /** The condition of an object whose newest manifest is not served (invariant 5). */
 export const DEGRADED = 'Degraded';
@@ -37,6 +38,8 @@ export interface ProjectionContext {
   /** Milliseconds since the epoch. */
   readonly time: number;
   readonly deletion?: Deletion | undefined;
+  /** What an API write does to the record of who owns which field. */
+  readonly fields?: FieldWrite | undefined;
 }
 
 /** What the state store has to do so that readers see what the catalog says. */
@@ -63,6 +66,14 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
       time: context.time,
     },
   );
+  const record = recordAfter(kind, {
+    before: sameLife ? previous?.object : undefined,
+    after: served.object,
+    write: context.fields,
+    time: rfc3339(context.time),
+  });
+  delete served.object.metadata.managedFields;
+  if (record !== undefined) served.object.metadata.managedFields = record;
   const put: Change = { type: 'put', key, ...served };
   return previous === undefined || sameLife ? [put] : [{ type: 'remove', key }, put];
 }

@@ -59,8 +59,8 @@ export async function stage(
   });
   const { changes, undo } = state.stage({ id, committerTime }, edited);
   const paths = [edited.path];
-  const { deletion } = prepared;
-  return { write, commit: id, changes, undo, state: [], paths, deletion, inState };
+  const { deletion, fields } = prepared;
+  return { write, commit: id, changes, undo, state: [], paths, deletion, fields, inState };
 }
 
 /** The newest step first. */

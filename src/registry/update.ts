@@ -5,16 +5,26 @@ import {
   objectWarnings,
   sameDesiredState,
 } from '../admission/check.ts';
+import { rfc3339 } from '../apimachinery/clock.ts';
 import { type FieldPath, formatPath } from '../apimachinery/field-error.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
 
+import type { Managers } from '../fieldmanagement/managers.ts';
+import type { Kind } from '../kinds/kind.ts';
 import { defaultPath } from '../manifests/layout.ts';
 import type { Change, StoredObject } from '../state/store.ts';
 import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject } from './decode.ts';
+import {
+  type FieldWrite,
+  recordAfter,
+  recordSent,
+  sameRecord,
+  updaterOf,
+} from './field-managers.ts';
 import { applyGuards } from './guards.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
@@ -33,6 +43,8 @@ export interface UpdateRequest extends Target {
   readonly verb: 'update' | 'patch' | 'rollback';
   /** The wanted object, from the one that is there now; called once a try. */
   change(current: KubeObject): unknown;
+  /** Who owns its fields, where an apply has worked that out; asked after `change`. */
+  managers?(): Managers;
   readonly duplicates: readonly string[];
   readonly options: WriteOptions;
 }
@@ -65,6 +77,7 @@ export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): Pre
 
 interface Wanted {
   readonly object: KubeObject;
+  readonly fields: FieldWrite;
   readonly concealed: Concealed;
   readonly warnings: readonly string[];
 }
@@ -80,6 +93,7 @@ function wanted(parts: DecisionParts, request: UpdateRequest, current: StoredObj
     isPatch: request.verb === 'patch',
   });
   checkPreconditions(request, object, current);
+  const fields = fieldWrite(request, object.metadata.managedFields, current.object);
   restoreServerFields(object, current.object);
   kind.canonicalize(object);
   const { concealed, problems } = takeWriteOnly(kind, object, false);
@@ -92,9 +106,30 @@ function wanted(parts: DecisionParts, request: UpdateRequest, current: StoredObj
   if (!sameDesiredState(object, current.object)) {
     object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;
   }
+  noteRecord(parts, { kind, object, fields, current });
   const restored = request.verb === 'rollback' ? restoredValues(current, concealed) : [];
   const all = [...warnings, ...objectWarnings(kind, object), ...restored];
-  return { object, concealed, warnings: all };
+  return { object, fields, concealed, warnings: all };
+}
+
+function fieldWrite(request: UpdateRequest, sent: unknown, live: KubeObject): FieldWrite {
+  if (request.managers !== undefined) return { do: 'replace', managers: request.managers() };
+  const base = recordSent(sent, live);
+  if (base === 'forget') return { do: 'replace', managers: new Map() };
+  return { do: 'update', manager: updaterOf(request.kind, request.options.fieldManager), base };
+}
+
+/** The object as it would be served says who owns what of it. */
+function noteRecord(
+  parts: DecisionParts,
+  of: { kind: Kind; object: KubeObject; fields: FieldWrite; current: StoredObject },
+): void {
+  const { kind, object, fields, current } = of;
+  const time = rfc3339(parts.clock.now());
+  const before = current.object;
+  const record = recordAfter(kind, { before, after: object, write: fields, time });
+  delete object.metadata.managedFields;
+  if (record !== undefined) object.metadata.managedFields = record;
 }
 
 /** Nothing in git could be brought back: the manifest is gone, and the object will be. */
@@ -188,7 +223,7 @@ function plan(
     [...last.concealed].every(([path, value]) => hidden([path]) === value) &&
     dropped.every((path) => hidden([path]) === undefined);
   const same = jsonEqual(desiredPart(last.object), desiredPart(current.object));
-  if (same && secretsKept) return { do: 'nothing' };
+  if (same && secretsKept) return ofRecordAlone(current, last.object);
   if (current.object.metadata.deletionTimestamp !== undefined) {
     return finishing(parts, current, last.object);
   }
@@ -207,7 +242,19 @@ function plan(
     },
     author: authorOf(options.user),
     message: commitMessage(request.verb, current.key, options),
+    fields: last.fields,
   };
+}
+
+/** Who owns what is no part of the desired state, and no commit; times alone are no change. */
+function ofRecordAlone(current: StoredObject, wanted: KubeObject): Prepared {
+  const { managedFields } = wanted.metadata;
+  if (sameRecord(managedFields, current.object.metadata.managedFields)) return { do: 'nothing' };
+  const { managedFields: _before, ...metadata } = current.object.metadata;
+  const record = managedFields === undefined ? {} : { managedFields };
+  const object = { ...current.object, metadata: { ...metadata, ...record } };
+  const { key, hidden } = current;
+  return { do: 'state', changes: [{ type: 'put', key, object, hidden }] };
 }
 
 /** A terminating object is in no manifest any more; it goes when nothing holds it. */

@@ -2,6 +2,7 @@
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { Person } from '../git/repository.ts';
 import type { Change, StoredObject } from '../state/store.ts';
+import type { FieldWrite } from './field-managers.ts';
 import type { ObjectEdit } from './file-edits.ts';
 import type { Deletion } from './served.ts';
 
@@ -15,6 +16,8 @@ export type Prepared =
       readonly message: string;
       /** Of an object that something holds: from here on only the state knows it. */
       readonly deletion?: Deletion;
+      /** What it does to the record of who owns which field. */
+      readonly fields?: FieldWrite;
     }
   /** A change of what is not in git, such as finalizers of an object whose manifest is gone. */
   | {

@@ -43,7 +43,7 @@ function comparable(objects: Record<string, Any[]>, gone: readonly string[] = []
 }
 
 /** What a rebuild may change: versions, and when something was observed. */
-const REBUILT = ['resourceVersion', 'lastTransitionTime'];
+const REBUILT = ['resourceVersion', 'lastTransitionTime', 'managedFields'];
 
 function versions(objects: Record<string, Any[]>): number[] {
   return Object.values(objects).flatMap((items) =>

@@ -1,11 +1,9 @@
 /** PATCH: every type of patch, applied to the newest version in the write's turn. */
 import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
-import { unsupportedMediaType } from '../../apimachinery/status-error.ts';
 import { forbidden } from '../../auth/forbidden.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { decodeBody } from '../input/body.ts';
 import {
-  acceptedPatchTypes,
   applyJsonPatch,
   applyMergePatch,
   type PatchSupport,
@@ -15,9 +13,10 @@ import {
 import { applyStrategicMergePatch } from '../input/strategic-merge.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
+import { handleApply } from './apply.ts';
 import { answerForm, mayRead, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
 
-export const PATCH_SUPPORT: PatchSupport = { serverSideApply: false };
+export const PATCH_SUPPORT: PatchSupport = { serverSideApply: true };
 
 type Apply = (object: JsonObject, patch: unknown) => JsonObject;
 
@@ -33,9 +32,10 @@ export async function handlePatch(
 ): Promise<Answer> {
   answerForm(deps, request, 'object');
   const { strategicMerge } = request.kind;
-  const support = { ...PATCH_SUPPORT, strategicMerge };
+  const serverSideApply = PATCH_SUPPORT.serverSideApply && deps.registry.apply !== undefined;
+  const support = { serverSideApply, strategicMerge };
   const type = patchTypeOf(header(request, 'content-type'), support);
-  if (type === 'apply') throw unsupportedMediaType(acceptedPatchTypes(support));
+  if (type === 'apply') return await handleApply(deps, request);
   const options = writeOptions(request, type);
   const { value: patch, duplicates } = decodeBody(request.body, 'json');
   if (type === 'json') refuseToRead(deps, request, patch);

@@ -1,0 +1,131 @@
+/**
+ * Field management of served objects: `metadata.managedFields` follows every change, whoever made
+ * it. Objects from git have no record until somebody applies to them, as objects had in Kubernetes
+ * before there was one; what the API creates has one from the start.
+ */
+import {
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  type KubeObject,
+  type ManagedFieldsEntry,
+} from '../apimachinery/object.ts';
+import { updateManagers } from '../fieldmanagement/manage.ts';
+import {
+  capUpdaters,
+  type Manager,
+  type Managers,
+  managerId,
+  readManagers,
+  writeManagers,
+} from '../fieldmanagement/managers.ts';
+import { apiVersionOf, type Kind } from '../kinds/kind.ts';
+import { schemaTree } from '../kinds/schema-files.ts';
+
+/** What a write does to the record of an object. */
+export type FieldWrite =
+  /** The manager takes what the write changes; `base`: of the record that the client sent. */
+  | { readonly do: 'update'; readonly manager: Manager; readonly base?: Managers | undefined }
+  /** The record was worked out with the object, or is to be this. */
+  | { readonly do: 'replace'; readonly managers: Managers };
+
+/** Who changes objects by pushing commits. */
+const GIT = 'git';
+/** Who owns what was there before anybody applied. */
+const BEFORE_FIRST_APPLY = 'before-first-apply';
+
+export function updaterOf(kind: Kind, fieldManager: string | undefined): Manager {
+  return managerOf(kind, fieldManager ?? 'unknown', 'Update');
+}
+
+export function applierOf(kind: Kind, fieldManager: string | undefined): Manager {
+  return managerOf(kind, fieldManager ?? 'unknown', 'Apply');
+}
+
+function managerOf(kind: Kind, name: string, operation: Manager['operation']): Manager {
+  return { name, operation, apiVersion: apiVersionOf(kind), subresource: '' };
+}
+
+export interface FieldChange {
+  /** Undefined: the object is new. */
+  readonly before: KubeObject | undefined;
+  readonly after: KubeObject;
+  /** Undefined: the change came by git. */
+  readonly write: FieldWrite | undefined;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+/** The record after a change; undefined where none is kept. */
+export function recordAfter(kind: Kind, change: FieldChange): ManagedFieldsEntry[] | undefined {
+  const { before, after, write, time } = change;
+  if (write?.do === 'replace') return recordOf(write.managers);
+  const { managedFields } = before?.metadata ?? {};
+  const known = write?.base ?? readManagers(managedFields);
+  const isNew = before === undefined && write !== undefined;
+  if (!isNew && (known === undefined || known.size === 0)) return managedFields;
+  const manager = write?.manager ?? managerOf(kind, GIT, 'Update');
+  const managers = updateManagers({
+    shape: schemaTree(kind.schema),
+    before: before === undefined ? {} : managedPart(before),
+    after: managedPart(after),
+    managers: known ?? new Map(),
+    manager,
+    time,
+  });
+  return recordOf(capUpdaters(managers));
+}
+
+function recordOf(managers: Managers): ManagedFieldsEntry[] | undefined {
+  return managers.size === 0 ? undefined : writeManagers(managers);
+}
+
+/** Who owns what of an object that is about to be applied to. */
+export function managersBeforeApply(kind: Kind, live: KubeObject, time: string): Managers {
+  const known = readManagers(live.metadata.managedFields);
+  if (known !== undefined && known.size > 0) return known;
+  return updateManagers({
+    shape: schemaTree(kind.schema),
+    before: {},
+    after: managedPart(live),
+    managers: new Map(),
+    manager: managerOf(kind, BEFORE_FIRST_APPLY, 'Update'),
+    time,
+  });
+}
+
+/** What of an object is managed: not its status, which the server writes, and not the record itself. */
+export function managedPart(object: KubeObject): JsonObject {
+  const { status: _status, metadata, ...rest } = object;
+  const { managedFields: _record, ...meta } = metadata;
+  return { ...rest, metadata: meta } as unknown as JsonObject;
+}
+
+/**
+ * The record that an update sends along, if it means to change it: an empty one forgets everything;
+ * one that cannot be read is ignored, as that of a client which does not know it.
+ */
+export function recordSent(sent: unknown, live: KubeObject): Managers | 'forget' | undefined {
+  if (!Array.isArray(sent)) return undefined;
+  if (jsonEqual(sent as JsonValue, (live.metadata.managedFields ?? []) as unknown as JsonValue)) {
+    return undefined;
+  }
+  const isEmpty = (entry: unknown): boolean => isRecord(entry) && Object.keys(entry).length === 0;
+  if (sent.length === 0 || (sent.length === 1 && isEmpty(sent[0]))) return 'forget';
+  const managers = readManagers(sent);
+  return managers === undefined || managers.size === 0 ? undefined : managers;
+}
+
+/** Whether two records say the same but for their times. */
+export function sameRecord(
+  one: readonly ManagedFieldsEntry[] | undefined,
+  other: readonly ManagedFieldsEntry[] | undefined,
+): boolean {
+  const [a, b] = [readManagers(one ?? []), readManagers(other ?? [])];
+  if (a === undefined || b === undefined || a.size !== b.size) return false;
+  return [...a.values()].every(({ manager, fields }) => {
+    const same = b.get(managerId(manager));
+    return same?.fields.equals(fields) === true;
+  });
+}

@@ -1,0 +1,289 @@
+/** Server-side apply, with real kubectl and beside pushes. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { API, type Daemon, findKubectl, RBAC, scratchDir, startDaemon } from '../support/daemon.ts';
+import { commitFiles, gitIn } from './clones.ts';
+
+let daemon: Daemon;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+});
+
+afterAll(async () => {
+  await daemon.stop();
+});
+
+const APPLY = 'application/apply-patch+yaml';
+
+function team(name: string, spec: object, metadata: object = {}): object {
+  return {
+    apiVersion: 'management.gitplane.dev/v1',
+    kind: 'Team',
+    metadata: { name, ...metadata },
+    spec,
+  };
+}
+
+interface Sent {
+  readonly manager?: string;
+  readonly query?: string;
+}
+
+async function apply(name: string, body: object, { manager = 'one', query = '' }: Sent = {}) {
+  const path = `${API}/teams/${name}?fieldManager=${manager}${query}`;
+  return await daemon.call('PATCH', path, { body, type: APPLY });
+}
+
+async function branchHead(): Promise<string> {
+  return await gitIn(daemon, join(daemon.dataDir, 'repo.git'), 'rev-parse', 'main');
+}
+
+async function ownersOf(name: string): Promise<Record<string, unknown>> {
+  const answer = await daemon.call('GET', `${API}/teams/${name}`);
+  const entries = answer.json().metadata.managedFields ?? [];
+  return Object.fromEntries(
+    entries.map((entry: { manager: string; operation: string; fieldsV1: object }) => [
+      `${entry.manager} ${entry.operation}`,
+      entry.fieldsV1,
+    ]),
+  );
+}
+
+describe('an apply', () => {
+  test('creates what is not there, with 201, and owns what it said', async () => {
+    const answer = await apply('made', team('made', { displayName: 'Made', users: ['ada'] }));
+
+    expect([answer.code, answer.json().spec.displayName]).toEqual([201, 'Made']);
+    expect(await ownersOf('made')).toEqual({
+      'one Apply': { 'f:spec': { 'f:displayName': {}, 'f:users': { 'v:"ada"': {} } } },
+    });
+  });
+
+  test('that changes nothing writes nothing', async () => {
+    const before = (await daemon.call('GET', `${API}/teams/made`)).json();
+    const head = await branchHead();
+    const answer = await apply('made', team('made', { displayName: 'Made', users: ['ada'] }));
+
+    expect([answer.code, answer.json()]).toEqual([200, before]);
+    expect(await branchHead()).toBe(head);
+  });
+
+  test('is refused where another manager owns what it would change, and says whose it is', async () => {
+    await apply('shared', team('shared', { displayName: 'One', description: 'One' }));
+    const other = { manager: 'two' };
+    const answer = await apply(
+      'shared',
+      team('shared', { displayName: 'Two', description: 'Two' }),
+      other,
+    );
+
+    expect([answer.code, answer.json().reason, answer.json().message]).toEqual([
+      409,
+      'Conflict',
+      'Apply failed with 2 conflicts: conflicts with "one":\n- .spec.description\n- .spec.displayName',
+    ]);
+    expect(answer.json().details.causes).toEqual([
+      {
+        reason: 'FieldManagerConflict',
+        message: 'conflict with "one"',
+        field: '.spec.description',
+      },
+      {
+        reason: 'FieldManagerConflict',
+        message: 'conflict with "one"',
+        field: '.spec.displayName',
+      },
+    ]);
+  });
+
+  test('takes over by force', async () => {
+    const sent = { manager: 'two', query: '&force=true' };
+    const answer = await apply('shared', team('shared', { displayName: 'Two' }), sent);
+
+    expect(answer.code).toBe(200);
+    expect(await ownersOf('shared')).toEqual({
+      'one Apply': { 'f:spec': { 'f:description': {} } },
+      'two Apply': { 'f:spec': { 'f:displayName': {} } },
+    });
+  });
+
+  test('shares what it wants just so, without a commit', async () => {
+    const head = await branchHead();
+    const answer = await apply('shared', team('shared', { displayName: 'Two' }), {
+      manager: 'three',
+    });
+
+    expect(answer.code).toBe(200);
+    expect(Object.keys(await ownersOf('shared'))).toContain('three Apply');
+    expect(await branchHead()).toBe(head);
+  });
+
+  test('removes what its manager no longer says and nobody else owns', async () => {
+    await apply('less', team('less', { displayName: 'A', users: ['ada', 'bob'] }));
+    await apply('less', team('less', { users: ['bob'] }), { manager: 'two' });
+    const answer = await apply('less', team('less', { displayName: 'A' }));
+
+    expect(answer.json().spec).toEqual({ displayName: 'A', users: ['bob'] });
+  });
+
+  test('as a dry run answers the same and changes nothing', async () => {
+    const before = (await daemon.call('GET', `${API}/teams/made`)).json();
+    const answer = await apply('made', team('made', { displayName: 'Dry', users: ['ada'] }), {
+      query: '&dryRun=All',
+    });
+
+    expect([answer.code, answer.json().spec.displayName]).toEqual([200, 'Dry']);
+    expect((await daemon.call('GET', `${API}/teams/made`)).json()).toEqual(before);
+  });
+
+  const wrong = (body: object, query = '&x') => ({ body, query });
+  test.each([
+    ['no manager', 422, 'fieldManager: Required value', wrong(team('made', {}), 'none')],
+    [
+      'a record of its own',
+      400,
+      'managedFields must be nil',
+      wrong(team('made', {}, { managedFields: [] })),
+    ],
+    ['another name', 400, 'does not match the name on the URL', wrong(team('other', {}))],
+    ['another kind', 400, 'invalid object type', wrong({ ...team('made', {}), kind: 'User' })],
+    ['an unknown field', 422, 'unknown field', wrong(team('made', { colour: 'red' }))],
+    ['an item twice', 400, 'duplicate entries', wrong(team('made', { users: ['a', 'a'] }))],
+    ['an old version', 409, 'has been modified', wrong(team('made', {}, { resourceVersion: '1' }))],
+  ])('with %s is %i', async (_what, code, message, { body, query }) => {
+    const path = `${API}/teams/made${query === 'none' ? '' : `?fieldManager=one${query}`}`;
+    const answer = await daemon.call('PATCH', path, { body, type: APPLY });
+
+    expect([answer.code, answer.json().message]).toEqual([code, expect.stringContaining(message)]);
+  });
+
+  test('at once by many managers ends with all of them owning their part', async () => {
+    const names = Array.from({ length: 8 }, (_, i) => `m${i}`);
+    await Promise.all(
+      names.map((manager) =>
+        apply('many', team('many', {}, { labels: { [manager]: 'x' } }), { manager }),
+      ),
+    );
+
+    const { labels } = (await daemon.call('GET', `${API}/teams/many`)).json().metadata;
+    expect(Object.keys(labels).sort()).toEqual(names);
+    expect(Object.keys(await ownersOf('many')).sort()).toEqual(names.map((n) => `${n} Apply`));
+  });
+});
+
+describe('an apply by somebody', () => {
+  let token: string;
+
+  beforeAll(async () => {
+    const make = async (path: string, body: object) => {
+      const answer = await daemon.call('POST', path, { body });
+      expect(answer.code, answer.text).toBe(201);
+      return answer.json();
+    };
+    const rules = [
+      {
+        apiGroups: ['management.gitplane.dev'],
+        resources: ['teams', 'sharedsecrets'],
+        verbs: ['patch'],
+      },
+    ];
+    await make(`${API}/users`, { metadata: { name: 'patcher' }, spec: {} });
+    await make(`${RBAC}/clusterroles`, { metadata: { name: 'patcher' }, rules });
+    await make(`${RBAC}/clusterrolebindings`, {
+      metadata: { name: 'patcher' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'patcher' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'patcher' }],
+    });
+    token = (await make(`${API}/ownedaccesskeys`, { spec: { user: 'patcher' } })).spec.key;
+  });
+
+  async function applyAs(path: string, body: object) {
+    return await daemon.call('PATCH', `${API}/${path}?fieldManager=p`, {
+      body,
+      type: APPLY,
+      token,
+    });
+  }
+
+  test('who may patch changes what is there', async () => {
+    await apply('patched', team('patched', { displayName: 'A' }));
+    const answer = await applyAs('teams/patched', team('patched', { description: 'B' }));
+
+    expect(answer.code).toBe(200);
+  });
+
+  test('and who may not create makes nothing', async () => {
+    const answer = await applyAs('teams/unmade', team('unmade', {}));
+
+    expect([answer.code, answer.json().message]).toEqual([
+      403,
+      expect.stringContaining('cannot create resource "teams"'),
+    ]);
+    expect((await daemon.call('GET', `${API}/teams/unmade`)).code).toBe(404);
+  });
+
+  test('and who may not read secrets cannot guess them by their conflicts', async () => {
+    const secret = {
+      apiVersion: 'management.gitplane.dev/v1',
+      kind: 'SharedSecret',
+      metadata: { name: 'card-gateway', namespace: 'payments' },
+      spec: { data: { token: 'Z3Vlc3M=' } },
+    };
+    const answer = await applyAs('namespaces/payments/sharedsecrets/card-gateway', secret);
+
+    expect([answer.code, answer.json().message]).toEqual([
+      403,
+      expect.stringContaining('cannot get resource "sharedsecrets"'),
+    ]);
+  });
+});
+
+describe('a push', () => {
+  test('takes what it changes, and an apply has to ask git', async () => {
+    await apply('pushed', team('pushed', { displayName: 'Applied', description: 'Applied' }));
+    const clone = await daemon.clone();
+    const text = JSON.stringify(team('pushed', { displayName: 'Pushed', description: 'Applied' }));
+    await commitFiles(daemon, clone, { 'teams/pushed.yaml': text });
+    await gitIn(daemon, clone, 'push', '-q');
+
+    expect(await ownersOf('pushed')).toEqual({
+      'git Update': { 'f:spec': { 'f:displayName': {} } },
+      'one Apply': { 'f:spec': { 'f:description': {} } },
+    });
+    const answer = await apply('pushed', team('pushed', { displayName: 'Applied' }));
+    expect([answer.code, answer.json().message]).toEqual([
+      409,
+      expect.stringMatching(
+        /conflict with "git" using management.gitplane.dev\/v1 at .*: \.spec\.displayName/,
+      ),
+    ]);
+  });
+
+  test('brings objects without a record; the first apply finds all of it owned', async () => {
+    expect(await ownersOf('storefront')).toEqual({});
+    const answer = await apply('storefront', team('storefront', { displayName: 'Mine' }));
+
+    expect(answer.json().message).toContain('conflict with "before-first-apply"');
+  });
+});
+
+describe.skipIf(findKubectl('1.32') === undefined)('kubectl', () => {
+  test('moves an object from client-side to server-side apply', async () => {
+    const file = join(scratchDir(), 'moved.json');
+    const write = (displayName: string): Promise<void> =>
+      writeFile(file, JSON.stringify(team('moved', { displayName, users: ['ada'] })));
+    await write('One');
+    await daemon.kubectl(['apply', '-f', file]);
+    await write('Two');
+    await daemon.kubectl(['apply', '--server-side', '-f', file]);
+
+    expect(Object.keys(await ownersOf('moved'))).toEqual([
+      'kubectl Apply',
+      'kubectl-last-applied Apply',
+    ]);
+    const { stdout } = await daemon.kubectl(['diff', '--server-side', '-f', file]);
+    expect(stdout).toBe('');
+  });
+});
