@@ -280,6 +280,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   apimachinery: 'the words of the Kubernetes API: objects, keys, selectors, field errors, Status',
   endpointsync:
     'patches of tenant clusters: paths, expressions in a sandbox, references, labels, their report',
+  fieldmanagement: 'who owns which field of an object, and what an apply makes of it',
   kinds: 'one file a kind, one table of them, and the compiler of `schemas/*.json`',
   git: 'bytes, paths, commits, refs, packs, hooks; knows no kinds',
   manifests: 'YAML to values with positions, edits of YAML in place, the layout of the repository',
