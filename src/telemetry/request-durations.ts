@@ -30,7 +30,6 @@ export class RequestDurations {
   readonly type = 'histogram';
   readonly labelNames = ['verb', 'resource', 'code'] as const;
   readonly aggregator = 'sum';
-  readonly labelNames = ['verb', 'resource', 'code'];
   /** Upper bounds, in seconds, rising. */
   readonly #bounds: readonly number[];
   readonly #series = new Map<string, Map<string, Map<number, Series>>>();
