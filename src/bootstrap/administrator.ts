@@ -4,7 +4,7 @@
  * team's to change. Deleting the token file makes the next start issue a new key.
  */
 
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { type JsonObject, jsonEqual } from '../apimachinery/object.ts';
 import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { ADMIN_KEY_TYPE, readAdminToken } from '../auth/admin-token.ts';
 import { createFile } from '../auth/secret-file.ts';
@@ -13,7 +13,7 @@ import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { WriteOptions } from '../registry/write-context.ts';
-import type { Store } from '../state/store.ts';
+import type { Store, StoredObject } from '../state/store.ts';
 
 const NAME = 'admin';
 const ROLE = 'cluster-admin';
@@ -57,51 +57,105 @@ async function ensureAdministrator(parts: Parts, key: string): Promise<void> {
     { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
     { nonResourceURLs: ['*'], verbs: ['*'] },
   ];
-  await ensure(parts, { plural: 'clusterroles', group: RBAC_GROUP }, ROLE, { rules: everything });
-  await ensure(parts, { plural: 'clusterrolebindings', group: RBAC_GROUP }, `${ROLE}-${NAME}`, {
-    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: ROLE },
+  const roles = { plural: 'clusterroles', group: RBAC_GROUP };
+  const role = await ensure(parts, roles, { name: ROLE, fields: { rules: everything } });
+  const bindings = { plural: 'clusterrolebindings', group: RBAC_GROUP };
+  const fields = {
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: role },
     subjects: [{ apiGroup: RBAC_GROUP, kind: 'User', name: NAME }],
-  });
+  };
+  await ensure(parts, bindings, { name: `${ROLE}-${NAME}`, fields });
   const [group = ''] = parts.kinds.groups;
-  await ensure(parts, { plural: 'users', group }, NAME, {
-    spec: { displayName: 'Administrator', description: 'The first user, made on the first start' },
-  });
-  await giveKey(parts, group, key);
+  await ensureUser(parts, { plural: 'users', group });
+  await giveKey(parts, { plural: 'ownedaccesskeys', group }, key);
 }
 
+interface Resource {
+  readonly plural: string;
+  readonly group: string;
+}
+
+/** Returns the name of an object that says this: a new one where somebody made the first another. */
 async function ensure(
   parts: Parts,
-  resource: { plural: string; group: string },
-  name: string,
-  fields: JsonObject,
-): Promise<boolean> {
-  const kind = kindOf(parts, resource);
-  const key = { group: kind.group, kind: kind.kind, namespace: '', name };
-  if (parts.store.get(key) !== undefined) return false;
-  const body = { metadata: { name }, ...fields };
-  await parts.registry.create({ kind, namespace: '', body, duplicates: [], options: OPTIONS });
-  return true;
+  resource: Resource,
+  { name, fields }: { name: string; fields: JsonObject },
+): Promise<string> {
+  const found = find(parts, resource, name)?.object;
+  const same = Object.entries(fields).every(([field, value]) => jsonEqual(found?.[field], value));
+  if (found !== undefined && same) return name;
+  return await create(
+    parts,
+    resource,
+    found === undefined ? { name } : { generateName: `${name}-` },
+    fields,
+  );
 }
 
-async function giveKey(parts: Parts, group: string, key: string): Promise<void> {
-  const resource = { plural: 'ownedaccesskeys', group };
-  const spec = { displayName: 'First access key', user: NAME, type: ADMIN_KEY_TYPE, key };
-  if (await ensure(parts, resource, NAME, { spec })) return;
+async function create(
+  parts: Parts,
+  resource: Resource,
+  metadata: JsonObject,
+  fields: JsonObject,
+): Promise<string> {
+  const kind = kindOf(parts, resource);
+  const body = { metadata, ...fields };
+  const { object } = await parts.registry.create({
+    kind,
+    namespace: '',
+    body,
+    duplicates: [],
+    options: OPTIONS,
+  });
+  return object.metadata.name ?? '';
+}
+
+function find(parts: Parts, resource: Resource, name: string): StoredObject | undefined {
+  const { group, kind } = kindOf(parts, resource);
+  return parts.store.get({ group, kind, namespace: '', name });
+}
+
+/** Whoever removes the token file has the data directory, and so the last word on who gets in. */
+async function ensureUser(parts: Parts, users: Resource): Promise<void> {
+  const found = find(parts, users, NAME)?.object;
+  const spec = {
+    displayName: 'Administrator',
+    description: 'The first user, made on the first start',
+  };
+  if (found === undefined) await create(parts, users, { name: NAME }, { spec });
+  if (found?.spec?.['disabled'] !== true) return;
   await parts.registry.update({
     verb: 'patch',
-    kind: kindOf(parts, resource),
+    kind: kindOf(parts, users),
     namespace: '',
     name: NAME,
     duplicates: [],
-    options: { ...OPTIONS, reason: 'The token file was gone: a new key replaces the old one.' },
+    options: AGAIN,
     change: (current) => ({
       ...structuredClone(current),
-      spec: { ...(isRecord(current.spec) ? current.spec : {}), key, disabled: false },
+      spec: { ...current.spec, disabled: false },
     }),
   });
 }
 
-function kindOf(parts: Parts, { plural, group }: { plural: string; group: string }): Kind {
+const AGAIN: WriteOptions = {
+  ...OPTIONS,
+  reason: 'The token file was gone: a new key replaces the old one.',
+};
+
+/** A new object: the life of a key counts from when it was made, and the old one may be over. */
+async function giveKey(parts: Parts, keys: Resource, key: string): Promise<void> {
+  const spec = { displayName: 'First access key', user: NAME, type: ADMIN_KEY_TYPE, key };
+  if (find(parts, keys, NAME) !== undefined) {
+    const kind = kindOf(parts, keys);
+    await parts.registry.delete({ kind, namespace: '', name: NAME, delete: {}, options: AGAIN });
+  }
+  // Finalizers may hold the old one, which does not work any more.
+  const isHeld = find(parts, keys, NAME) !== undefined;
+  await create(parts, keys, isHeld ? { generateName: `${NAME}-` } : { name: NAME }, { spec });
+}
+
+function kindOf(parts: Parts, { plural, group }: Resource): Kind {
   const kind = parts.kinds.byPlural(group, plural);
   if (kind === undefined) throw new Error(`The table of kinds has no ${plural}.${group}`);
   return kind;

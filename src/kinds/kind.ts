@@ -101,6 +101,8 @@ export interface Kind {
   readonly isKey: boolean;
   /** Who gets whose rights by the object: whoever adds to this must hold these rights. */
   memberships(object: KubeObject): Membership[];
+  /** Names of the cluster roles that the object assigns in clusters: whoever adds one hands it out. */
+  assignedRoles(object: KubeObject): string[];
   /** Whether objects decide how long keys live, who can sign in and what scopes mean: not for keys
    * with a scope to write. */
   readonly governsAccess: boolean;
@@ -138,6 +140,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     actsAs: () => ({ users: [], groups: [] }),
     isKey: false,
     memberships: () => [],
+    assignedRoles: () => [],
     governsAccess: false,
     warnings: deprecations([]),
     deriveStatus: () => undefined,

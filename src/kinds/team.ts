@@ -58,6 +58,7 @@ export function team(group: string): Kind {
         })),
       ];
     },
+    assignedRoles: assignedClusterRoles,
     validate: (object) => [
       ...textsAt(object, ['spec', 'users']).flatMap((name, index) =>
         userNameProblems(['spec', 'users', index], name),
@@ -68,6 +69,11 @@ export function team(group: string): Kind {
     ],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
   });
+}
+
+export function assignedClusterRoles(object: KubeObject): string[] {
+  const roles = (valueAt(object, ['spec', 'clusterRoles']) ?? []) as readonly { name?: string }[];
+  return roles.flatMap(({ name }) => (name === undefined ? [] : [name]));
 }
 
 /** Entries of `spec.clusterRoles` of teams and users say which role. */

@@ -6,7 +6,7 @@ import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type Membership } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
-import { clusterRoleProblems } from './team.ts';
+import { assignedClusterRoles, clusterRoleProblems } from './team.ts';
 
 const deprecated = deprecations([]);
 
@@ -39,6 +39,7 @@ export function user(group: string): Kind {
     hasAccessRules: true,
     secretPaths: secretPathsOf('user'),
     memberships,
+    assignedRoles: assignedClusterRoles,
     validate: (object, old) => [
       ...emailProblems(object),
       ...generationProblems(object, old),

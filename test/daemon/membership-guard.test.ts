@@ -175,6 +175,39 @@ test('a push that removes the rights of a team and joins it is judged by the rig
   expect(outcome.code).toBe(403);
 });
 
+describe('assigning a cluster role to a team or a user', () => {
+  const assigned = (name: string): object => ({ clusterRoles: [{ name }] });
+
+  test.each<[string, string, object[], boolean]>([
+    ['whose rights one lacks', 'wheel', [], false],
+    ['whose rights one has', 'eve', [], true],
+    ['that is in clusters only', 'cluster-admin', [], false],
+    ['that one may bind', 'wheel', grant('b', 'bind clusterroles wheel', 'User:eve'), true],
+    ['while one may bind another', 'wheel', grant('b', 'bind clusterroles x', 'User:eve'), false],
+  ])('%s', async (_claim, role, extra, allowed) => {
+    const { at, eve } = await platform(...extra);
+    const code = allowed ? 200 : 403;
+    const patched = await at.patch(eve, 'teams', 'empty', (it) => {
+      it.spec = assigned(role);
+    });
+    expect(patched.code, patched.text).toBe(code);
+    if (!allowed) expect(patched.text).toContain(`cannot bind clusterroles "${role}"`);
+    const team = object('Team', 'readers', { spec: { groups: ['reading'], ...assigned(role) } });
+    expect((await at.push(eve, filesOf([team]))).code).toBe(code);
+    const user = object('User', 'fresh', { spec: assigned(role) });
+    expect((await at.create(eve, 'users', user)).code).toBe(code);
+  });
+
+  test('by a key whose scope does not reach the role', async () => {
+    const { at } = await platform(...grant('root', '* *', 'User:bob'));
+    const key = await at.giveKey('b', { user: 'bob', scope: { rules: [{}] } });
+    const outcome = await at.patch(key, 'teams', 'empty', (it) => {
+      it.spec = assigned('nowhere');
+    });
+    expect(outcome.code, outcome.text).toBe(403);
+  });
+});
+
 test('the token generation of a user cannot go back', async () => {
   const { at, eve } = await platform(object('User', 'ann', { spec: { tokenGeneration: 3 } }));
   const outcome = await at.patch(eve, 'users', 'ann', (it) => {
