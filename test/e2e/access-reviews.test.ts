@@ -109,6 +109,9 @@ async function passes(token: string, { method, path }: Attempt): Promise<boolean
   return code !== 403;
 }
 
+/** Of every sort: for everybody, for some, and for nobody. */
+const PATHS = ['/version', '/api', '/apis', '/metrics', '/sync', '/plan', '/token/revocations'];
+
 const WITHOUT_NAME = ['list', 'watch', 'create', 'deletecollection'];
 
 describe('a SelfSubjectRulesReview', () => {
@@ -142,6 +145,7 @@ describe('a SelfSubjectRulesReview', () => {
         for (const verb of [
           'get',
           'list',
+          'watch',
           'create',
           'update',
           'patch',
@@ -160,6 +164,28 @@ describe('a SelfSubjectRulesReview', () => {
       expect(wrong).toEqual([]);
     },
   );
+
+  test.each(Object.keys(SCOPES))('of the key %s lists the paths it may get', async (name) => {
+    const token = key(name);
+    const path = `${AUTHORIZATION}/selfsubjectrulesreviews`;
+    const { nonResourceRules } = (await ask(token, path, { namespace: NAMESPACE })) as unknown as {
+      nonResourceRules: { verbs: string[]; nonResourceURLs: string[] }[];
+    };
+    const matches = (pattern: string, url: string): boolean =>
+      pattern.endsWith('*') ? url.startsWith(pattern.slice(0, -1)) : pattern === url;
+    const wrong: string[] = [];
+    for (const url of PATHS) {
+      const listed = nonResourceRules.some(
+        ({ verbs, nonResourceURLs }) =>
+          (verbs.includes('get') || verbs.includes('*')) &&
+          nonResourceURLs.some((pattern) => matches(pattern, url)),
+      );
+      const asked = url.startsWith('/api') ? ROOT + url : url;
+      const { code } = await daemon.call('GET', asked, { token });
+      if ((code !== 403) !== listed) wrong.push(`${url}: ${code}, listed: ${listed}`);
+    }
+    expect(wrong).toEqual([]);
+  });
 
   test('needs a namespace', async () => {
     const body = { spec: {} };
