@@ -110,6 +110,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'days until access keys that ended are removed from git; forever: never',
   },
   {
+    name: 'endpoint-token-max-ttl',
+    value: 'SECONDS',
+    default: '86400',
+    help: 'the longest life of an endpoint token: who asks for more gets this',
+  },
+  {
     name: 'allowed-signers',
     value: 'FILE',
     help: "whose SSH signatures count (git's allowed_signers): every pushed commit must be signed",

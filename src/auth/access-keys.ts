@@ -55,6 +55,8 @@ export interface Rejected {
 const UNKNOWN: Rejected = { authenticated: false, reason: 'unknown', message: 'Unauthorized' };
 
 const LONGEST_TOKEN = 1024;
+/** Texts of keys that are remembered. */
+const MOST_RECENT = 4096;
 
 /** Where the digits of a concealed key begin. */
 const DIGEST_BEGINS = 'sha256:'.length;
@@ -79,6 +81,8 @@ export class AccessKeyIndex {
   readonly #byName = new Map<string, Entry>();
   /** Concealed key → its objects, the one that counts first. Nearly always there is one. */
   readonly #byHash = new Map<string, Entry[]>();
+  /** Keys in use by their text, which only memory holds. Looked at again each time: see `#counts`. */
+  readonly #recent = new Map<string, Entry>();
 
   constructor(options: AccessKeyOptions) {
     this.#options = options;
@@ -157,8 +161,23 @@ export class AccessKeyIndex {
       .map(({ name }) => name);
   }
 
-  /** The hash of a key is in git for many to read: it must not work in place of the key. */
+  /** Hashing runs long ways through cold code: for a request it costs as much as all the rest. */
   #find(token: string): Entry | undefined {
+    const recent = this.#recent.get(token);
+    if (recent !== undefined && this.#counts(recent)) return recent;
+    const found = this.#search(token);
+    if (found === undefined) return undefined;
+    if (this.#recent.size >= MOST_RECENT) this.#recent.clear();
+    this.#recent.set(token, found);
+    return found;
+  }
+
+  #counts(entry: Entry): boolean {
+    return this.#byHash.get(entry.key.concealed)?.[0] === entry;
+  }
+
+  /** The hash of a key is in git for many to read: it must not work in place of the key. */
+  #search(token: string): Entry | undefined {
     if (token === '' || token.length > LONGEST_TOKEN || isConcealedAccessKey(token)) {
       return undefined;
     }

@@ -22,8 +22,8 @@ import { scopeOf } from './scope.ts';
 
 const TOKEN_TYPE = 'direct-endpoint+jwt';
 const DEFAULT_TTL_SECONDS = 3600;
-const MIN_TTL_SECONDS = 60;
-export const DEFAULT_MAX_TTL_SECONDS = 86_400;
+export const MIN_TTL_SECONDS = 60;
+const DEFAULT_MAX_TTL_SECONDS = 86_400;
 
 /** Agents behind proxies with small header limits must be able to receive the token. */
 const MAX_TOKEN_BYTES = 8192;

@@ -9,7 +9,7 @@ import {
   invalidObject,
   unavailable,
 } from '../apimachinery/status-error.ts';
-import { DEFAULT_MAX_TTL_SECONDS, EndpointTokens } from '../auth/endpoint-tokens.ts';
+import { EndpointTokens } from '../auth/endpoint-tokens.ts';
 import { forbidden } from '../auth/forbidden.ts';
 import { KeyRing } from '../auth/key-ring.ts';
 import { type Revocation, Revocations, RevocationsFullError } from '../auth/revocations.ts';
@@ -40,6 +40,8 @@ export interface TokenServiceOptions {
   readonly keyFile: string;
   /** The base URL of the service, without a slash at the end. */
   readonly issuer: string;
+  /** Seconds that a token lives at most. */
+  readonly maxTtlSeconds: number;
   readonly clock: Clock;
   readonly store: Store;
   readonly kinds: KindTable;
@@ -48,15 +50,15 @@ export interface TokenServiceOptions {
 }
 
 export async function openTokenService(options: TokenServiceOptions): Promise<TokenService> {
-  const { issuer, clock, access } = options;
+  const { issuer, clock, access, maxTtlSeconds } = options;
   const keys = await KeyRing.open({
     file: options.keyFile,
     clock,
     rotateAfterMs: ROTATE_AFTER_MS,
-    longestTokenMs: DEFAULT_MAX_TTL_SECONDS * 1000,
+    longestTokenMs: maxTtlSeconds * 1000,
   });
   const revocations = new Revocations(revocationStore(options.store), clock);
-  const tokens = new EndpointTokens({ keys, issuer, clock });
+  const tokens = new EndpointTokens({ keys, issuer, clock, maxTtlSeconds });
   const tend = setInterval(() => {
     void Promise.all([keys.tend(), revocations.sweep()]).catch(options.onError);
   }, TEND_EVERY_MS).unref();
@@ -83,7 +85,7 @@ export async function openTokenService(options: TokenServiceOptions): Promise<To
     },
     revokeById: async (id, user) => {
       refuseUnlessDeleter(options, id, user);
-      const expiresAt = clock.now() + DEFAULT_MAX_TTL_SECONDS * 1000;
+      const expiresAt = clock.now() + maxTtlSeconds * 1000;
       await end(revocations, { id, expiresAt });
     },
     close: () => clearInterval(tend),

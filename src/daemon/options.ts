@@ -1,4 +1,6 @@
 /** What `gitplane serve` was told, checked. */
+
+import { MIN_TTL_SECONDS } from '../auth/endpoint-tokens.ts';
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
 import type { PruneBudget } from '../registry/consent-rules.ts';
@@ -35,6 +37,8 @@ export interface DaemonOptions {
   readonly commitKey: string | undefined;
   /** How long keys that ended stay in git; Infinity: for ever. */
   readonly keepExpiredKeysMs: number;
+  /** Seconds. */
+  readonly endpointTokenMaxTtl: number;
   readonly logLevel: string;
 }
 
@@ -64,6 +68,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     signatures: readSignatures(options),
     commitKey: options.text('signing-key'),
     keepExpiredKeysMs: readDays(options, 'keep-expired-keys'),
+    endpointTokenMaxTtl: readTokenTtl(options),
     logLevel: readLogLevel(options.required('log-level')),
   };
 }
@@ -73,6 +78,17 @@ const DAY_MS = 86_400_000;
 function readDays(options: ParsedOptions, name: string): number {
   if (options.required(name) === 'forever') return Number.POSITIVE_INFINITY;
   return wholeNumber(options, name) * DAY_MS;
+}
+
+/** A signing key is published until the last token that it signed has ended. */
+const LONGEST_TOKEN_SECONDS = 90 * 86_400;
+
+function readTokenTtl(options: ParsedOptions): number {
+  const name = 'endpoint-token-max-ttl';
+  const seconds = wholeNumber(options, name);
+  if (seconds >= MIN_TTL_SECONDS && seconds <= LONGEST_TOKEN_SECONDS) return seconds;
+  const range = `${MIN_TTL_SECONDS} to ${LONGEST_TOKEN_SECONDS}`;
+  throw new UsageError(`Cannot use --${name} "${seconds}": use ${range} seconds`);
 }
 
 function readTls(options: ParsedOptions): DaemonOptions['tls'] {

@@ -88,7 +88,7 @@ export async function openPlatform(parts: PlatformParts): Promise<Platform> {
 }
 
 async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform> {
-  const { options, data, logger, clock } = parts;
+  const { options, data, logger, clock, issuer } = parts;
   const kinds = buildKindTable(options.apiGroup);
   const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
   const remote = options.remote && observeRemote({ clock, logger });
@@ -119,9 +119,9 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   // Readers see what follows from owners and access rules; whatever writes does not.
   const readable = new ReadableStore(store, kinds);
   const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
-  const { issuer } = parts;
-  const keyFile = data.signingKey;
-  const tokens = await openTokenService({ keyFile, issuer, clock, store, kinds, access, onError });
+  const { signingKey: keyFile } = data;
+  const signing = { keyFile, maxTtlSeconds: options.endpointTokenMaxTtl, issuer };
+  const tokens = await openTokenService({ ...signing, clock, store, kinds, access, onError });
   const served = new Registry({
     ...shared,
     store: readable,

@@ -1,6 +1,7 @@
 /** What the server is handed; it makes nothing of this itself. */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
+import type { KeyLifetimeLimits } from '../auth/expiry.ts';
 import type { FailedLogins } from '../auth/failed-logins.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import type { History } from '../history/history.ts';
@@ -98,4 +99,6 @@ export interface TokenReviewer {
 /** Switches of `Config.status`, by name. */
 export interface PlatformSettings {
   isOn(name: string): boolean;
+  /** `accessKeyMaxTTLSeconds` and the like. */
+  keyLimits(): KeyLifetimeLimits;
 }

@@ -123,6 +123,33 @@ describe('a key', () => {
   });
 });
 
+describe('a key that was just used', () => {
+  const later = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  const uses: readonly [string, (token: string) => void, string][] = [
+    ['is removed', () => keys.remove('k1'), 'unknown'],
+    ['is disabled', (token) => void add('k1', { disabled: true }, token), 'disabled'],
+    ['gets another text', () => void add('k1'), 'unknown'],
+    ['loses its user', () => directory.removeUser('ann'), 'owner-missing'],
+    ['ends', () => later(61_000), 'expired'],
+  ];
+
+  test.each(uses)('does not work any more when it %s', (_what, change, expected) => {
+    const token = add('k1', { ttl: 60 });
+    expect(verdict(token)).toBe('ok');
+    change(token);
+    expect(verdict(token)).toBe(expected);
+  });
+
+  test('goes on working among many others', () => {
+    const tokens = Array.from({ length: 5000 }, (_, i) =>
+      add(`k${i}`, {}, `${i}`.padEnd(40, 'abcdefgh')),
+    );
+    for (const token of [...tokens, ...tokens]) expect(verdict(token)).toBe('ok');
+  });
+});
+
 describe('the comparison takes the same time', () => {
   test.each<[string, () => string, number]>([
     ['for a known key', () => add('k1'), 1],

@@ -1,5 +1,6 @@
 /** POST: creates an object. */
 
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody, mediaTypeOf } from '../input/body.ts';
 import { CLUSTER_MESSAGES } from '../input/cluster-messages.ts';
@@ -22,7 +23,22 @@ export async function handleCreate(
     deps,
     deps.registry.create({ kind, namespace, body, duplicates, options }),
   );
-  return createdAnswer(deps, request, result);
+  const warnings = [...result.warnings, ...lifeWarnings(deps, request, result.object)];
+  return createdAnswer(deps, request, { ...result, warnings });
+}
+
+/** The maximum ends keys whatever they say; who makes one should know. */
+function lifeWarnings(
+  deps: ServerDependencies,
+  { kind }: ResourceRequest,
+  key: KubeObject,
+): string[] {
+  const { accessKeyMaxTTLSeconds: most = 0 } = deps.settings.keyLimits();
+  if (!kind.isKey || most === 0) return [];
+  const { ttl, ttlAfterLastActivity } = key.spec ?? {};
+  const within = typeof ttl === 'number' && ttl > 0 && ttl <= most;
+  if (within && ttlAfterLastActivity !== true) return [];
+  return [`spec.ttl: the key ends ${most} seconds after it was made, the maximum of this platform`];
 }
 
 function bodyOf(request: ResourceRequest): ReturnType<typeof decodeBody> {
