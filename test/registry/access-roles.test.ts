@@ -90,17 +90,22 @@ describe('what a manifest grants', () => {
     expect(allowed(platform, user, request)).toBe(expected);
   });
 
-  test('on a namespaced object is a Role beside it, and a star means everyone', async () => {
-    const platform = await openTestPlatform();
-    await platform.commit({
-      's.yaml': secret('card', { access: [{ verbs: ['*'], subresources: ['*'], users: ['*'] }] }),
-    });
+  test.each(['users', 'teams'])(
+    'on a namespaced object is a Role beside it, and a star among %s means everyone',
+    async (field) => {
+      const platform = await openTestPlatform();
+      await platform.commit({
+        's.yaml': secret('card', {
+          access: [{ verbs: ['*'], subresources: ['*'], [field]: ['*'] }],
+        }),
+      });
 
-    expect(allowed(platform, 'eve', 'delete sharedsecrets/card/status')).toBe(true);
-    expect(allowed(platform, 'eve', 'get sharedsecrets/other')).toBe(false);
-    expect(names(platform, 'Role')).toEqual(names(platform, 'RoleBinding'));
-    expect(names(platform, 'ClusterRole')).toEqual([]);
-  });
+      expect(allowed(platform, 'eve', 'delete sharedsecrets/card/status')).toBe(true);
+      expect(allowed(platform, 'eve', 'get sharedsecrets/other')).toBe(false);
+      expect(names(platform, 'Role')).toEqual(names(platform, 'RoleBinding'));
+      expect(names(platform, 'ClusterRole')).toEqual([]);
+    },
+  );
 
   test('goes when the rule goes, when the owner changes and with the object', async () => {
     const platform = await openTestPlatform();
