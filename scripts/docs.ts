@@ -13,6 +13,7 @@ import { buildKindTable } from '../src/kinds/table.ts';
 import {
   BENCH_OPTIONS,
   type OptionSpec,
+  PATCHES_OPTIONS,
   PLAN_OPTIONS,
   SERVE_OPTIONS,
   VALIDATE_OPTIONS,
@@ -66,6 +67,7 @@ const OPTIONS: Readonly<Record<string, readonly OptionSpec[]>> = {
   serve: SERVE_OPTIONS,
   validate: VALIDATE_OPTIONS,
   plan: PLAN_OPTIONS,
+  patches: PATCHES_OPTIONS,
   bench: BENCH_OPTIONS,
 };
 

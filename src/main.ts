@@ -6,6 +6,7 @@ import {
   KEYS_OPTIONS,
   KUBECONFIG_OPTIONS,
   type OptionSpec,
+  PATCHES_OPTIONS,
   type ParsedOptions,
   PLAN_OPTIONS,
   parseOptions,
@@ -43,6 +44,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     operands: 'REV',
     options: PLAN_OPTIONS,
     run: async (options) => (await import('./cli/plan.ts')).plan(options, process.stdout),
+  },
+  patches: {
+    summary: 'try endpoint patches on objects and explain each step; exit 1 when one fails',
+    operands: 'test',
+    options: PATCHES_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/patches.ts')).patches(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
   },
   keys: {
     summary: 'access keys: create [NAME], list, rotate NAME, revoke NAME',

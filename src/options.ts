@@ -6,6 +6,8 @@ import { parseArgs } from 'node:util';
 
 export interface OptionSpec {
   readonly name: string;
+  /** One letter: `-f` for `--file`. */
+  readonly short?: string;
   /** What stands for the value in the help; absent: the flag takes none. */
   readonly value?: string;
   readonly default?: string;
@@ -179,6 +181,42 @@ export const PLAN_OPTIONS: readonly OptionSpec[] = [
   ...SERVE_OPTIONS.filter(({ name }) => SHARED_WITH_SERVE.includes(name)),
 ];
 
+export const PATCHES_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'file',
+    short: 'f',
+    value: 'FILE',
+    default: 'vcluster.yaml',
+    help: 'the configuration of the tenant, with sync.toHost.endpoints.patches',
+  },
+  {
+    name: 'input',
+    short: 'i',
+    value: 'FILE',
+    multiple: true,
+    help: 'objects to try the patches on (YAML or JSON); -: standard input',
+  },
+  { name: 'reverse', help: 'the way back, from the control plane to the tenant' },
+  {
+    name: 'tenant',
+    value: 'NAME',
+    help: 'name of the tenant; default: the folder, as in tenants/NAME/vcluster.yaml',
+  },
+  {
+    name: 'namespace',
+    value: 'NAME',
+    help: 'namespace of the control plane that gets its objects; default: vcluster-TENANT',
+  },
+  { name: 'mode', value: 'MODE', default: 'single', help: 'namespaces: single or multi' },
+  {
+    name: 'reference-names',
+    value: 'FORM',
+    default: 'short',
+    help: 'how references are named: short (v…) or concat (name-x-namespace-x-tenant)',
+  },
+  { name: 'output', short: 'o', value: 'FORM', default: 'diff', help: 'diff or json' },
+];
+
 export const TOKEN_OPTIONS: readonly OptionSpec[] = [
   { name: 'issuer', value: 'URL', help: 'the platform that has to have issued it' },
   { name: 'jwks', value: 'FILE', help: 'its public keys; default: fetched from --issuer' },
@@ -271,9 +309,13 @@ function parse(
   args: readonly string[],
 ): { values: Record<string, string[] | undefined>; operands: string[] } {
   const options = Object.fromEntries(
-    specs.map(({ name, value }) => [
+    specs.map(({ name, short, value }) => [
       name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const), multiple: true },
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: true,
+        ...(short === undefined ? {} : { short }),
+      },
     ]),
   );
   try {
@@ -300,7 +342,8 @@ function variableOf(name: string): string {
 /** The table as lines of help. */
 export function describeOptions(specs: readonly OptionSpec[]): string {
   const rows = specs.map((spec) => {
-    const flag = `--${spec.name}${spec.value === undefined ? '' : ` ${spec.value}`}`;
+    const short = spec.short === undefined ? '' : `-${spec.short}, `;
+    const flag = `${short}--${spec.name}${spec.value === undefined ? '' : ` ${spec.value}`}`;
     const fallback = spec.default === undefined ? '' : ` (default: ${spec.default})`;
     return `  ${flag.padEnd(26)} ${spec.help}${fallback}`;
   });

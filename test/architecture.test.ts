@@ -53,6 +53,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   cli: [
     'apimachinery',
+    'endpointsync',
     'kinds',
     'git',
     'manifests',

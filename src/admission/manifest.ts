@@ -140,12 +140,7 @@ class Report {
 
   #field(error: FieldError): void {
     const atKey = error.unknownField === true;
-    const start = this.#document.locate(error.path, { atKey });
-    const inner = error.at;
-    // A problem inside a text value counts lines from the first line of that text, which a block
-    // scalar begins below its key; the column inside is shifted by the block's indentation, which
-    // only the text of the file knows, so the line is what leads people there.
-    const place = inner === undefined ? start : { line: start.line + inner.line, col: inner.col };
+    const place = this.#document.locate(error.path, { atKey, inside: error.at });
     const message = formatFieldError(error);
     const more = error.inClear === undefined ? {} : { inClear: error.inClear };
     this.problems.push({ path: this.#path, ...place, message, ...more });

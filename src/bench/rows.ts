@@ -6,6 +6,7 @@ import { measureEngine } from './rows/engine.ts';
 import { measureHistory } from './rows/history.ts';
 import { measureIsolation } from './rows/isolation.ts';
 import { measureMaintenance } from './rows/maintenance.ts';
+import { measurePatches } from './rows/patches.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
 import { measureScale } from './rows/scale.ts';
@@ -27,4 +28,5 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['history', measureHistory],
   ['maintenance', measureMaintenance],
   ['engine', measureEngine],
+  ['patches', measurePatches],
 ]);

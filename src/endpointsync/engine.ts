@@ -21,9 +21,9 @@ export interface EngineOptions {
   readonly threads?: number;
 }
 
-/** One evaluates, one is left for the daemon; more than four are never busy. */
+/** Two, so that one that stands still does not stop all; more than four are never busy. */
 function usualThreads(): number {
-  return Math.min(4, Math.max(1, availableParallelism() - 1));
+  return Math.min(4, Math.max(2, availableParallelism() - 1));
 }
 
 export class PatchEngine {
@@ -59,14 +59,14 @@ export class PatchEngine {
   }
 }
 
-class NeedsSandboxError extends Error {}
+/** One for all: it is thrown for every object with an expression, and nobody sees its stack. */
+const NEEDS_SANDBOX = new Error('An expression has something to do');
 
-const NO_EXPRESSIONS = {
-  fuel: 0,
-  evaluate: () => {
-    throw new NeedsSandboxError();
-  },
-};
+function needSandbox(): never {
+  throw NEEDS_SANDBOX;
+}
+
+const NO_EXPRESSIONS = { fuel: 0, ready: needSandbox, evaluate: needSandbox };
 
 /** Most objects are matched by no expression: then no thread is needed. Undefined: one is. */
 function runWithoutExpressions(
@@ -76,7 +76,7 @@ function runWithoutExpressions(
   try {
     return runPatches(program, request, NO_EXPRESSIONS);
   } catch (error) {
-    if (error instanceof NeedsSandboxError) return undefined;
+    if (error === NEEDS_SANDBOX) return undefined;
     throw error;
   }
 }

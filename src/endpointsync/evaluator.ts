@@ -12,6 +12,8 @@ export interface Evaluation {
 }
 
 export interface Evaluator {
+  /** Asked before anything is prepared for an expression; may throw. */
+  ready?(): void;
   /** A result for each value; undefined deletes. Throws EvaluationError. */
   evaluate(evaluation: Evaluation): readonly (JsonValue | undefined)[];
   /** Spent since the object began. */

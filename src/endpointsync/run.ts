@@ -51,7 +51,7 @@ class Run {
   readonly #request: ApplyRequest;
   readonly #evaluator: Evaluator;
   readonly #identity: readonly JsonValue[];
-  /** The object as the patches so far have left it. */
+  /** The object as the patches so far have left it; once it is copied, with sorted keys. */
   #object: JsonObject;
   /** The request's object is its owner's; it is copied when the first patch matches. */
   #copied = false;
@@ -71,7 +71,9 @@ class Run {
     let failure: PatchFailure | undefined;
     for (const patch of this.#program.patches) {
       const run =
-        failure === undefined ? this.#timed(patch) : skipped(patch, 'earlier-patch-failed', 0);
+        failure === undefined
+          ? this.#timed(patch)
+          : skipped(patch, 'earlier-patch-failed', { missed: 0, start: performance.now() });
       failure ??= run.failure;
       runs.push(run);
     }
@@ -82,24 +84,23 @@ class Run {
       fuel: this.#evaluator.fuel,
       ...(failure === undefined ? {} : { failure }),
     };
-    if (failure !== undefined) return { object: undefined, report };
-    return { object: this.#copied ? sortedCopy(this.#object) : this.#object, report };
+    return { object: failure === undefined ? this.#object : undefined, report };
   }
 
   #timed(patch: CompiledPatch): PatchRun {
     const start = performance.now();
-    const run = this.#guarded(patch);
-    return { ...run, durationMs: performance.now() - start };
+    const reason = this.#reasonToSkip(patch);
+    if (reason !== undefined) return skipped(patch, reason, { missed: 0, start });
+    const run = this.#guarded(patch, start);
+    return run.status === 'skipped' ? run : { ...run, durationMs: performance.now() - start };
   }
 
-  #guarded(patch: CompiledPatch): PatchRun {
+  #guarded(patch: CompiledPatch, start: number): PatchRun {
     let missed = 0;
     try {
-      const reason = this.#reasonToSkip(patch);
-      if (reason !== undefined) return skipped(patch, reason, 0);
       const matches = matchPath(this.#object, patch.path);
       missed = matches.missed;
-      if (matches.places.length === 0) return skipped(patch, 'no-match', missed);
+      if (matches.places.length === 0) return skipped(patch, 'no-match', { missed, start });
       return this.#apply(patch, matches);
     } catch (error) {
       const failure = { ...failureOf(error), patch: patch.index };
@@ -116,6 +117,7 @@ class Run {
   }
 
   #apply(patch: CompiledPatch, { places, missed }: Matches): PatchRun {
+    if (patch.mode === 'expression') this.#evaluator.ready?.();
     if (!this.#copied) this.#object = sortedCopy(this.#object);
     this.#copied = true;
     const before = places.map((place) => valueAt(this.#object, place) as JsonValue);
@@ -146,7 +148,8 @@ class Run {
     const { direction } = this.#request;
     const paths = places.map(formatPlace);
     const evaluation = { patch: patch.index, direction, values: before, paths };
-    return this.#evaluator.evaluate(evaluation).map((value) => ({ value: value ?? undefined }));
+    const results = this.#evaluator.evaluate(evaluation);
+    return results.map((value) => ({ value: sortedOrNothing(value) }));
   }
 
   #reference(patch: CompiledPatch, value: JsonValue): Result {
@@ -164,7 +167,7 @@ class Run {
     const labels = forward ? labelsToHost(value, owner) : labelsToTenant(value, owner);
     return labels === undefined
       ? { value, skipped: 'neither a map of labels nor a selector' }
-      : { value: labels };
+      : { value: sortedCopy(labels) };
   }
 
   /** Of the object in the tenant cluster; what is patched may have that of the other end already. */
@@ -203,6 +206,11 @@ interface Result {
   readonly skipped?: string;
 }
 
+/** Null deletes as undefined does. Sorted, as is everything that the object holds. */
+function sortedOrNothing(value: JsonValue | undefined): JsonValue | undefined {
+  return value === undefined || value === null ? undefined : sortedCopy(value);
+}
+
 /** What makes it the object that it is. */
 const IDENTITY = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
 
@@ -215,10 +223,22 @@ function wholeObject(value: JsonValue | undefined): JsonObject {
   throw new EvaluationError('the whole object can only become an object', { reason: 'result' });
 }
 
-function skipped(patch: CompiledPatch, reason: SkipReason, missed: number): PatchRun {
-  const { index, text, mode } = patch;
-  const run = { patch: index, path: text, mode, status: 'skipped' as const, matches: [] };
-  return { ...run, skipped: reason, missed, durationMs: 0 };
+/** What most patches come to on most objects: made in one piece, since it is made so often. */
+function skipped(
+  patch: CompiledPatch,
+  reason: SkipReason,
+  { missed, start }: { missed: number; start: number },
+): PatchRun {
+  return {
+    patch: patch.index,
+    path: patch.text,
+    mode: patch.mode,
+    status: 'skipped',
+    skipped: reason,
+    matches: [],
+    missed,
+    durationMs: performance.now() - start,
+  };
 }
 
 function failureOf(error: unknown): PatchFailure {

@@ -21,6 +21,11 @@ export interface Position {
   readonly col: number;
 }
 
+export interface LocateOptions {
+  readonly atKey?: boolean;
+  readonly inside?: Position | undefined;
+}
+
 /** One YAML document of a file. Documents that hold nothing (comments only) are left out. */
 export interface ManifestDocument {
   /** Position among all documents of the stream, the empty ones included, from 0. */
@@ -35,9 +40,10 @@ export interface ManifestDocument {
   }[];
   /**
    * Where the value at a path of map keys and list indexes begins; the key where `atKey` is set.
-   * Falls back to the nearest place that exists above it.
+   * Falls back to the nearest place that exists above it. `inside`: a place in the text that the
+   * value is, counted from its start.
    */
-  locate(path: FieldPath, options?: { atKey?: boolean }): Position;
+  locate(path: FieldPath, options?: LocateOptions): Position;
 }
 
 export interface ManifestFile {

@@ -28,10 +28,35 @@ export function locator(
   let tree: Tree | undefined;
   return (path, options) => {
     tree ??= treeOf(text.slice(slice.start, slice.end));
-    const offset = tree.contents === null ? undefined : find(tree, path, options?.atKey === true);
-    return positionAt(text, offset === undefined ? slice.bodyStart : slice.start + offset);
+    const found = tree.contents === null ? undefined : find(tree, path, options?.atKey === true);
+    const offset = found === undefined ? slice.bodyStart : slice.start + found;
+    const start = positionAt(text, offset);
+    const inside = options?.inside;
+    return inside === undefined ? start : placeInside(text, { offset, start }, inside);
   };
 }
+
+/**
+ * A place inside of a text value, which stands at `offset`. Exact for block scalars and for texts
+ * on one line without escapes; the nearest that can be said for others.
+ */
+function placeInside(
+  text: string,
+  { offset, start }: { offset: number; start: Position },
+  { line, col }: Position,
+): Position {
+  const [header = '', ...lines] = text.slice(offset).split('\n', line + LINES_TO_INDENT);
+  if (/^[|>]/.test(header)) {
+    const first = lines.find((content) => content.trim() !== '') ?? '';
+    const indent = first.length - first.trimStart().length;
+    return { line: start.line + line, col: indent + col };
+  }
+  if (line > 1) return { line: start.line + line - 1, col };
+  return { line: start.line, col: start.col + col - (/^["']/.test(header) ? 0 : 1) };
+}
+
+/** Empty lines that a block scalar may begin with until its indentation is known. */
+const LINES_TO_INDENT = 20;
 
 interface Tree {
   readonly contents: ParsedNode | null;

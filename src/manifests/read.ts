@@ -1,6 +1,6 @@
 /** From the bytes of a file to its documents: the fast reader where it can, the library else. */
 import type { FieldPath } from '../apimachinery/field-error.ts';
-import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
+import type { LocateOptions, ManifestDocument, ManifestFile, Position } from './manifest.ts';
 import { decodeUtf8, parseManifests } from './parse.ts';
 import { parsePlainYaml } from './plain/plain-yaml.ts';
 
@@ -18,7 +18,7 @@ export function readManifests(content: Buffer): ManifestFile | Unreadable {
   const plain = parsePlainYaml(text);
   if (plain === undefined) return parseManifests(text);
   let parsed: ManifestFile | undefined;
-  const locate = (index: number, path: FieldPath, options?: { atKey?: boolean }): Position => {
+  const locate = (index: number, path: FieldPath, options?: LocateOptions): Position => {
     parsed ??= parseManifests(text);
     const document = parsed.documents.find((candidate) => candidate.index === index);
     return document?.locate(path, options) ?? { line: 1, col: 1 };

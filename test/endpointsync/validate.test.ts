@@ -132,6 +132,8 @@ describe('expressions', () => {
     ['return value', { line: 1, col: 1 }],
     ['a) + (b', { line: 1, col: 2 }],
     ['value)(', { line: 1, col: 6 }],
+    ['value )', { line: 1, col: 7 }],
+    ['f(value', { line: 1, col: 3 }],
     ['', { line: 1, col: 1 }],
     [';', { line: 1, col: 1 }],
     ['// nothing', { line: 1, col: 11 }],

@@ -32,9 +32,14 @@ export function expressionProblem(text: string): ExpressionProblem | undefined {
   }
   const body = expressionBody(text);
   if (body === '') return { message: 'the expression is empty', line: 1, col: 1 };
-  // Only what stands in parentheses and in brackets is one expression: `a) + (b` is not.
-  return problemIn(HEAD, body, TAIL) ?? problemIn('() => [\n', body, '\n]');
+  // Only what stands in parentheses and in brackets is one expression: `a) + (b` is not. What is
+  // wrong at the end of the one, as a bracket that closes too much, is at its place in the other.
+  const problem = problemIn(HEAD, body, TAIL);
+  if (problem !== undefined && problem.message !== TOO_SHORT) return problem;
+  return problemIn('() => [\n', body, '\n]') ?? problem;
 }
+
+const TOO_SHORT = 'unexpected end of the expression';
 
 function problemIn(head: string, body: string, tail: string): ExpressionProblem | undefined {
   try {
@@ -51,7 +56,7 @@ function locate(error: SyntaxError, body: string): ExpressionProblem {
   const [where = '', , carets = ''] = (error.stack ?? '').split('\n');
   const line = Number(/:(\d+)$/.exec(where)?.[1] ?? 2) - 1;
   const source = body.split('\n')[line - 1];
-  if (source === undefined) return { message: 'unexpected end of the expression', ...endOf(body) };
+  if (source === undefined) return { message: TOO_SHORT, ...endOf(body) };
   const before = source.slice(0, Math.max(0, carets.indexOf('^')));
   return { message: error.message, line, col: [...before].length + 1 };
 }

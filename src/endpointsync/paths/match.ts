@@ -1,6 +1,6 @@
 /** Where a path leads in a value. A step that leads nowhere is a miss, never an error. */
 import { isRecord } from '../../apimachinery/object.ts';
-import type { Path, Place, Segment } from './path.ts';
+import type { Path, Place } from './path.ts';
 
 export interface Matches {
   /** Map keys in sorted order, list elements in theirs. */
@@ -36,20 +36,29 @@ function descend(search: Search, value: unknown, place: Place): void {
     search.places.push(place);
     return;
   }
-  const steps = stepsInto(value, segment);
-  if (steps.length === 0) search.missed++;
-  for (const step of steps) {
-    descend(search, (value as Record<string | number, unknown>)[step], [...place, step]);
+  if ('key' in segment) {
+    const step = stepInto(value, segment.key);
+    if (step === undefined) search.missed++;
+    else descend(search, childAt(value, step), [...place, step]);
+    return;
   }
+  const steps = stepsInto(value);
+  if (steps.length === 0) search.missed++;
+  for (const step of steps) descend(search, childAt(value, step), [...place, step]);
 }
 
-function stepsInto(value: unknown, segment: Segment): Place {
-  if (Array.isArray(value)) {
-    if ('wildcard' in segment) return value.map((_item, index) => index);
-    const index = /^\d+$/.test(segment.key) ? Number(segment.key) : -1;
-    return index >= 0 && index < value.length ? [index] : [];
-  }
-  if (!isRecord(value)) return [];
-  if ('wildcard' in segment) return Object.keys(value).sort();
-  return Object.hasOwn(value, segment.key) ? [segment.key] : [];
+function childAt(value: unknown, step: string | number): unknown {
+  return (value as Record<string | number, unknown>)[step];
+}
+
+/** The one step that a key leads to: objects without a match are passed here again and again. */
+function stepInto(value: unknown, key: string): string | number | undefined {
+  if (!Array.isArray(value)) return isRecord(value) && Object.hasOwn(value, key) ? key : undefined;
+  const index = /^\d+$/.test(key) ? Number(key) : -1;
+  return index >= 0 && index < value.length ? index : undefined;
+}
+
+function stepsInto(value: unknown): Place {
+  if (Array.isArray(value)) return value.map((_item, index) => index);
+  return isRecord(value) ? Object.keys(value).sort() : [];
 }

@@ -18,18 +18,21 @@ export type ToThread =
   | { readonly type: 'program'; readonly id: string; readonly source: PatchedTenant }
   /** A tenant that has not been asked about for long makes room for others. */
   | { readonly type: 'forget'; readonly id: string }
-  | ApplyMessage;
+  | { readonly type: 'apply'; readonly jobs: readonly ThreadJob[] };
 
-export interface ApplyMessage {
-  readonly type: 'apply';
+export interface ThreadJob {
   readonly job: number;
+  /** Of the program. */
   readonly id: string;
   /** An ApplyRequest as JSON. */
   readonly request: string;
 }
 
-/** `outcome` is a PatchOutcome as JSON. */
-export interface FromThread {
+/** The jobs of one message, all of them. */
+export type FromThread = readonly ThreadAnswer[];
+
+export interface ThreadAnswer {
   readonly job: number;
+  /** A PatchOutcome as JSON. */
   readonly outcome: string;
 }

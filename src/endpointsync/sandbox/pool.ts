@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads';
 import type { PatchProgram } from '../program.ts';
 import type { PatchFailure, PatchOutcome } from '../report.ts';
 import type { Limits } from './limits.ts';
-import { type FromThread, NO_PATCH, type ToThread } from './messages.ts';
+import { type FromThread, NO_PATCH, type ThreadJob, type ToThread } from './messages.ts';
 import { startThread } from './start-thread.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -25,8 +25,10 @@ export interface PoolStats {
   replaced: number;
 }
 
-/** Enough that a thread never waits for the daemon, few enough to be given to others. */
-const JOBS_A_THREAD = 8;
+/** Jobs that are sent together, since waking a thread costs as much as a small job. */
+const JOBS_A_MESSAGE = 16;
+/** So that a thread has the next message when it is done with one. */
+const JOBS_A_THREAD = 2 * JOBS_A_MESSAGE;
 /** Tenants whose expressions a thread keeps compiled; each takes some hundred kilobytes. */
 const PROGRAMS_A_THREAD = 64;
 const WATCH_MS = 25;
@@ -52,6 +54,8 @@ export class Pool {
   #lastJob = 0;
   #watch: NodeJS.Timeout | undefined;
   #closed = false;
+  /** Whether `#serveAll` is about to be called. */
+  #scheduled = false;
 
   /** `size`: threads for tenants that have done nothing wrong. */
   constructor(size: number, limits: Limits) {
@@ -66,7 +70,17 @@ export class Pool {
     }
     const suspect = this.#suspects.has(job.program.id);
     (suspect ? this.#waitingSuspects : this.#waiting).push(job);
-    this.#serve(suspect);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // What is asked for in one go is sent in one go.
+    queueMicrotask(() => this.#serveAll());
+  }
+
+  #serveAll(): void {
+    this.#scheduled = false;
+    if (this.#closed) return;
+    this.#serve(false);
+    this.#serve(true);
   }
 
   async close(): Promise<void> {
@@ -86,8 +100,9 @@ export class Pool {
     while (waiting.length > 0) {
       const thread = this.#threadFor(suspects);
       if (thread === undefined) return;
-      const job = waiting.shift();
-      if (job !== undefined) this.#give(thread, job);
+      const share = Math.ceil(waiting.length / (suspects ? 1 : this.#size));
+      const most = suspects ? 1 : Math.min(JOBS_A_MESSAGE, share);
+      this.#give(thread, waiting.splice(0, most));
     }
   }
 
@@ -103,21 +118,28 @@ export class Pool {
     return idlest.jobs.size < (suspects ? 1 : JOBS_A_THREAD) ? idlest : undefined;
   }
 
-  #give(thread: Thread, job: Job): void {
-    const { id, source } = job.program;
-    const number = (this.#lastJob % 0x7fff_ffff) + 1;
-    this.#lastJob = number;
+  #give(thread: Thread, jobs: readonly Job[]): void {
+    const messages: ThreadJob[] = [];
+    for (const job of jobs) {
+      this.#teach(thread, job.program);
+      const number = (this.#lastJob % 0x7fff_ffff) + 1;
+      this.#lastJob = number;
+      thread.jobs.set(number, job);
+      messages.push({ job: number, id: job.program.id, request: job.request });
+    }
+    post(thread, { type: 'apply', jobs: messages });
+    thread.worker.ref();
+    this.#watch ??= setInterval(() => this.#look(), WATCH_MS);
+  }
+
+  /** Sees to it that the thread knows the program when it comes to the job. */
+  #teach(thread: Thread, { id, source }: PatchProgram): void {
     if (!thread.programs.delete(id)) post(thread, { type: 'program', id, source });
     thread.programs.add(id);
     const [oldest] = thread.programs;
-    if (thread.programs.size > PROGRAMS_A_THREAD && oldest !== undefined) {
-      thread.programs.delete(oldest);
-      post(thread, { type: 'forget', id: oldest });
-    }
-    thread.jobs.set(number, job);
-    post(thread, { type: 'apply', job: number, id, request: job.request });
-    thread.worker.ref();
-    this.#watch ??= setInterval(() => this.#look(), WATCH_MS);
+    if (thread.programs.size <= PROGRAMS_A_THREAD || oldest === undefined) return;
+    thread.programs.delete(oldest);
+    post(thread, { type: 'forget', id: oldest });
   }
 
   #start(suspects: boolean): Thread {
@@ -134,20 +156,19 @@ export class Pool {
     this.#threads.add(thread);
     this.stats.started++;
     worker.unref();
-    worker.on('message', (answer: FromThread) => this.#accept(thread, answer));
+    worker.on('message', (answers: FromThread) => this.#accept(thread, answers));
     const lost = (why: string) => () => this.#lose(thread, { reason: 'crash', message: why });
     worker.on('error', lost('the sandbox broke, and was replaced'));
     worker.on('exit', lost('the sandbox ended, and was replaced'));
     return thread;
   }
 
-  #accept(thread: Thread, { job: number, outcome }: FromThread): void {
-    const job = thread.jobs.get(number);
-    if (job === undefined) return;
-    thread.jobs.delete(number);
+  #accept(thread: Thread, answers: FromThread): void {
+    const done = answers.map(({ job, outcome }) => ({ job: thread.jobs.get(job), outcome }));
+    for (const { job } of answers) thread.jobs.delete(job);
     if (thread.jobs.size === 0) thread.worker.unref();
-    this.#serve(thread.suspects);
-    job.settle(JSON.parse(outcome) as PatchOutcome);
+    this.#serveAll();
+    for (const { job, outcome } of done) job?.settle(JSON.parse(outcome) as PatchOutcome);
   }
 
   #look(): void {
@@ -179,8 +200,7 @@ export class Pool {
     }
     const patch = Atomics.load(thread.running, 1);
     blamed?.settle(patch === NO_PATCH || running === 0 ? failure : { ...failure, patch });
-    this.#serve(false);
-    this.#serve(true);
+    this.#serveAll();
   }
 }
 

@@ -10,10 +10,10 @@ import { compilePatches, type PatchProgram } from '../program.ts';
 import type { PatchOutcome } from '../report.ts';
 import { type ApplyRequest, runPatches } from '../run.ts';
 import {
-  type ApplyMessage,
-  type FromThread,
   NO_PATCH,
+  type ThreadAnswer,
   type ThreadData,
+  type ThreadJob,
   type ToThread,
 } from './messages.ts';
 import { Realm } from './realm.ts';
@@ -39,16 +39,18 @@ async function handle(message: ToThread): Promise<void> {
     programs.delete(message.id);
     realms.delete(message.id);
   } else {
-    Atomics.store(running, 1, NO_PATCH);
-    Atomics.store(running, 0, -message.job);
-    const outcome = await apply(message);
+    const answers: ThreadAnswer[] = [];
+    for (const job of message.jobs) {
+      Atomics.store(running, 1, NO_PATCH);
+      Atomics.store(running, 0, -job.job);
+      answers.push({ job: job.job, outcome: JSON.stringify(await apply(job)) });
+    }
     Atomics.store(running, 0, 0);
-    const answer: FromThread = { job: message.job, outcome: JSON.stringify(outcome) };
-    port?.postMessage(answer);
+    port?.postMessage(answers);
   }
 }
 
-async function apply({ id, job, request: text }: ApplyMessage): Promise<PatchOutcome> {
+async function apply({ id, job, request: text }: ThreadJob): Promise<PatchOutcome> {
   const program = programs.get(id);
   if (program === undefined) throw new Error(`There is no program ${id} in this thread`);
   const realm = await realmOf(program);

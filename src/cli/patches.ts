@@ -1,0 +1,187 @@
+/**
+ * `gitplane patches test`: what the endpoint patches of a vcluster.yaml do to objects, step by step
+ * and without a cluster: which path matched, what went in, what came out, why something was skipped.
+ */
+import { readFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { type FieldError, formatFieldError } from '../apimachinery/field-error.ts';
+import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { PatchEngine } from '../endpointsync/engine.ts';
+import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
+import type { Direction, PatchOutcome } from '../endpointsync/report.ts';
+import { type RoundTripDifference, roundTrip } from '../endpointsync/round-trip.ts';
+import { readEndpointsSetting } from '../endpointsync/settings.ts';
+import type { TenantCluster } from '../endpointsync/tenant.ts';
+import { checkEndpointsSetting } from '../endpointsync/validate.ts';
+import { formatProblem, type ManifestDocument, type Problem } from '../manifests/manifest.ts';
+import { readManifests } from '../manifests/read.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import { formatTrial } from './patches-text.ts';
+
+interface Surroundings {
+  readonly out: { write(text: string): void };
+  readonly stdin: NodeJS.ReadableStream;
+  /** One that runs already; without it one is started and ended. */
+  readonly engine?: PatchEngine;
+}
+
+/** One object that was tried. */
+export interface Trial {
+  /** As in `Endpoints shop/web`. */
+  readonly name: string;
+  readonly before: JsonObject;
+  readonly outcome: PatchOutcome;
+  readonly differences: readonly RoundTripDifference[];
+}
+
+/** Resolves to the exit status: 1 when something is wrong with the file, or a patch failed. */
+export async function patches(options: ParsedOptions, around: Surroundings): Promise<number> {
+  if (options.operands.join(' ') !== 'test') {
+    throw new UsageError(
+      'Say what to do: gitplane patches test -f vcluster.yaml -i endpoints.yaml',
+    );
+  }
+  const output = oneOf(options, 'output', ['diff', 'json']);
+  const file = options.required('file');
+  const { config, problems } = await readConfig(file);
+  if (problems.length > 0) {
+    around.out.write(`${problems.map(formatProblem).join('\n')}\n`);
+    return 1;
+  }
+  const objects = await readObjects(options, around.stdin);
+  const program = compilePatches({
+    tenant: tenantOf(options, { file, config }),
+    patches: readEndpointsSetting(config).patches,
+  });
+  const direction = options.text('reverse') === undefined ? 'forward' : 'reverse';
+  const engine = around.engine ?? new PatchEngine();
+  const trials = await tryAll(engine, program, { objects, direction });
+  if (around.engine === undefined) await engine.close();
+  around.out.write(output === 'json' ? jsonOf(trials) : textOf(trials, program));
+  return trials.some(({ outcome }) => outcome.object === undefined) ? 1 : 0;
+}
+
+function oneOf<T extends string>(options: ParsedOptions, name: string, values: readonly T[]): T {
+  const given = options.required(name);
+  const value = values.find((candidate) => candidate === given);
+  if (value !== undefined) return value;
+  throw new UsageError(`Cannot use --${name} "${given}": use ${values.join(' or ')}`);
+}
+
+async function readConfig(
+  path: string,
+): Promise<{ config: JsonObject; problems: readonly Problem[] }> {
+  const [document, ...others] = await documentsOf(path, await bytesOf(path));
+  if (others.length > 0) throw new UsageError(`${path} has more than one document`);
+  if (document === undefined) return { config: {}, problems: [] };
+  const located = (error: FieldError): Problem => ({
+    path,
+    ...document.locate(error.path, {
+      atKey: error.unknownField === true,
+      inside: error.at,
+    }),
+    message: formatFieldError(error),
+  });
+  const problems = checkEndpointsSetting(document.value).map(located);
+  return { config: isRecord(document.value) ? (document.value as JsonObject) : {}, problems };
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`Cannot read ${path}: ${why}`, { cause: error });
+  }
+}
+
+/** Throws for what is no YAML. */
+async function documentsOf(path: string, content: Buffer): Promise<readonly ManifestDocument[]> {
+  const read = readManifests(content);
+  if (!('documents' in read)) throw new Error(formatProblem({ path, ...read }));
+  const problems = read.documents.flatMap((document) => document.problems);
+  if (problems.length === 0) return read.documents;
+  throw new Error(problems.map((problem) => formatProblem({ path, ...problem })).join('\n'));
+}
+
+/** Every document of every file, and the items of lists; `-` is standard input. */
+async function readObjects(
+  options: ParsedOptions,
+  stdin: NodeJS.ReadableStream,
+): Promise<JsonObject[]> {
+  const paths = options.all('input');
+  if (paths.length === 0) throw new UsageError('Say which objects to try: -i endpoints.yaml');
+  const objects: JsonObject[] = [];
+  for (const path of paths) {
+    const content = path === '-' ? Buffer.from(await readAll(stdin)) : await bytesOf(path);
+    for (const { value } of await documentsOf(path, content)) objects.push(...objectsIn(value));
+  }
+  if (objects.length === 0) throw new UsageError(`There is no object in ${paths.join(', ')}`);
+  return objects;
+}
+
+function objectsIn(value: unknown): JsonObject[] {
+  if (!isRecord(value)) throw new UsageError('An input is no object');
+  const { kind, items } = value;
+  if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)) {
+    return items.flatMap(objectsIn);
+  }
+  return [value as JsonObject];
+}
+
+function tenantOf(
+  options: ParsedOptions,
+  { file, config }: { file: string; config: JsonObject },
+): TenantCluster {
+  const name = options.text('tenant') ?? folderName(file);
+  return {
+    name,
+    namespace: options.text('namespace') ?? `vcluster-${name}`,
+    config,
+    mode: oneOf(options, 'mode', ['single', 'multi']),
+    referenceNames: oneOf(options, 'reference-names', ['short', 'concat']),
+  };
+}
+
+/** `tenants/blue/vcluster.yaml` is that of the tenant blue. */
+function folderName(file: string): string {
+  const folder = dirname(file);
+  return basename(dirname(folder)) === 'tenants' ? basename(folder) : 'my-vcluster';
+}
+
+async function tryAll(
+  engine: PatchEngine,
+  program: PatchProgram,
+  { objects, direction }: { objects: readonly JsonObject[]; direction: Direction },
+): Promise<Trial[]> {
+  const forward = direction === 'forward';
+  return await Promise.all(
+    objects.map(async (object) => {
+      const ends = forward ? { virtualObject: object } : { hostObject: object };
+      const outcome = await engine.apply(program, { object, direction, ...ends });
+      const differences = forward ? await roundTrip(engine, program, { object, ...ends }) : [];
+      return { name: nameOf(object), before: object, outcome, differences };
+    }),
+  );
+}
+
+function nameOf({ kind, metadata }: JsonObject): string {
+  const { name, namespace } = isRecord(metadata) ? metadata : {};
+  const full = [namespace, name].filter((part) => typeof part === 'string').join('/');
+  return `${typeof kind === 'string' ? kind : 'object'} ${full === '' ? 'without a name' : full}`;
+}
+
+function jsonOf(trials: readonly Trial[]): string {
+  const results = trials.map(({ outcome, differences }) => ({
+    object: outcome.object ?? null,
+    report: outcome.report,
+    roundTrip: differences,
+  }));
+  // One object by itself is what a script asks for most.
+  return `${JSON.stringify(results.length === 1 ? results[0] : results, null, 2)}\n`;
+}
+
+function textOf(trials: readonly Trial[], program: PatchProgram): string {
+  return trials.map((trial) => `${formatTrial(trial, program)}\n`).join('\n');
+}

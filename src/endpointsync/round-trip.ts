@@ -1,0 +1,71 @@
+/**
+ * Whether the way back undoes the way there. A pair that does not makes two clusters exchange
+ * values for ever; nobody sees that in either expression alone.
+ */
+import { type JsonValue, jsonEqual, valueAt } from '../apimachinery/object.ts';
+import { sortedCopy } from './canonical.ts';
+import type { PatchEngine } from './engine.ts';
+import { formatPlace } from './paths/format.ts';
+import { matchPath } from './paths/match.ts';
+import { compilePatches, type PatchProgram } from './program.ts';
+import type { PatchFailure } from './report.ts';
+import type { ApplyRequest } from './run.ts';
+
+export interface RoundTripDifference {
+  /** Position in the list of patches, from 0. */
+  readonly patch: number;
+  /** The place whose value did not come back. */
+  readonly path: string;
+  readonly before: JsonValue;
+  /** Absent where the value was deleted. */
+  readonly there?: JsonValue;
+  readonly back?: JsonValue;
+  /** Set when the way back failed. */
+  readonly failure?: PatchFailure;
+}
+
+/** Tries each pair of expressions by itself, there and back, on one object of the tenant. */
+export async function roundTrip(
+  engine: Pick<PatchEngine, 'apply'>,
+  program: PatchProgram,
+  request: Omit<ApplyRequest, 'direction'>,
+): Promise<RoundTripDifference[]> {
+  const pairs = program.source.patches
+    .map((patch, index) => ({ patch, index }))
+    .filter(({ patch }) => patch.expression !== undefined && patch.reverseExpression !== undefined);
+  const differences = await Promise.all(
+    pairs.map(async ({ patch, index }) => {
+      const pair = compilePatches({ tenant: program.tenant, patches: [patch] });
+      return await differencesOf(engine, { pair, index }, { ...request, values: false });
+    }),
+  );
+  return differences.flat();
+}
+
+async function differencesOf(
+  engine: Pick<PatchEngine, 'apply'>,
+  { pair, index }: { pair: PatchProgram; index: number },
+  request: Omit<ApplyRequest, 'direction'>,
+): Promise<RoundTripDifference[]> {
+  const object = sortedCopy(request.object);
+  const there = await engine.apply(pair, { ...request, object, direction: 'forward' });
+  // What fails on the way there is told by the run itself.
+  if (there.object === undefined) return [];
+  const way = { ...request, object: there.object, direction: 'reverse' as const };
+  const back = await engine.apply(pair, way);
+  const path = pair.patches[0]?.path ?? [];
+  return matchPath(object, path).places.flatMap((place) => {
+    const before = valueAt(object, place) as JsonValue;
+    const values = {
+      there: valueAt(there.object, place) as JsonValue | undefined,
+      back: valueAt(back.object, place) as JsonValue | undefined,
+    };
+    if (back.object !== undefined && jsonEqual(before, values.back)) return [];
+    const { failure } = back.report;
+    const known = Object.fromEntries(
+      Object.entries(values).filter(([, value]) => value !== undefined),
+    );
+    const why = failure === undefined ? {} : { failure: { ...failure, patch: index } };
+    return [{ patch: index, path: formatPlace(place), before, ...known, ...why }];
+  });
+}
