@@ -251,7 +251,7 @@ class ObjectSync {
   /** A person may decide on exactly this pair, and on no other. */
   async #hold(seen: Seen, { reason }: Step & { do: 'hold' }): Promise<void> {
     const { fingerprints, resolution } = this.#task;
-    if (seen.git === undefined || seen.store.state === 'absent') return;
+    if (seen.git === undefined) return;
     const prints =
       seen.view.state === 'live'
         ? visible(seen.situation, seen.gitPrints, seen.view.prints)
@@ -259,7 +259,7 @@ class ObjectSync {
     const held = {
       commit: seen.git.commit,
       git: fingerprints.whole(seen.gitPrints),
-      version: seen.store.at.version,
+      version: seen.store.state === 'absent' ? 0 : seen.store.at.version,
       store: fingerprints.whole(prints),
     };
     const { held: before } = this.#state;

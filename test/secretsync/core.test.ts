@@ -438,7 +438,7 @@ describe('values', () => {
       fc.property(bytes, (value) => {
         expect(Buffer.from(decodeFromStore(encodeForStore(value))).equals(value)).toBe(true);
       }),
-      { numRuns: runs(2000) },
+      { numRuns: runs(500) },
     );
   });
 
