@@ -26,7 +26,7 @@ export interface FlightOptions<S extends Staged> {
   readonly state: DesiredState;
   readonly observer: BranchObserver;
   /** Readers see the writes. */
-  onShown(staged: readonly S[], publishMs: number): void;
+  onShown(staged: readonly S[]): void;
   /** The writes are durable, but showing them failed. */
   onFailed(staged: readonly S[], error: unknown): void;
   /** A group has ended, one way or the other. */
@@ -57,11 +57,6 @@ export class Flight<S extends Staged> {
   /** A group failed: it and what was built on it has to be undone before anything else. */
   get broken(): boolean {
     return this.#broken;
-  }
-
-  /** When the oldest group set out; undefined: none is on its way. */
-  get since(): number | undefined {
-    return this.#groups[0]?.started;
   }
 
   get reached(): string | undefined {
@@ -136,8 +131,7 @@ export class Flight<S extends Staged> {
   #show(group: Group<S>): void {
     const { staged, sealed, commits, started } = group;
     const { observer, state } = this.#options;
-    const publishMs = performance.now() - started;
-    if (commits > 0) observer.published(commits, publishMs);
+    if (commits > 0) observer.published(commits, performance.now() - started);
     this.#reached = group.tip;
     try {
       state.show(sealed);
@@ -147,6 +141,6 @@ export class Flight<S extends Staged> {
       this.#options.onFailed(staged, error);
       return;
     }
-    this.#options.onShown(staged, publishMs);
+    this.#options.onShown(staged);
   }
 }

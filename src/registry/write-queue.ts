@@ -13,7 +13,6 @@ import { type CommitBatch, HeadMovedError } from '../git/repository.ts';
 import type { BranchObserver } from './desired-state.ts';
 import { TextCache } from './file-edits.ts';
 import { Flight, type Group } from './flight.ts';
-import { Pace } from './pace.ts';
 import { type Staged, type StagingOptions, stage, undoAll } from './staging.ts';
 import type { Turns } from './turns.ts';
 import type { Write, Written } from './write.ts';
@@ -33,6 +32,8 @@ interface StagedInQueue extends Staged {
 const LARGEST_BATCH = 256;
 /** Groups that may be on their way to the disk at once, beside the one that is being built. */
 const MOST_FLYING = 2;
+/** A smaller group is not built ahead: each costs a flush, whatever is in it. */
+const SMALLEST_AHEAD = 8;
 /** So often the groups that are on their way get on while one is built. */
 const LONGEST_HOLD_MS = 2;
 const MOST_ATTEMPTS = 8;
@@ -48,10 +49,10 @@ export class WriteQueue {
   /** Holds at least what the groups under way have written: that cannot be read back yet. */
   readonly #texts = new TextCache(4 * MOST_FLYING * LARGEST_BATCH);
   readonly #flight: Flight<StagedInQueue>;
-  readonly #pace = new Pace();
   #waiting: QueuedWrite[] = [];
   #building = false;
-  #lookAgain: NodeJS.Timeout | undefined;
+  /** Writes that were outstanding at once, lately. */
+  #usual = 0;
   readonly #answering = new Set<Promise<void>>();
   #scheduled = false;
   #closed = false;
@@ -60,10 +61,7 @@ export class WriteQueue {
     this.#options = options;
     this.#flight = new Flight({
       ...options,
-      onShown: (staged, publishMs) => {
-        this.#pace.published(publishMs);
-        this.#answer(staged);
-      },
+      onShown: (staged) => this.#answer(staged),
       onFailed: (staged, error) => {
         for (const { queued } of staged) queued.reject(error);
       },
@@ -130,19 +128,11 @@ export class WriteQueue {
   }
 
   #isDue(): boolean {
-    const { since, broken, size } = this.#flight;
+    const { broken, size } = this.#flight;
     if (broken) return true;
-    if (since === undefined) return this.#waiting.length > 0;
-    const { enough } = this.#pace;
+    if (size === 0) return this.#waiting.length > 0;
+    const enough = Math.max(SMALLEST_AHEAD, this.#usual / 2);
     if (size >= MOST_FLYING || this.#waiting.length < enough) return false;
-    const early = this.#pace.tooEarlyBy(since);
-    if (early > 0) {
-      this.#lookAgain ??= setTimeout(() => {
-        this.#lookAgain = undefined;
-        this.#schedule();
-      }, early).unref();
-      return false;
-    }
     let ready = 0;
     // However long the queue is, deciding must cost little: it is asked for each write.
     for (const { write } of this.#waiting.slice(0, 2 * LARGEST_BATCH)) {
@@ -171,7 +161,8 @@ export class WriteQueue {
     const batch: QueuedWrite[] = [];
     const later: QueuedWrite[] = [];
     const keys = new Set<string>();
-    this.#pace.outstanding(this.#waiting.length + this.#flight.writes);
+    const outstanding = this.#waiting.length + this.#flight.writes;
+    this.#usual = Math.max(outstanding, this.#usual * 0.9);
     for (const queued of this.#waiting) {
       const id = keyString(queued.write.key);
       const waits = batch.length >= LARGEST_BATCH || keys.has(id) || this.#flight.isBusy(id);
@@ -187,9 +178,7 @@ export class WriteQueue {
     const { repository, state } = this.#options;
     if (this.#flight.size === 0) await state.recover();
     const batch = repository.begin(state.revision);
-    const started = performance.now();
     const staged = await this.#stageAll(batch, writes);
-    this.#pace.built(performance.now() - started);
     if (staged.length === 0) return;
     try {
       this.#flight.launch(batch, staged, state.seal(staged));

@@ -1,8 +1,10 @@
 /** One write after another: the latency of a durable, acknowledged create. */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { openRepository } from '../../git/open-repository.ts';
 import { type BareServer, startBareServer } from '../bare-server.ts';
 import { API } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
+import { AUTHOR, BRANCH, copyRepository, TIME } from '../git.ts';
 import { HttpConnection, requestBytes } from '../http-connection.ts';
 import { assertStatus } from '../load.ts';
 import { type Line, withGoal } from '../report.ts';
@@ -11,11 +13,25 @@ import { summarize, timed } from '../statistics.ts';
 export const WRITES = 400;
 export const WARM_UP = 100;
 
+interface Samples {
+  readonly created: number[];
+  readonly appended: number[];
+  readonly answered: number[];
+  readonly published: number[];
+}
+
+interface Engine {
+  /** Milliseconds of one commit, published. */
+  once(i: number): Promise<number>;
+  close(): Promise<void>;
+}
+
 export async function measureWrite(fixture: Fixture): Promise<Line[]> {
   const daemon = await fixture.start(await fixture.copyOfPlatform());
   const connection = await HttpConnection.open(daemon.http);
   const log = openSync(fixture.workspace.path('log'), 'a');
-  const samples = { created: [] as number[], appended: [] as number[], answered: [] as number[] };
+  const samples: Samples = { created: [], appended: [], answered: [], published: [] };
+  const publish = await engineAlone(fixture);
   let bare: { server: BareServer; connection: HttpConnection } | undefined;
   try {
     for (let i = 0; i < WRITES; i++) {
@@ -27,15 +43,38 @@ export async function measureWrite(fixture: Fixture): Promise<Line[]> {
       samples.created.push(created.ms);
       samples.answered.push((await timed(() => other.send(request))).ms);
       samples.appended.push((await timed(() => append(log))).ms);
+      samples.published.push(await publish.once(i));
     }
   } finally {
     connection.close();
     bare?.connection.close();
     bare?.server.close();
     closeSync(log);
+    await publish.close();
     await daemon.stop();
   }
   return linesOf(samples);
+}
+
+/** The same commits by the engine alone: what objects, directory and ref take on this disk. */
+async function engineAlone(fixture: Fixture): Promise<Engine> {
+  const { corpus, workspace } = fixture;
+  const gitDir = await copyRepository(await fixture.repository(), workspace.path('engine.git'));
+  const engine = await openRepository({ gitDir, branch: BRANCH });
+  let tip = await engine.head();
+  const once = async (i: number): Promise<number> => {
+    const { ms } = await timed(async () => {
+      const batch = engine.begin(tip);
+      const { path, content } = corpus.secretFile((i * 7919) % corpus.secrets, `written-${i}`);
+      const message = `write ${i}`;
+      const commit = { author: AUTHOR, committer: AUTHOR, time: TIME, message };
+      await batch.add({ ...commit, changes: [{ path, content }] });
+      tip = batch.tip;
+      await batch.publish();
+    });
+    return ms;
+  };
+  return { once, close: () => engine.close() };
 }
 
 export function createRequest({ corpus }: Fixture, token: string, i: number): Buffer {
@@ -60,16 +99,22 @@ function append(log: number): void {
   fsyncSync(log);
 }
 
-function linesOf(samples: { created: number[]; appended: number[]; answered: number[] }): Line[] {
+function linesOf(samples: Samples): Line[] {
   const steady = (values: number[]) => summarize(values.slice(WARM_UP));
   const measured = steady(samples.created);
   const append = { name: 'one fsynced append of 1 KB', measured: steady(samples.appended) };
+  const engine = {
+    name: 'engine alone, the same sort of commit',
+    measured: steady(samples.published),
+  };
   const bare = { name: 'bare node:http, same bytes', measured: steady(samples.answered) };
   return [
     withGoal(
       { name: 'create, one at a time', unit: 'ms', measured, reference: append },
       { atMost: 3 },
     ),
+    { name: 'create, one at a time', unit: 'ms', measured, reference: engine },
     { name: 'create, one at a time', unit: 'ms', measured, reference: bare },
+    { name: engine.name, unit: 'ms', measured: engine.measured, reference: append },
   ];
 }
