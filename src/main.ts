@@ -3,6 +3,7 @@
 import {
   BENCH_OPTIONS,
   describeOptions,
+  EDIT_OPTIONS,
   KEYS_OPTIONS,
   KUBECONFIG_OPTIONS,
   type OptionSpec,
@@ -10,8 +11,11 @@ import {
   type ParsedOptions,
   PLAN_OPTIONS,
   parseOptions,
+  REKEY_OPTIONS,
+  SEAL_OPTIONS,
   SERVE_OPTIONS,
   TOKEN_OPTIONS,
+  UNSEAL_OPTIONS,
   UsageError,
   VALIDATE_OPTIONS,
 } from './options.ts';
@@ -77,6 +81,36 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         out: process.stdout,
         now: Date.now(),
       }),
+  },
+  seal: {
+    summary: 'seal the secrets of manifests, as .sops.yaml says',
+    operands: '[PATH…]',
+    options: SEAL_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).seal(options, process.stdout),
+  },
+  unseal: {
+    summary: 'print a manifest with its secrets in the clear',
+    operands: 'PATH',
+    options: UNSEAL_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).unseal(options, process.stdout),
+  },
+  edit: {
+    summary: 'open a sealed manifest in $EDITOR and seal what comes of it',
+    operands: 'PATH',
+    options: EDIT_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).edit(options, process.stdout),
+  },
+  rotate: {
+    summary: 'seal manifests with new data keys, for whom .sops.yaml says',
+    operands: '[PATH…]',
+    options: REKEY_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).rotate(options, process.stdout),
+  },
+  recipients: {
+    summary: 'who can read sealed manifests: list, add RECIPIENT, remove RECIPIENT',
+    operands: 'ACTION [RECIPIENT]',
+    options: REKEY_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).recipients(options, process.stdout),
   },
   bench: {
     summary: 'print the performance table, measured on this machine',

@@ -137,6 +137,16 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     value: 'FILE',
     help: 'OpenSSH private key that signs the commits of API writes',
   },
+  {
+    name: 'age-key-file',
+    value: 'FILE',
+    multiple: true,
+    help: 'further age identities that open sealed secrets, beside age.key in the data directory',
+  },
+  {
+    name: 'allow-plaintext-secrets',
+    help: 'take pushes with secrets in the clear, in a repository that seals them',
+  },
   { name: 'seed', value: 'DIR', help: 'the first commit of an empty hosted repository' },
   {
     name: 'log-level',
@@ -146,8 +156,18 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+/** Of commands that work without a daemon. */
+const KEY_FILES: OptionSpec = {
+  name: 'age-key-file',
+  value: 'FILE',
+  multiple: true,
+  variable: 'SOPS_AGE_KEY_FILE',
+  help: 'age identities that open sealed files; default: data/age.key where there is one',
+};
+
 export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
   { name: 'format', value: 'FORMAT', default: 'text', help: 'text, json, sarif or github' },
+  KEY_FILES,
   {
     name: 'api-group',
     value: 'GROUP',
@@ -178,6 +198,7 @@ export const PLAN_OPTIONS: readonly OptionSpec[] = [
     help: 'what to compare with; default: --branch, as it was fetched or as it is here',
   },
   { name: 'format', value: 'FORMAT', default: 'text', help: 'text or json' },
+  KEY_FILES,
   ...SERVE_OPTIONS.filter(({ name }) => SHARED_WITH_SERVE.includes(name)),
 ];
 
@@ -258,6 +279,44 @@ export const KUBECONFIG_OPTIONS: readonly OptionSpec[] = [
   ...KEY_OPTIONS,
   { name: 'output', value: 'FILE', help: 'a new file for you alone; default: standard output' },
   ...CONNECTION_OPTIONS,
+];
+
+const SEALING_OPTIONS: readonly OptionSpec[] = [
+  KEY_FILES,
+  {
+    name: 'api-group',
+    value: 'GROUP',
+    default: 'management.gitplane.dev',
+    help: 'name of the management API group',
+  },
+];
+
+export const SEAL_OPTIONS: readonly OptionSpec[] = [
+  { name: 'check', help: 'change nothing; exit 1 when a secret is in the clear' },
+  { name: 'init', help: 'make .sops.yaml where there is none' },
+  { name: 'recipient', value: 'AGE', multiple: true, help: 'for whom, with --init' },
+  ...SEALING_OPTIONS,
+];
+
+export const UNSEAL_OPTIONS: readonly OptionSpec[] = [
+  { name: 'in-place', help: 'write the files, instead of printing one' },
+  ...SEALING_OPTIONS,
+];
+
+export const EDIT_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'editor',
+    value: 'COMMAND',
+    default: 'vi',
+    variable: 'EDITOR',
+    help: '$EDITOR counts too',
+  },
+  ...SEALING_OPTIONS,
+];
+
+export const REKEY_OPTIONS: readonly OptionSpec[] = [
+  { name: 'commit', help: 'commit what was changed, and nothing else' },
+  ...SEALING_OPTIONS,
 ];
 
 export const BENCH_OPTIONS: readonly OptionSpec[] = [

@@ -14,6 +14,7 @@ import {
   valueAt,
 } from '../apimachinery/object.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
+import { secretPlaces } from '../kinds/secret-places.ts';
 import type { FileClaim, KindTable } from '../kinds/table.ts';
 import type { ManifestDocument, Problem } from '../manifests/manifest.ts';
 import { objectProblems, objectWarnings } from './check.ts';
@@ -27,6 +28,20 @@ export interface ManifestPlace {
   readonly claim?: FileClaim | undefined;
 }
 
+/** What is known of a document whose secrets are sealed; its value is the opened one. */
+export interface SealedParts {
+  /** Why it is not valid, whatever its values are. */
+  readonly problems: readonly {
+    readonly path: FieldPath;
+    readonly message: string;
+    readonly inClear?: true;
+  }[];
+  /** Nobody here can open it: sealed values are left out of the value. */
+  readonly unreadable: boolean;
+  /** Whether the text of the file has the value sealed. */
+  isSealed(path: FieldPath): boolean;
+}
+
 export interface AdmittedManifest {
   /** Known as soon as kind and name can be read, even when the rest is wrong. */
   readonly key: ObjectKey | undefined;
@@ -34,18 +49,23 @@ export interface AdmittedManifest {
   readonly manifest: KubeObject | undefined;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
+  /** Secrets that the file holds in the clear, as problems where that is refused. */
+  readonly clear: readonly Problem[];
+  /** The manifest lacks what is sealed, for want of a key; `problems` tell so. */
+  readonly partial: boolean;
 }
 
+/** `sealed` absent: nothing in the file is. */
 export function admitManifest(
   kinds: KindTable,
   place: ManifestPlace,
   document: ManifestDocument,
+  sealed?: SealedParts,
 ): AdmittedManifest {
   const { claim } = place;
   const syntax = document.problems.map((problem) => ({ path: place.path, ...problem }));
-  if (syntax.length > 0)
-    return { key: claim && keyOf(claim), manifest: undefined, problems: syntax, warnings: [] };
-  if (claim !== undefined) return admitClaimed(kinds, { claim, place }, document);
+  if (syntax.length > 0) return { ...NOTHING, key: claim && keyOf(claim), problems: syntax };
+  if (claim !== undefined) return admitClaimed(kinds, { claim, place, sealed }, document);
   const report = new Report(place.path, document);
   const value = document.value;
   if (!isRecord(value)) {
@@ -59,26 +79,41 @@ export function admitManifest(
   noteIgnoredFields(kind, value, report);
   placeInNamespace({ kind, manifest, place, report });
   const key = identityOf(kind, manifest);
+  report.clear(kind, manifest, sealed);
+  if (sealed?.unreadable === true) return report.partial(key, manifest, sealed);
+  report.sealed(sealed);
+  if (report.failed) return report.refuse(key);
   const errors = objectProblems(kind, kinds.schemaOf(kind), { object: manifest });
   report.fields([...secretInClear(kind, manifest), ...errors]);
   if (report.failed) return report.refuse(key);
   // Asked last: only an object of the right shape can be asked what is deprecated in it.
   for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
-  return { key, manifest, problems: [], warnings: report.warnings };
+  return report.admit(key, manifest);
 }
+
+const NOTHING: AdmittedManifest = {
+  key: undefined,
+  manifest: undefined,
+  problems: [],
+  warnings: [],
+  clear: [],
+  partial: false,
+};
 
 /** A file of another make: what is wrong with it is told in its own words, without our envelope. */
 function admitClaimed(
   kinds: KindTable,
-  { claim, place }: { claim: FileClaim; place: ManifestPlace },
+  of: { claim: FileClaim; place: ManifestPlace; sealed: SealedParts | undefined },
   document: ManifestDocument,
 ): AdmittedManifest {
+  const { claim, place, sealed } = of;
   const { kind, name } = claim;
   const key = keyOf(claim);
   const report = new Report(place.path, document);
   const { value, index } = document;
   if (index > 0) report.at([], `One file is one ${kind.kind}: a second document means nothing`);
   else if (!isRecord(value)) report.at([], 'Expected a map');
+  report.sealed(sealed);
   if (report.failed || !isRecord(value)) return report.refuse(key);
   const manifest: KubeObject = {
     apiVersion: apiVersionOf(kind),
@@ -91,7 +126,7 @@ function admitClaimed(
   report.fields(objectProblems(kind, schema, { object: manifest }).map(inFile));
   if (report.failed) return report.refuse(key);
   for (const warning of kind.warnings(manifest)) report.warn([], warning);
-  return { key, manifest, problems: [], warnings: report.warnings };
+  return report.admit(key, manifest);
 }
 
 function keyOf({ kind, name }: FileClaim): ObjectKey {
@@ -112,6 +147,7 @@ const MOST_PROBLEMS = 100;
 class Report {
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
+  readonly #clear: Problem[] = [];
   readonly #path: string;
   readonly #document: ManifestDocument;
 
@@ -132,6 +168,36 @@ class Report {
     this.warnings.push(this.#problem(field, message));
   }
 
+  clear(kind: Kind, manifest: KubeObject, sealed: SealedParts | undefined): void {
+    for (const place of secretPlaces(kind, manifest)) {
+      if (sealed?.isSealed(place) === true) continue;
+      const command = `gitplane seal ${this.#path}`;
+      const message = `${formatPath(place)}: must not be in git in the clear; seal it with "${command}", and change the value wherever it is used if this commit has left your machine`;
+      this.#clear.push({ ...this.#problem(place, message), inClear: true });
+      if (this.#clear.length >= MOST_PROBLEMS) return;
+    }
+  }
+
+  sealed(sealed: SealedParts | undefined): void {
+    for (const { path, message, inClear } of (sealed?.problems ?? []).slice(0, MOST_PROBLEMS)) {
+      const problem = this.#problem(path, `${formatPath(path)}: ${message}`);
+      this.problems.push(inClear === undefined ? problem : { ...problem, inClear });
+    }
+  }
+
+  partial(key: ObjectKey | undefined, manifest: KubeObject, sealed: SealedParts): AdmittedManifest {
+    // What is wrong with the identity is worse than what cannot be read.
+    if (this.failed || key === undefined) return this.refuse(key);
+    this.sealed(sealed);
+    const problems = this.problems.map((problem) => ({ ...problem, unreadable: true as const }));
+    const { warnings } = this;
+    return { ...NOTHING, key, manifest, problems, warnings, clear: this.#clear, partial: true };
+  }
+
+  admit(key: ObjectKey | undefined, manifest: KubeObject): AdmittedManifest {
+    return { ...NOTHING, key, manifest, warnings: this.warnings, clear: this.#clear };
+  }
+
   fields(errors: readonly FieldError[]): void {
     for (const error of errors.slice(0, MOST_PROBLEMS)) this.#field(error);
     const left = errors.length - MOST_PROBLEMS;
@@ -147,7 +213,8 @@ class Report {
   }
 
   refuse(key: ObjectKey | undefined): AdmittedManifest {
-    return { key, manifest: undefined, problems: this.problems, warnings: this.warnings };
+    const { problems, warnings } = this;
+    return { ...NOTHING, key, problems, warnings, clear: this.#clear };
   }
 
   #problem(field: FieldPath, message: string): Problem {

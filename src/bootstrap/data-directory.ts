@@ -17,6 +17,8 @@ export interface DataDirectory {
   readonly hookSecret: string;
   readonly kubeconfig: string;
   readonly signingKey: string;
+  /** The identity that sealed secrets are opened with. */
+  readonly ageKey: string;
 }
 
 /** Makes the directory where it is missing. Throws StartError when it cannot be used. */
@@ -46,6 +48,7 @@ export function openDataDirectory(path: string): DataDirectory {
     hookSecret: join(root, 'hook.secret'),
     kubeconfig: join(root, 'kubeconfig'),
     signingKey: join(root, 'token-signing.key'),
+    ageKey: join(root, 'age.key'),
   };
 }
 

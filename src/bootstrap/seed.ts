@@ -5,24 +5,38 @@ import { Catalog } from '../catalog/catalog.ts';
 import type { FileReader } from '../catalog/file.ts';
 import { objectId } from '../git/object-id.ts';
 import type { FileChange, Repository } from '../git/repository.ts';
-import { IGNORE_FILE, pathFilter } from '../manifests/layout.ts';
+import { sealedKinds } from '../kinds/secret-places.ts';
+import type { KindTable } from '../kinds/table.ts';
+import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import { formatProblem } from '../manifests/manifest.ts';
 import { COMMITTER } from '../registry/commit-message.ts';
+import type { Sealer } from '../registry/sealer.ts';
+import { SealingError } from '../sealing/sealing-error.ts';
+import { formatSopsConfig } from '../sealing/sops-config.ts';
 import { errnoOf, StartError } from './start-error.ts';
 
-/** Commits every file below `folder`. Throws StartError when a push of it would be refused. */
+/**
+ * Commits every file below `folder`, with the secrets in it sealed, and a `.sops.yaml` where there
+ * is none. Throws StartError when a push of it would be refused.
+ */
 export async function seedRepository(of: {
   repository: Repository;
   reader: FileReader;
-  folder: string;
+  sealer: Sealer;
+  kinds: KindTable;
+  /** Absent: for whom secrets are sealed is all there is to say. */
+  folder: string | undefined;
   /** Where in the repository the files go; '' is the root. */
   under: string;
   /** Seconds since the epoch. */
   time: number;
 }): Promise<void> {
-  const files = readFolder(of.folder);
-  if (files.length === 0) throw new StartError(`Cannot seed from ${of.folder}: it holds no files`);
-  refuseProblems(of.reader, of.folder, files);
+  const given = of.folder === undefined ? [] : readFolder(of.folder);
+  if (of.folder !== undefined && given.length === 0) {
+    throw new StartError(`Cannot seed from ${of.folder}: it holds no files`);
+  }
+  const files = await sealedFiles(of, await withSealingConfig(of, given));
+  if (of.folder !== undefined) await refuseProblems(of.reader, of.folder, files);
   const changes = files.map(({ path, content }) => ({
     path: of.under === '' ? path : `${of.under}/${path}`,
     content,
@@ -33,12 +47,60 @@ export async function seedRepository(of: {
     author: COMMITTER,
     committer: COMMITTER,
     time: of.time,
-    message: 'Seed the platform',
+    message: of.folder === undefined ? 'Say for whom secrets are sealed' : 'Seed the platform',
   });
   await batch.publish();
 }
 
-function readFolder(folder: string): (FileChange & { content: Buffer })[] {
+type SeedFile = FileChange & { readonly content: Buffer };
+
+async function withSealingConfig(
+  { kinds, sealer }: { kinds: KindTable; sealer: Sealer },
+  files: readonly SeedFile[],
+): Promise<SeedFile[]> {
+  if (files.some(({ path }) => path === SOPS_CONFIG)) return [...files];
+  const config = formatSopsConfig(sealedKinds(kinds), (await sealer.recipients()).slice(0, 1));
+  return [...files, { path: SOPS_CONFIG, content: Buffer.from(config) }];
+}
+
+async function sealedFiles(
+  {
+    reader,
+    sealer,
+    folder = '',
+  }: { reader: FileReader; sealer: Sealer; folder: string | undefined },
+  files: readonly SeedFile[],
+): Promise<SeedFile[]> {
+  const config = files.find(({ path }) => path === SOPS_CONFIG)?.content ?? Buffer.alloc(0);
+  const source = {
+    sealing: { configs: { [SOPS_CONFIG]: SOPS_CONFIG } },
+    repository: { readBlobs: async () => [config] },
+  };
+  const sealed: SeedFile[] = [];
+  for (const file of files) {
+    const { path, content } = file;
+    await reader.prepare([content]);
+    const isClear =
+      /\.ya?ml$/.test(path) &&
+      reader.read(path, '', content).documents.some(({ clear = [] }) => clear.length > 0);
+    if (!isClear) {
+      sealed.push(file);
+      continue;
+    }
+    try {
+      const text = await sealer.sealFile({ path, ...source }, content.toString('utf8'));
+      sealed.push({ ...file, content: Buffer.from(text) });
+    } catch (error) {
+      if (!(error instanceof SealingError)) throw error;
+      throw new StartError(`Cannot seed from ${join(folder, path)}: ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+  return sealed;
+}
+
+function readFolder(folder: string): SeedFile[] {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -55,13 +117,14 @@ function readFolder(folder: string): (FileChange & { content: Buffer })[] {
   }
 }
 
-function refuseProblems(
+async function refuseProblems(
   reader: FileReader,
   folder: string,
-  files: readonly { path: string; content: Buffer }[],
-): void {
+  files: readonly SeedFile[],
+): Promise<void> {
   const ignoreText = files.find(({ path }) => path === IGNORE_FILE)?.content.toString('utf8');
   const filter = pathFilter('', ignoreText);
+  await reader.prepare(files.map(({ content }) => content));
   const entries = files
     .filter(({ path }) => filter.includes(path))
     .map(

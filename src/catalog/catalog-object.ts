@@ -17,6 +17,10 @@ export interface ManifestSource {
   /** Where in which file it is. */
   readonly line: number;
   readonly blob: string;
+  /** The manifest lacks what nobody here can open. */
+  readonly partial?: boolean;
+  /** Secrets that the file holds in the clear. */
+  readonly clear?: readonly Problem[];
 }
 
 /** An object as the repository has it. Immutable; a change makes a new one. */

@@ -312,10 +312,14 @@ export class Catalog {
     const document = place && this.#document(place);
     if (place === undefined || document === undefined || !isValid(document)) {
       const problems = place === undefined ? this.#shieldOf(known) : document?.problems;
-      if (known === undefined || problems === undefined) return undefined;
-      const identity = this.#identity({ ...of, source: known.source, step });
-      const { source } = known;
-      return new CatalogObject({ key, place: place ?? known.place, identity, source, problems });
+      // What is known without its secrets is better than nothing, and worse than the last good.
+      const isBetter = known === undefined || known.source.partial === true;
+      const source = document?.partial === true && isBetter ? document : known?.source;
+      if (source === undefined || problems === undefined) return undefined;
+      const identity = this.#identity({ ...of, source, step });
+      const fallback = place ?? known?.place;
+      if (fallback === undefined) return undefined;
+      return new CatalogObject({ key, place: fallback, identity, source, problems });
     }
     const source = document;
     const identity = this.#identity({ ...of, source, step });

@@ -1,5 +1,10 @@
 /** One file of the repository, read: which documents it holds and what is wrong with them. */
-import { type AdmittedManifest, admitManifest, type ManifestPlace } from '../admission/manifest.ts';
+import {
+  type AdmittedManifest,
+  admitManifest,
+  type ManifestPlace,
+  type SealedParts,
+} from '../admission/manifest.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { ownText, TextPool } from '../apimachinery/text.ts';
@@ -9,7 +14,9 @@ import { folderNamespace, relativeTo } from '../manifests/layout.ts';
 import type { ManifestDocument, ManifestFile, Problem } from '../manifests/manifest.ts';
 import { positionAt } from '../manifests/positions.ts';
 import { readManifests } from '../manifests/read.ts';
+import type { Keyring } from '../sealing/data-keys.ts';
 import type { Crew } from './crew/crew.ts';
+import { openKeys, openManifests } from './sealed-files.ts';
 
 export interface DocumentEntry {
   readonly index: number;
@@ -19,6 +26,10 @@ export interface DocumentEntry {
   readonly manifest: KubeObject | undefined;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
+  /** Secrets in the clear: problems where the repository seals. */
+  readonly clear?: readonly Problem[];
+  /** There is a manifest although there are problems: it lacks what nobody here can open. */
+  readonly partial?: boolean;
   /** Where the document begins; for messages that are about the whole of it. */
   readonly line: number;
   /** Id of the file's blob. */
@@ -41,16 +52,20 @@ export class ReadDocument implements DocumentEntry {
   readonly key: ObjectKey | undefined;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
+  readonly clear: readonly Problem[];
+  readonly partial: boolean;
   readonly line: number;
   readonly blob: string;
   #manifest: string | ManifestKeeper | undefined;
 
   constructor(at: { index: number; line: number; blob: string }, facts: ReadFacts) {
-    const { key, manifest, problems, warnings } = facts;
+    const { key, manifest, problems, warnings, clear, partial } = facts;
     this.index = at.index;
     this.key = key;
     this.problems = problems.length === 0 ? NONE : problems;
     this.warnings = warnings.length === 0 ? NONE : warnings;
+    this.clear = clear.length === 0 ? NONE : clear;
+    this.partial = partial;
     this.line = at.line;
     this.blob = at.blob;
     this.#manifest = manifest;
@@ -88,7 +103,29 @@ export interface FileEntry {
   readonly documents: readonly DocumentEntry[];
 }
 
+/** The file where the repository seals: secrets in the clear are problems, and no manifests. */
+export function refuseClear(file: FileEntry): FileEntry {
+  if (file.documents.every(({ clear = NONE }) => clear.length === 0)) return file;
+  return { ...file, documents: file.documents.map(refused) };
+}
+
+function refused(document: DocumentEntry): DocumentEntry {
+  const { index, key, warnings, line, blob, problems, clear = NONE } = document;
+  if (clear.length === 0) return document;
+  return {
+    index,
+    key,
+    manifest: undefined,
+    warnings,
+    line,
+    blob,
+    problems: [...problems, ...clear],
+  };
+}
+
 export interface FileReader {
+  /** Opens the keys of sealed files; to be awaited before the same bytes are read. */
+  prepare(contents: readonly (Buffer | undefined)[]): Promise<void>;
   read(path: string, blob: string, content: Buffer): FileEntry;
   /** Reads many files elsewhere, with the same results. */
   readonly crew?: Pick<Crew, 'read'>;
@@ -133,9 +170,17 @@ function withLeak(path: string, content: Buffer, documents: DocumentEntry[]): Do
 const ACCESS_KEY_IN_CLEAR =
   'An access key must not be in git in the clear; remove it, and make a new one, since this one has been in a commit';
 
+/** How a reader deals with secrets; absent: it opens none, and minds none. */
+export interface SecretReading {
+  readonly keyring: Keyring;
+  /** Whether secrets in the clear are noted. */
+  readonly mindsClear: boolean;
+}
+
 /** Reads files below `under` with the kinds of the table. Never throws for what is in a file. */
-export function fileReader(kinds: KindTable, under: string): FileReader {
+export function fileReader(kinds: KindTable, under: string, secrets?: SecretReading): FileReader {
   return {
+    prepare: (contents) => openKeys(contents, secrets?.keyring),
     read(path, blob, content) {
       if (content.length > LARGEST_FILE) {
         const message = `The file has ${content.length} bytes; the limit is ${LARGEST_FILE}`;
@@ -147,7 +192,7 @@ export function fileReader(kinds: KindTable, under: string): FileReader {
       const file = readManifests(content);
       if (!('documents' in file)) return unreadableFile(path, blob, file);
       const own = ownText(blob);
-      const documents = entries(path, own, file);
+      const documents = entries({ path, blob: own, content }, file);
       const isUnclear = documents.some(({ key, problems }) => !key && problems.length > 0);
       return {
         path,
@@ -157,34 +202,43 @@ export function fileReader(kinds: KindTable, under: string): FileReader {
     },
   };
 
-  function entries(path: string, blob: string, file: ManifestFile): DocumentEntry[] {
+  function entries(
+    { path, blob, content }: { path: string; blob: string; content: Buffer },
+    file: ManifestFile,
+  ): DocumentEntry[] {
     const claim = kinds.byFile(relativeTo(under, path) ?? path);
     const place = { path, folderNamespace: folderNamespace(under, path), claim };
-    return file.documents.map((document) => {
+    const opened = openManifests(file, content, secrets?.keyring);
+    return file.documents.map((document, i) => {
       const { line } = document.locate([]);
-      const { key, manifest, problems, warnings } = admitted(place, document);
-      return new ReadDocument(
-        { index: document.index, line, blob },
-        {
-          key: key && ownKey(key),
-          manifest: manifest && JSON.stringify(manifest),
-          problems,
-          warnings,
-        },
-      );
+      const sealed = opened?.[i];
+      const value = sealed === undefined ? document : { ...document, value: sealed.value };
+      const { key, manifest, clear, ...found } = admitted(place, value, sealed);
+      const facts: ReadFacts = {
+        ...found,
+        key: key && ownKey(key),
+        manifest: manifest && JSON.stringify(manifest),
+        clear: secrets?.mindsClear === true ? clear : NONE,
+      };
+      return new ReadDocument({ index: document.index, line, blob }, facts);
     });
   }
 
   /** A rule that fails on a document must harm that document only, whatever is in it. */
-  function admitted(place: ManifestPlace, document: ManifestDocument): AdmittedManifest {
+  function admitted(
+    place: ManifestPlace,
+    document: ManifestDocument,
+    sealed: SealedParts | undefined,
+  ): AdmittedManifest {
     try {
-      return admitManifest(kinds, place, document);
+      return admitManifest(kinds, place, document, sealed);
     } catch (error) {
       // The words of the error may quote a value.
       const why = error instanceof Error ? error.name : typeof error;
       const message = `The document cannot be judged (${why}): a fault of gitplane, please report it`;
       const problem = { path: place.path, ...document.locate([]), message };
-      return { key: undefined, manifest: undefined, problems: [problem], warnings: [] };
+      const nothing = { key: undefined, manifest: undefined, warnings: [], clear: [] };
+      return { ...nothing, problems: [problem], partial: false };
     }
   }
 }

@@ -148,7 +148,7 @@ async function stepOf(
     under,
     known: into.catalog.files(),
   });
-  const files = await ahead.read(paths);
+  const files = into.view.judgedAll(await ahead.read(paths));
   const { committerTime } = commit;
   const step = { commit: { id: ownText(commit.id), committerTime }, files };
   if (others.length === 0) return step;

@@ -19,6 +19,7 @@ import { Catalog, type ObjectChange } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
+import type { Sealing } from './tree.ts';
 
 /** An object as the state store has it, with what was kept beside it. */
 export interface KeptObject {
@@ -56,6 +57,7 @@ interface HeadNote {
   /** What the verdicts depend on beside the commits: version, schemas, group, folder. */
   rules: string;
   ignoreBlob?: string;
+  sealing?: Sealing;
 }
 
 /** Short, since there is one of them an object. */
@@ -68,7 +70,14 @@ type ObjectFacts = readonly [
   birthTime: number,
   generation: number,
   problems: readonly Problem[],
+  /** Absent: the manifest is whole, and no secret in it is in the clear. */
+  flaws?: Flaws,
 ];
+
+interface Flaws {
+  readonly partial?: true;
+  readonly clear?: readonly Problem[];
+}
 
 interface FileNote {
   path: string;
@@ -85,6 +94,7 @@ export function notesFor(of: {
   paths: Iterable<string>;
   rules: string;
   ignoreBlob: string | undefined;
+  sealing: Sealing | undefined;
 }): Notes {
   const { catalog } = of;
   const notes: Notes = {};
@@ -105,14 +115,16 @@ export function notesFor(of: {
     rootCommit: catalog.rootCommit,
     rules: of.rules,
     ...(of.ignoreBlob === undefined ? {} : { ignoreBlob: of.ignoreBlob }),
+    ...(of.sealing === undefined ? {} : { sealing: of.sealing }),
   };
   notes[HEAD_NOTE] = json(head);
   return notes;
 }
 
 function plainDocument(document: DocumentEntry): DocumentEntry {
-  const { index, key, manifest, problems, warnings, line, blob } = document;
-  return { index, key, manifest, problems, warnings, line, blob };
+  const { index, key, manifest, problems, warnings, line, blob, partial, clear } = document;
+  const flaws = { ...(partial === true && { partial }), ...(clear?.length && { clear }) };
+  return { index, key, manifest, problems, warnings, line, blob, ...flaws };
 }
 
 /** Paths may be longer than the names of notes. */
@@ -154,8 +166,14 @@ export function remarkOf(
     birth.committerTime,
     generation,
     problems,
+    ...flawsOf(source),
   ];
   return { facts: facts as unknown as JsonValue, text: textOf(parsed) };
+}
+
+function flawsOf({ partial, clear = NONE }: ManifestSource): [Flaws] | [] {
+  if (partial !== true && clear.length === 0) return [];
+  return [{ ...(partial === true && { partial }), ...(clear.length > 0 && { clear }) }];
 }
 
 /** The remark of an object whose served form changes, and whose manifest does not. */
@@ -177,11 +195,14 @@ function manifestIn(served: KubeObject): KubeObject {
   return { ...manifest, metadata } as KubeObject;
 }
 
+interface KeptCatalog {
+  readonly catalog: Catalog;
+  readonly ignoreBlob: string | undefined;
+  readonly sealing: Sealing | undefined;
+}
+
 /** The kept catalog, or undefined when there is none or it was made under other rules. */
-export function restore(
-  notes: NoteReader,
-  rules: string,
-): { catalog: Catalog; ignoreBlob: string | undefined } | undefined {
+export function restore(notes: NoteReader, rules: string): KeptCatalog | undefined {
   const head = notes.note(HEAD_NOTE) as HeadNote | undefined;
   if (head?.format !== FORMAT || head.rules !== rules || head.revision === '') return undefined;
   const births = new Births();
@@ -189,10 +210,10 @@ export function restore(
   const files = new Map<string, RestoredFile>();
   for (const [stored, value] of notes.remarks()) {
     const facts = value as unknown as ObjectFacts;
-    const [path, index, line, blob, birth, birthTime, generation, problems] = facts;
+    const [path, index, line, blob, birth, birthTime, generation, problems, flaws] = facts;
     const { key } = stored;
     const file = files.get(path) ?? { path, blob, documents: [] };
-    const document = new RestoredDocument({ index, line, blob: file.blob }, stored);
+    const document = new RestoredDocument({ index, line, blob: file.blob, ...flaws }, stored);
     const identity = new Identity({
       rootCommit: head.rootCommit,
       key,
@@ -212,7 +233,7 @@ export function restore(
   }
   const catalog = new Catalog(head.rootCommit);
   catalog.load({ id: head.revision, committerTime: head.committerTime }, files.values(), objects);
-  return { catalog, ignoreBlob: head.ignoreBlob };
+  return { catalog, ignoreBlob: head.ignoreBlob, sealing: head.sealing };
 }
 
 interface RestoredFile extends FileEntry {
@@ -224,15 +245,16 @@ class RestoredDocument implements DocumentEntry, ManifestSource {
   readonly index: number;
   readonly line: number;
   readonly blob: string;
+  readonly partial: boolean;
+  readonly clear: readonly Problem[];
   readonly #stored: KeptObject;
 
-  constructor(
-    { index, line, blob }: { index: number; line: number; blob: string },
-    stored: KeptObject,
-  ) {
-    this.index = index;
-    this.line = line;
-    this.blob = blob;
+  constructor(at: { index: number; line: number; blob: string } & Flaws, stored: KeptObject) {
+    this.index = at.index;
+    this.line = at.line;
+    this.blob = at.blob;
+    this.partial = at.partial ?? false;
+    this.clear = at.clear ?? NONE;
     this.#stored = stored;
   }
 

@@ -1,10 +1,17 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, ignore file, reading. */
 import { Pauses } from '../apimachinery/pauses.ts';
+import { ownText } from '../apimachinery/text.ts';
 import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
-import { IGNORE_FILE, leavesTree, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import {
+  IGNORE_FILE,
+  leavesTree,
+  type PathFilter,
+  pathFilter,
+  SOPS_CONFIG,
+} from '../manifests/layout.ts';
 import type { Problem } from '../manifests/manifest.ts';
-import { type FileEntry, type FileReader, unreadableFile } from './file.ts';
+import { type FileEntry, type FileReader, refuseClear, unreadableFile } from './file.ts';
 
 /** The part of a repository that reading needs; a push in quarantine offers the same. */
 export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles' | 'context'>;
@@ -15,16 +22,37 @@ const SUBMODULE = '160000';
 const BLOBS_IN_LOT = 128;
 const LOTS_AHEAD = 4;
 
+/**
+ * How a repository seals, once it does: from the first commit with a `.sops.yaml` on, secrets in
+ * the clear are refused, whatever becomes of that file.
+ */
+export interface Sealing {
+  /** Blobs of the config files by path, the nearest to the manifests first. */
+  readonly configs: Readonly<Record<string, string>>;
+}
+
+/** Paths of the files that say for whom secrets are sealed, the nearest to the manifests first. */
+export function sealingConfigPaths(under: string): string[] {
+  return under === '' ? [SOPS_CONFIG] : [`${under}/${SOPS_CONFIG}`, SOPS_CONFIG];
+}
+
 /** Which paths count at one revision. Follows the ignore file from commit to commit. */
 export class TreeView {
   readonly #under: string;
   #ignoreBlob: string | undefined;
   #filter: PathFilter;
+  #sealing: Sealing | undefined;
 
   constructor(under: string, from?: TreeView) {
     this.#under = under;
     this.#ignoreBlob = from?.ignoreBlob;
     this.#filter = from === undefined ? pathFilter(under, undefined) : from.#filter;
+    this.#sealing = from?.sealing;
+  }
+
+  /** Undefined: secrets in the clear are taken. */
+  get sealing(): Sealing | undefined {
+    return this.#sealing;
   }
 
   get ignoreBlob(): string | undefined {
@@ -49,10 +77,39 @@ export class TreeView {
   }
 
   /** Takes an ignore file by the id of its blob; used when an earlier process is continued. */
-  async adopt(source: ObjectSource, blob: string | undefined): Promise<void> {
+  async adopt(
+    source: ObjectSource,
+    blob: string | undefined,
+    sealing: Sealing | undefined = this.#sealing,
+  ): Promise<void> {
+    this.#sealing = sealing;
     this.#ignoreBlob = blob;
     const [content] = blob === undefined ? [] : await readReadable(source, [blob]);
     this.#filter = pathFilter(this.#under, content?.toString('utf8'));
+  }
+
+  /** Takes over what a commit says about sealing. */
+  followSealing(changes: readonly PathChange[]): void {
+    for (const path of sealingConfigPaths(this.#under)) {
+      const change = changes.find((candidate) => candidate.path === path);
+      if (change === undefined) continue;
+      const { [path]: _before, ...others } = this.#sealing?.configs ?? {};
+      const id = change.newId !== undefined && isFile(change.mode) ? change.newId : undefined;
+      if (id !== undefined) this.#sealing = { configs: { ...others, [path]: ownText(id) } };
+      else if (this.#sealing !== undefined) this.#sealing = { configs: others };
+    }
+  }
+
+  /** What a file is worth in this tree. */
+  judged(file: FileEntry): FileEntry {
+    return this.#sealing === undefined ? file : refuseClear(file);
+  }
+
+  judgedAll(
+    files: ReadonlyMap<string, FileEntry | undefined>,
+  ): ReadonlyMap<string, FileEntry | undefined> {
+    if (this.#sealing === undefined) return files;
+    return new Map([...files].map(([path, file]) => [path, file && this.judged(file)]));
   }
 
   /** True when the commit changed what is ignored: then every path has to be looked at. */
@@ -82,6 +139,7 @@ export async function seenPaths(of: {
   known: Iterable<FileEntry>;
 }): Promise<SeenPath[]> {
   const { view, source, revision, changes } = of;
+  view.followSealing(changes);
   const ignoreChange = view.changesFilter(changes);
   if (ignoreChange === undefined) {
     return changes
@@ -128,12 +186,17 @@ export async function readPaths(
   return files;
 }
 
+interface From {
+  readonly source: ObjectSource;
+  readonly reader: FileReader;
+}
+
 /**
  * Reads the manifests behind the paths, a bounded number of blobs at a time. Git fetches the next
  * ones while one lot is parsed.
  */
 export async function readEach(
-  { source, reader }: { readonly source: ObjectSource; readonly reader: FileReader },
+  { source, reader }: From,
   paths: readonly SeenPath[],
   take: Taker,
 ): Promise<void> {
@@ -147,7 +210,7 @@ export async function readEach(
   }
   const left = await readElsewhere({ source, reader }, blobs, take);
   const turns = new Pauses();
-  for await (const { lot, contents } of lotsOf(source, left)) {
+  for await (const { lot, contents } of lotsOf({ source, reader }, left)) {
     for (const [i, seen] of lot.entries()) {
       if (turns.due) await turns.pause();
       const content = contents[i];
@@ -168,10 +231,10 @@ async function readElsewhere(
   return await reader.crew.read(context, blobs, take);
 }
 
-async function* lotsOf(source: ObjectSource, blobs: readonly BlobPath[]): AsyncGenerator<Lot> {
+async function* lotsOf(from: From, blobs: readonly BlobPath[]): AsyncGenerator<Lot> {
   const lots: Promise<Lot>[] = [];
   for (let start = 0; start < blobs.length; start += BLOBS_IN_LOT) {
-    lots.push(readLot(source, blobs.slice(start, start + BLOBS_IN_LOT)));
+    lots.push(readLot(from, blobs.slice(start, start + BLOBS_IN_LOT)));
     if (lots.length < LOTS_AHEAD) continue;
     const lot = await lots.shift();
     if (lot !== undefined) yield lot;
@@ -189,9 +252,12 @@ interface Lot {
   readonly contents: readonly (Buffer | undefined)[];
 }
 
-function readLot(source: ObjectSource, lot: readonly BlobPath[]): Promise<Lot> {
+function readLot({ source, reader }: From, lot: readonly BlobPath[]): Promise<Lot> {
   const ids = lot.map(({ id }) => id);
-  const read = readReadable(source, ids).then((contents) => ({ lot, contents }));
+  const read = readReadable(source, ids).then(async (contents) => {
+    await reader.prepare(contents);
+    return { lot, contents };
+  });
   // Awaited in its turn; until then a failure must not count as unhandled.
   read.catch(() => undefined);
   return read;

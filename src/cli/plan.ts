@@ -20,6 +20,7 @@ import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { MemoryEngine } from '../state/memory-engine.ts';
 import { formatPlan } from './plan-text.ts';
+import { keyringOf } from './sealed-tree.ts';
 
 interface Output {
   write(text: string): void;
@@ -90,6 +91,7 @@ async function judgeOf(
   options: ParsedOptions,
 ): Promise<PushJudge> {
   const under = normalizeFolder(options.required('path'));
+  const keyring = await keyringOf(options);
   const store = await openStore({
     engine: new MemoryEngine(),
     // Nothing of it is kept.
@@ -102,7 +104,7 @@ async function judgeOf(
   const parts = { repository, store, kinds, under, clock: systemClock };
   const branch = await Branch.open({
     ...parts,
-    reader: fileReader(kinds, under),
+    reader: fileReader(kinds, under, { keyring, mindsClear: true }),
     rules: '',
     observer: { published: ignore, applied: ignore, replayed: ignore },
     budget: {

@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Catalog } from '../catalog/catalog.ts';
-import { type FileEntry, fileReader } from '../catalog/file.ts';
+import { type FileEntry, fileReader, refuseClear } from '../catalog/file.ts';
 import { buildKindTable } from '../kinds/table.ts';
-import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import { IGNORE_FILE, type PathFilter, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
+import type { Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options.ts';
 import { type Finding, formatReport, REPORT_FORMATS, type ReportFormat } from './report.ts';
+import { keyringOf } from './sealed-tree.ts';
 
 export interface Output {
   write(text: string): void;
@@ -20,7 +22,7 @@ export async function validate(options: ParsedOptions, out: Output): Promise<num
     resolve(path),
   );
   const root = await rootOf(targets);
-  const files = await readAll(root, options.required('api-group'));
+  const files = await readAll(root, options);
   const findings = findingsIn(files, root, targets);
   const read = files.filter(({ path }) => isUnder(join(root, path), targets)).length;
   const text = formatReport(format, findings, read);
@@ -51,13 +53,18 @@ async function rootOf(targets: readonly string[]): Promise<string> {
   return targets.every((target) => isUnder(target, [folder])) ? folder : start;
 }
 
-async function readAll(root: string, apiGroup: string): Promise<FileEntry[]> {
+async function readAll(root: string, options: ParsedOptions): Promise<FileEntry[]> {
   const ignoreFile = join(root, IGNORE_FILE);
   const ignoreText = existsSync(ignoreFile) ? await readFile(ignoreFile, 'utf8') : undefined;
-  const reader = fileReader(buildKindTable(apiGroup), '');
+  const kinds = buildKindTable(options.required('api-group'));
+  // As the daemon has it: secrets in the clear are refused where there is a .sops.yaml.
+  const seals = existsSync(join(root, SOPS_CONFIG));
+  const reader = fileReader(kinds, '', { keyring: await keyringOf(options), mindsClear: seals });
   const files: FileEntry[] = [];
   for await (const path of walk(root, '', pathFilter('', ignoreText))) {
-    files.push(reader.read(path, path, await readFile(join(root, path))));
+    const content = await readFile(join(root, path));
+    await reader.prepare([content]);
+    files.push(refuseClear(reader.read(path, path, content)));
   }
   return files;
 }
@@ -80,7 +87,11 @@ function findingsIn(
   const catalog = new Catalog('');
   const commit = { id: '0'.repeat(40), committerTime: 0 };
   catalog.advance({ commit, files: new Map(files.map((file) => [file.path, file])) });
-  const errors = catalog.problems().map((problem) => ({ ...problem, severity: 'error' as const }));
+  // Whoever has no key can check all but the values.
+  const severity = ({ unreadable }: Problem) => (unreadable === true ? 'warning' : 'error');
+  const errors = catalog
+    .problems()
+    .map((problem): Finding => ({ ...problem, severity: severity(problem) }));
   const warnings = files.flatMap((file) =>
     file.documents.flatMap((document) =>
       document.warnings.map((warning) => ({ ...warning, severity: 'warning' as const })),

@@ -29,6 +29,10 @@ export interface DaemonOptions {
   readonly proxyPrefix: string;
   readonly pruneBudget: PruneBudget;
   readonly seed: string | undefined;
+  /** Files with identities of age, beside our own. */
+  readonly ageKeyFiles: readonly string[];
+  /** Whether a repository that seals takes secrets in the clear all the same. */
+  readonly allowPlaintextSecrets: boolean;
   /** Absent: the repository is hosted here. */
   readonly remote: RemoteSource | undefined;
   /** Whose signatures pushed commits take; undefined: none. */
@@ -64,6 +68,8 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
       percent: wholeNumber(options, 'prune-budget-percent', 100),
     },
     seed: options.text('seed'),
+    ageKeyFiles: options.all('age-key-file'),
+    allowPlaintextSecrets: options.text('allow-plaintext-secrets') === 'true',
     remote: readRemote(options),
     signatures: readSignatures(options),
     commitKey: options.text('signing-key'),

@@ -8,6 +8,7 @@ import { WriteBranch } from '../git/remote/write-branch.ts';
 import { Branch } from '../registry/branch.ts';
 import { PendingWrites } from '../registry/pending-writes.ts';
 import { Registry } from '../registry/registry.ts';
+import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
@@ -20,6 +21,7 @@ export interface PendingWritesParts extends WriteParts {
   readonly writeBranch: string;
   readonly gitDir: string;
   readonly reader: FileReader;
+  readonly sealer?: Sealer | undefined;
   readonly rules: string;
   /** What readers see. */
   readonly registry: Registry;
@@ -68,8 +70,18 @@ async function openShadow(
   // Nothing of it is kept, so its key need not be either.
   const codec = sealingCodec(randomBytes(32), () => false);
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
-  const { kinds, reader, under, clock, rules } = parts;
-  const options = { repository, store, kinds, reader, under, clock, rules, observer: UNSEEN };
+  const { kinds, reader, sealer, under, clock, rules } = parts;
+  const options = {
+    repository,
+    store,
+    kinds,
+    reader,
+    sealer,
+    under,
+    clock,
+    rules,
+    observer: UNSEEN,
+  };
   const branch = await Branch.open({ ...options, budget: undefined });
   const registry = new Registry({
     kinds,

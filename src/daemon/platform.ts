@@ -6,8 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { seedRepository } from '../bootstrap/seed.ts';
-import { Crew } from '../catalog/crew/crew.ts';
-import { type FileReader, fileReader } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file.ts';
 import { startDeletion } from '../controllers/deletion.ts';
 import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
@@ -25,6 +24,7 @@ import type { PendingWrites } from '../registry/pending-writes.ts';
 import { PushJudge } from '../registry/push.ts';
 import { ReadableStore } from '../registry/readable-store.ts';
 import { type ObjectRegistry, Registry } from '../registry/registry.ts';
+import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
@@ -41,6 +41,7 @@ import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { openPendingWrites } from './pending-writes.ts';
 import { observeRemote, type RemoteObservation } from './remote-observation.ts';
+import { openSecrets } from './secrets.ts';
 import { followSettings, type Settings } from './settings.ts';
 import { openSignatures, type Signatures } from './signatures.ts';
 
@@ -94,16 +95,21 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const remote = options.remote && observeRemote({ clock, logger });
   const signatures = await openSignatures({ options, dataDir: data.root, clock, logger });
   opened.push(signatures);
-  const source = { ...parts, kinds, opened, remote, signatures };
+  const secrets = await openSecrets({ ...parts, kinds });
+  opened.push(secrets);
+  const { reader, sealer } = secrets;
+  const source = { ...parts, ...secrets, kinds, opened, remote, signatures };
   const { repository, following } = await openSource(source);
   const onRecovered = (): void => logger.info('The state can be kept again');
   const store = await openState(data, kinds, { onError, onRecovered });
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
-  const reader = openReader(options, kinds, opened);
   const { observer } = observation;
-  const branch = await openBranch(options, { repository, store, kinds, reader, clock, observer });
+  const rules = rulesFingerprint(options, secrets.fingerprint);
+  const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };
+  const branch = await openBranch(options, ground);
   opened.push(branch);
+  secrets.tell(branch);
   observation.follow(branch);
   const settings = followSettings(store, kinds);
   const access = startAccessControl({
@@ -129,13 +135,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     issuers: { [tokens.plural]: tokens.issue },
   });
   const { sign } = signatures;
-  const pending = await openPending(parts, opened, {
-    ...shared,
-    branch,
-    reader,
-    sign,
-    registry: served,
-  });
+  const own = { branch, reader, sealer, rules, sign, registry: served };
+  const pending = await openPending(parts, opened, { ...shared, ...own });
   const registry = pending ?? served;
   const history = new History({ repository, branch, kinds, reader, under: options.under });
   const judge = new PushJudge({
@@ -166,32 +167,20 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
       history.close();
       stopDeletion();
       keyExpiry.stop();
-      reader.crew.close();
       tokens.close();
       await access.close().catch(onError);
       settings.close();
-      await closeAll([pending, branch, store, following, repository, signatures]);
+      await closeAll([pending, branch, secrets, store, following, repository, signatures]);
     },
   };
 }
 
-/** Many files are read on all processors. */
-function openReader(
-  options: DaemonOptions,
-  kinds: KindTable,
-  opened: Opened,
-): FileReader & { readonly crew: Crew } {
-  const crew = new Crew(options);
-  opened.push({ close: async () => crew.close() });
-  return { ...fileReader(kinds, options.under), crew };
-}
-
 async function openBranch(
   options: DaemonOptions,
-  parts: Omit<BranchOptions, 'under' | 'rules' | 'budget'>,
+  parts: Omit<BranchOptions, 'under' | 'budget'>,
 ): Promise<Branch> {
   const { under, pruneBudget: budget } = options;
-  return await Branch.open({ ...parts, under, budget, rules: rulesFingerprint(options) });
+  return await Branch.open({ ...parts, under, budget });
 }
 
 /** One that fails, such as state that a full disk does not take, keeps no other one open. */
@@ -206,6 +195,8 @@ async function closeAll(parts: readonly ({ close(): Promise<void> } | undefined)
 interface ServedParts extends WriteParts {
   readonly branch: Branch;
   readonly reader: FileReader;
+  readonly sealer: Sealer;
+  readonly rules: string;
   readonly registry: Registry;
   readonly sign: CommitSignature | undefined;
 }
@@ -223,7 +214,6 @@ async function openPending(
     source: remote,
     writeBranch: remote.writeBranch,
     gitDir: data.repository,
-    rules: rulesFingerprint(options),
     logger,
   });
   opened.push(pending);
@@ -235,6 +225,8 @@ interface SourceParts extends PlatformParts {
   readonly opened: Opened;
   readonly remote: RemoteObservation | undefined;
   readonly signatures: Signatures;
+  readonly reader: FileReader;
+  readonly sealer: Sealer;
 }
 
 /** The hosted repository, or the mirror of one elsewhere. */
@@ -259,16 +251,18 @@ async function openSource(
 }
 
 async function openHosted(parts: SourceParts): Promise<BareRepository> {
-  const { options, data, clock, logger, kinds, opened } = parts;
+  const { options, data, clock, logger, kinds, opened, reader, sealer } = parts;
   const { sign } = parts.signatures;
   const where = { gitDir: data.repository, branch: options.branch };
   await initRepository(where);
   const repository = await openRepository({ ...where, logger, sign, ownThread: true });
   opened.push(repository);
-  if (options.seed === undefined || (await repository.head()) !== undefined) return repository;
+  if ((await repository.head()) !== undefined) return repository;
   await seedRepository({
     repository,
-    reader: fileReader(kinds, options.under),
+    reader,
+    sealer,
+    kinds,
     folder: options.seed,
     under: options.under,
     time: Math.floor(clock.now() / 1000),
@@ -301,9 +295,10 @@ function removeExpiredKeys(
 }
 
 /** Changes when the verdict on a manifest may change although the manifest did not. */
-function rulesFingerprint({ apiGroup, under }: DaemonOptions): string {
+function rulesFingerprint(options: DaemonOptions, keys: string): string {
+  const { apiGroup, under, allowPlaintextSecrets } = options;
   const digest = createHash('sha256');
-  digest.update(JSON.stringify([VERSION, apiGroup, under]));
+  digest.update(JSON.stringify([VERSION, apiGroup, under, allowPlaintextSecrets, keys]));
   for (const name of schemaNames()) digest.update(JSON.stringify(schemaDocument(name)));
   return digest.digest('hex');
 }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { ownText } from '../apimachinery/text.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DocumentEntry, FileReader } from '../catalog/file.ts';
-import { readEach, type SeenPath } from '../catalog/tree.ts';
+import { readEach, type SeenPath, sealingConfigPaths } from '../catalog/tree.ts';
 import type { HistoryCommit, PathChange, Repository } from '../git/repository.ts';
 import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
 import type { CommitIndex, PathHistory } from './commit-index.ts';
@@ -21,6 +21,11 @@ const FILE = '100644';
 const BLOBS_AT_ONCE = 256;
 /** Reading is work for the processor; so often others get their turn. */
 const LONGEST_HOLD_MS = 10;
+
+/** Paths of files that say how others are read: what is ignored, and since when secrets are sealed. */
+export function rulePaths(under: string): string[] {
+  return [ignorePath(under), ...sealingConfigPaths(under)];
+}
 
 /** Path of the ignore file of a folder. */
 export function ignorePath(under: string): string {
@@ -52,7 +57,7 @@ class Adder {
   readonly #context: IndexContext;
   readonly #index: CommitIndex;
   readonly #filter: PathFilter;
-  readonly #ignorePath: string;
+  readonly #rulePaths: ReadonlySet<string>;
   /** Versions that have to be read to know whom they name. */
   #unread: SeenPath[] = [];
   #held = performance.now();
@@ -61,7 +66,7 @@ class Adder {
     this.#context = context;
     this.#index = index;
     this.#filter = pathFilter(context.under, undefined);
-    this.#ignorePath = ignorePath(context.under);
+    this.#rulePaths = new Set(rulePaths(context.under));
   }
 
   async add(commit: HistoryCommit): Promise<void> {
@@ -69,7 +74,7 @@ class Adder {
     for (const change of commit.changes[0] ?? []) {
       // What is ignored differs from commit to commit, so every manifest is of interest.
       const isManifest = this.#filter.includes(change.path);
-      if (isManifest || change.path === this.#ignorePath) this.#note(at, change, isManifest);
+      if (isManifest || this.#rulePaths.has(change.path)) this.#note(at, change, isManifest);
       if (this.#unread.length >= BLOBS_AT_ONCE) await this.#read();
       await this.#rest();
     }

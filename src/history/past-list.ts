@@ -7,7 +7,7 @@ import type { CatalogObject } from '../catalog/catalog-object.ts';
 import { compareKeys } from '../state/key-order.ts';
 import type { Collection } from '../state/store.ts';
 import type { PathHistory } from './commit-index.ts';
-import { ignorePath } from './index-reader.ts';
+import { ignorePath, rulePaths } from './index-reader.ts';
 import { foldPaths, type RestrictedContext } from './restricted.ts';
 
 /** The objects of a collection in the catalog of one commit. */
@@ -84,8 +84,7 @@ function filesOf(
   { index, under }: RestrictedContext,
   keys: ReadonlyMap<string, ObjectKey>,
 ): PathHistory[] {
-  const ignore = index.path(ignorePath(under));
-  const files = new Set<PathHistory>(ignore === undefined ? [] : [ignore]);
+  const files = new Set<PathHistory>(rulePaths(under).flatMap((path) => index.path(path) ?? []));
   for (const key of keys.values()) for (const path of index.pathsOf(key)) files.add(path);
   return [...files];
 }

@@ -2,7 +2,7 @@
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import { type CommitIndex, type PathHistory, sameKey } from './commit-index.ts';
-import { ignorePath } from './index-reader.ts';
+import { rulePaths } from './index-reader.ts';
 import { foldPaths, type RestrictedContext } from './restricted.ts';
 
 /** What one commit made of the object, beside what it was before. */
@@ -56,9 +56,7 @@ export function isCurrent(timeline: Timeline, context: RestrictedContext, key: O
 }
 
 function filesThatMatter({ index, under }: RestrictedContext, key: ObjectKey): PathHistory[] {
-  const ignore = index.path(ignorePath(under));
-  const files = index.pathsOf(key);
-  return ignore === undefined ? files : [...files, ignore];
+  return [...index.pathsOf(key), ...rulePaths(under).flatMap((path) => index.path(path) ?? [])];
 }
 
 /** The object as a commit has it. */

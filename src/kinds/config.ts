@@ -32,6 +32,7 @@ export function config(group: string): Kind {
       AGE,
     ],
     secretPaths: secretPathsOf('config'),
+    holdsSecret: (_, value) => typeof value !== 'string' || holdsSecret(value),
     canonicalize: writePlain,
     setDefaults: writePlain,
     validate: (object) => parseConfigRaw(rawOf(object)).problems,
@@ -41,6 +42,28 @@ export function config(group: string): Kind {
     ],
     deriveStatus: (object) => structuredClone(parseConfigRaw(rawOf(object)).status),
   });
+}
+
+/** A configuration without secrets stays readable: people review it. */
+function holdsSecret(raw: string): boolean {
+  const { status, problems } = parseConfigRaw(raw);
+  // What cannot be read is judged by its looks.
+  if (problems.length > 0) return LOOKS_SECRET.test(plainConfigText(raw));
+  return SECRETS.some((path) => hasValue({ status }, path));
+}
+
+const LOOKS_SECRET =
+  /\b(?:clientSecret|bearerToken|password|token|dataStoreEndpoint|dataSource)["']?\s*:\s*["']?[^\s"'#$]/;
+
+const SECRETS = secretPathsOf('config').filter(([first]) => first === 'status');
+
+/** A text that begins with $ names a variable of the environment. */
+function hasValue(value: unknown, [step, ...rest]: readonly string[]): boolean {
+  if (step === undefined)
+    return value !== undefined && value !== null && !/^$|^\$/.test(String(value));
+  if (typeof value !== 'object' || value === null) return false;
+  if (step === '*') return Object.values(value).some((item) => hasValue(item, rest));
+  return Object.hasOwn(value, step) && hasValue((value as Record<string, unknown>)[step], rest);
 }
 
 /** People read and review this text, so base64 does not stay. */

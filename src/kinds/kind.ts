@@ -25,6 +25,8 @@ export interface WriteOnlyField {
   /** What git holds instead of the value; called once per new value. Values that are already in
    * the concealed form come back unchanged. */
   conceal(value: string): string;
+  /** Git holds the value itself, and so has to hold it sealed. */
+  readonly sealed?: true;
   /** Problems of a value before it is concealed. Must not repeat the value. */
   validate(value: unknown): string[];
   /** A value for a create that brings none; the answer to that create shows it, once. */
@@ -86,6 +88,8 @@ export interface Kind {
   /** Paths whose values must never reach logs, audit or errors; `*` stands for any step. */
   readonly secretPaths: readonly (readonly string[])[];
   readonly writeOnly: readonly WriteOnlyField[];
+  /** Whether a value on a secret path is one in fact, and so is sealed in git. */
+  holdsSecret(path: FieldPath, value: unknown): boolean;
   /** Puts what a client wrote into the form that git is to hold. May mutate. */
   canonicalize(object: KubeObject): void;
   /** Fills absent fields of an object that passed its schema. May mutate. */
@@ -133,6 +137,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     selectableFields: [],
     secretPaths: [],
     writeOnly: [],
+    holdsSecret: () => true,
     hasAccessRules: false,
     canonicalize: () => undefined,
     setDefaults: () => undefined,

@@ -94,6 +94,7 @@ export function ownedAccessKey(group: string): Kind {
       {
         path: ['spec', 'identity', 'connectorData'],
         conceal: (value) => value,
+        sealed: true,
         validate: () => [],
       },
     ],

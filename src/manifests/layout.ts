@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto';
 import ignore, { type Ignore } from 'ignore';
 
 export const IGNORE_FILE = '.gitplaneignore';
+/** For whom secrets are sealed. */
+export const SOPS_CONFIG = '.sops.yaml';
 
 const MANIFEST_EXTENSION = /\.ya?ml$/;
 

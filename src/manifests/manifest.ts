@@ -9,6 +9,8 @@ export interface Problem {
   readonly message: string;
   /** The file holds what no commit may hold, even if the next one takes it away. */
   readonly inClear?: true;
+  /** The file is sealed, and nobody here has a key of it. */
+  readonly unreadable?: true;
 }
 
 /** `teams/ops.yaml:3:5: …`, as compilers write it and editors jump to it. */

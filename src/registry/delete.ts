@@ -80,7 +80,7 @@ function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject)
     const deletion = { gracePeriodSeconds };
     return {
       do: 'commit',
-      edit: { key, newPath: '', manifest: () => null },
+      edit: { key, newPath: '', removes: true, manifest: () => null },
       author: authorOf(request.options.user),
       message: commitMessage('delete', key, request.options),
       ...(isHeld(object, deletion) ? { deletion } : {}),

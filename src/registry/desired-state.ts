@@ -34,6 +34,7 @@ import type { FieldWrite } from './field-managers.ts';
 import type { EditedFile } from './file-edits.ts';
 import type { PreparedMove, PreparedStep } from './foresight.ts';
 import { type FillingContext, fillStore, remarksFor } from './kept.ts';
+import type { Sealer } from './sealer.ts';
 import { type Deletion, projectChange, projectChanges } from './served.ts';
 
 /** What others want to know of the branch; called synchronously, must not throw. */
@@ -64,6 +65,8 @@ export interface BranchOptions {
   readonly observer: BranchObserver;
   /** What may go without consent; undefined: everything. */
   readonly budget: PruneBudget | undefined;
+  /** Seals what writes of the API bring; absent: they are written as they are. */
+  readonly sealer?: Sealer | undefined;
 }
 
 /** One write, done in memory, that readers do not see yet. */
@@ -120,7 +123,7 @@ export class DesiredState {
       options.store.apply([], { ...obsoleteNotes(options.store), ...base });
       return new DesiredState(options, { catalog: new Catalog(''), view });
     }
-    await view.adopt(options.repository, kept.ignoreBlob);
+    await view.adopt(options.repository, kept.ignoreBlob, kept.sealing);
     return new DesiredState(options, { catalog: kept.catalog, view });
   }
 
@@ -371,7 +374,7 @@ export class DesiredState {
     const { store, rules, under, repository } = this.#options;
     const kept = restore(store, rules);
     const view = new TreeView(under);
-    await view.adopt(repository, kept?.ignoreBlob);
+    await view.adopt(repository, kept?.ignoreBlob, kept?.sealing);
     return { catalog: kept?.catalog ?? new Catalog(''), view };
   }
 
@@ -382,6 +385,7 @@ export class DesiredState {
       paths,
       rules: this.#options.rules,
       ignoreBlob: this.view.ignoreBlob,
+      sealing: this.view.sealing,
     });
   }
 }

@@ -17,12 +17,16 @@ import { appendDocument, editDocument, isEmptyStream, removeDocument } from '../
 import { formatProblem } from '../manifests/manifest.ts';
 import { decodeUtf8, parseManifests } from '../manifests/parse.ts';
 import { formatManifest } from '../manifests/write.ts';
+import { SealingError } from '../sealing/sealing-error.ts';
+import type { OpenFile, Sealer } from './sealer.ts';
 
 /** One object as a write wants it. */
 export interface ObjectEdit {
   readonly key: ObjectKey;
   /** Where a new object goes. */
   readonly newPath: string;
+  /** It will be removed: what is in it does not matter. */
+  readonly removes?: true;
   /**
    * The manifest to write, given the one that is there (undefined: the object is new); null
    * removes it.
@@ -44,6 +48,8 @@ export interface EditContext {
   readonly catalog: Catalog;
   readonly view: TreeView;
   readonly texts: TextCache;
+  /** Absent: secrets are written as they are. */
+  readonly sealer?: Sealer | undefined;
 }
 
 /** Texts of files by blob, newest last; spares a read for files that are written again. */
@@ -76,12 +82,13 @@ export async function editFile(context: EditContext, edit: ObjectEdit): Promise<
   if (current === undefined) refuseIfTaken(context, edit.key, path);
   const text = file === undefined ? undefined : await fileText(context, edit.key, file);
   const claims = context.catalog.claims(edit.key);
-  const { edited, removed } = splice({ edit, current, file, text, claims });
+  const { edited, removed } = await splice(context, { edit, current, file, text, claims });
   if (isEmptyStream(edited)) return { path, content: null, entry: undefined };
   const content = Buffer.from(edited, 'utf8');
   const blob = objectId('blob', content);
   context.texts.set(blob, edited);
-  const entry = context.reader.read(path, blob, content);
+  await context.reader.prepare([content]);
+  const entry = context.view.judged(context.reader.read(path, blob, content));
   refuseIfBroken(edit.key, entry, removed);
   return { path, content, entry };
 }
@@ -119,40 +126,99 @@ function isUnreadable(file: FileEntry): boolean {
   return file.documents.some(({ key, problems }) => key === undefined && problems.length > 0);
 }
 
-function splice(of: {
+interface Splicing {
   edit: ObjectEdit;
   current: CatalogObject | undefined;
   file: FileEntry | undefined;
   text: string | undefined;
   /** Every document that names the object. */
   claims: readonly Place[];
-}): { edited: string; removed: boolean } {
+}
+
+async function splice(
+  context: EditContext,
+  of: Splicing,
+): Promise<{ edited: string; removed: boolean }> {
   const { edit, current, file, text, claims } = of;
   if (current === undefined || text === undefined) {
     const manifest = edit.manifest(undefined);
     if (manifest === null) throw conflictWithRepository(edit.key, 'it is not in git');
-    const edited = text === undefined ? formatManifest(manifest) : appendDocument(text, manifest);
-    return { edited, removed: false };
+    const open = text === undefined ? undefined : await opened(context, edit.key, text);
+    return {
+      edited: await written(context, { ...of, open, index: undefined, manifest }),
+      removed: false,
+    };
   }
-  const raw = currentManifest(edit.key, current, { file, text });
+  const open = edit.removes === true ? undefined : await opened(context, edit.key, text);
+  const raw = currentManifest(edit.key, current, { file, text, open });
   const manifest = edit.manifest(raw);
   const { index } = current.place;
-  if (manifest !== null) return { edited: editDocument(text, index, manifest), removed: false };
+  if (manifest !== null) {
+    return { edited: await written(context, { ...of, open, index, manifest }), removed: false };
+  }
   if (claims.length > 1) {
     const places = claims.map((place) => `${place.path} (document ${place.index + 1})`).join(', ');
     throw conflictWithRepository(edit.key, `it is in git more than once; keep one of ${places}`);
   }
-  return { edited: removeDocument(text, index), removed: true };
+  return { edited: await without(context, { ...of, text, index }), removed: true };
+}
+
+/** The text of the file, with the document in it and sealed where it has to be. */
+async function written(
+  context: EditContext,
+  of: Splicing & { open: OpenFile | undefined; index: number | undefined; manifest: JsonObject },
+): Promise<string> {
+  const { sealer, view, repository } = context;
+  const { edit, current, text, open, index, manifest } = of;
+  const isSealed = open !== undefined || (view.sealing !== undefined && sealer?.isSecret(manifest));
+  if (sealer !== undefined && isSealed === true) {
+    const path = current?.place.path ?? edit.newPath;
+    const write = { path, text, index, manifest, open, sealing: view.sealing, repository };
+    return await sealing(edit.key, () => sealer.write(write));
+  }
+  if (text === undefined) return formatManifest(manifest);
+  return index === undefined ? appendDocument(text, manifest) : editDocument(text, index, manifest);
+}
+
+/** The file without a document; that takes its key only where others are left to be covered. */
+async function without(
+  context: EditContext,
+  { edit, text, index }: Splicing & { text: string; index: number },
+): Promise<string> {
+  const edited = removeDocument(text, index);
+  const { sealer } = context;
+  if (sealer === undefined || isEmptyStream(edited)) return edited;
+  const open = await opened(context, edit.key, text);
+  return open === undefined
+    ? edited
+    : await sealing(edit.key, async () => sealer.rest(edited, open));
+}
+
+function opened(
+  { sealer }: EditContext,
+  key: ObjectKey,
+  text: string,
+): Promise<OpenFile | undefined> {
+  return sealing(key, async () => await sealer?.open(text));
+}
+
+async function sealing<T>(key: ObjectKey, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof SealingError ? conflictWithRepository(key, error.message) : error;
+  }
 }
 
 /** The document as it is in the file, or the last good one where it parses but is not valid. */
 function currentManifest(
   key: ObjectKey,
   current: CatalogObject,
-  at: { file: FileEntry | undefined; text: string },
+  at: { file: FileEntry | undefined; text: string; open: OpenFile | undefined },
 ): JsonObject {
   const entry = at.file?.documents.find(({ index }) => index === current.place.index);
-  const raw = parseManifests(at.text).documents.find(({ index }) => index === current.place.index);
+  const documents = at.open?.file.documents ?? parseManifests(at.text).documents;
+  const raw = documents.find(({ index }) => index === current.place.index);
   if (entry?.key === undefined || !isRecord(raw?.value)) {
     const [problem] = current.problems;
     const place = problem === undefined ? current.place.path : formatProblem(problem);

@@ -116,7 +116,7 @@ async function foreseeOne(
     under,
     known: [...now.catalog.files()],
   });
-  const files = await readPaths(repository, reader, paths);
+  const files = view.judgedAll(await readPaths(repository, reader, paths));
   await compareManifests(now.catalog, files.values());
   const links = linkWarnings(view, commit.changes[0] ?? []);
   const { id, committerTime } = commit;

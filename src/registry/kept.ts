@@ -56,10 +56,11 @@ export function fillStore(context: FillingContext, catalog: Catalog, notes: Note
 }
 
 function made({ kinds, time }: FillingContext, object: CatalogObject): Made {
-  const { manifest, identity, problems, key } = object;
+  const { manifest, identity, problems, key, source } = object;
   const kind = kinds.byKind(manifest.apiVersion, key.kind);
   if (kind === undefined) throw new Error(`The table of kinds has no ${key.kind}`);
-  const served = serveObject(kind, { manifest, identity, problems }, { previous: undefined, time });
+  const of = { manifest, identity, problems, clear: source.clear };
+  const served = serveObject(kind, of, { previous: undefined, time });
   return { ...served, remark: remarkOf(object, { manifest, served: served.object }) };
 }
 

@@ -18,12 +18,14 @@ import type { CatalogObject } from '../catalog/catalog-object.ts';
 import type { Identity } from '../catalog/identity.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { formatProblem } from '../manifests/manifest.ts';
+import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 import { type FieldWrite, recordAfter } from './field-managers.ts';
 
 /** The condition of an object whose newest manifest is not served (invariant 5). */
 export const DEGRADED = 'Degraded';
+/** The condition of an object whose secrets git holds in the clear. */
+const SEALED = 'Sealed';
 
 /** Graceful deletion, where a client asked for it (spec section 3). */
 export interface Deletion {
@@ -54,13 +56,13 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
   const { key, after } = change;
   const previous = context.store.get(key);
   if (after === undefined) return previous === undefined ? [] : [removal(context, previous)];
-  const { manifest, identity, problems } = after;
+  const { manifest, identity, problems, source } = after;
   const kind = context.kinds.byKind(manifest.apiVersion, key.kind);
   if (kind === undefined) return [];
   const sameLife = previous?.object.metadata.uid === identity.uid;
   const served = serveObject(
     kind,
-    { manifest, identity, problems },
+    { manifest, identity, problems, clear: source.clear },
     {
       previous: sameLife ? previous : undefined,
       time: context.time,
@@ -74,8 +76,18 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
   });
   delete served.object.metadata.managedFields;
   if (record !== undefined) served.object.metadata.managedFields = record;
-  const put: Change = { type: 'put', key, ...served };
+  const isKept = source.partial === true && sameLife;
+  const put: Change = { type: 'put', key, ...(isKept ? withValues(served, previous) : served) };
   return previous === undefined || sameLife ? [put] : [{ type: 'remove', key }, put];
+}
+
+/** What readers saw before the key was lost is all that is left of it. */
+function withValues(
+  served: Pick<StoredObject, 'object' | 'hidden'>,
+  { object: before, hidden }: StoredObject,
+): Pick<StoredObject, 'object' | 'hidden'> {
+  const { metadata, status } = served.object;
+  return { object: { ...before, metadata, ...(status === undefined ? {} : { status }) }, hidden };
 }
 
 function removal(context: ProjectionContext, previous: StoredObject): Change {
@@ -127,6 +139,8 @@ export function isFinished(object: KubeObject, time: number): boolean {
 /** What an object is served from. */
 export interface ServedSource extends Pick<CatalogObject, 'manifest' | 'problems'> {
   readonly identity: Pick<Identity, 'uid' | 'generation' | 'creationTimestamp'>;
+  /** Secrets that its file holds in the clear. */
+  readonly clear?: readonly Problem[] | undefined;
 }
 
 /** Builds the served form and what is kept beside it. */
@@ -190,9 +204,9 @@ function servedStatus(
   const derived = kind.deriveStatus(object);
   const base = derived ?? kept;
   const old = conditionsOf(kept);
-  const others = conditionsOf(base).filter((condition) => condition.type !== DEGRADED);
-  const degraded = degradedCondition(context, old);
-  const conditions = degraded === undefined ? others : [...others, degraded];
+  const others = conditionsOf(base).filter(({ type }) => type !== DEGRADED && type !== SEALED);
+  const found = [degradedCondition(context, old), sealedCondition(context, old)];
+  const conditions = [...others, ...found.filter((condition) => condition !== undefined)];
   const { conditions: _replaced, ...rest } = base ?? {};
   const empty = conditions.length === 0 && Object.keys(rest).length === 0;
   // What healed must look as if it had never been broken.
@@ -213,8 +227,26 @@ function degradedCondition(
     type: DEGRADED,
     status: 'True',
     severity: 'Error',
-    reason: 'ManifestInvalid',
+    reason: problems.some(({ unreadable }) => unreadable) ? 'Unreadable' : 'ManifestInvalid',
     message: problems.map(formatProblem).join('\n'),
+    lastTransitionTime: before?.lastTransitionTime ?? rfc3339(context.time),
+  };
+}
+
+/** Only of an object whose secrets are in git in the clear; its message is no secret. */
+function sealedCondition(
+  context: { source: ServedSource; time: number },
+  old: readonly Condition[],
+): Condition | undefined {
+  const [first] = context.source.clear ?? [];
+  if (first === undefined) return undefined;
+  const before = old.find((condition) => condition.type === SEALED);
+  return {
+    type: SEALED,
+    status: 'False',
+    severity: 'Warning',
+    reason: 'SecretsInClear',
+    message: formatProblem(first),
     lastTransitionTime: before?.lastTransitionTime ?? rfc3339(context.time),
   };
 }

@@ -10,6 +10,7 @@ import { COMMITTER } from './commit-message.ts';
 import { refuseWhileHeld } from './consent.ts';
 import type { DesiredState, StagedWrite } from './desired-state.ts';
 import { asConflict, editFile, type TextCache } from './file-edits.ts';
+import type { Sealer } from './sealer.ts';
 import type { Prepared, Write } from './write.ts';
 
 export interface Staged extends StagedWrite {
@@ -26,6 +27,8 @@ export interface StagingOptions {
   readonly store: Store;
   readonly reader: FileReader;
   readonly clock: Clock;
+  /** Absent: secrets are written as they are. */
+  readonly sealer?: Sealer | undefined;
 }
 
 /** Throws StatusError, with nothing done, when the write is refused. */

@@ -3,13 +3,7 @@
  * takes milliseconds, so what was opened is remembered, by what it was sealed as.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  armor,
-  Decrypter,
-  Encrypter,
-  generateX25519Identity,
-  identityToRecipient,
-} from 'age-encryption';
+import type { Decrypter } from 'age-encryption';
 import type { SealMetadata, WrappedKey } from './metadata.ts';
 import { SealingError } from './sealing-error.ts';
 
@@ -17,8 +11,14 @@ const DATA_KEY_BYTES = 32;
 const MOST_REMEMBERED = 50_000;
 const IDENTITY = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
 
+/** Loaded when it is first needed: a start that opens nothing should not wait for it. */
+function age(): Promise<typeof import('age-encryption')> {
+  return import('age-encryption');
+}
+
 /** A new identity of age and its recipient. */
 export async function makeIdentity(): Promise<{ identity: string; recipient: string }> {
+  const { generateX25519Identity, identityToRecipient } = await age();
   const identity = await generateX25519Identity();
   return { identity, recipient: await identityToRecipient(identity) };
 }
@@ -50,6 +50,7 @@ export async function wrapDataKey(
 }
 
 async function wrap(dataKey: Buffer, recipient: string): Promise<string> {
+  const { armor, Encrypter } = await age();
   const encrypter = new Encrypter();
   try {
     encrypter.addRecipient(recipient);
@@ -71,32 +72,32 @@ export interface FileKey {
 
 /** What opens sealed files: the identities of one reader. */
 export class Keyring {
-  /** Of the identities, in their order. */
-  readonly recipients: readonly string[];
-  readonly #decrypter: Decrypter;
+  readonly #identities: readonly string[];
+  #made: Promise<Opener> | undefined;
   /** Null: none of the identities opens it. */
   readonly #opened = new Map<string, Buffer | null>();
 
-  private constructor(decrypter: Decrypter, recipients: readonly string[]) {
-    this.#decrypter = decrypter;
-    this.recipients = recipients;
+  /** What is wrong with an identity shows when it is first used. */
+  constructor(identities: readonly string[]) {
+    this.#identities = identities;
   }
 
   /** Throws SealingError when one is no identity. */
   static async open(identities: readonly string[]): Promise<Keyring> {
-    const decrypter = new Decrypter();
-    const recipients: string[] = [];
-    for (const identity of identities) {
-      try {
-        decrypter.addIdentity(identity);
-        recipients.push(await identityToRecipient(identity));
-      } catch (cause) {
-        throw new SealingError('a key file holds what is no age identity; restore the file', {
-          cause,
-        });
-      }
-    }
-    return new Keyring(decrypter, recipients);
+    const keyring = new Keyring(identities);
+    await keyring.recipients();
+    return keyring;
+  }
+
+  /** Of the identities, in their order. */
+  async recipients(): Promise<readonly string[]> {
+    const { recipients } = await this.#opener();
+    return recipients;
+  }
+
+  #opener(): Promise<Opener> {
+    this.#made ??= makeOpener(this.#identities);
+    return this.#made;
   }
 
   /** The data key, if it was opened before. Null: no identity opens it. Undefined: nobody tried. */
@@ -121,17 +122,19 @@ export class Keyring {
 
   async wrap(dataKey: Buffer, recipients: readonly string[]): Promise<FileKey> {
     const age = await wrapDataKey(dataKey, recipients);
-    const isMine = recipients.some((recipient) => this.recipients.includes(recipient));
-    if (isMine) this.#remember(fingerprint(age), dataKey);
+    const mine = await this.recipients();
+    if (recipients.some((recipient) => mine.includes(recipient)))
+      this.#remember(fingerprint(age), dataKey);
     return { dataKey, age };
   }
 
   async #open(age: SealMetadata['age']): Promise<Buffer | undefined> {
-    if (this.recipients.length === 0) return undefined;
-    const mine = age.filter(({ recipient }) => this.recipients.includes(recipient));
+    if (this.#identities.length === 0) return undefined;
+    const { decrypter, recipients } = await this.#opener();
+    const mine = age.filter(({ recipient }) => recipients.includes(recipient));
     const others = age.filter((entry) => !mine.includes(entry));
     for (const { enc } of [...mine, ...others]) {
-      const opened = await this.#decrypter.decrypt(unarmored(enc)).catch(() => undefined);
+      const opened = await decrypter.decrypt(await unarmored(enc)).catch(() => undefined);
       if (opened?.length === DATA_KEY_BYTES) return Buffer.from(opened);
     }
     return undefined;
@@ -146,7 +149,30 @@ export class Keyring {
   }
 }
 
-function unarmored(enc: string): Uint8Array {
+interface Opener {
+  readonly decrypter: Decrypter;
+  readonly recipients: readonly string[];
+}
+
+async function makeOpener(identities: readonly string[]): Promise<Opener> {
+  const { Decrypter, identityToRecipient } = await age();
+  const decrypter = new Decrypter();
+  const recipients: string[] = [];
+  for (const identity of identities) {
+    try {
+      decrypter.addIdentity(identity);
+      recipients.push(await identityToRecipient(identity));
+    } catch (cause) {
+      throw new SealingError('a key file holds what is no age identity; restore the file', {
+        cause,
+      });
+    }
+  }
+  return { decrypter, recipients };
+}
+
+async function unarmored(enc: string): Promise<Uint8Array> {
+  const { armor } = await age();
   try {
     return armor.decode(enc);
   } catch {

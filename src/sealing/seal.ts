@@ -23,6 +23,8 @@ export interface Sealing {
   readonly rule: Rule;
   /** Sealed values to be used again where path and value are the same. */
   readonly reuse?: Reuse | undefined;
+  /** Of the file before it was in the clear: stays where it still fits. */
+  readonly previous?: SealMetadata | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -33,9 +35,9 @@ export interface Sealing {
  */
 export function sealText(text: string, sealing: Sealing): string {
   const before = documentsOf(text);
-  const old = metadataOf(before);
+  const old = metadataOf(before) ?? sealing.previous;
   const selection = selectionOf(old?.rule ?? sealing.rule);
-  const sealed = editDocuments(text, before, (value) => sealedValue(value, selection, sealing));
+  const sealed = editDocuments(text, before, (value) => sealDocument(value, selection, sealing));
   return withMetadata(sealComments(sealed, selection, sealing), { old, sealing });
 }
 
@@ -61,7 +63,12 @@ function editDocuments(
   return parts.join('') + text.slice(end);
 }
 
-function sealedValue(value: JsonObject, selection: Selection, sealing: Sealing): JsonObject {
+/** A document with its secrets sealed, as its metadata will have it. */
+export function sealDocument(
+  value: JsonObject,
+  selection: Selection,
+  sealing: Pick<Sealing, 'key' | 'reuse'>,
+): JsonObject {
   const { dataKey } = sealing.key;
   return mapLeaves(value, ({ path, value: leaf }) => {
     const stays = path[0] === SOPS || leaf === null || leaf === '' || isSealed(leaf);

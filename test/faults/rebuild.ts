@@ -1,4 +1,5 @@
 /** Whether a daemon that starts from history alone serves the same (design, invariant 9). */
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { API, type Daemon, RBAC, run, scratchDir, startDaemon } from '../support/daemon.ts';
@@ -20,6 +21,8 @@ export async function rebuildDifferences(daemon: Daemon): Promise<string[]> {
   const target = join(dataDir, 'repo.git');
   const clone = await run('git', ['clone', '-q', '--bare', source, target], { env: gitEnv });
   if (clone.code !== 0) throw new Error(`git clone failed: ${clone.stderr}`);
+  // Secrets are sealed in git: history alone and its key.
+  copyFileSync(join(daemon.dataDir, 'age.key'), join(dataDir, 'age.key'));
   const rebuilt = await startDaemon({ dataDir, seed: undefined });
   try {
     const differences = [];

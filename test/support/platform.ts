@@ -12,7 +12,9 @@ import { Branch } from '../../src/registry/branch.ts';
 import type { PruneBudget } from '../../src/registry/consent-rules.ts';
 import { PushJudge, type Verdict } from '../../src/registry/push.ts';
 import { Registry, type WriteResult } from '../../src/registry/registry.ts';
+import { Sealer } from '../../src/registry/sealer.ts';
 import type { Guard, WriteOptions } from '../../src/registry/write-context.ts';
+import type { Keyring } from '../../src/sealing/data-keys.ts';
 import { sealingCodec } from '../../src/state/codec.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
 import { MemoryEngine } from '../../src/state/memory-engine.ts';
@@ -46,6 +48,8 @@ export interface PlatformSetup {
   readonly clock?: { now(): number };
   /** Whatever the branch does is agreed to when absent. */
   readonly budget?: PruneBudget;
+  /** What opens and seals secrets; absent: they are neither. */
+  readonly keyring?: Keyring;
 }
 
 const everything: Authorizer = { authorize: () => ({ allowed: true, reason: 'a test' }) };
@@ -157,13 +161,15 @@ export async function openTestPlatform(given: PlatformSetup = {}): Promise<TestP
     },
   });
   onTestFinished(() => store.close());
-  const reader = fileReader(kinds, under);
+  const { keyring } = setup;
+  const reader = fileReader(kinds, under, keyring && { keyring, mindsClear: true });
+  const sealer = keyring && new Sealer({ keyring, kinds, clock });
   const observer = {
     published: () => undefined,
     applied: () => undefined,
     replayed: () => undefined,
   };
-  const parts = { repository, store, kinds, reader, under, clock, rules, observer, budget };
+  const parts = { repository, store, kinds, reader, under, clock, rules, observer, budget, sealer };
   const branch = await Branch.open(parts);
   return new TestPlatform({ setup, repository, store, branch });
 }

@@ -23,7 +23,7 @@ const FILES_IN_LOT = 256;
 /** So that git fetches the next one meanwhile. */
 const LOTS_A_WORKER = 2;
 
-export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under'> {
+export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under' | 'secrets'> {
   readonly workers?: number;
   readonly worthWhile?: number;
 }
@@ -82,8 +82,8 @@ export class Crew {
   }
 
   #hire(context: GitContext): void {
-    const { apiGroup, under } = this.#options;
-    const setup: CrewSetup = { context, apiGroup, under };
+    const { apiGroup, under, secrets } = this.#options;
+    const setup: CrewSetup = { context, apiGroup, under, ...(secrets && { secrets }) };
     const worker = startWorker(setup);
     worker.unref();
     const member: Member = { worker, lots: new Map() };

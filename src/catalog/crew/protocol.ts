@@ -7,13 +7,15 @@ import type { KubeObject } from '../../apimachinery/object.ts';
 import { ownText, TextPool } from '../../apimachinery/text.ts';
 import type { GitContext } from '../../git/git-environment.ts';
 import type { Problem } from '../../manifests/manifest.ts';
-import { type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
+import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
 
 /** What a worker is told when it starts. */
 export interface CrewSetup {
   readonly context: GitContext;
   readonly apiGroup: string;
   readonly under: string;
+  /** What opens sealed secrets; absent: they stay closed. */
+  readonly secrets?: { readonly identities: readonly string[]; readonly mindsClear: boolean };
 }
 
 /** A path that leads to a file, with the id of its blob. */
@@ -53,22 +55,23 @@ type DocumentFacts = readonly [
   problems?: readonly Problem[],
   warnings?: readonly Problem[],
   /** The document does not say what it is. */
-  nameless?: true,
+  nameless?: boolean,
+  clear?: readonly Problem[],
+  /** The manifest lacks what nobody can open. */
+  partial?: boolean,
 ];
 
 export function packFiles(files: readonly FileEntry[]): PackedFiles {
   const texts: Buffer[] = [];
   const facts = files.map(({ documents }) =>
     documents.map((document): DocumentFacts => {
-      const { key, index, line, problems, warnings } = document;
+      const { key, line } = document;
       const text = document instanceof ReadDocument ? document.text() : undefined;
       const bytes = text === undefined ? undefined : Buffer.from(text);
       if (bytes !== undefined) texts.push(bytes);
       const { group = '', kind = '', namespace = '', name = '' } = key ?? {};
       const usual = [group, kind, namespace, name, line, bytes?.length ?? -1] as const;
-      if (key === undefined) return [...usual, index, problems, warnings, true];
-      if (index === 0 && problems.length === 0 && warnings.length === 0) return usual;
-      return [...usual, index, problems, warnings];
+      return [...usual, ...unusualFacts(document)];
     }),
   );
   const manifests = new Uint8Array(texts.reduce((sum, text) => sum + text.length, 0));
@@ -78,6 +81,28 @@ export function packFiles(files: readonly FileEntry[]): PackedFiles {
     end += text.length;
   }
   return { facts: JSON.stringify(facts), manifests };
+}
+
+type UnusualFacts = DocumentFacts extends readonly [
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  ...infer Rest,
+]
+  ? Rest
+  : never;
+
+/** What most documents have nothing of. */
+function unusualFacts(document: DocumentEntry): UnusualFacts {
+  const { key, index, problems, warnings, clear = NONE, partial = false } = document;
+  if (key === undefined || clear.length > 0 || partial) {
+    return [index, problems, warnings, key === undefined, clear, partial];
+  }
+  if (index === 0 && problems.length === 0 && warnings.length === 0) return [];
+  return [index, problems, warnings];
 }
 
 /** The files in the order in which they were asked for. */
@@ -90,12 +115,13 @@ export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles):
     const blob = ownText(id);
     const documents = (facts[i] ?? []).map((of) => {
       const [, , , , line, length, index = 0, problems = NONE, warnings = NONE] = of;
+      const [clear = NONE, partial = false] = of.slice(10) as [DocumentFacts[10]?, boolean?];
       const start = end;
       if (length > 0) end += length;
       const manifest = length < 0 ? undefined : new PackedManifest(bytes, start, end);
       return new ReadDocument(
         { index, line, blob },
-        { key: keyOf(of), manifest, problems, warnings },
+        { key: keyOf(of), manifest, problems, warnings, clear, partial },
       );
     });
     return { path, blob, documents };

@@ -2,13 +2,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Reader } from '../../git/reader.ts';
 import { buildKindTable } from '../../kinds/table.ts';
+import { Keyring } from '../../sealing/data-keys.ts';
 import { type FileEntry, fileReader } from '../file.ts';
 import { readEach } from '../tree.ts';
 import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol.ts';
 
-const { context, apiGroup, under } = workerData as CrewSetup;
+const { context, apiGroup, under, secrets } = workerData as CrewSetup;
 const source = new Reader(context);
-const reader = fileReader(buildKindTable(apiGroup), under);
+const reading = secrets && {
+  keyring: new Keyring(secrets.identities),
+  mindsClear: secrets.mindsClear,
+};
+const reader = fileReader(buildKindTable(apiGroup), under, reading);
 
 async function fulfil({ lot, files }: Order): Promise<Delivery> {
   const entries = new Map<string, FileEntry>();

@@ -56,7 +56,10 @@ async function bringBack(
 ): Promise<WriteResult> {
   const { found, living, wish, options } = of;
   const { kind, info } = request;
-  const { manifest, place } = found.source;
+  const { manifest, place, source } = found.source;
+  if (source.partial === true) {
+    throw conflict(kind, info.name, 'its secrets are sealed there with a key that is not here');
+  }
   if (living !== undefined) {
     // Rights were found on this object: another one of its name is not meant.
     const { uid } = living.object.metadata;

@@ -1,0 +1,72 @@
+/** Files whose secrets are sealed: from their bytes to manifests in the clear, in memory only. */
+import type { SealedParts } from '../admission/manifest.ts';
+import { isRecord, valueAt } from '../apimachinery/object.ts';
+import type { ManifestFile } from '../manifests/manifest.ts';
+import { decodeUtf8 } from '../manifests/parse.ts';
+import { readManifests } from '../manifests/read.ts';
+import type { Keyring } from '../sealing/data-keys.ts';
+import { SOPS } from '../sealing/metadata.ts';
+import { metadataOf, openStream } from '../sealing/open.ts';
+import { isSealed } from '../sealing/sealed-value.ts';
+import { SealingError } from '../sealing/sealing-error.ts';
+
+export interface OpenedManifest extends SealedParts {
+  /** Without what tells how the file is sealed. */
+  readonly value: unknown;
+}
+
+function isSealedFile({ documents }: ManifestFile): boolean {
+  return documents.some(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS));
+}
+
+/** Opening a key takes time off the loop; reading a file does not, once its key is known. */
+export async function openKeys(
+  contents: readonly (Buffer | undefined)[],
+  keyring: Keyring | undefined,
+): Promise<void> {
+  if (keyring === undefined) return;
+  for (const content of contents) {
+    if (content?.includes(SOPS) !== true) continue;
+    const file = readManifests(content);
+    if (!('documents' in file) || !isSealedFile(file)) continue;
+    const metadata = quietly(() => metadataOf(file.documents));
+    if (metadata !== undefined) await keyring.dataKey(metadata.age);
+  }
+}
+
+/** The documents of a sealed file, in their order; undefined where nothing in it is sealed. */
+export function openManifests(
+  file: ManifestFile,
+  content: Buffer,
+  keyring: Keyring | undefined,
+): OpenedManifest[] | undefined {
+  if (!isSealedFile(file)) return undefined;
+  const decoded = decodeUtf8(content);
+  if ('problem' in decoded) return undefined;
+  const metadata = quietly(() => metadataOf(file.documents));
+  const dataKey = metadata && keyring?.known(metadata.age);
+  if (metadata !== undefined && keyring !== undefined && dataKey === undefined) {
+    throw new Error('A sealed file is read before its key was opened');
+  }
+  const opened = openStream(
+    { text: decoded.text, documents: file.documents },
+    dataKey ?? undefined,
+  );
+  const unreadable = opened.unreadable !== undefined;
+  return opened.documents.map(({ value, problems }, i) => ({
+    value,
+    problems,
+    unreadable: unreadable && problems.length > 0,
+    isSealed: (path) => isSealed(valueAt(file.documents[i]?.value, path)),
+  }));
+}
+
+/** What is wrong with the metadata is told when the file is read. */
+function quietly<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof SealingError) return undefined;
+    throw error;
+  }
+}

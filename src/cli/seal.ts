@@ -1,0 +1,238 @@
+/** `gitplane seal`, `unseal`, `edit`, `rotate` and `recipients`: secrets of files in a work tree. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { sealedKinds } from '../kinds/secret-places.ts';
+import { formatProblem, type Problem } from '../manifests/manifest.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import type { OpenFile } from '../registry/sealer.ts';
+import { wrapDataKey } from '../sealing/data-keys.ts';
+import { Reuse, sealedComments, sealText, unsealText } from '../sealing/seal.ts';
+import { SealingError } from '../sealing/sealing-error.ts';
+import {
+  changeRecipients,
+  creationRuleFor,
+  formatSopsConfig,
+  parseSopsConfig,
+  type SopsConfig,
+} from '../sealing/sops-config.ts';
+import { SealedTree, type TreeFile } from './sealed-tree.ts';
+import type { Output } from './validate.ts';
+
+/** Seals what is in the clear; with `--check` only tells it. Resolves to the exit status. */
+export async function seal(options: ParsedOptions, out: Output): Promise<number> {
+  const tree = await SealedTree.open(options, options.operands);
+  if (options.text('init') === 'true') await makeConfig(tree, options, out);
+  await tree.config();
+  const onlyChecks = options.text('check') === 'true';
+  let clear = 0;
+  for await (const file of tree.files()) {
+    const problems = await clearIn(tree, file);
+    if (problems.length === 0) continue;
+    clear += problems.length;
+    if (onlyChecks) for (const problem of problems) out.write(`${formatProblem(problem)}\n`);
+    else await sealFile(tree, file, out);
+  }
+  if (clear === 0) out.write('Nothing is in the clear\n');
+  return onlyChecks && clear > 0 ? 1 : 0;
+}
+
+async function makeConfig(tree: SealedTree, options: ParsedOptions, out: Output): Promise<void> {
+  if (existsSync(tree.configFile)) return;
+  const given = options.all('recipient');
+  const recipients = given.length > 0 ? given : await tree.keyring.recipients();
+  if (recipients.length === 0) {
+    throw new UsageError('Say for whom to seal: --recipient age1… (the daemon logs its own)');
+  }
+  await wrapDataKey(Buffer.alloc(32), recipients);
+  await tree.write(
+    basename(tree.configFile),
+    formatSopsConfig(sealedKinds(tree.kinds), recipients),
+  );
+  out.write(`made ${tree.shown(basename(tree.configFile))}\n`);
+}
+
+/** Secrets in the clear, those in files that are sealed otherwise included. */
+async function clearIn(tree: SealedTree, { path, text }: TreeFile): Promise<Problem[]> {
+  const content = Buffer.from(text);
+  await tree.reader.prepare([content]);
+  const { documents } = tree.reader.read(path, '', content);
+  return documents.flatMap(({ clear = [], problems }) => [
+    ...clear,
+    ...problems.filter(({ inClear }) => inClear),
+  ]);
+}
+
+async function sealFile(tree: SealedTree, { path, text }: TreeFile, out: Output): Promise<void> {
+  const sealed = await inPlace(tree, path, async () => {
+    const open = await tree.sealer.reopen(text);
+    return open === undefined
+      ? await tree.sealer.sealFile(await tree.place(path), text)
+      : tree.sealer.rest(text, open);
+  });
+  await tree.write(path, sealed);
+  out.write(`sealed ${tree.shown(path)}\n`);
+}
+
+/** Prints one file in the clear; with `--in-place` writes files that way. */
+export async function unseal(options: ParsedOptions, out: Output): Promise<number> {
+  const inFiles = options.text('in-place') === 'true';
+  const { operands } = options;
+  if (operands.length === 0 || (!inFiles && operands.length > 1)) {
+    throw new UsageError('Write: gitplane unseal PATH, or gitplane unseal --in-place PATH…');
+  }
+  const tree = await SealedTree.open(options, operands);
+  for await (const { file, open } of sealedFiles(tree)) {
+    const clear = await inPlace(tree, file.path, () => unsealText(file.text, open.key.dataKey));
+    if (!inFiles) {
+      out.write(clear);
+      continue;
+    }
+    await tree.write(file.path, clear);
+    out.write(`unsealed ${tree.shown(file.path)}: never commit it like this\n`);
+  }
+  return 0;
+}
+
+/** Opens one file in an editor and seals what comes of it; what stays keeps its bytes. */
+export async function edit(options: ParsedOptions, out: Output): Promise<number> {
+  const [operand, more] = options.operands;
+  if (operand === undefined || more !== undefined)
+    throw new UsageError('Write: gitplane edit PATH');
+  const tree = await SealedTree.open(options, [operand]);
+  for await (const { file, open } of sealedFiles(tree)) {
+    const { path, text } = file;
+    const { dataKey } = open.key;
+    const clear = await inPlace(tree, path, () => unsealText(text, dataKey));
+    const edited = await inEditor(options.required('editor'), basename(path), clear);
+    if (edited === clear) {
+      out.write(`${tree.shown(path)} is as it was\n`);
+      continue;
+    }
+    const { metadata: previous } = open.file;
+    const rule = previous?.rule ?? { name: 'encrypted_regex', text: '' };
+    const reuse = new Reuse([...open.file.sealed, ...sealedComments(text, rule, dataKey)]);
+    const again = { key: open.key, rule, reuse, previous, now: Date.now() };
+    await tree.write(path, await inPlace(tree, path, () => sealText(edited, again)));
+    out.write(`sealed ${tree.shown(path)}\n`);
+  }
+  return 0;
+}
+
+/** In memory where the system has files there: what is in the clear must not reach a disk. */
+async function inEditor(editor: string, name: string, text: string): Promise<string> {
+  const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'gitplane-'));
+  try {
+    const file = join(folder, name);
+    await writeFile(file, text, { mode: 0o600 });
+    const { status } = spawnSync('sh', ['-c', `${editor} "$1"`, 'sh', file], {
+      stdio: 'inherit',
+    });
+    if (status !== 0) throw new UsageError(`${editor} ended with ${status}; nothing was changed`);
+    return await readFile(file, 'utf8');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** New data keys, for the recipients that `.sops.yaml` names. */
+export async function rotate(options: ParsedOptions, out: Output): Promise<number> {
+  const tree = await SealedTree.open(options, options.operands);
+  const { config } = await tree.config();
+  const changed = await rekey(tree, config, { anew: true }, out);
+  return commit(tree, { options, changed, message: 'Rotate the keys of sealed files' });
+}
+
+/** Who can read: `list`, `add`, `remove`. Files follow; who is removed has to lose the key as well. */
+export async function recipients(options: ParsedOptions, out: Output): Promise<number> {
+  const [action = 'list', recipient, ...more] = options.operands;
+  const tree = await SealedTree.open(options, []);
+  const { text, config } = await tree.config();
+  if (action === 'list') {
+    for (const name of new Set(config.rules.flatMap((rule) => rule.recipients)))
+      out.write(`${name}\n`);
+    return 0;
+  }
+  const removes = action === 'remove';
+  if ((action !== 'add' && !removes) || recipient === undefined || more.length > 0) {
+    throw new UsageError('Write: gitplane recipients list, add age1… or remove age1…');
+  }
+  if (!removes) await wrapDataKey(Buffer.alloc(32), [recipient]);
+  const others = (list: readonly string[]): string[] => list.filter((name) => name !== recipient);
+  const after = changeRecipients(text, (list) =>
+    removes ? others(list) : [...others(list), recipient],
+  );
+  const next = parseSopsConfig(after);
+  if (next.rules.some((rule) => rule.recipients.length === 0)) {
+    throw new UsageError(`Nobody could read the files without ${recipient}`);
+  }
+  const changed = await rekey(tree, next, { anew: removes }, out);
+  await tree.write(basename(tree.configFile), after);
+  const message = removes ? 'Remove a recipient of secrets' : 'Add a recipient of secrets';
+  return commit(tree, { options, changed: [...changed, basename(tree.configFile)], message });
+}
+
+/** Seals every sealed file for whom the config says. All are worked out before one is written. */
+async function rekey(
+  tree: SealedTree,
+  config: SopsConfig,
+  { anew }: { anew: boolean },
+  out: Output,
+): Promise<string[]> {
+  const texts = new Map<string, string>();
+  for await (const { file, open } of sealedFiles(tree)) {
+    const { path, text } = file;
+    const { metadata } = open.file;
+    const names = creationRuleFor(config, path)?.recipients ?? [];
+    const all = names.length > 0 ? names : (metadata?.age ?? []).map(({ recipient }) => recipient);
+    const { keyring } = tree;
+    const rule = metadata?.rule ?? { name: 'encrypted_regex' as const, text: '' };
+    const sealed = await inPlace(tree, path, async () => {
+      const key = anew ? await keyring.make(all) : await keyring.wrap(open.key.dataKey, all);
+      const source = anew ? unsealText(text, open.key.dataKey) : text;
+      return sealText(source, { key, rule, now: Date.now() });
+    });
+    texts.set(path, sealed);
+  }
+  for (const [path, text] of texts) {
+    await tree.write(path, text);
+    out.write(`sealed ${tree.shown(path)}\n`);
+  }
+  return [...texts.keys()];
+}
+
+function commit(
+  tree: SealedTree,
+  of: { options: ParsedOptions; changed: readonly string[]; message: string },
+): number {
+  const { options, changed, message } = of;
+  if (options.text('commit') !== 'true' || changed.length === 0) return 0;
+  for (const args of [
+    ['add', '--', ...changed],
+    ['commit', '--quiet', '-m', message, '--', ...changed],
+  ]) {
+    const { status } = spawnSync('git', args, { cwd: tree.root, stdio: 'inherit' });
+    if (status !== 0)
+      throw new UsageError(`git ${args[0]} ended with ${status}; the files are sealed`);
+  }
+  return 0;
+}
+
+async function* sealedFiles(tree: SealedTree): AsyncIterable<{ file: TreeFile; open: OpenFile }> {
+  for await (const file of tree.files()) {
+    const open = await inPlace(tree, file.path, () => tree.sealer.open(file.text));
+    if (open !== undefined) yield { file, open };
+  }
+}
+
+/** Names the file that something is wrong with. */
+async function inPlace<T>(tree: SealedTree, path: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SealingError)) throw error;
+    throw new SealingError(`${tree.shown(path)}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,147 @@
+/** The folder of manifests that a command works on: its `.sops.yaml`, its files, its keys. */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { systemClock } from '../apimachinery/clock.ts';
+import { readIfThere } from '../auth/secret-file.ts';
+import { type FileReader, fileReader } from '../catalog/file.ts';
+import { buildKindTable, type KindTable } from '../kinds/table.ts';
+import { IGNORE_FILE, type PathFilter, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import { Sealer } from '../registry/sealer.ts';
+import { Keyring, parseIdentities } from '../sealing/data-keys.ts';
+import { parseSopsConfig, type SopsConfig } from '../sealing/sops-config.ts';
+
+/** Where a daemon in this folder keeps its key. */
+const OWN_KEY = 'data/age.key';
+
+/**
+ * The identities that `--age-key-file` names, or those of a daemon in this folder. Without any,
+ * sealing works and opening does not.
+ */
+export async function keyringOf(options: ParsedOptions): Promise<Keyring> {
+  const given = options.all('age-key-file').filter((file) => file !== '');
+  const shared = options.text('age-key-file') ?? '';
+  const files = given.length > 0 || shared === '' ? given : [shared];
+  const named = files.length > 0 ? files : existsSync(OWN_KEY) ? [OWN_KEY] : [];
+  const identities: string[] = [];
+  for (const file of named) {
+    const text = await readIfThere(file);
+    if (text === undefined) throw new UsageError(`Cannot read ${file}: it does not exist`);
+    identities.push(...parseIdentities(text));
+  }
+  return await Keyring.open(identities);
+}
+
+export interface TreeFile {
+  /** Below the root. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export class SealedTree {
+  readonly root: string;
+  readonly keyring: Keyring;
+  readonly kinds: KindTable;
+  readonly reader: FileReader;
+  readonly sealer: Sealer;
+  readonly #targets: readonly string[];
+
+  private constructor(of: {
+    root: string;
+    keyring: Keyring;
+    kinds: KindTable;
+    targets: readonly string[];
+  }) {
+    const { root, keyring, kinds, targets } = of;
+    this.root = root;
+    this.keyring = keyring;
+    this.kinds = kinds;
+    this.#targets = targets;
+    this.reader = fileReader(kinds, '', { keyring, mindsClear: true });
+    this.sealer = new Sealer({ keyring, kinds, clock: systemClock, forOthers: true });
+  }
+
+  /** Of the folder above the operands that holds `.sops.yaml`, else `.git`. */
+  static async open(options: ParsedOptions, operands: readonly string[]): Promise<SealedTree> {
+    const targets = (operands.length > 0 ? operands : ['.']).map((path) => resolve(path));
+    for (const target of targets) {
+      if (!existsSync(target)) throw new UsageError(`Cannot read ${target}: there is no such file`);
+    }
+    const [first = process.cwd()] = targets;
+    const start = (await stat(first)).isDirectory() ? first : dirname(first);
+    const root = above(start, SOPS_CONFIG) ?? above(start, '.git') ?? start;
+    const outside = targets.find((target) => target !== root && !target.startsWith(root + sep));
+    if (outside !== undefined) throw new UsageError(`${outside} is not below ${root}`);
+    const kinds = buildKindTable(options.required('api-group'));
+    return new SealedTree({ root, keyring: await keyringOf(options), kinds, targets });
+  }
+
+  get configFile(): string {
+    return join(this.root, SOPS_CONFIG);
+  }
+
+  /** Throws UsageError where there is none, SealingError where it is wrong. */
+  async config(): Promise<{ text: string; config: SopsConfig }> {
+    const text = await readIfThere(this.configFile);
+    if (text !== undefined) return { text, config: parseSopsConfig(text) };
+    throw new UsageError(
+      `There is no ${SOPS_CONFIG} in ${this.root}: make one with "gitplane seal --init --recipient age1…"`,
+    );
+  }
+
+  /** What the sealer has to know of the place of a file. */
+  async place(path: string): Promise<Parameters<Sealer['sealFile']>[0]> {
+    const { text } = await this.config();
+    const content = Buffer.from(text);
+    const blob = content.toString('base64');
+    const repository = { readBlobs: async () => [content] };
+    return { path, sealing: { configs: { [SOPS_CONFIG]: blob } }, repository };
+  }
+
+  /** The manifests among the targets. */
+  async *files(): AsyncIterable<TreeFile> {
+    const ignored = await readIfThere(join(this.root, IGNORE_FILE));
+    const filter = pathFilter('', ignored);
+    for await (const path of walk(this.root, '', filter)) {
+      const file = join(this.root, path);
+      const isMeant = this.#targets.some(
+        (target) => file === target || file.startsWith(target + sep),
+      );
+      if (isMeant) yield { path, text: await readFile(file, 'utf8') };
+    }
+  }
+
+  /** All or nothing: a crash leaves the old file or the new one. */
+  async write(path: string, text: string): Promise<void> {
+    const file = join(this.root, path);
+    const beside = `${file}.${randomBytes(4).toString('hex')}.tmp`;
+    const mode = existsSync(file) ? (await stat(file)).mode : 0o644;
+    await writeFile(beside, text, { mode });
+    await rename(beside, file);
+  }
+
+  /** As seen from where the command runs. */
+  shown(path: string): string {
+    const shown = relative(process.cwd(), join(this.root, path));
+    return shown.startsWith('..') ? join(this.root, path) : shown;
+  }
+}
+
+function above(start: string, name: string): string | undefined {
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, name))) return folder;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+async function* walk(root: string, folder: string, filter: PathFilter): AsyncIterable<string> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    const hidden = entry.name.startsWith('.') || entry.name === 'node_modules';
+    if (entry.isDirectory() && !hidden) yield* walk(root, path, filter);
+    else if (entry.isFile() && filter.includes(path)) yield path;
+  }
+}

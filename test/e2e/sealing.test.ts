@@ -1,0 +1,178 @@
+/** Secrets of a real daemon: sealed in git from the first commit on, in the clear for readers. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findSops } from '../sealing/sops.ts';
+import { API, type Daemon, run, startDaemon } from '../support/daemon.ts';
+
+const SECRETS = `${API}/namespaces/payments/sharedsecrets`;
+const FILE = 'namespaces/payments/sharedsecrets/registry.yaml';
+const VALUE = 'aHVudGVyMg==';
+
+let daemon: Daemon;
+let clone: string;
+
+beforeAll(async () => {
+  daemon = await startDaemon();
+  clone = await daemon.clone();
+});
+afterAll(() => daemon.stop());
+
+const read = (path: string): string => readFileSync(join(clone, path), 'utf8');
+const write = (path: string, text: string): void => writeFileSync(join(clone, path), text);
+const git = (...args: string[]): ReturnType<Daemon['git']> => daemon.git(args, clone);
+const dataOf = async (name: string): Promise<Record<string, string>> =>
+  (await daemon.call('GET', `${SECRETS}/${name}`)).json().spec.data;
+
+async function push(message: string): Promise<{ code: number; stderr: string }> {
+  await git('add', '-A');
+  await git('commit', '-qm', message);
+  return await git('push', '-q');
+}
+
+/** Everything that any commit ever held. */
+const history = async (): Promise<string> =>
+  (await git('log', '-p', '--format=%B', 'origin/main')).stdout;
+
+describe('the first start', () => {
+  test('makes a key for the owner of the daemon alone', () => {
+    const file = join(daemon.dataDir, 'age.key');
+
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toMatch(/^# public key: age1\w+\nAGE-SECRET-KEY-1\w+$/m);
+  });
+
+  test('seals the secrets of the seed for it, and says so in .sops.yaml', async () => {
+    const recipient = /age1\w+/.exec(readFileSync(join(daemon.dataDir, 'age.key'), 'utf8'))?.[0];
+
+    expect(read('.sops.yaml')).toContain(recipient);
+    expect(read(FILE)).toMatch(/\.dockerconfigjson: ENC\[AES256_GCM,/);
+    expect(await history()).not.toMatch(/dockerconfigjson: eyJ/);
+  });
+
+  test('serves them in the clear', async () => {
+    const { '.dockerconfigjson': value = '' } = await dataOf('registry');
+
+    expect(Buffer.from(value, 'base64').toString()).toContain('registry.example.com');
+  });
+});
+
+describe('a write', () => {
+  test('is sealed on the way to the commit, whatever the verb', async () => {
+    const body = { metadata: { name: 'api' }, spec: { data: { one: VALUE, two: 'dHdv' } } };
+    expect((await daemon.call('POST', SECRETS, { body })).code).toBe(201);
+    const type = 'application/merge-patch+json';
+    const patch = { spec: { data: { one: 'bmV3' } } };
+    expect((await daemon.call('PATCH', `${SECRETS}/api`, { body: patch, type })).code).toBe(200);
+    const { metadata } = (await daemon.call('GET', `${SECRETS}/api`)).json();
+    const { resourceVersion } = metadata;
+    const put = {
+      metadata: { name: 'api', resourceVersion },
+      spec: { data: { three: 'dGhyZWU=' } },
+    };
+    expect((await daemon.call('PUT', `${SECRETS}/api`, { body: put })).code).toBe(200);
+
+    expect(await dataOf('api')).toEqual({ three: 'dGhyZWU=' });
+    await git('pull', '-q');
+    expect(await history()).not.toMatch(/aHVudGVyMg|dHdv|bmV3|dGhyZWU/);
+  });
+
+  test('that is taken back brings the old value, sealed', async () => {
+    const { json } = await daemon.call('GET', `${SECRETS}/api/history`);
+    const created = json().items.at(-1).revision;
+    const answer = await daemon.call('POST', `${SECRETS}/api/rollback`, {
+      body: { revision: created },
+    });
+
+    expect(answer.code).toBe(200);
+    expect(await dataOf('api')).toEqual({ one: VALUE, two: 'dHdv' });
+    await git('pull', '-q');
+    expect(await history()).not.toContain(VALUE);
+  });
+
+  test('shows in history by the names of its fields only', async () => {
+    const { text } = await daemon.call('GET', `${SECRETS}/api/history`);
+
+    expect(text).toContain('spec.data.three');
+    expect(text).not.toMatch(/ENC\[|aHVudGVyMg|dGhyZWU/);
+  });
+
+  test('of kubectl is sealed with all that kubectl keeps of it', async () => {
+    const manifest = `apiVersion: management.gitplane.dev/v1\nkind: SharedSecret\nmetadata: {name: applied, namespace: payments}\nspec: {data: {password: ${VALUE}}}\n`;
+    const { code } = await daemon.kubectl(['apply', '-f', '-'], { input: manifest });
+
+    expect(code).toBe(0);
+    await git('pull', '-q');
+    expect(await history()).not.toContain(VALUE);
+  });
+});
+
+describe('a push', () => {
+  test('with a secret in the clear is refused, with the place and the command', async () => {
+    const before = read(FILE);
+    write(
+      FILE,
+      before
+        .replace(/dockerconfigjson: .*/, `dockerconfigjson: ${VALUE}`)
+        .replace(/\nsops:[\s\S]*/, '\n'),
+    );
+    const { code, stderr } = await push('Leak it');
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /registry\.yaml:\d+:\d+: spec\.data\["\.dockerconfigjson"\]: must not be in git in the clear; seal it with/,
+    );
+    expect(stderr).not.toContain(VALUE);
+    await git('reset', '-q', '--hard', 'origin/main');
+  });
+
+  test('is taken after the command that it names', async () => {
+    const program = join(import.meta.dirname, '../../dist/main.js');
+    const cleared = read(FILE)
+      .replace(/dockerconfigjson: .*/, `dockerconfigjson: ${VALUE}`)
+      .replace(/\nsops:[\s\S]*/, '\n');
+    write(FILE, cleared);
+    const sealed = await run(process.execPath, [program, 'seal', FILE], {
+      cwd: clone,
+      env: { ...process.env, GITPLANE_AGE_KEY_FILE: '', SOPS_AGE_KEY_FILE: '' },
+    });
+    expect(sealed).toMatchObject({ code: 0, stdout: `sealed ${FILE}\n` });
+
+    expect(await push('Seal it')).toMatchObject({ code: 0 });
+    expect(await dataOf('registry')).toEqual({ '.dockerconfigjson': VALUE });
+  });
+
+  test.skipIf(findSops() === undefined)(
+    'of what sops made is read, and what we make sops edits',
+    async () => {
+      const sops = (...args: string[]): ReturnType<typeof run> =>
+        run(findSops() ?? '', ['--disable-version-check', ...args], {
+          cwd: clone,
+          env: { ...process.env, SOPS_AGE_KEY_FILE: join(daemon.dataDir, 'age.key') },
+        });
+      expect(await sops('set', FILE, '["spec"]["data"]["token"]', '"dG9rZW4="')).toMatchObject({
+        code: 0,
+      });
+      const fresh = 'namespaces/payments/sharedsecrets/fresh.yaml';
+      write(
+        fresh,
+        `apiVersion: management.gitplane.dev/v1\nkind: SharedSecret\nmetadata:\n  name: fresh\nspec:\n  data:\n    a: ${VALUE}\n`,
+      );
+      expect(await sops('encrypt', '-i', fresh)).toMatchObject({ code: 0 });
+      expect(await push('By sops')).toMatchObject({ code: 0 });
+
+      expect(await dataOf('registry')).toMatchObject({ token: 'dG9rZW4=' });
+      expect(await dataOf('fresh')).toEqual({ a: VALUE });
+    },
+  );
+});
+
+test('neither the log nor a file of the state has a value or the key', async () => {
+  const key = /AGE-SECRET-KEY-\w+/.exec(readFileSync(join(daemon.dataDir, 'age.key'), 'utf8'))?.[0];
+  const state = join(daemon.dataDir, 'state');
+  const { stdout } = await run('grep', ['-rlaE', `${VALUE}|${key}`, state], {});
+
+  expect(existsSync(state)).toBe(true);
+  expect(stdout).toBe('');
+  expect(daemon.output()).not.toMatch(new RegExp(`${VALUE}|${key}`));
+});
