@@ -9,7 +9,7 @@ import { API_GROUP } from './corpus.ts';
 import type { Endpoint } from './http-connection.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Measured is the platform; the row `seal` measures sealing by itself. */
+/** The corpus holds its secrets in the clear; what sealing costs is not what is measured. */
 const PLAIN = ['--allow-plaintext-secrets'];
 
 export const API = `/kubernetes/management/apis/${API_GROUP}/v1`;
