@@ -20,7 +20,7 @@ import { randomFiles, randomSteps, type WrittenHistory, writeHistory } from './r
 /** How many histories to try; unless it is given, as many as a few seconds allow. */
 const WANTED = process.env['GITPLANE_TEST_HISTORIES'];
 const RUNS = Number(WANTED ?? 40);
-const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 5000 } : {};
+const LIMIT = WANTED === undefined ? { interruptAfterTimeLimit: 15_000 } : {};
 const TIMEOUT_MS = Math.max(60_000, RUNS * 5000);
 
 const reader = fileReader(kinds, '');

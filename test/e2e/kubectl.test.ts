@@ -201,7 +201,9 @@ describe.skipIf(PROGRAM === undefined)('with one object of every kind', () => {
     const file = allKinds('zz-all', objectOf);
     const described = await ok(['describe', '-f', '-'], file);
     expect(described.match(/^Name: +zz-all$/gm)).toHaveLength(SAMPLES.length);
-    const { items } = parse(await ok(['get', '-f', '-', '-o', 'yaml'], file)) as {
+    const { items } = parse(
+      await ok(['get', '-f', '-', '-o', 'yaml', '--show-managed-fields'], file),
+    ) as {
       items: object[];
     };
     expect(items).toEqual(await Promise.all(SAMPLES.map((sample) => read(sample, 'zz-all'))));
