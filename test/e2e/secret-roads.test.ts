@@ -224,7 +224,8 @@ test('what a connector keeps with a key is shown to nobody, and kept when the ke
     ['show', 'main:ownedaccesskeys/login.yaml'],
     join(daemon.dataDir, 'repo.git'),
   );
-  expect(stdout).toContain(ENCODED);
+  expect(stdout).not.toContain(ENCODED);
+  expect(stdout).toMatch(/^ +connectorData: ENC\[/m);
 });
 
 test('what writer makes is answered as it was sent, and what is deleted is not shown', async () => {
