@@ -35,6 +35,8 @@ export async function measureAuth(fixture: Fixture): Promise<Line[]> {
     const used = Array.from({ length: Math.min(USED, keys) }, (_, i) => keyText(i));
     await setConfig(daemon, 'POST', false);
     await rate(daemon, [], WARM_UP_MS);
+    await setConfig(daemon, 'PATCH', true);
+    await rate(daemon, used, WARM_UP_MS);
     // In turn, so that noise falls on both.
     for (let i = 0; i < fixture.repetitions; i++) {
       await setConfig(daemon, 'PATCH', false);
