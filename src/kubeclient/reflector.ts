@@ -79,8 +79,12 @@ export class Reflector {
     return this.#objects.values();
   }
 
-  /** What a write of ours has answered, which the watch will bring as well: no news for anybody. */
+  /**
+   * What a write of ours has answered, which the watch will bring as well: no news for anybody. Where
+   * the watch is past it, it has told that and what became of it: the object may be gone by now.
+   */
   note(object: KubeObject): void {
+    if (!isLater(object.metadata.resourceVersion, this.#version)) return;
     const key = objectId(object);
     const old = this.#objects.get(key);
     if (old === undefined || isNewer(object, old)) this.#objects.set(key, object);
@@ -172,7 +176,10 @@ export class Reflector {
 /** Versions of one cluster can be compared as numbers; where they cannot, what comes last counts. */
 function isNewer({ metadata }: KubeObject, old: KubeObject): boolean {
   if (metadata.uid !== old.metadata.uid) return true;
-  const [now, before] = [metadata.resourceVersion ?? '', old.metadata.resourceVersion ?? ''];
+  return isLater(metadata.resourceVersion, old.metadata.resourceVersion);
+}
+
+function isLater(now = '', before = ''): boolean {
   if (!/^\d+$/.test(now) || !/^\d+$/.test(before)) return now !== before;
   return BigInt(now) > BigInt(before);
 }

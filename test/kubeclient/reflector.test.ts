@@ -131,6 +131,28 @@ test('an event that is older than what a write answered changes nothing', async 
   expect(seen).not.toContain('n/a 6');
 });
 
+test('an answer that comes after the object went, or came back as another, is no news', async () => {
+  const { reflector, seen } = start(
+    [{ resourceVersion: '5', items: [object('a', 3), object('b', 4)] }],
+    [
+      async function* () {
+        yield { type: 'DELETED', object: object('a', 9) };
+        yield { type: 'DELETED', object: object('b', 10) };
+        const again = object('b', 11);
+        again.metadata.uid = 'another';
+        yield { type: 'ADDED', object: again };
+        yield* forever();
+      },
+    ],
+  );
+  await vi.waitFor(() => expect(seen).toContain('n/b 11'));
+  reflector.note(object('a', 8));
+  reflector.note(object('b', 7));
+
+  expect(reflector.get('n/a')).toBeUndefined();
+  expect(reflector.get('n/b')?.metadata.uid).toBe('another');
+});
+
 test('a cluster that is away is told of, and waited for', async () => {
   const { seen, problems } = start([cut, cut, { resourceVersion: '1', items: [] }], []);
   await vi.waitFor(() => expect(seen).toEqual(['synced']));
