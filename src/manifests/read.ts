@@ -1,5 +1,6 @@
 /** From the bytes of a file to its documents: the fast reader where it can, the library else. */
 import type { FieldPath } from '../apimachinery/field-error.ts';
+import { blockPosition } from './block-position.ts';
 import type { LocateOptions, ManifestDocument, ManifestFile, Position } from './manifest.ts';
 import { decodeUtf8, parseManifests } from './parse.ts';
 import { parsePlainYaml } from './plain/plain-yaml.ts';
@@ -19,6 +20,9 @@ export function readManifests(content: Buffer): ManifestFile | Unreadable {
   if (plain === undefined) return parseManifests(text);
   let parsed: ManifestFile | undefined;
   const locate = (index: number, path: FieldPath, options?: LocateOptions): Position => {
+    const quick =
+      plain.length === 1 && options === undefined ? blockPosition(text, path) : undefined;
+    if (quick !== undefined) return quick;
     parsed ??= parseManifests(text);
     const document = parsed.documents.find((candidate) => candidate.index === index);
     return document?.locate(path, options) ?? { line: 1, col: 1 };
