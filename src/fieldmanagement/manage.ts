@@ -7,7 +7,15 @@ import type { JsonValue } from '../apimachinery/object.ts';
 import { FieldSet } from './field-set.ts';
 import { type Manager, type Managers, managerId, type Owned } from './managers.ts';
 import type { Shape } from './shape.ts';
-import { type Comparison, compare, fieldsOf, merge, withDeclared, withoutFields } from './walk.ts';
+import {
+  type Comparison,
+  checkApplied,
+  compare,
+  fieldsOf,
+  merge,
+  withDeclared,
+  withoutFields,
+} from './walk.ts';
 
 /** What an apply would take from somebody who did not agree. */
 export interface FieldConflict {
@@ -57,12 +65,13 @@ export interface ApplyOfFields {
   readonly time: string;
 }
 
-/** Throws FieldConflictError, unless forced. `managers` carry the new time only where the object changed. */
+/** Throws DuplicateItemError, and FieldConflictError unless forced. `managers` carry the new time only where the object changed. */
 export function applyManagers(apply: ApplyOfFields): {
   object: JsonValue;
   managers: Map<string, Owned>;
 } {
   const { shape, live, applied, manager } = apply;
+  checkApplied(shape, applied);
   const id = managerId(manager);
   const last = apply.managers.get(id);
   const managers = new Map(apply.managers);

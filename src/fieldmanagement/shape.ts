@@ -43,30 +43,34 @@ export class DuplicateItemError extends Error {
   override name = 'DuplicateItemError';
 }
 
-/** The steps to the items of a list that is not atomic, in order. Throws for what cannot be told apart. */
+/**
+ * The steps to the items of a list that is not atomic, in order. Never fails: what is there already
+ * may hold an item twice, and then both are one to whoever owns them.
+ */
 export function itemElements(shape: Shape, list: readonly JsonValue[]): PathElement[] {
   const isSet = shape?.['x-kubernetes-list-type'] === 'set';
-  const keys = (shape?.['x-kubernetes-list-map-keys'] ?? []) as readonly string[];
-  const elements = list.map((item) => (isSet ? valueElement(item) : keyOf(shape, keys, item)));
+  return list.map((item) => (isSet ? valueElement(item) : keyElement(keysOf(shape, item))));
+}
+
+/** Throws for an item of an applied list that cannot be told from another, or has no key. */
+export function checkItems(shape: Shape, list: readonly JsonValue[]): void {
   const seen = new Set<PathElement>();
-  for (const element of elements) {
+  for (const element of itemElements(shape, list)) {
+    if (element === keyElement({})) throw new DuplicateItemError('an item of a list has no key');
     if (seen.has(element)) {
       throw new DuplicateItemError(`duplicate entries for key [${element.slice(2)}]`);
     }
     seen.add(element);
   }
-  return elements;
 }
 
-function keyOf(shape: Shape, keys: readonly string[], item: JsonValue): PathElement {
-  if (!isRecord(item)) throw new DuplicateItemError('an item of a list with keys must be a map');
+function keysOf(shape: Shape, item: JsonValue): JsonObject {
+  const keys = (shape?.['x-kubernetes-list-map-keys'] ?? []) as readonly string[];
   const values: JsonObject = {};
+  if (!isRecord(item)) return values;
   for (const key of keys) {
     const value = (item as JsonObject)[key] ?? fieldShape(itemShape(shape), key)?.default;
     if (value !== undefined) values[key] = value;
   }
-  if (Object.keys(values).length === 0) {
-    throw new DuplicateItemError(`an item must have the key ${keys.join(' or ')}`);
-  }
-  return keyElement(values);
+  return values;
 }

@@ -7,9 +7,28 @@ import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimach
 import { FieldSet } from './field-set.ts';
 import { mergedOrder } from './list-order.ts';
 import { fieldElement, fieldName, type PathElement } from './path-element.ts';
-import { fieldShape, isAtomic, isDeclared, itemElements, itemShape, type Shape } from './shape.ts';
+import {
+  checkItems,
+  fieldShape,
+  isAtomic,
+  isDeclared,
+  itemElements,
+  itemShape,
+  type Shape,
+} from './shape.ts';
 
 type Path = readonly PathElement[];
+
+/** Throws DuplicateItemError where an item of what is applied cannot be told from another. */
+export function checkApplied(shape: Shape, value: JsonValue): void {
+  if (value === null || typeof value !== 'object' || isAtomic(shape, value)) return;
+  if (Array.isArray(value)) {
+    checkItems(shape, value);
+    for (const item of value) checkApplied(itemShape(shape), item);
+    return;
+  }
+  for (const [name, child] of Object.entries(value)) checkApplied(fieldShape(shape, name), child);
+}
 
 /** Every field that an object sets. */
 export function fieldsOf(shape: Shape, value: JsonValue): FieldSet {

@@ -173,6 +173,25 @@ describe('an apply', () => {
   });
 });
 
+describe('an object that has a finalizer twice', () => {
+  const finalizers = ['example.com/a', 'example.com/a'];
+
+  test('is created, changed and applied to all the same', async () => {
+    const body = team('twice', { displayName: 'A' }, { finalizers });
+    const path = `${API}/teams/twice`;
+    const type = 'application/merge-patch+json';
+    const answers = [
+      await daemon.call('POST', `${API}/teams`, { body }),
+      await daemon.call('PATCH', path, { body: { spec: { displayName: 'B' } }, type }),
+      await apply('twice', team('twice', { description: 'C' })),
+    ];
+
+    expect(answers.map(({ code }) => code)).toEqual([201, 200, 200]);
+    const { spec } = (await daemon.call('GET', path)).json();
+    expect(spec).toEqual({ displayName: 'B', description: 'C' });
+  });
+});
+
 describe('an apply by somebody', () => {
   let token: string;
 
