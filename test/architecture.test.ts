@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   apimachinery: [],
   endpointsync: ['apimachinery'],
   fieldmanagement: ['apimachinery'],
-  kinds: ['apimachinery', 'endpointsync'],
+  kinds: ['apimachinery', 'endpointsync', 'secretsync'],
   git: [],
   manifests: ['apimachinery'],
   sealing: ['apimachinery', 'manifests'],

@@ -13,6 +13,7 @@ import { kubeconfigGuard } from './kubeconfig-guard.ts';
 import { membershipGuard } from './membership-guard.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
 import { scopeGuard } from './scope-guard.ts';
+import { storeLinkGuard } from './store-link-guard.ts';
 
 export interface GuardParts {
   readonly kinds: KindTable;
@@ -36,5 +37,6 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     scopeGuard(parts),
     keyGuard(parts),
     kubeconfigGuard(authorizer),
+    storeLinkGuard(authorizer),
   ];
 }

@@ -110,6 +110,8 @@ export interface Kind {
   /** Whether objects decide how long keys live, who can sign in and what scopes mean: not for keys
    * with a scope to write. */
   readonly governsAccess: boolean;
+  /** Whether annotations can tie `spec.data` to a path of the secret store. */
+  readonly followsStore: boolean;
   /** Deprecated or useless fields. Must not mutate. Never a reason to refuse. */
   warnings(object: KubeObject): string[];
   /** The part of `status` that follows from the manifest alone. */
@@ -147,6 +149,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     memberships: () => [],
     assignedRoles: () => [],
     governsAccess: false,
+    followsStore: false,
     warnings: deprecations([]),
     deriveStatus: () => undefined,
     ...own,

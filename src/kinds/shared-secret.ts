@@ -5,6 +5,7 @@ import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
 import { DATA_KEYS, secretDataProblems } from './secret-data.ts';
+import { storeLinkProblems } from './store-link.ts';
 
 const deprecated = deprecations([]);
 
@@ -21,7 +22,12 @@ export function sharedSecret(group: string): Kind {
     columns: [DISPLAY_NAME, DATA_KEYS, OWNER, AGE],
     hasAccessRules: true,
     secretPaths: secretPathsOf('sharedsecret'),
-    validate: (object) => [...secretDataProblems(object), ...ownershipProblems(object)],
+    followsStore: true,
+    validate: (object) => [
+      ...secretDataProblems(object),
+      ...ownershipProblems(object),
+      ...storeLinkProblems(object),
+    ],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
   });
 }

@@ -266,6 +266,48 @@ describe('namespaces', () => {
   });
 });
 
+describe('a mount that the store does not know', () => {
+  test.each([
+    ['behind a namespace that is not there', errors(404, 'no handler for route'), '2.4.4'],
+    ['at an address with no store', { status: 404, text: '<h1>Not found</h1>' }, undefined],
+  ])('%s is not taken for an empty one', async (_where, answer, version) => {
+    const client = clientOf(inMemory(scripted(answer, version)));
+
+    await expect(detectMount(client, 'secret')).rejects.toMatchObject({ reason: 'MountMissing' });
+  });
+
+  test('of a server from before it could be asked is KV v1', async () => {
+    const client = clientOf(inMemory(scripted(errors(404), '0.9.6')));
+
+    expect(await detectMount(client, 'secret')).toEqual({ path: 'secret/', version: 1 });
+  });
+
+  test('is named where the wanted one lies inside it', async () => {
+    const store = new KvStore();
+    store.token('root');
+    store.mount('secret/');
+
+    await expect(detectMount(clientOf(inMemory(store)), 'secret/app')).rejects.toThrow(
+      'There is no mount secret/app/ but secret/',
+    );
+  });
+
+  /** Answers the question for the mount, and then that for the health of the store. */
+  function scripted(
+    answer: { status: number; body?: unknown; text?: string },
+    version: string | undefined,
+  ): KvStore {
+    const store = new KvStore();
+    store.token('root');
+    const health = version === undefined ? '<h1>Hello</h1>' : JSON.stringify({ version });
+    store.scripted.push(
+      { status: answer.status, headers: {}, text: answer.text ?? JSON.stringify(answer.body) },
+      { status: 200, headers: {}, text: health },
+    );
+    return store;
+  }
+});
+
 describe('the token', () => {
   afterEach(() => {
     vi.useRealTimers();

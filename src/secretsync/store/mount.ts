@@ -28,18 +28,52 @@ export async function detectMount(client: StoreClient, mount: string): Promise<M
     const message = `Nothing is mounted at ${mount}, or the token has no capability below it`;
     throw new StoreError(message, { reason: 'MountMissing', cause: error });
   });
-  // Servers that are too old to be asked have KV v1 only.
-  if (answer.status === 404) return { path: `${trimmed(mount)}/`, version: 1 };
+  const own = `${trimmed(mount)}/`;
+  if (answer.status === 404) return await mountOfOldServer(client, own);
   const { data } = readJson(answer, `The mount ${mount}`) as MountAnswer;
   if (data?.type !== 'kv' && data?.type !== 'generic') {
     const message = `What is mounted at ${mount} is no KV engine`;
     throw new StoreError(message, { reason: 'WrongEngine' });
   }
+  const { path: real = own } = data;
+  if (own !== real && own.startsWith(real)) {
+    const message = `There is no mount ${own} but ${real}; the rest belongs to the path of the secret`;
+    throw new StoreError(message, { reason: 'MountMissing' });
+  }
   return {
-    path: data.path ?? `${trimmed(mount)}/`,
+    path: own,
     version: data.options?.version === '2' ? 2 : 1,
     ...(data.uuid !== undefined && { uuid: data.uuid }),
   };
+}
+
+/**
+ * Servers from before Vault 0.10 cannot be asked, and have KV v1 only. Any other 404 comes from a
+ * namespace that is not there, or from something that is no store: to take that for an empty mount
+ * would read as if every secret had been deleted.
+ */
+async function mountOfOldServer(client: StoreClient, path: string): Promise<Mount> {
+  const health = await client.callRoot({ method: 'GET', path: HEALTH });
+  const version = health.status === 200 ? versionOf(health.text) : undefined;
+  if (version !== undefined && OLD_SERVER.test(version)) return { path, version: 1 };
+  const where = client.namespace ? `, or no namespace ${client.namespace}` : '';
+  const what = version === undefined ? 'no secret store' : `no mount ${path}${where}`;
+  const message = `There is ${what} at the address of the secret store`;
+  throw new StoreError(message, { reason: 'MountMissing' });
+}
+
+/** Answers 200 in whatever state the store is. */
+const HEALTH =
+  'sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200';
+const OLD_SERVER = /^v?0\.\d\./;
+
+function versionOf(text: string): string | undefined {
+  try {
+    const { version } = JSON.parse(text) as { version?: unknown };
+    return typeof version === 'string' ? version : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
