@@ -37,8 +37,6 @@ const VERSION = 'kv-version';
 const RESOLVE = 'resolve';
 const MERGE = 'merge';
 
-export const RESOLVE_ANNOTATION = PREFIX + RESOLVE;
-
 /** What a choice is called in an annotation, and in the policy. */
 const CHOICES = {
   direction: { pull: 'Pull', push: 'Push', both: 'Both' },
