@@ -218,7 +218,7 @@ function settle(situation: Situation, git: Prints, store: Prints): SyncPolicy | 
   if (resolution === undefined || state.held === undefined || situation.store.state !== 'live') {
     return undefined;
   }
-  const pair: Omit<HeldPair, 'commit'> = {
+  const pair: ShownValues = {
     git: whole(git),
     version: situation.store.at.version,
     store: whole(store),
@@ -228,11 +228,9 @@ function settle(situation: Situation, git: Prints, store: Prints): SyncPolicy | 
     : undefined;
 }
 
-function isAbout(
-  { winner, id }: Resolution,
-  held: HeldPair,
-  now: Omit<HeldPair, 'commit'>,
-): boolean {
+type ShownValues = Pick<HeldPair, 'git' | 'version' | 'store'>;
+
+function isAbout({ winner, id }: Resolution, held: HeldPair, now: ShownValues): boolean {
   const isSame = held.git === now.git && held.store === now.store && held.version === now.version;
   return isSame && id === (winner === 'git' ? held.commit : String(held.version));
 }

@@ -7,6 +7,8 @@ export interface KeyHistory {
   readonly currentVersion: number;
   /** Kept versions by number. */
   readonly versions: ReadonlyMap<number, string>;
+  /** Those without a time of deletion, past or to come, and not destroyed. */
+  readonly undeleted: ReadonlySet<number>;
   /** How many versions stay readable. */
   readonly maxVersions: number;
 }
@@ -23,16 +25,16 @@ export function looksStale(state: SyncState, read: StoreVersion): boolean {
 }
 
 /**
- * Whether a read that looks old is new all the same. It is when the key was made anew after the
- * base, or when it is a later version in the same life of the key, written by a clock that had
+ * Whether a read that looks old is new all the same. It is when the key was made anew after what is
+ * known, or when it is a later version in the same life of the key, written by a clock that had
  * stepped back. The history must know the very version that was read: it may come from another node.
  */
 export function isNewAllTheSame(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
-  const made = state.base?.keyCreatedTime;
-  if (made === undefined || key.versions.get(read.version) !== read.createdTime) return false;
-  if (key.createdTime > made) return true;
   const known = newestKnown(state);
-  return key.createdTime === made && known !== undefined && read.version > known.version;
+  if (known === undefined || key.versions.get(read.version) !== read.createdTime) return false;
+  const { keyCreatedTime: made } = known;
+  if (made === undefined) return key.createdTime > known.createdTime;
+  return key.createdTime > made || (key.createdTime === made && read.version > known.version);
 }
 
 const MOST_DELETIONS = 3;

@@ -57,13 +57,14 @@ function landed(intent: Intent, key: KeyHistory, at: StoreVersion): Verdict {
   return { is: 'landed', at, ...(covered && { covered }) };
 }
 
-/** The version under the push, unless it is the one that was read before. */
-function coveredBy(intent: Intent, key: KeyHistory): StoreVersion | undefined {
-  if (intent.cas === 0) return undefined;
-  const createdTime = key.versions.get(intent.cas);
-  return createdTime === undefined || createdTime === intent.predecessor.createdTime
+/** The version under the push, unless it is the one that was read before, and as it was then. */
+function coveredBy({ cas, predecessor }: Intent, key: KeyHistory): StoreVersion | undefined {
+  const createdTime = key.versions.get(cas);
+  if (cas === 0 || createdTime === undefined) return undefined;
+  const isRestored = predecessor.isDeleted && key.undeleted.has(cas);
+  return createdTime === predecessor.createdTime && !isRestored
     ? undefined
-    : { version: intent.cas, createdTime };
+    : { version: cas, createdTime };
 }
 
 const MOST_INTENTS = 16;

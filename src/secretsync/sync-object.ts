@@ -256,10 +256,11 @@ class ObjectSync {
       seen.view.state === 'live'
         ? visible(seen.situation, seen.gitPrints, seen.view.prints)
         : NO_PRINTS;
+    const at = seen.store.state === 'absent' ? { version: 0, createdTime: '' } : seen.store.at;
     const held = {
       commit: seen.git.commit,
       git: fingerprints.whole(seen.gitPrints),
-      version: seen.store.state === 'absent' ? 0 : seen.store.at.version,
+      ...at,
       store: fingerprints.whole(prints),
     };
     const { held: before } = this.#state;
@@ -271,8 +272,18 @@ class ObjectSync {
       before !== undefined &&
       before.git === held.git &&
       before.store === held.store &&
-      before.version === held.version;
-    if (!isSame) await this.#save({ held });
+      before.version === held.version &&
+      before.createdTime === held.createdTime;
+    if (isSame) return;
+    const life = await this.#lifeOf(at);
+    await this.#save({ held: { ...held, ...(life !== undefined && { keyCreatedTime: life }) } });
+  }
+
+  /** When the key of a version was made. Undefined when nobody can tell. */
+  async #lifeOf({ version, createdTime }: StoreVersion): Promise<string | undefined> {
+    if (version === 0 || !this.#task.store.isVersioned) return undefined;
+    const key = await this.#task.store.keyHistory();
+    return key?.versions.get(version) === createdTime ? key.createdTime : undefined;
   }
 
   async #pull(seen: Seen, { keys, push }: Step & { do: 'pull' }): Promise<undefined> {
@@ -329,6 +340,7 @@ class ObjectSync {
       predecessor: {
         createdTime: store.state === 'absent' ? '' : store.at.createdTime,
         whole: fingerprints.whole(before),
+        isDeleted: store.state === 'deleted',
       },
       target: fingerprints.whole(after),
       prints: agreedPrints({ base, git: gitPrints, store: shown }),
@@ -393,19 +405,20 @@ class ObjectSync {
     return { createdTime: read.at.createdTime, whole };
   }
 
-  /** A version that was covered unseen, unless it holds just what was seen before it. */
+  /** A version that was covered unseen, unless it holds what was seen before it or agreed on. */
   async #unseen(
     intent: Intent,
     version: StoreVersion | undefined,
   ): Promise<readonly StoreVersion[]> {
-    const { covered } = this.#state;
+    const { covered, base } = this.#state;
     if (version === undefined) return covered;
     const read = await this.#task.store.read(version.version);
     const { fingerprints } = this.#task;
+    const known = [intent.predecessor.whole, base && fingerprints.whole(base.prints)];
     const isKnown =
       read.state === 'live' &&
       read.at.createdTime === version.createdTime &&
-      fingerprints.whole(fingerprints.of(read.values)) === intent.predecessor.whole;
+      known.includes(fingerprints.whole(fingerprints.of(read.values)));
     return isKnown ? covered : [...covered, version];
   }
 
@@ -436,8 +449,16 @@ class ObjectSync {
       ...(made !== undefined && { keyCreatedTime: made }),
       ...(store.mount !== undefined && { mount: store.mount }),
     };
-    const { staleReads, missingReads } = NOT_WAITED_LONG;
-    this.#state = { base: next, intents, covered, staleReads, missingReads };
+    const { held } = this.#state;
+    // Of a push that landed earlier: what was held since is newer, and older answers are still old.
+    const isLater = more.intents !== undefined && held !== undefined && isOlder(next.at, held);
+    this.#state = {
+      base: next,
+      intents,
+      covered,
+      ...NOT_WAITED_LONG,
+      ...(isLater && { held }),
+    };
     await this.#task.memory.save(this.#state);
     if (!isSame && store.isVersioned && mayPush(policy)) {
       await store.mark({

@@ -27,7 +27,7 @@ export interface SyncBase {
 export interface Intent {
   readonly cas: number;
   /** What was seen at version `cas`. */
-  readonly predecessor: { readonly createdTime: string; readonly whole: string };
+  readonly predecessor: Predecessor;
   /** Fingerprint of all that the push leaves behind in the store. */
   readonly target: string;
   /** The base once it landed, but for its version. */
@@ -37,11 +37,22 @@ export interface Intent {
   readonly landed?: StoreVersion;
 }
 
+export interface Predecessor {
+  readonly createdTime: string;
+  readonly whole: string;
+  /** It was a tombstone. Whoever takes that away changes no version, and so outruns no push. */
+  readonly isDeleted: boolean;
+}
+
 /** The pair that a person was shown and may decide on. */
 export interface HeldPair {
   readonly commit: string;
   readonly git: string;
+  /** 0 where the store had no key, which then was not created either. */
   readonly version: number;
+  readonly createdTime: string;
+  /** As in the base. */
+  readonly keyCreatedTime?: string;
   readonly store: string;
 }
 
@@ -65,8 +76,21 @@ export function isOlder(a: StoreVersion, b: StoreVersion): boolean {
   return a.version < b.version;
 }
 
-/** The newest version that this daemon knows of: its base, or a push that landed after it. */
-export function newestKnown(state: SyncState): StoreVersion | undefined {
-  const known = [state.base?.at, ...state.intents.map((intent) => intent.landed)];
+/** A version, and the life of its key where that is known. */
+export interface KnownVersion extends StoreVersion {
+  readonly keyCreatedTime?: string;
+}
+
+/** The newest version that this daemon acted on: its base, what it held, or a push that landed. */
+export function newestKnown({ base, held, intents }: SyncState): KnownVersion | undefined {
+  const known: (KnownVersion | undefined)[] = [
+    base && inLife(base.at, base.keyCreatedTime),
+    held && held.version > 0 ? inLife(held, held.keyCreatedTime) : undefined,
+    ...intents.map((intent) => intent.landed),
+  ];
   return known.reduce((a, b) => (a === undefined || (b && isOlder(a, b)) ? b : a), undefined);
+}
+
+function inLife({ version, createdTime }: StoreVersion, life: string | undefined): KnownVersion {
+  return { version, createdTime, ...(life !== undefined && { keyCreatedTime: life }) };
 }

@@ -356,7 +356,7 @@ describe('the decision', () => {
     const held = {
       commit: 'c2',
       git: fingerprints.whole(TWO),
-      version: 3,
+      ...AT,
       store: fingerprints.whole(THREE),
     };
     const shown = situation({ base: ONE, git: git(TWO), store: live(THREE), history });
@@ -392,6 +392,7 @@ describe('the guards', () => {
     createdTime: at(0, made).createdTime,
     currentVersion: read.version,
     versions: new Map([[read.version, read.createdTime]]),
+    undeleted: new Set([read.version]),
     maxVersions: 10,
   });
 
@@ -414,6 +415,26 @@ describe('the guards', () => {
     expect(isNewAllTheSame(state, read, key(1, at(4, 5)))).toBe(false);
     expect(isNewAllTheSame(state, read, key(0, read))).toBe(false);
     expect(isNewAllTheSame(state, at(1, 2), key(2, at(1, 2)))).toBe(true);
+  });
+
+  test('what was held is known as well, and the life of its key with it', () => {
+    const held = { commit: 'c', git: '', store: '', ...at(2, 5) };
+    const inLife = (made: number): SyncState => ({
+      ...state,
+      held: { ...held, keyCreatedTime: at(0, made).createdTime },
+    });
+    const read = at(2, 4);
+
+    expect(looksStale({ ...state, held }, read)).toBe(true);
+    expect(isNewAllTheSame({ ...state, held }, at(7, 4), key(2, at(7, 4)))).toBe(false);
+    expect(isNewAllTheSame(inLife(4), at(7, 4), key(2, at(7, 4)))).toBe(false);
+    expect(isNewAllTheSame(inLife(2), at(7, 4), key(2, at(7, 4)))).toBe(true);
+  });
+
+  test('a key that the store did not have is no version to be older than', () => {
+    const held = { commit: 'c', git: '', store: '', version: 0, createdTime: '' };
+
+    expect(looksStale({ ...NEW_STATE, held }, at(1, 1))).toBe(false);
   });
 
   test.each([

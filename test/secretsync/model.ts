@@ -41,7 +41,7 @@ export interface ModelCounts {
   pulls: number;
   pushes: number;
   conflicts: number;
-  /** Versions that a push covered before anybody saw them; each has to be reported. */
+  /** Pushes that replaced a value that only the store had; each has to be reported. */
   covered: number;
   waits: number;
 }
@@ -79,8 +79,7 @@ export class SyncModel {
   /** Values that the store had, with the latest time it was given them. */
   readonly #stored = new Map<string, number>();
   readonly #agreed = new Map<string, number>();
-  /** Versions and values that the daemon read. */
-  readonly #read = new Set<string>();
+  /** What pushes replaced and nobody was told yet, by version. */
   readonly #uncovered = new Map<string, string>();
   #sequence = 0;
 
@@ -119,7 +118,9 @@ export class SyncModel {
     if (outcome?.result !== 'Synced' && outcome?.result !== 'Differs') {
       this.problems.push(`does not come to rest: ${JSON.stringify(outcome)}`);
     }
-    for (const what of this.#uncovered.values()) this.problems.push(`covered unseen: ${what}`);
+    for (const what of this.#uncovered.values()) {
+      this.problems.push(`a push replaced ${what}, and nobody was told`);
+    }
   }
 
   get #head(): { commit: string; values: Map<string, string> } {
@@ -268,11 +269,6 @@ export class SyncModel {
     this.#isOurs = isWrite;
     const response = this.#store.handle(request);
     this.#isOurs = false;
-    if (request.method === 'GET' && response.status === 200) {
-      const { data, metadata } = JSON.parse(response.text).data ?? {};
-      if (metadata) this.#read.add(`${metadata.version} ${canonical(metadata.created_time)}`);
-      if (metadata) this.#read.add(JSON.stringify(data));
-    }
     this.#point();
     if (this.#happens(this.#options.lost)) throw new TransportError('cut', true);
     return response;
@@ -302,19 +298,17 @@ export class SyncModel {
     }
   }
 
+  /**
+   * What a push replaces was in git before, or a person was shown it, or it has to be reported. That
+   * the daemon read it once does not help: its decision may come from what it read at another time.
+   */
   #judgePush(version: number, created: string, before: Values, after: Values): void {
-    const id = `${version} ${canonical(created)}`;
-    if (Object.keys(before).length === 0) return;
-    if (!this.#read.has(id) && !this.#read.has(JSON.stringify(before))) {
-      this.counts.covered += 1;
-      this.#uncovered.set(id, JSON.stringify(before));
-      return;
-    }
-    for (const [key, value] of Object.entries(before)) {
-      if (after[key] !== value && !this.#safe.has(String(value))) {
-        this.problems.push(`a push replaced ${key}=${value}, which git never had`);
-      }
-    }
+    const lost = Object.entries(before)
+      .filter(([key, value]) => after[key] !== value && !this.#safe.has(String(value)))
+      .map(([key, value]) => `${key}=${value}`);
+    if (lost.length === 0) return;
+    this.counts.covered += 1;
+    this.#uncovered.set(`${version} ${canonical(created)}`, lost.join(' '));
   }
 
   #gitSide(): GitSide {

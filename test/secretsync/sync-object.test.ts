@@ -1,10 +1,14 @@
 /** What a person is shown and may end, one object at a time. The rest is in model.test.ts. */
 import { expect, test } from 'vitest';
 import { DEFAULT_POLICY } from '../../src/secretsync/policy.ts';
-import type { StoreSide } from '../../src/secretsync/ports.ts';
+import type { GitSide, StoreSide } from '../../src/secretsync/ports.ts';
 import { Fingerprints } from '../../src/secretsync/prints.ts';
+import { StoreClient } from '../../src/secretsync/store/client.ts';
+import { kv2 } from '../../src/secretsync/store/kv2.ts';
+import { detectMount } from '../../src/secretsync/store/mount.ts';
 import { type SyncTask, syncObject } from '../../src/secretsync/sync-object.ts';
 import { NEW_STATE, type SyncState } from '../../src/secretsync/sync-state.ts';
+import { KvStore } from '../support/kv/kv-store.ts';
 
 const EMPTY_STORE: StoreSide = {
   isVersioned: true,
@@ -47,3 +51,99 @@ test('a covered value can be acknowledged after its key was removed for good', a
   expect(state.covered).toEqual([]);
   expect(await syncObject(task)).toMatchObject({ result: 'Differs', reason: 'NotInStore' });
 });
+
+/** One key, a store in memory and a daemon that syncs both ways. */
+function scene() {
+  const lag = { of: 0 };
+  const store = new KvStore({ lag: () => lag.of });
+  const mount = store.mount('secret/');
+  store.token('t');
+  /** Called with each request before the store hears of it. */
+  const wire = { before: (_method: string) => {} };
+  const client = new StoreClient({
+    transport: {
+      origin: 'http://store',
+      close: () => {},
+      send: async (request) => {
+        wire.before(request.method);
+        return store.handle(request);
+      },
+    },
+    token: async () => 't',
+    clock: { now: () => 0 },
+    intervalMs: 1000,
+    random: () => 0,
+  });
+  const commits = ['a'];
+  let state: SyncState = NEW_STATE;
+  const sync = async () =>
+    syncObject({
+      git: gitOf(commits),
+      store: kv2({ client, mount: await detectMount(client, 'secret'), path: 'app' }),
+      memory: {
+        load: async () => state,
+        save: async (next) => {
+          state = next;
+        },
+      },
+      fingerprints: new Fingerprints(Buffer.alloc(32)),
+      policy: { ...DEFAULT_POLICY, direction: 'Both' },
+      owner: 'us',
+      mayDelete: false,
+    });
+  return { lag, mount, wire, commits, sync };
+}
+
+/**
+ * Git has taken b from the store (the daemon died before it wrote the base) and has c since. The key
+ * is made anew up to the same version. Read from a node that lags behind, the store still holds b,
+ * which git had: only what was held before tells that b is history.
+ */
+test('an answer that is older than what was held covers nothing', async () => {
+  const { lag, mount, commits, sync } = scene();
+  mount.put('app', { key: 'a' });
+  expect(await sync()).toMatchObject({ result: 'Synced' });
+  mount.put('app', { key: 'b' });
+  commits.push('b', 'c');
+  mount.removeKey('app');
+  mount.put('app', { key: 'x' });
+  mount.put('app', { key: 'y' });
+  expect(await sync()).toMatchObject({ result: 'Held', reason: 'Conflict', version: 2 });
+
+  lag.of = 3;
+  const outcome = await sync();
+  expect(mount.live('app')).toEqual({ key: 'y' });
+  expect(outcome).toMatchObject({ result: 'Waiting', reason: 'StaleRead' });
+  lag.of = 0;
+  expect(await sync()).toMatchObject({ result: 'Held', reason: 'Conflict', pushed: 0 });
+});
+
+test.each([
+  ['that nobody knew is reported', 'b', { result: 'Held', reason: 'CoveredValue' }],
+  ['that was agreed on is nothing to report', 'a', { result: 'Synced' }],
+])('a value restored just before a push covers it, and %s', async (_what, value, expected) => {
+  const { mount, wire, commits, sync } = scene();
+  mount.put('app', { key: 'a' });
+  expect(await sync()).toMatchObject({ result: 'Synced' });
+  mount.put('app', { key: value });
+  mount.deleteLatest('app');
+  commits.push('c');
+  expect(await sync()).toMatchObject({ result: 'Waiting', reason: 'Unconfirmed' });
+
+  wire.before = (method) => {
+    if (method === 'POST') mount.undeleteLatest('app');
+  };
+  expect(await sync()).toMatchObject({ ...expected, pushed: 1 });
+  expect(mount.live('app')).toEqual({ key: 'c' });
+});
+
+/** One value under `key` in each commit. */
+function gitOf(commits: readonly string[]): GitSide {
+  const values = (value = '') => new Map([['key', Buffer.from(value)]]);
+  return {
+    read: async () => ({ commit: `c${commits.length}`, values: values(commits.at(-1)) }),
+    change: async () => undefined,
+    remove: async () => false,
+    history: async (since) => commits.slice(Number(since.slice(1)), -1).map(values),
+  };
+}

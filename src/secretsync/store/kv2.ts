@@ -94,17 +94,18 @@ class Kv2 implements StoreSide {
     const answer = await this.#client.call({ method: 'GET', path: this.#url('metadata') });
     if (answer.status === 404) return undefined;
     const { data } = readJson(answer, this.#where) as { data?: MetadataFields };
-    const versions = Object.entries(data?.versions ?? {}).map(
-      ([version, { created_time }]): [number, string] => [
-        Number(version),
-        this.#time(created_time),
-      ],
-    );
+    const versions = new Map<number, string>();
+    const undeleted = new Set<number>();
+    for (const [name, version] of Object.entries(data?.versions ?? {})) {
+      versions.set(Number(name), this.#time(version.created_time));
+      if (!version.deletion_time && version.destroyed !== true) undeleted.add(Number(name));
+    }
     return {
       createdTime: this.#time(data?.created_time),
       currentVersion: data?.current_version ?? 0,
-      versions: new Map(versions),
-      maxVersions: data?.max_versions || (await this.#maxVersionsOfMount(versions.length)),
+      versions,
+      undeleted,
+      maxVersions: data?.max_versions || (await this.#maxVersionsOfMount(versions.size)),
     };
   }
 
