@@ -38,7 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'state',
   ],
   history: ['apimachinery', 'kinds', 'git', 'manifests', 'catalog', 'registry', 'state'],
-  controllers: ['apimachinery', 'kinds', 'git', 'registry', 'state', 'telemetry'],
+  controllers: ['apimachinery', 'kinds', 'git', 'kubeclient', 'registry', 'state', 'telemetry'],
   server: [
     'apimachinery',
     'kinds',

@@ -13,6 +13,12 @@ export function keyString(key: ObjectKey): string {
   return `${key.group}/${key.kind}/${key.namespace}/${key.name}`;
 }
 
+/** The identity that `keyString` made the text of. */
+export function parseKey(text: string): ObjectKey {
+  const [group = '', kind = '', namespace = '', name = ''] = text.split('/');
+  return { group, kind, namespace, name };
+}
+
 /** How people read an identity: `Team "ops"` or `SharedSecret "payments/registry"`. */
 export function describeKey(key: ObjectKey): string {
   return `${key.kind} "${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}"`;

@@ -7,8 +7,6 @@ import type { Clock } from '../apimachinery/clock.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { seedRepository } from '../bootstrap/seed.ts';
 import type { FileReader } from '../catalog/file.ts';
-import { startDeletion } from '../controllers/deletion.ts';
-import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import type { CommitSignature } from '../git/commit-object.ts';
 import { initRepository } from '../git/init-repository.ts';
@@ -34,6 +32,7 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
+import { startControllers } from './controllers.ts';
 import { openTokenService, type TokenService } from './endpoint-token-issuer.ts';
 import { openFollowed } from './followed-repository.ts';
 import { writeGuards } from './guards.ts';
@@ -133,6 +132,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     store: readable,
     branch,
     issuers: { [tokens.plural]: tokens.issue },
+    release: (owner) => controllers.release(owner),
   });
   const { sign } = signatures;
   const own = { branch, reader, sealer, rules, sign, registry: served };
@@ -146,8 +146,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     authorizer: access.authorizer,
     signatures: signatures.judge,
   });
-  const stopDeletion = startDeletion({ store, kinds, branch, clock, onError });
-  const keyExpiry = removeExpiredKeys(parts, { kinds, access, registry, store });
+  const caretakers = { ...parts, kinds, store, readable, branch, access, registry, onError };
+  const controllers = startControllers(caretakers);
   return {
     kinds,
     repository,
@@ -165,8 +165,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     observation,
     close: async () => {
       history.close();
-      stopDeletion();
-      keyExpiry.stop();
+      await controllers.stop();
       tokens.close();
       await access.close().catch(onError);
       settings.close();
@@ -281,17 +280,6 @@ async function openState(
   );
   const codec = sealingCodec(loadStateKey(data.stateKey), (key) => secretKinds.has(key.kind));
   return await openStore({ engine, codec, onError: listener.onError });
-}
-
-function removeExpiredKeys(
-  { options, logger }: PlatformParts,
-  of: { kinds: KindTable; access: AccessControl; registry: Pick<Registry, 'delete'>; store: Store },
-): KeyExpiry {
-  const { kinds, access, registry, store } = of;
-  const kind = kinds.kinds.find(({ isKey }) => isKey);
-  if (kind === undefined) throw new Error('The table of kinds has no kind of keys');
-  const overdue = (): string[] => access.overdueKeys(options.keepExpiredKeysMs);
-  return startKeyExpiry({ kind, overdue, registry, store, logger });
 }
 
 /** Changes when the verdict on a manifest may change although the manifest did not. */

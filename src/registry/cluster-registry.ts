@@ -77,8 +77,10 @@ export class ClusterRegistry implements ObjectRegistry {
         name,
       );
     }
-    // Nothing here waits for anything to end, so a grace period would be for nobody.
-    const asked = { ...request.delete, gracePeriodSeconds: undefined };
+    // Nothing here waits for anything to end, so a grace period would be for nobody; nor is
+    // anything here owned by anything else.
+    const { uid, resourceVersion } = request.delete;
+    const asked = { uid, resourceVersion };
     const deletion = prepareDelete(this.#write, { ...request, delete: asked });
     const prepared = deletion.prepare();
     const { object } = this.get(request);

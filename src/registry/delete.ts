@@ -1,16 +1,23 @@
 /** DELETE: the manifest goes at once; the object when nothing holds it (spec section 3). */
+import type { KubeObject } from '../apimachinery/object.ts';
 import { conflict, forbiddenError, notFound } from '../apimachinery/status-error.ts';
 import type { StoredObject } from '../state/store.ts';
 import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
+import { FOREGROUND, ORPHAN } from './finalizers.ts';
 import { applyGuards } from './guards.ts';
-import { isFinished, isHeld, terminating } from './served.ts';
+import { isFinished, isHeld, terminating, withFinalizers } from './served.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
+
+/** What becomes of the objects that name this one as their owner. */
+export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan';
 
 export interface DeleteOptions {
   /** Seconds; absent or 0 removes at once. */
   readonly gracePeriodSeconds?: number | undefined;
+  /** Absent: what the finalizers of the object say, and else `Background`. */
+  readonly propagationPolicy?: PropagationPolicy | undefined;
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
 }
@@ -75,9 +82,11 @@ function checkPreconditions(request: DeleteRequest, found: StoredObject): void {
 
 function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject): Prepared {
   const gracePeriodSeconds = gracePeriod(request.delete.gracePeriodSeconds);
-  const { key, object, hidden } = found;
+  const { key, hidden } = found;
+  const finalizers = finalizersFor(request.delete.propagationPolicy, found.object);
+  const object = withFinalizers(found.object, finalizers);
   if (object.metadata.deletionTimestamp === undefined) {
-    const deletion = { gracePeriodSeconds };
+    const deletion = { gracePeriodSeconds, finalizers };
     return {
       do: 'commit',
       edit: { key, newPath: '', removes: true, manifest: () => null },
@@ -91,8 +100,24 @@ function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject)
   if (isFinished(next, now)) {
     return { do: 'state', changes: [{ type: 'remove', key }], durable: true };
   }
-  if (next === object) return { do: 'nothing' };
+  if (next === found.object) return { do: 'nothing' };
   return { do: 'state', changes: [{ type: 'put', key, object: next, hidden }], durable: true };
+}
+
+/**
+ * The finalizers of the garbage collector are changed by what a deletion asks for, the first and
+ * any later one. Orphaning needs none here: dependents are released before the owner goes.
+ */
+function finalizersFor(
+  policy: PropagationPolicy | undefined,
+  { metadata }: KubeObject,
+): readonly string[] {
+  const given = metadata.finalizers ?? [];
+  if (policy === undefined) return given;
+  const kept = given.filter(
+    (name) => name !== FOREGROUND && (name !== ORPHAN || policy === 'Orphan'),
+  );
+  return policy === 'Foreground' ? [...kept, FOREGROUND] : kept;
 }
 
 /** As in Kubernetes: a negative period means one second. */

@@ -6,7 +6,7 @@
 import { objectProblems } from '../admission/check.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
-import { invalidObject, notFound, StatusError } from '../apimachinery/status-error.ts';
+import { badRequest, invalidObject, notFound, StatusError } from '../apimachinery/status-error.ts';
 import type { Managers } from '../fieldmanagement/managers.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
@@ -14,7 +14,7 @@ import { type ApplyRequest, applyTo } from './apply.ts';
 import type { Branch } from './branch.ts';
 import { type CreateRequest, prepareCreate } from './create.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
-import { type DeleteRequest, prepareDelete } from './delete.ts';
+import { type DeleteRequest, type PreparedDelete, prepareDelete } from './delete.ts';
 import { prepareUpdate, type UpdateRequest } from './update.ts';
 import type { Target, WriteOptions, WriteParts } from './write-context.ts';
 import { withShown } from './write-only.ts';
@@ -44,6 +44,9 @@ export interface RegistryOptions extends WriteParts {
   readonly branch: Branch;
   /** By plural. */
   readonly issuers: Readonly<Record<string, Issuer>>;
+  /** Takes an owner out of the references of its dependents, before it goes without them. Absent:
+   * nobody knows who they are, and such a deletion is refused. */
+  readonly release?: ((owner: KubeObject) => Promise<void>) | undefined;
 }
 
 /** What handlers need of a registry, wherever its writes go. */
@@ -139,10 +142,24 @@ export class Registry implements ObjectRegistry {
       await this.#parts.branch.inTurn(async () => deletion.prepare());
       return { object: this.get(request).object, gone: true, warnings: [] };
     }
+    if (request.delete.propagationPolicy === 'Orphan') await this.#release(deletion);
     const { stored, commit } = await this.#parts.branch.submit(deletion);
     const object = stored?.object ?? deletion.found()?.object;
     if (object === undefined) throw notFound(request.kind, request.name);
     return { object, stored, gone: stored === undefined, warnings: [], commit };
+  }
+
+  /** First, so that at no commit there is a dependent whose owner is gone. */
+  async #release(deletion: PreparedDelete): Promise<void> {
+    const { branch, release } = this.#parts;
+    if (release === undefined) {
+      throw badRequest(
+        'propagationPolicy Orphan cannot be used for writes that wait for a review: take the ownerReferences out of the dependents, and delete the owner when that is merged',
+      );
+    }
+    await branch.inTurn(async () => deletion.prepare());
+    const owner = deletion.found()?.object;
+    if (owner !== undefined) await release(owner);
   }
 
   async #issue(request: CreateRequest): Promise<WriteResult> {

@@ -9,6 +9,7 @@ import {
   dropEmptyMeta,
   isRecord,
   type JsonObject,
+  jsonEqual,
   type KubeObject,
   type ObjectMeta,
   valueAt,
@@ -31,6 +32,8 @@ const SEALED = 'Sealed';
 export interface Deletion {
   /** Seconds the object stays readable; 0 when only finalizers hold it. */
   readonly gracePeriodSeconds: number;
+  /** What the object is held by from then on; absent: what it is held by already. */
+  readonly finalizers?: readonly string[] | undefined;
 }
 
 /** When a change happened, and how deletions are to be done. */
@@ -91,8 +94,9 @@ function withValues(
 }
 
 function removal(context: ProjectionContext, previous: StoredObject): Change {
-  const { key, object, hidden } = previous;
+  const { key, hidden } = previous;
   const deletion = context.deletion ?? { gracePeriodSeconds: 0 };
+  const object = withFinalizers(previous.object, deletion.finalizers);
   if (!isHeld(object, deletion)) return { type: 'remove', key };
   const { gracePeriodSeconds } = deletion;
   return {
@@ -106,6 +110,18 @@ function removal(context: ProjectionContext, previous: StoredObject): Change {
 /** Whether an object stays readable when its manifest is gone. */
 export function isHeld({ metadata }: KubeObject, { gracePeriodSeconds }: Deletion): boolean {
   return gracePeriodSeconds > 0 || (metadata.finalizers ?? []).length > 0;
+}
+
+/** The same object where nothing changes. */
+export function withFinalizers(
+  object: KubeObject,
+  finalizers: readonly string[] | undefined,
+): KubeObject {
+  const before = object.metadata.finalizers ?? [];
+  if (finalizers === undefined || jsonEqual(before, finalizers)) return object;
+  const { finalizers: _before, ...metadata } = object.metadata;
+  const held = finalizers.length === 0 ? {} : { finalizers: [...finalizers] };
+  return { ...object, metadata: { ...metadata, ...held } };
 }
 
 /** The object with its deletion noted; a deletion that already runs is only ever shortened. */

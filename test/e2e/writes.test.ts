@@ -281,6 +281,30 @@ describe('deletion', () => {
     expect((await newCommits()).filter((subject) => subject.startsWith('delete'))).toHaveLength(3);
   });
 
+  test.each([
+    ['Background', 200, undefined],
+    ['Foreground', 200, undefined],
+    ['Orphan', 200, []],
+  ])('%s decides what becomes of dependents', async (propagationPolicy, code, left) => {
+    const name = propagationPolicy.toLowerCase();
+    const { apiVersion, kind, metadata } = (await create({ name })).json();
+    const reference = { apiVersion, kind, name, uid: metadata.uid, blockOwnerDeletion: true };
+    const child = `${name}-child`;
+    await create({ name: child, ownerReferences: [reference] });
+    expect((await remove(name, { propagationPolicy })).code).toBe(code);
+    await vi.waitFor(async () => {
+      expect((await get(name)).code).toBe(404);
+      const found = await get(child);
+      expect(found.code).toBe(left === undefined ? 404 : 200);
+      if (left !== undefined) expect(found.json().metadata.ownerReferences ?? []).toEqual(left);
+    }, 10_000);
+  });
+
+  test('that waits for dependents is accepted, where the old option asked for it', async () => {
+    await create({ name: 'accepted', finalizers: FINALIZERS });
+    expect((await remove('accepted', { orphanDependents: false })).code).toBe(202);
+  });
+
   test('is refused where an annotation protects the object', async () => {
     await create({ name: 'kept', annotations: { 'gitplane.dev/non-deletable': 'true' } });
     const answer = await remove('kept');

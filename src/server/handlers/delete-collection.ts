@@ -26,8 +26,9 @@ export async function handleDeleteCollection(
   const results = await Promise.all(
     matching.map(({ key }) => {
       const { namespace, name } = key;
-      const { gracePeriodSeconds } = asked;
-      const deletion = { kind, namespace, name, options, delete: { gracePeriodSeconds } };
+      const { gracePeriodSeconds, propagationPolicy } = asked;
+      const how = { gracePeriodSeconds, propagationPolicy };
+      const deletion = { kind, namespace, name, options, delete: how };
       return deps.registry.delete(deletion).catch(unlessGone);
     }),
   );

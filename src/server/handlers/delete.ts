@@ -20,10 +20,16 @@ export async function handleDelete(
     deps.registry.delete({
       ...targetOf(request),
       options,
-      delete: { gracePeriodSeconds: asked.gracePeriodSeconds, ...asked.preconditions },
+      delete: {
+        gracePeriodSeconds: asked.gracePeriodSeconds,
+        propagationPolicy: asked.propagationPolicy,
+        ...asked.preconditions,
+      },
     }),
   );
-  if (!result.gone) return objectAnswer(deps, request, result, 200);
+  // As Kubernetes answers: accepted only where the old option asked for its dependents to go.
+  const code = asked.orphanDependents === false ? 202 : 200;
+  if (!result.gone) return objectAnswer(deps, request, result, code);
   const { kind } = request;
   const status = {
     kind: 'Status',

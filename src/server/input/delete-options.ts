@@ -5,10 +5,9 @@
 import { type FieldError, invalid, notSupported } from '../../apimachinery/field-error.ts';
 import { isRecord } from '../../apimachinery/object.ts';
 import { badRequest } from '../../apimachinery/status-error.ts';
+import type { PropagationPolicy } from '../../registry/delete.ts';
 import { queryFlag } from './request-info.ts';
 import { dryRunErrors, invalidOptions } from './write-options.ts';
-
-export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan';
 
 export interface DeleteOptions {
   readonly dryRun: boolean;
@@ -38,8 +37,14 @@ export function parseDeleteOptions(body: unknown, query: URLSearchParams): Delet
   return {
     ...raw,
     dryRun: raw.dryRun.length > 0,
-    propagationPolicy: raw.propagationPolicy as PropagationPolicy | undefined,
+    propagationPolicy: policyOf(raw),
   };
+}
+
+function policyOf(raw: RawOptions): PropagationPolicy | undefined {
+  const { propagationPolicy, orphanDependents } = raw;
+  if (orphanDependents !== undefined) return orphanDependents ? 'Orphan' : 'Background';
+  return propagationPolicy as PropagationPolicy | undefined;
 }
 
 function policyErrors({ propagationPolicy, orphanDependents }: RawOptions): FieldError[] {

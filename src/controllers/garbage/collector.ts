@@ -1,0 +1,252 @@
+/**
+ * Garbage collection by ownerReferences, as kube-controller-manager does it: an object all of whose
+ * owners are gone is deleted, in a commit that says why. Level-triggered: what is there is looked
+ * at, at the start and whenever an object or one of its owners changes.
+ *
+ * A clone into another repository has other uids, and a look at it for the first time would find
+ * that every owner is gone. So what is garbage at the start is held to the prune budget.
+ */
+import { describeKey, keyString, type ObjectKey, parseKey } from '../../apimachinery/key.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { flatMapInSlices } from '../../apimachinery/pauses.ts';
+import { unavailable } from '../../apimachinery/status-error.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { WorkQueue } from '../../kubeclient/work-queue.ts';
+import { exceeds, type PruneBudget } from '../../registry/consent-rules.ts';
+import { FOREGROUND, ORPHAN } from '../../registry/finalizers.ts';
+import type { ObjectRegistry } from '../../registry/registry.ts';
+import type { JournalEvent, Store, StoredObject } from '../../state/store.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { OwnerGraph } from './owners.ts';
+import {
+  blocks,
+  isWaiting,
+  type OwnerLookup,
+  ownerKeyOf,
+  ownerOf,
+  type References,
+  referencesOf,
+} from './references.ts';
+import { Removals } from './removals.ts';
+
+export interface GarbageOptions {
+  readonly kinds: KindTable;
+  /** As readers see it: roles that follow from access rules may be owners, too. */
+  readonly store: Store;
+  readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
+  /** How much may be garbage at the start; absent: any number. */
+  readonly budget: PruneBudget | undefined;
+  readonly logger: Logger;
+}
+
+/** Commits that are under way at a time; the queue of writes makes groups of them. */
+const WORKERS = 16;
+
+export class GarbageCollector {
+  readonly #options: GarbageOptions;
+  readonly #graph = new OwnerGraph();
+  readonly #lookup: OwnerLookup;
+  readonly #queue: WorkQueue;
+  readonly #removals: Removals;
+  readonly #stops: (() => void)[] = [];
+  /** Objects that nobody agreed to lose, in the version that was found at the start. */
+  readonly #held = new Map<string, number>();
+  readonly #scanned: Promise<void>;
+  #ready = false;
+  #stopped = false;
+  #awaitingIdle: (() => void)[] = [];
+
+  constructor(options: GarbageOptions) {
+    this.#options = options;
+    const { kinds, store } = options;
+    this.#lookup = { kinds, get: (key) => store.get(key)?.object };
+    this.#removals = new Removals(options);
+    this.#queue = new WorkQueue({
+      work: (id) => this.#work(id),
+      workers: WORKERS,
+      idle: () => this.#tellIdle(),
+    });
+    for (const { group, kind } of kinds.kinds) {
+      this.#stops.push(store.observe({ group, kind }, (event) => this.#look(event)));
+    }
+    this.#scanned = this.#scan().catch((error: unknown) =>
+      options.logger.error({ err: error }, 'Cannot look for objects without owners'),
+    );
+  }
+
+  /**
+   * Takes an owner out of the references of its dependents. Throws 503 while the start has not
+   * found out who they are.
+   */
+  async release(owner: KubeObject): Promise<void> {
+    if (!this.#ready) {
+      const message = 'The owners of objects are still being read; try again in a moment';
+      throw unavailable(message);
+    }
+    const { uid = '' } = owner.metadata;
+    const reason = `Its owner ${owner.kind} "${owner.metadata.name}" is deleted without it.`;
+    const dependents = this.#graph.dependentsOf(uid);
+    await Promise.all(dependents.map((key) => this.#removals.unlink(key, [uid], reason)));
+  }
+
+  /** Resolves when everything that is known was looked at; what failed may come back later. */
+  async settled(): Promise<void> {
+    await this.#scanned;
+    await new Promise<void>((resolve) => {
+      this.#awaitingIdle.push(resolve);
+      if (!this.#queue.busy) this.#tellIdle();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const stop of this.#stops) stop();
+    await this.#scanned;
+    await this.#queue.stop();
+  }
+
+  #tellIdle(): void {
+    for (const resolve of this.#awaitingIdle.splice(0)) resolve();
+  }
+
+  async #scan(): Promise<void> {
+    const { kinds, store, budget, logger } = this.#options;
+    await store.filled();
+    let objects = 0;
+    for (const { group, kind } of kinds.kinds) {
+      const { items } = store.list({ group, kind });
+      objects += items.length;
+      await flatMapInSlices(this.#stopped ? [] : items, ({ key }) => {
+        // It may have changed since the list was made.
+        const current = store.get(key);
+        if (current !== undefined) this.#note(current);
+        return [];
+      });
+    }
+    const garbage = this.#graph.keys().filter((key) => this.#isGarbage(key));
+    const count = { prunes: garbage.length, before: objects, after: objects - garbage.length };
+    if (budget !== undefined && exceeds(budget, count)) {
+      for (const key of garbage) this.#hold(key);
+      logger.error(
+        { objects: garbage.length, first: garbage.slice(0, 5).map(describeKey) },
+        'Objects whose owners are gone are kept, since they are more than the prune budget allows. Delete them, or take their ownerReferences away',
+      );
+    }
+    this.#ready = true;
+    for (const key of this.#graph.keys()) this.#add(key);
+  }
+
+  #hold(key: ObjectKey): void {
+    const found = this.#options.store.get(key);
+    if (found !== undefined) this.#held.set(keyString(key), found.resourceVersion);
+  }
+
+  #isGarbage(key: ObjectKey): boolean {
+    const object = this.#lookup.get(key);
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return false;
+    const { solid, waiting, dangling } = referencesOf(this.#lookup, object, key);
+    return solid.length === 0 && waiting.length === 0 && dangling.length > 0;
+  }
+
+  #look({ type, current, previous }: JournalEvent): void {
+    const { key } = current;
+    const wasDependent = this.#graph.has(key);
+    if (type !== 'DELETED') this.#note(current);
+    else {
+      this.#held.delete(keyString(key));
+      this.#graph.delete(key);
+      if (this.#graph.size > 0) this.#addDependents(current.object);
+    }
+    if (wasDependent && previous !== undefined) this.#addWaitingOwners(previous);
+  }
+
+  /** Notes who an object's owners are; most have none, and are not even parsed. */
+  #note(current: StoredObject): void {
+    const { key } = current;
+    const mayHaveOwners = current.json().includes(OWNER_REFERENCES);
+    const references = mayHaveOwners ? current.object.metadata.ownerReferences : undefined;
+    if (references !== undefined || this.#graph.has(key)) this.#graph.set(key, references ?? []);
+    if (references !== undefined || current.terminating) this.#add(key);
+  }
+
+  #add(key: ObjectKey): void {
+    if (this.#ready) this.#queue.add(keyString(key));
+  }
+
+  #addDependents({ metadata: { uid = '' } }: KubeObject): void {
+    for (const dependent of this.#graph.dependentsOf(uid)) this.#add(dependent);
+  }
+
+  #addWaitingOwners({ key, object }: StoredObject): void {
+    for (const reference of object.metadata.ownerReferences ?? []) {
+      const owner = ownerOf(this.#lookup, reference, key);
+      if (owner === undefined || !isWaiting(owner)) continue;
+      const place = ownerKeyOf(this.#options.kinds, reference, key);
+      if (place !== undefined) this.#add(place);
+    }
+  }
+
+  async #work(id: string): Promise<void> {
+    const key = parseKey(id);
+    const found = this.#options.store.get(key);
+    if (found === undefined || this.#held.get(id) === found.resourceVersion) return;
+    const { object } = found;
+    if (object.metadata.deletionTimestamp !== undefined) await this.#finish(key, object);
+    else if (object.metadata.ownerReferences !== undefined) await this.#judge(key, found);
+  }
+
+  /** An object that is being deleted: what the collector holds it by, and whether it still has to. */
+  async #finish(key: ObjectKey, object: KubeObject): Promise<void> {
+    const { finalizers = [], uid = '' } = object.metadata;
+    if (finalizers.includes(ORPHAN)) {
+      await this.release(object);
+      await this.#removals.dropFinalizer(key, ORPHAN);
+      return;
+    }
+    if (!finalizers.includes(FOREGROUND)) return;
+    this.#addDependents(object);
+    const blocked = this.#blockersOf(uid).some((blocker) => !this.#waitsFor(blocker, uid));
+    if (!blocked) await this.#removals.dropFinalizer(key, FOREGROUND);
+  }
+
+  async #judge(key: ObjectKey, found: StoredObject): Promise<void> {
+    const { object } = found;
+    const references = referencesOf(this.#lookup, object, key);
+    const { solid, dangling, waiting } = references;
+    if (dangling.length === 0 && waiting.length === 0) return;
+    if (solid.length > 0) {
+      const uids = [...dangling, ...waiting].map(({ uid }) => uid);
+      await this.#removals.unlink(key, uids, 'Other owners of it are gone.');
+      return;
+    }
+    const hasDependents = this.#graph.dependentsOf(object.metadata.uid ?? '').length > 0;
+    await this.#removals.remove(key, object, {
+      policy: waiting.length > 0 && hasDependents ? 'Foreground' : undefined,
+      reason: `Nothing that owns it is there any more: ${namesOf(references)}.`,
+    });
+  }
+
+  #blockersOf(uid: string): KubeObject[] {
+    return this.#graph
+      .dependentsOf(uid)
+      .map((key) => this.#lookup.get(key))
+      .filter((object) => object !== undefined && blocks(object, uid))
+      .filter((object) => object !== undefined);
+  }
+
+  /** Whether the end of an object waits, over any number of others, for the end of this owner. */
+  #waitsFor(object: KubeObject, uid: string, seen = new Set<string>()): boolean {
+    const own = object.metadata.uid ?? '';
+    if (own === uid) return true;
+    if (!isWaiting(object) || seen.has(own)) return false;
+    seen.add(own);
+    return this.#blockersOf(own).some((blocker) => this.#waitsFor(blocker, uid, seen));
+  }
+}
+
+/** What the JSON of every object with owners has. */
+const OWNER_REFERENCES = '"ownerReferences":[';
+
+function namesOf({ dangling, waiting }: References): string {
+  return [...dangling, ...waiting].map(({ kind, name }) => `${kind} "${name}"`).join(', ');
+}

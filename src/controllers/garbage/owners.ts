@@ -1,0 +1,56 @@
+/** Who names whom as an owner: by uid, as references do (reference: Kubernetes API, 2.13). */
+import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import type { OwnerReference } from '../../apimachinery/object.ts';
+
+interface Dependent {
+  readonly key: ObjectKey;
+  readonly owners: readonly string[];
+}
+
+/** Holds nothing of objects without owners, which nearly all are. */
+export class OwnerGraph {
+  readonly #dependents = new Map<string, Dependent>();
+  /** Ids of dependents, by the uid of an owner. */
+  readonly #byOwner = new Map<string, Set<string>>();
+
+  get size(): number {
+    return this.#dependents.size;
+  }
+
+  has(key: ObjectKey): boolean {
+    return this.#dependents.has(keyString(key));
+  }
+
+  set(key: ObjectKey, references: readonly OwnerReference[]): void {
+    this.delete(key);
+    if (references.length === 0) return;
+    const id = keyString(key);
+    const owners = [...new Set(references.map(({ uid }) => uid))];
+    this.#dependents.set(id, { key, owners });
+    for (const uid of owners) {
+      const dependents = this.#byOwner.get(uid) ?? new Set();
+      dependents.add(id);
+      this.#byOwner.set(uid, dependents);
+    }
+  }
+
+  delete(key: ObjectKey): void {
+    const id = keyString(key);
+    for (const uid of this.#dependents.get(id)?.owners ?? []) {
+      const dependents = this.#byOwner.get(uid);
+      dependents?.delete(id);
+      if (dependents?.size === 0) this.#byOwner.delete(uid);
+    }
+    this.#dependents.delete(id);
+  }
+
+  dependentsOf(uid: string): ObjectKey[] {
+    const keys = [...(this.#byOwner.get(uid) ?? [])].map((id) => this.#dependents.get(id)?.key);
+    return keys.filter((key) => key !== undefined);
+  }
+
+  /** Every object that has an owner. */
+  keys(): ObjectKey[] {
+    return [...this.#dependents.values()].map(({ key }) => key);
+  }
+}

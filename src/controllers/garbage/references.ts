@@ -1,0 +1,74 @@
+/** What the owners of an object are up to (reference: Kubernetes API, section 2.13). */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { KubeObject, OwnerReference } from '../../apimachinery/object.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { FOREGROUND } from '../../registry/finalizers.ts';
+
+export interface References {
+  /** To owners that are there, or of which it cannot be said. */
+  readonly solid: readonly OwnerReference[];
+  /** To owners that are gone. */
+  readonly dangling: readonly OwnerReference[];
+  /** To owners that wait for this object to go first. */
+  readonly waiting: readonly OwnerReference[];
+}
+
+export interface OwnerLookup {
+  readonly kinds: KindTable;
+  get(key: ObjectKey): KubeObject | undefined;
+}
+
+/**
+ * Where the owner is, or would be; undefined where that cannot be said: kinds that are served
+ * elsewhere, and owners in a namespace of an object that is in none. What cannot be looked for
+ * cannot be found missing, and nothing is ever collected on its account.
+ */
+export function ownerKeyOf(
+  kinds: KindTable,
+  reference: OwnerReference,
+  dependent: ObjectKey,
+): ObjectKey | undefined {
+  const kind = kinds.byKind(reference.apiVersion, reference.kind);
+  if (kind === undefined || kind.storedIn === 'nowhere') return undefined;
+  const namespace = kind.scope === 'Namespaced' ? dependent.namespace : '';
+  if (kind.scope === 'Namespaced' && namespace === '') return undefined;
+  return { group: kind.group, kind: kind.kind, namespace, name: reference.name };
+}
+
+/** The owner with the uid of the reference; one of the same name and another uid is another object. */
+export function ownerOf(
+  lookup: OwnerLookup,
+  reference: OwnerReference,
+  dependent: ObjectKey,
+): KubeObject | undefined {
+  const key = ownerKeyOf(lookup.kinds, reference, dependent);
+  const found = key && lookup.get(key);
+  return found?.metadata.uid === reference.uid ? found : undefined;
+}
+
+export function referencesOf(lookup: OwnerLookup, object: KubeObject, key: ObjectKey): References {
+  const solid: OwnerReference[] = [];
+  const dangling: OwnerReference[] = [];
+  const waiting: OwnerReference[] = [];
+  for (const reference of object.metadata.ownerReferences ?? []) {
+    const known = ownerKeyOf(lookup.kinds, reference, key) !== undefined;
+    const owner = ownerOf(lookup, reference, key);
+    if (owner !== undefined && isWaiting(owner) && reference.blockOwnerDeletion === true) {
+      waiting.push(reference);
+    } else if (owner !== undefined || !known) solid.push(reference);
+    else dangling.push(reference);
+  }
+  return { solid, dangling, waiting };
+}
+
+/** Whether an object is being deleted and waits for its dependents. */
+export function isWaiting({ metadata }: KubeObject): boolean {
+  const { deletionTimestamp, finalizers = [] } = metadata;
+  return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
+}
+
+/** Whether the dependent holds up the deletion of the owner with this uid. */
+export function blocks(dependent: KubeObject, uid: string): boolean {
+  const references = dependent.metadata.ownerReferences ?? [];
+  return references.some((one) => one.uid === uid && one.blockOwnerDeletion === true);
+}

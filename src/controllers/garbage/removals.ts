@@ -1,0 +1,105 @@
+/** What the garbage collector writes: commits like those of anybody else, each with its reason. */
+import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
+import type { KubeObject, ObjectMeta } from '../../apimachinery/object.ts';
+import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { PropagationPolicy } from '../../registry/delete.ts';
+import type { ObjectRegistry } from '../../registry/registry.ts';
+import type { WriteOptions } from '../../registry/write-context.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+
+export interface RemovalsOptions {
+  readonly kinds: KindTable;
+  readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
+  readonly logger: Logger;
+}
+
+const COLLECTOR: User = {
+  name: 'gitplane',
+  email: 'gitplane@noreply.gitplane.dev',
+  groups: [SUPERUSER_GROUP],
+};
+
+/** Every method throws what is worth another try. */
+export class Removals {
+  readonly #options: RemovalsOptions;
+
+  constructor(options: RemovalsOptions) {
+    this.#options = options;
+  }
+
+  /** Only in the version that was judged: it may be given another owner at the last moment. */
+  async remove(
+    key: ObjectKey,
+    { metadata: { uid, resourceVersion } }: KubeObject,
+    { policy, reason }: { policy: PropagationPolicy | undefined; reason: string },
+  ): Promise<void> {
+    await this.#attempt(key, async (kind) => {
+      // Such as the Config: it cannot be deleted, so nothing can own it.
+      if (!kind.verbs.includes('delete')) return;
+      await this.#options.registry.delete({
+        ...targetOf(kind, key),
+        delete: { uid, resourceVersion, propagationPolicy: policy },
+        options: optionsOf(reason),
+      });
+    });
+  }
+
+  /** Takes the references to these owners away. */
+  async unlink(key: ObjectKey, uids: readonly string[], reason: string): Promise<void> {
+    await this.#change(key, reason, ({ ownerReferences = [], ...metadata }) => {
+      const left = ownerReferences.filter(({ uid }) => !uids.includes(uid));
+      return left.length === 0 ? metadata : { ...metadata, ownerReferences: left };
+    });
+  }
+
+  async dropFinalizer(key: ObjectKey, name: string): Promise<void> {
+    await this.#change(key, 'Its dependents are done with.', ({ finalizers = [], ...metadata }) => {
+      const left = finalizers.filter((one) => one !== name);
+      return left.length === 0 ? metadata : { ...metadata, finalizers: left };
+    });
+  }
+
+  async #change(
+    key: ObjectKey,
+    reason: string,
+    change: (metadata: ObjectMeta) => ObjectMeta,
+  ): Promise<void> {
+    await this.#attempt(key, async (kind) => {
+      await this.#options.registry.update({
+        ...targetOf(kind, key),
+        verb: 'patch',
+        duplicates: [],
+        options: optionsOf(reason),
+        change: (current) => ({ ...current, metadata: change(current.metadata) }),
+      });
+    });
+  }
+
+  async #attempt(key: ObjectKey, work: (kind: Kind) => Promise<void>): Promise<void> {
+    const kind = this.#options.kinds.kinds.find(
+      (one) => one.group === key.group && one.kind === key.kind,
+    );
+    if (kind === undefined) return;
+    try {
+      await work(kind);
+    } catch (error) {
+      const code = error instanceof StatusError ? error.code : 500;
+      if (code === 404) return;
+      if (code !== 403 && code !== 422) throw error;
+      // It stays as it is until somebody changes it, and then it is looked at again.
+      this.#options.logger.warn({ err: error, object: describeKey(key) }, 'Cannot collect garbage');
+    }
+  }
+}
+
+function targetOf(kind: Kind, { namespace, name }: ObjectKey) {
+  return { kind, namespace, name };
+}
+
+function optionsOf(reason: string): WriteOptions {
+  const fieldManager = 'garbage-collector';
+  return { user: COLLECTOR, dryRun: false, fieldValidation: 'Ignore', fieldManager, reason };
+}

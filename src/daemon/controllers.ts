@@ -1,0 +1,58 @@
+/** What looks after objects when nobody asks: ends deletions, collects garbage, removes old keys. */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import { startDeletion } from '../controllers/deletion.ts';
+import { GarbageCollector } from '../controllers/garbage/collector.ts';
+import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { ObjectRegistry } from '../registry/registry.ts';
+import type { Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { AccessControl } from './access-control.ts';
+import type { DaemonOptions } from './options.ts';
+
+export interface ControllersParts {
+  readonly options: DaemonOptions;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly kinds: KindTable;
+  readonly store: Store;
+  /** With what follows from owners and access rules. */
+  readonly readable: Store;
+  readonly branch: Branch;
+  readonly access: AccessControl;
+  readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
+  onError(error: unknown): void;
+}
+
+export interface Controllers {
+  /** See `GarbageCollector`. */
+  release(owner: KubeObject): Promise<void>;
+  /** Resolves when none of them writes any more. */
+  stop(): Promise<void>;
+}
+
+export function startControllers(parts: ControllersParts): Controllers {
+  const { options, readable } = parts;
+  const stopDeletion = startDeletion(parts);
+  const budget = options.pruneBudget;
+  const garbage = new GarbageCollector({ ...parts, store: readable, budget });
+  const keyExpiry = removeExpiredKeys(parts);
+  return {
+    release: (owner) => garbage.release(owner),
+    stop: async () => {
+      stopDeletion();
+      keyExpiry.stop();
+      await garbage.stop();
+    },
+  };
+}
+
+function removeExpiredKeys(parts: ControllersParts): KeyExpiry {
+  const { options, kinds, access } = parts;
+  const kind = kinds.kinds.find(({ isKey }) => isKey);
+  if (kind === undefined) throw new Error('The table of kinds has no kind of keys');
+  const overdue = (): string[] => access.overdueKeys(options.keepExpiredKeysMs);
+  return startKeyExpiry({ ...parts, kind, overdue });
+}
