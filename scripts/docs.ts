@@ -301,7 +301,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   catalog: 'desired state as a fold over commits: which object is where, since when',
   registry: 'the one door for reads and writes; turns, the write queue, the judgement of pushes',
   history: 'the past: objects and lists as any commit had them, and what became of an object',
-  controllers: 'loops: following the branch, finishing deletions',
+  controllers: 'loops: following the branch, finishing deletions, collecting garbage, old keys',
   server: 'HTTP: filters, handlers, discovery, OpenAPI, watch streams, git over HTTP',
   cli: '`gitplane validate`, `gitplane plan`, the probe of the container',
   bootstrap: 'the data directory, the seed, the first administrator',
