@@ -30,12 +30,15 @@ const __placeOf = (path) =>
   require('node:url').pathToFileURL(require('node:path').join(__dirname, '..', path)).href;
 const __resolve = (name) => require('node:url').pathToFileURL(require.resolve(name)).href;`;
 
+/** The one library that does: the engine of the sandbox, which the bench runs in its own thread. */
+const LOOKS_AROUND = /quickjs-wasmfile-release-sync\/dist\/emscripten-module\.mjs$/;
+
 /** A module that looks for files by its own place finds them where it was before. */
 const inPlace = {
   name: 'in-place',
   setup({ onLoad }) {
-    onLoad({ filter: /\.js$/ }, ({ path }) => {
-      if (!path.startsWith(dist)) return undefined;
+    onLoad({ filter: /\.m?js$/ }, ({ path }) => {
+      if (!path.startsWith(dist) && !LOOKS_AROUND.test(path)) return undefined;
       const contents = readFileSync(path, 'utf8')
         .replace(/^#!.*/, '')
         .replaceAll('import.meta.url', `__placeOf(${JSON.stringify(relative(dist, path))})`)

@@ -14,7 +14,7 @@ export interface Evaluation {
 export interface Evaluator {
   /** Asked before anything is prepared for an expression; may throw. */
   ready?(): void;
-  /** A result for each value; undefined deletes. Throws EvaluationError. */
+  /** A result for each value; null and undefined delete. Throws EvaluationError. */
   evaluate(evaluation: Evaluation): readonly (JsonValue | undefined)[];
   /** Spent since the object began. */
   readonly fuel: number;

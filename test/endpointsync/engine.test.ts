@@ -132,6 +132,19 @@ describe('errors', () => {
     const { report: second } = await engine.apply(each, { object, direction: 'forward' });
     expect(second.failure).toMatchObject({ path: 'list.1' });
   });
+
+  test('a number that is none is found among what is null, which is a result', async () => {
+    const list = [1, 'null', 3, 4, 5];
+    const request = { object: { list }, direction: 'forward' as const };
+    const each = (expression: string) =>
+      engine.apply(program([{ path: 'list[*]', expression }]), request);
+
+    const fine = await each('value === 3 ? [null, undefined] : value === 4 ? null : value');
+    expect(fine.object).toEqual({ list: [1, 'null', [null, null], 5] });
+    const { report } = await each('value === 1 ? null : value === 3 ? { a: [0 / 0] } : value');
+    expect(report.failure).toMatchObject({ reason: 'result', path: 'list.2' });
+    expect(report.failure?.message).toContain('the result holds NaN, which is no JSON');
+  });
 });
 
 describe('what is reached is the same in every run', () => {

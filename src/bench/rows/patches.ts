@@ -74,7 +74,7 @@ async function measureExpression(addresses: number, repetitions: number): Promis
   const values = [subsets];
   const evaluation = { patch: 0, direction: 'forward' as const, values, paths: ['subsets'] };
   const sandboxed = (): void => {
-    realm.begin({ host: 'null', virtual: 'null' });
+    realm.begin();
     realm.evaluate(evaluation);
   };
   const bare = (): void => void plain.evaluate(evaluation);

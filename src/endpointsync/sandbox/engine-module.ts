@@ -11,6 +11,7 @@ import {
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
+import { engineTexts } from './engine-text.ts';
 
 /** Its types describe its CommonJS form; an ES module gets the variant itself. */
 const variant = releaseSync as unknown as QuickJSSyncVariant;
@@ -38,5 +39,17 @@ export async function instantiate(bytes: number): Promise<EngineInstance> {
   const maximum = FIRST_PAGES + Math.ceil(bytes / PAGE_BYTES);
   const memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum });
   const custom = newVariant(variant, { wasmModule: compiledModule(), wasmMemory: memory });
-  return { engine: await newQuickJSWASMModuleFromVariant(custom), memory };
+  const engine = await newQuickJSWASMModuleFromVariant(withTextsOf(custom, memory));
+  return { engine, memory };
 }
+
+/** The way from a variant to its module, with texts that take a way of their own. */
+function withTextsOf(custom: QuickJSSyncVariant, memory: WebAssembly.Memory): QuickJSSyncVariant {
+  const importModuleLoader = async (): Promise<ModuleLoader> => {
+    const load = (await custom.importModuleLoader()) as ModuleLoader;
+    return async () => Object.assign(await load(), engineTexts(memory));
+  };
+  return { ...custom, importModuleLoader } as QuickJSSyncVariant;
+}
+
+type ModuleLoader = () => Promise<object>;

@@ -12,9 +12,11 @@ export const HOST_FUNCTIONS = ['atob', 'btoa', 'virtualToHostDNS'] as const;
 export type HostFunctionName = (typeof HOST_FUNCTIONS)[number];
 
 /**
- * Gives `(atob, btoa, virtualToHostDNS) => [evaluate, position]`. `evaluate(fn, values, paths,
- * context)` answers a JSON list with `[result]` or `[]` (undefined) for each value, or
- * `{"failed": {message, stack, index}}`; `position()` tells which value it was at.
+ * Gives `(atob, btoa, virtualToHostDNS) => [evaluate, position, check]`. `evaluate(fn, values, paths,
+ * context)` answers the results as JSON with commas between them, `null` for undefined, or `!` and
+ * `{message, stack, index}`; `position()` tells which value it was at. A number that is none is
+ * `null` in JSON: where the answer has that anywhere, `check()` looks, and answers nothing or as
+ * `evaluate` does.
  */
 export const PRELUDE = `(() => {
   'use strict';
@@ -25,7 +27,6 @@ export const PRELUDE = `(() => {
   const BaseError = Error;
   const Text = String;
   const slice = Function.prototype.call.bind(String.prototype.slice);
-  const includes = Function.prototype.call.bind(String.prototype.includes);
 
   const refuse = (name, why) => {
     const refused = function () { throw new TypeError(name + ' is not available: ' + why); };
@@ -66,13 +67,12 @@ export const PRELUDE = `(() => {
     for (let i = 0; i < names.length; i++) strict(value[names[i]], depth + 1);
   };
   const jsonOf = (result) => {
-    if (result === undefined) return '';
+    if (result === undefined) return 'null';
     if (typeof result === 'object' && result !== null && typeof result.then === 'function') {
       throw new TypeError('the result is a promise: an expression has to give its value at once');
     }
     const text = stringify(result);
     if (text === undefined) throw new TypeError('the result is a ' + typeof result + ', which is no JSON');
-    if (includes(text, 'null')) strict(result, 0);
     return text;
   };
   const describe = (thrown, index) => {
@@ -85,7 +85,7 @@ export const PRELUDE = `(() => {
       } else message = 'threw ' + Text(thrown);
     } catch (_unshowable) {}
     const shown = { message: slice(message, 0, 300), stack: slice(stack, 0, 2000), index };
-    return '{"failed":' + stringify(shown) + '}';
+    return '!' + stringify(shown);
   };
 
   return (atob, btoa, virtualToHostDNS) => {
@@ -94,21 +94,44 @@ export const PRELUDE = `(() => {
     globalThis.btoa = shared(btoa);
     globalThis.virtualToHostDNS = shared(virtualToHostDNS);
     let at = 0;
+    let first;
+    let last;
+    const keep = (result) => {
+      const item = { result, next: undefined };
+      if (last === undefined) first = item;
+      else last.next = item;
+      last = item;
+    };
     const evaluate = (fn, valuesText, pathsText, cluster, host, virtual) => {
       const values = parse(valuesText);
-      const paths = pathsText === '' ? undefined : parse(pathsText);
-      let out = '[';
+      const paths = pathsText === undefined ? undefined : parse(pathsText);
+      let out = '';
       at = 0;
       try {
         for (; at < values.length; at++) {
           const context = paths && contextOf(paths[at], cluster, host, virtual);
-          out += (at === 0 ? '[' : ',[') + jsonOf(fn(values[at], true, context)) + ']';
+          const result = fn(values[at], true, context);
+          keep(result);
+          const text = jsonOf(result);
+          out = at === 0 ? text : out + ',' + text;
         }
       } catch (thrown) {
         return describe(thrown, at);
       }
-      return out + ']';
+      return out;
     };
-    return [evaluate, () => at];
+    const check = () => {
+      at = 0;
+      try {
+        for (let item = first; item !== undefined; item = item.next) {
+          strict(item.result, 0);
+          at++;
+        }
+      } catch (thrown) {
+        return describe(thrown, at);
+      }
+      return '';
+    };
+    return [evaluate, () => at, check];
   };
 })()`;

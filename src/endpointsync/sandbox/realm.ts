@@ -16,11 +16,13 @@ import { failureOf, type GuestError, mentionsContext } from './guest-errors.ts';
 import type { Limits } from './limits.ts';
 import { MemoryImage } from './memory-image.ts';
 
-/** JSON of `hostObject` and `virtualObject`. */
+/** JSON of `hostObject` and `virtualObject`, made for those who ask. */
 export interface Ends {
-  readonly host: string;
-  readonly virtual: string;
+  host(): string;
+  virtual(): string;
 }
+
+const NO_ENDS: Ends = { host: () => 'null', virtual: () => 'null' };
 
 /** What a unit of fuel is: the engine asks once in so many steps whether to go on. */
 const STEPS = 10_000;
@@ -37,9 +39,11 @@ export class Realm implements Evaluator {
   readonly #compiled = new Map<string, Compiled | EvaluationError>();
   readonly #evaluate: QuickJSHandle;
   readonly #position: QuickJSHandle;
+  readonly #check: QuickJSHandle;
   readonly #cluster: string;
   readonly #image: MemoryImage;
-  #ends: Ends = { host: 'null', virtual: 'null' };
+  #ends: Ends = NO_ENDS;
+  #endTexts: readonly string[] | undefined;
   #fuel = 0;
   #output = 0;
   #dirty = false;
@@ -73,6 +77,7 @@ export class Realm implements Evaluator {
     );
     this.#evaluate = context.getProp(entry, 0);
     this.#position = context.getProp(entry, 1);
+    this.#check = context.getProp(entry, 2);
     for (const { index, expressions } of program.patches) {
       for (const [direction, body] of Object.entries(expressions)) {
         this.#compiled.set(keyOf(index, direction as Direction), this.#compile(index, body));
@@ -96,13 +101,15 @@ export class Realm implements Evaluator {
   }
 
   /** A new object: its budgets are full. */
-  begin(ends: Ends): void {
+  begin(ends: Ends = NO_ENDS): void {
     this.#ends = ends;
+    this.#endTexts = undefined;
     this.#fuel = 0;
     this.#output = 0;
   }
 
-  evaluate(evaluation: Evaluation): readonly (JsonValue | undefined)[] {
+  /** Null stands for undefined as well: both delete. */
+  evaluate(evaluation: Evaluation): readonly JsonValue[] {
     const compiled = this.#compiled.get(keyOf(evaluation.patch, evaluation.direction));
     if (compiled === undefined) throw new Error(`Patch ${evaluation.patch} has no expression`);
     if (compiled instanceof EvaluationError) throw compiled;
@@ -129,30 +136,47 @@ export class Realm implements Evaluator {
     return failureOf(thrown, 'syntax');
   }
 
-  /** What the guest says, in JSON. */
-  #answer({ patch, values, paths }: Evaluation, { fn, usesContext, body }: Compiled): string {
-    const context = this.#context;
-    const { host, virtual } = this.#ends;
+  /** What the guest says: see `PRELUDE`. */
+  #answer(evaluation: Evaluation, { fn, usesContext, body }: Compiled): string {
+    const { patch, values, paths } = evaluation;
     const texts = usesContext
-      ? [JSON.stringify(values), JSON.stringify(paths), this.#cluster, host, virtual]
-      : [JSON.stringify(values), ''];
+      ? [JSON.stringify(values), JSON.stringify(paths), this.#cluster, ...this.#endsAsText()]
+      : [JSON.stringify(values)];
     const size = texts.reduce((sum, text) => sum + text.length, 0);
     // A text that finds no room is not refused by the engine; an eighth leaves room for its values.
     if (size > this.#limits.memoryBytes / 8) {
       throw new EvaluationError('the object is too large for the sandbox', { reason: 'memory' });
     }
+    const where = { patch, paths, body };
+    const answer = this.#call(where, this.#evaluate, [fn, texts]);
+    if (answer.startsWith(FAILED) || !answer.includes('null')) return answer;
+    return this.#call(where, this.#check, []) || answer;
+  }
+
+  #endsAsText(): readonly string[] {
+    this.#endTexts ??= [this.#ends.host(), this.#ends.virtual()];
+    return this.#endTexts;
+  }
+
+  #call(
+    where: Where,
+    guest: QuickJSHandle,
+    [fn, texts = []]: readonly [fn?: QuickJSHandle, texts?: readonly string[]],
+  ): string {
+    const context = this.#context;
     try {
       const args = texts.map((text) => context.newString(text));
-      const result = context.callFunction(this.#evaluate, context.undefined, fn, ...args);
+      const given = fn === undefined ? args : [fn, ...args];
+      const result = context.callFunction(guest, context.undefined, ...given);
       if (result.error === undefined) return context.getString(result.value);
-      throw this.#stopped(result.error, { patch, paths, body });
+      throw this.#stopped(result.error, where);
     } catch (error) {
       if (error instanceof EvaluationError) throw error;
       this.#broken = true;
       // The thread's own stack ended before that of the engine.
       if (error instanceof RangeError) {
-        const stack = { message: `RangeError: ${error.message}`, stack: '', file: '', body };
-        throw failureOf(stack, 'stack');
+        const message = `RangeError: ${error.message}`;
+        throw failureOf({ message, stack: '', file: '', body: where.body }, 'stack');
       }
       const message = 'the sandbox broke, and was replaced';
       throw new EvaluationError(message, { reason: 'crash', cause: error });
@@ -160,10 +184,7 @@ export class Realm implements Evaluator {
   }
 
   /** The guest could not catch it: a limit was reached. */
-  #stopped(
-    error: QuickJSHandle,
-    { patch, paths, body }: { patch: number; paths: readonly string[]; body: string },
-  ): EvaluationError {
+  #stopped(error: QuickJSHandle, { patch, paths, body }: Where): EvaluationError {
     const index = this.#context.callFunction(this.#position, this.#context.undefined);
     const at = index.error === undefined ? this.#context.getNumber(index.value) : -1;
     const path = paths[at];
@@ -190,22 +211,32 @@ export class Realm implements Evaluator {
     answer: string,
     { patch, paths, values }: Evaluation,
     { body }: Compiled,
-  ): readonly (JsonValue | undefined)[] {
-    const said = JSON.parse(answer) as [JsonValue?][] | { failed: GuestFailure };
+  ): readonly JsonValue[] {
     const file = fileOf(patch);
-    if (Array.isArray(said)) {
+    if (!answer.startsWith(FAILED)) {
       const late = this.#outOfFuel({ message: '', stack: '', file, body });
       if (late !== undefined) throw late;
-      if (said.length !== values.length) throw new Error('The sandbox gave too few results');
-      return said.map(([value]) => value);
+      const results = JSON.parse(`[${answer}]`) as JsonValue[];
+      if (results.length !== values.length) throw new Error('The sandbox gave too few results');
+      return results;
     }
-    const { index, stack } = said.failed;
+    const failed = JSON.parse(answer.slice(FAILED.length)) as GuestFailure;
+    const { index, stack } = failed;
     // What it throws when it has no memory left for an error.
-    const exhausted = said.failed.message === 'threw null' && this.#image.grown;
-    const message = exhausted ? 'InternalError: out of memory' : said.failed.message;
+    const exhausted = failed.message === 'threw null' && this.#image.grown;
+    const message = exhausted ? 'InternalError: out of memory' : failed.message;
     const error = { message, stack, file, body, path: paths[index] };
     throw this.#outOfFuel(error) ?? failureOf(error, 'exception');
   }
+}
+
+/** What an answer that is no result begins with: no JSON does. */
+const FAILED = '!';
+
+interface Where {
+  readonly patch: number;
+  readonly paths: readonly string[];
+  readonly body: string;
 }
 
 interface GuestFailure {

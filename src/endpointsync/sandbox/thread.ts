@@ -56,7 +56,10 @@ async function apply({ id, job, request: text }: ThreadJob): Promise<PatchOutcom
   const realm = await realmOf(program);
   Atomics.store(running, 0, job);
   const request = JSON.parse(text) as ApplyRequest;
-  realm.begin({ host: jsonOf(request.hostObject), virtual: jsonOf(request.virtualObject) });
+  realm.begin({
+    host: () => jsonOf(request.hostObject),
+    virtual: () => jsonOf(request.virtualObject),
+  });
   const outcome = runPatches(program, request, observed(realm));
   if (realm.spent) realms.delete(id);
   return outcome;
