@@ -25,6 +25,11 @@ export interface StateEngine {
    */
   load(prefix: string): Iterable<EngineEntry> | AsyncIterable<EngineEntry>;
   /**
+   * Lets go of what only `load` needs. To be called before anything is written; loading works
+   * afterwards, too.
+   */
+  loaded?(): Promise<void>;
+  /**
    * Queues a batch and returns at once. Batches become durable each as a whole and in the order of
    * the calls, so what a crash leaves is the state after some batch. A batch that cannot be written
    * is tried again, together with those after it: the reason goes to `flush`.

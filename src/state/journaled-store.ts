@@ -55,6 +55,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { engine, codec } = options;
   try {
     const saved = await readState(engine, codec);
+    await engine.loaded?.();
     const store = new JournaledStore(options, saved);
     // The mark of a clean close goes before anybody is served: from here on, a state without it
     // may lack changes that clients have seen.

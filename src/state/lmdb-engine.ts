@@ -31,6 +31,8 @@ export interface LmdbEngineOptions {
   readonly freeBytes?: (directory: string) => number;
 }
 
+type Database = RootDatabase<Buffer, Buffer>;
+
 /** What a transaction takes beside its values: pages of the tree that are written anew. */
 const TREE_BYTES = 4 * 1024 * 1024;
 const TREE_BYTES_PER_WRITE = 1024;
@@ -53,10 +55,14 @@ export async function openLmdbEngine(
     throw unreadableState(directory, `the file ${DATA_FILE} is damaged`);
   }
   fs.rmSync(join(directory, CLOSED_FILE), { force: true });
+  return new LmdbEngine(directory, openDatabase(directory), options);
+}
+
+function openDatabase(directory: string): Database {
   try {
     // Without overlappingSync a commit resolves after fsync and a failed one rejects. noMemInit
     // stays off: it would leave old process memory in unused parts of the file.
-    const database = open<Buffer, Buffer>(directory, {
+    return open<Buffer, Buffer>(directory, {
       keyEncoding: 'binary',
       encoding: 'binary',
       overlappingSync: false,
@@ -66,7 +72,6 @@ export async function openLmdbEngine(
       noSubdir: false,
       maxDbs: 1,
     });
-    return new LmdbEngine(directory, database, options);
   } catch (error) {
     throw unreadableState(directory, reason(error), error);
   }
@@ -107,7 +112,7 @@ function fingerprint(directory: string): string {
 
 class LmdbEngine implements StateEngine {
   readonly place: string;
-  readonly #database: RootDatabase<Buffer, Buffer>;
+  #database: Database;
   readonly #options: LmdbEngineOptions & Required<Pick<LmdbEngineOptions, 'freeBytes'>>;
   /** All of it goes into one transaction, so only the last value of a key counts. */
   #queue = new Map<string, Buffer | undefined>();
@@ -125,7 +130,7 @@ class LmdbEngine implements StateEngine {
   #patience = FIRST_RETRY_MS;
   #closing: Promise<void> | undefined;
 
-  constructor(place: string, database: RootDatabase<Buffer, Buffer>, options: LmdbEngineOptions) {
+  constructor(place: string, database: Database, options: LmdbEngineOptions) {
     this.place = place;
     this.#database = database;
     this.#options = { freeBytes, ...options };
@@ -142,6 +147,12 @@ class LmdbEngine implements StateEngine {
     } catch (error) {
       throw unreadableState(this.place, reason(error), error);
     }
+  }
+
+  /** Pages of the map that were read count as memory of ours until the map is gone. */
+  async loaded(): Promise<void> {
+    await this.#database.close();
+    this.#database = openDatabase(this.place);
   }
 
   write(batch: readonly EngineWrite[]): void {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
+import type { EngineEntry } from '../../src/state/engine.ts';
 import { openLmdbEngine } from '../../src/state/lmdb-engine.ts';
 import { StateError } from '../../src/state/state-error.ts';
 import { testStateEngine } from '../conformance/state-engine.ts';
@@ -76,6 +77,36 @@ describe('files', () => {
     );
     expect((error as Error).message).toContain('gitplane may write to');
   });
+});
+
+describe('memory', () => {
+  /** Bytes of the file that count as memory of this process. */
+  function mapped(directory: string): number {
+    const areas = fs.readFileSync('/proc/self/smaps', 'utf8').split(/\n(?=[0-9a-f]+-[0-9a-f]+ )/);
+    const own = areas.filter((area) => area.split('\n', 1)[0]?.endsWith(`${directory}/data.mdb`));
+    return own.reduce((sum, area) => sum + Number(/^Rss:\s+(\d+)/m.exec(area)?.[1]) * 1024, 0);
+  }
+
+  temporary.runIf(process.platform === 'linux')(
+    'what was loaded is let go of, and the engine reads and writes on',
+    async ({ root }) => {
+      const directory = fs.realpathSync(root);
+      await filled(directory);
+      const engine = await open(directory);
+      expect([...(engine.load('') as Iterable<EngineEntry>)]).toHaveLength(2000);
+      const before = mapped(directory);
+
+      await engine.loaded?.();
+
+      expect(before).toBeGreaterThan(2_000_000);
+      expect(mapped(directory)).toBeLessThan(before / 10);
+      engine.write([{ key: 'later', value: Buffer.from('1') }]);
+      await engine.flush();
+      expect([...(engine.load('') as Iterable<EngineEntry>)]).toHaveLength(2001);
+      await engine.close();
+      expect((await load(directory)).get('later')).toBe('1');
+    },
+  );
 });
 
 describe('damage', () => {
