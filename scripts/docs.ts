@@ -1,6 +1,7 @@
 /**
- * The tables in the documentation that say what the code says: fields of kinds, options, metrics,
- * layers. Each stands between `<!-- generated: <what> <of what> -->` and `<!-- end -->`.
+ * What is written twice because the code says it: tables of fields, options, metrics and layers in
+ * the documentation, and the types of the configuration. A table stands between
+ * `<!-- generated: <what> <of what> -->` and `<!-- end -->`.
  *
  * `npx tsx scripts/docs.ts` writes them; test/docs/generated.test.ts fails when one is out of date.
  */
@@ -18,9 +19,11 @@ import {
   SERVE_OPTIONS,
   VALIDATE_OPTIONS,
 } from '../src/options.ts';
+import { createConfigMetrics } from '../src/telemetry/config-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
 import { createTenantMetrics } from '../src/telemetry/tenant-metrics.ts';
+import { CONFIG_TYPES_FILE, configTypes } from './config-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -251,6 +254,7 @@ function metricTable(): string {
   });
   createRemoteMetrics(registry, () => undefined);
   createTenantMetrics(registry);
+  createConfigMetrics(registry, () => undefined);
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics
     .filter(({ name }) => name.startsWith('gitplane_'))
@@ -284,6 +288,8 @@ const LAYERS: Readonly<Record<string, string>> = {
     'patches of tenant clusters: paths, expressions in a sandbox, references, labels, their report',
   fieldmanagement: 'who owns which field of an object, and what an apply makes of it',
   kinds: 'one file a kind, one table of them, and the compiler of `schemas/*.json`',
+  config:
+    'the one configuration in force: variables of the environment put in, handed to whoever acts on it',
   git: 'bytes, paths, commits, refs, packs, hooks; knows no kinds',
   manifests: 'YAML to values with positions, edits of YAML in place, the layout of the repository',
   sealing: 'secret values sealed for age recipients in the file format of SOPS, and opened',
@@ -310,14 +316,17 @@ const LAYERS: Readonly<Record<string, string>> = {
 };
 
 function main(): void {
-  for (const page of documentationPages()) {
-    const file = join(ROOT, page);
-    const before = readFileSync(file, 'utf8');
-    const after = renderPage(before);
-    if (after === before) continue;
-    writeFileSync(file, after);
-    process.stdout.write(`${page}\n`);
-  }
+  for (const page of documentationPages()) rewrite(page, renderPage);
+  rewrite(CONFIG_TYPES_FILE, configTypes);
+}
+
+function rewrite(name: string, render: (before: string) => string): void {
+  const file = join(ROOT, name);
+  const before = readFileSync(file, 'utf8');
+  const after = render(before);
+  if (after === before) return;
+  writeFileSync(file, after);
+  process.stdout.write(`${name}\n`);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main();

@@ -147,6 +147,11 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     name: 'allow-plaintext-secrets',
     help: 'take pushes with secrets in the clear, in a repository that seals them',
   },
+  {
+    name: 'config',
+    value: 'FILE',
+    help: 'the configuration of the platform (YAML); default: the Config in git',
+  },
   { name: 'seed', value: 'DIR', help: 'the first commit of an empty hosted repository' },
   {
     name: 'log-level',
@@ -337,6 +342,8 @@ export interface ParsedOptions {
   required(name: string): string;
   all(name: string): readonly string[];
   readonly operands: readonly string[];
+  /** Variables of the process, for what names them. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 export function parseOptions(
@@ -360,6 +367,7 @@ export function parseOptions(
     },
     all: (name) => parsed.values[name] ?? environment[variableOf(name)]?.split(',') ?? [],
     operands: parsed.operands,
+    environment,
   };
 }
 

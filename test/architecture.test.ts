@@ -24,6 +24,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kubeclient: ['apimachinery'],
   tenantsync: ['apimachinery', 'endpointsync', 'kubeclient'],
   auth: ['apimachinery', 'kinds'],
+  config: ['apimachinery', 'kinds'],
   tls: ['apimachinery', 'auth'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'sealing', 'admission'],
   registry: [
@@ -45,6 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'git',
     'manifests',
     'auth',
+    'config',
     'registry',
     'history',
     'state',

@@ -141,7 +141,7 @@ async function serveClusters(
     kinds: platform.kinds,
     store: platform.store,
     rights: platform.access.rules,
-    projectPrefix: () => platform.settings.projectPrefix(),
+    projectPrefix: () => platform.config.current.projectNamespacePrefix,
     prefix: `/${options.proxyPrefix}`,
     clock,
     onError: (err) => logger.error({ err }, 'The clusters cannot be kept'),

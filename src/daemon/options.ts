@@ -29,6 +29,10 @@ export interface DaemonOptions {
   readonly proxyPrefix: string;
   readonly pruneBudget: PruneBudget;
   readonly seed: string | undefined;
+  /** File with the configuration of the platform; undefined: the Config in git. */
+  readonly configFile: string | undefined;
+  /** What the configuration may name variables of. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** Files with identities of age, beside our own. */
   readonly ageKeyFiles: readonly string[];
   /** Whether a repository that seals takes secrets in the clear all the same. */
@@ -68,6 +72,8 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
       percent: wholeNumber(options, 'prune-budget-percent', 100),
     },
     seed: options.text('seed'),
+    configFile: options.text('config'),
+    environment: options.environment,
     ageKeyFiles: options.all('age-key-file'),
     allowPlaintextSecrets: options.text('allow-plaintext-secrets') === 'true',
     remote: readRemote(options),

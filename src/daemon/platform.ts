@@ -32,6 +32,7 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
+import { type ConfigService, openConfig } from './config-service.ts';
 import { startControllers } from './controllers.ts';
 import { openTokenService, type TokenService } from './endpoint-token-issuer.ts';
 import { openFollowed } from './followed-repository.ts';
@@ -41,7 +42,6 @@ import type { DaemonOptions } from './options.ts';
 import { openPendingWrites } from './pending-writes.ts';
 import { observeRemote, type RemoteObservation } from './remote-observation.ts';
 import { openSecrets } from './secrets.ts';
-import { followSettings, type Settings } from './settings.ts';
 import { openSignatures, type Signatures } from './signatures.ts';
 
 export interface Platform {
@@ -58,7 +58,7 @@ export interface Platform {
   readonly planner: Planner;
   readonly judge: PushJudge;
   readonly access: AccessControl;
-  readonly settings: Settings;
+  readonly config: ConfigService;
   readonly tokens: TokenService;
   readonly observation: Observation;
   close(): Promise<void>;
@@ -110,17 +110,19 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   opened.push(branch);
   secrets.tell(branch);
   observation.follow(branch);
-  const settings = followSettings(store, kinds);
+  const { metrics } = observation;
+  const config = openConfig({ options, kinds, store, branch, clock, logger, metrics });
+  opened.push(config);
   const access = startAccessControl({
     kinds,
     store,
     branch,
     clock,
-    limits: () => settings.keyLimits(),
-    projectPrefix: () => settings.projectPrefix(),
+    limits: () => config.current.auth,
+    projectPrefix: () => config.current.projectNamespacePrefix,
     onError,
   });
-  const guards = writeGuards({ kinds, access, clock, limits: () => settings.keyLimits() });
+  const guards = writeGuards({ kinds, access, clock, limits: () => config.current.auth });
   // Readers see what follows from owners and access rules; whatever writes does not.
   const readable = new ReadableStore(store, kinds);
   const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
@@ -160,7 +162,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     planner: new Planner({ repository, judge, kinds }),
     judge,
     access,
-    settings,
+    config,
     tokens,
     observation,
     close: async () => {
@@ -168,8 +170,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
       await controllers.stop();
       tokens.close();
       await access.close().catch(onError);
-      settings.close();
-      await closeAll([pending, branch, secrets, store, following, repository, signatures]);
+      await closeAll([config, pending, branch, secrets, store, following, repository, signatures]);
     },
   };
 }

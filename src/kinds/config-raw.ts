@@ -64,6 +64,14 @@ export function plainConfigText(raw: string): string {
   return Buffer.from(text, 'utf8').equals(bytes) ? text : raw;
 }
 
+/** Where a value of a configuration without problems stands in its text, in words. */
+export function placeInRaw(raw: string, path: FieldPath): string {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(plainConfigText(raw), { lineCounter, uniqueKeys: false });
+  const { line, col } = lineCounter.linePos(offsetOf(document, path));
+  return `line ${line}, column ${col}`;
+}
+
 function parse(raw: string): ParsedConfig {
   const text = plainConfigText(raw);
   const lines = new LineCounter();

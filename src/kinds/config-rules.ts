@@ -11,6 +11,7 @@ import {
 import { type JsonObject, valueAt } from '../apimachinery/object.ts';
 import { type AuthConfig, authProblems, authWarnings } from './config-auth-rules.ts';
 import { type Deprecation, deprecationWarnings } from './deprecation.ts';
+import { isOwnVariable, namedVariable, referenceTexts } from './environment-references.ts';
 import { parseQuantity } from './quantity.ts';
 import { type RequestRule, requestRuleProblems } from './resource-patterns.ts';
 
@@ -60,10 +61,20 @@ export function configProblems(config: JsonObject): FieldError[] {
     ...(secretStore ? secretStoreProblems(secretStore, ['secretStore']) : []),
     ...hostProblems(platformHost ?? '', ['platformHost']),
     ...prefixProblems(projectNamespacePrefix ?? '', ['projectNamespacePrefix']),
+    ...referenceProblems(config),
     ...RESOURCES.flatMap((path) =>
       resourcesProblems((valueAt(config, path) ?? {}) as ComputeResources, path),
     ),
   ];
+}
+
+function referenceProblems(config: JsonObject): FieldError[] {
+  return [...referenceTexts(config)].flatMap(({ path, text }) => {
+    const name = namedVariable(text);
+    if (name === undefined || !isOwnVariable(name)) return [];
+    const detail = `$${name} is a setting of the platform itself; use a variable of another name`;
+    return [forbidden(path, detail)];
+  });
 }
 
 const DEPRECATIONS: readonly Deprecation[] = [

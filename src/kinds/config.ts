@@ -1,8 +1,10 @@
 /** Config: the platform configuration (spec section 2.8). `spec.raw` is written, `status` is read. */
+import type { FieldError } from '../apimachinery/field-error.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { AGE, textAt } from './columns.ts';
 import { parseConfigRaw, plainConfigText } from './config-raw.ts';
 import { deprecations } from './deprecation.ts';
+import { namedVariable } from './environment-references.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
 
@@ -35,13 +37,20 @@ export function config(group: string): Kind {
     holdsSecret: (_, value) => typeof value !== 'string' || holdsSecret(value),
     canonicalize: writePlain,
     setDefaults: writePlain,
-    validate: (object) => parseConfigRaw(rawOf(object)).problems,
+    validate: (object) => parseConfigRaw(rawOf(object)).problems.map(placedInRaw),
     warnings: (object) => [
       ...deprecated(object),
       ...parseConfigRaw(rawOf(object)).warnings.map((text) => `spec.raw: ${text}`),
     ],
     deriveStatus: (object) => structuredClone(parseConfigRaw(rawOf(object)).status),
   });
+}
+
+/** Whoever writes through the API knows the text, and no file. */
+function placedInRaw(problem: FieldError): FieldError {
+  if (problem.at === undefined) return problem;
+  const { line, col } = problem.at;
+  return { ...problem, message: `${problem.message} (line ${line}, column ${col} of spec.raw)` };
 }
 
 /** A configuration without secrets stays readable: people review it. */
@@ -52,15 +61,18 @@ function holdsSecret(raw: string): boolean {
   return SECRETS.some((path) => hasValue({ status }, path));
 }
 
+/** A field that holds a secret, with a value that does not name a variable. */
 const LOOKS_SECRET =
-  /\b(?:clientSecret|bearerToken|password|token|dataStoreEndpoint|dataSource)["']?\s*:\s*["']?[^\s"'#$]/;
+  /\b(?:clientSecret|bearerToken|password|token|dataStoreEndpoint|dataSource)["']?\s*:\s*(?!["']?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})["']?\s*(?:[#,}]|$))["']?[^\s"'#]/m;
 
 const SECRETS = secretPathsOf('config').filter(([first]) => first === 'status');
 
-/** A text that begins with $ names a variable of the environment. */
+/** What names a variable of the environment is no secret itself. */
 function hasValue(value: unknown, [step, ...rest]: readonly string[]): boolean {
-  if (step === undefined)
-    return value !== undefined && value !== null && !/^$|^\$/.test(String(value));
+  if (step === undefined) {
+    const text = String(value ?? '');
+    return text !== '' && namedVariable(text) === undefined;
+  }
   if (typeof value !== 'object' || value === null) return false;
   if (step === '*') return Object.values(value).some((item) => hasValue(item, rest));
   return Object.hasOwn(value, step) && hasValue((value as Record<string, unknown>)[step], rest);

@@ -79,7 +79,7 @@ export interface Kind {
   readonly strategicMerge: boolean;
   /** Name of the switch in the platform configuration that closes the kind for writes through the
    * API; git stays open. */
-  readonly lockedBy: string | undefined;
+  readonly lockedBy: 'disableConfigEndpoint' | undefined;
   /** True where a create without name and generateName gets a name from the server. */
   readonly namedByServer: boolean;
   readonly columns: readonly PrinterColumn[];

@@ -5,7 +5,13 @@
 import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
 import { type SchemaNode, schemaTree } from './schema-files.ts';
 
-const DROPPED = new Set(['title', 'uniqueItems', 'readOnly', 'x-gitplane-secret']);
+const DROPPED = new Set([
+  'title',
+  'uniqueItems',
+  'readOnly',
+  'x-gitplane-env',
+  'x-gitplane-secret',
+]);
 
 /** A fresh copy for `components.schemas`, without any `$ref`. */
 export function openApiSchema(name: string): JsonObject {

@@ -22,6 +22,8 @@ export interface SchemaNode {
   readonly readOnly?: boolean;
   /** Values at and below this place never reach logs, audit or errors. */
   readonly 'x-gitplane-secret'?: boolean;
+  /** A text that may name a variable of the environment; secrets may anyway. */
+  readonly 'x-gitplane-env'?: boolean;
   readonly [keyword: string]: unknown;
 }
 

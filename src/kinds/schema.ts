@@ -22,6 +22,7 @@ export interface CompiledSchema {
 }
 
 const VOCABULARY = [
+  'x-gitplane-env',
   'x-gitplane-secret',
   'x-kubernetes-int-or-string',
   'x-kubernetes-list-map-keys',

@@ -28,7 +28,7 @@ const PUBLIC_PATHS = [
 
 export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
   if (info.isResource) return false;
-  if (info.path === '/version') return !deps.settings.isOn('authenticateVersionEndpoint');
+  if (info.path === '/version') return deps.config.current.authenticateVersionEndpoint !== true;
   return PUBLIC_PATHS.some((pattern) => pattern.test(info.path));
 }
 

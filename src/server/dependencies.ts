@@ -1,9 +1,9 @@
 /** What the server is handed; it makes nothing of this itself. */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
-import type { KeyLifetimeLimits } from '../auth/expiry.ts';
 import type { FailedLogins } from '../auth/failed-logins.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
+import type { PlatformConfigSource } from '../config/config-feed.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../history/planner.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -64,8 +64,7 @@ export interface ServerDependencies {
   readonly version: string;
   /** `/kubernetes/management`. */
   readonly root: string;
-  /** Facts of the platform configuration that requests depend on; asked at each request. */
-  readonly settings: PlatformSettings;
+  readonly config: ServedConfig;
   readonly tokens: TokenDocuments & TokenReviewer;
   /** The clusters that are served beside the platform. */
   readonly clusters: ClusterSurfaces;
@@ -96,9 +95,8 @@ export interface TokenReviewer {
   review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** Switches of `Config.status`, by name. */
-export interface PlatformSettings {
-  isOn(name: string): boolean;
-  /** `accessKeyMaxTTLSeconds` and the like. */
-  keyLimits(): KeyLifetimeLimits;
+/** The configuration of the platform. */
+export interface ServedConfig extends PlatformConfigSource {
+  /** Whether it is read from a file beside git, so that writing a Config changes nothing. */
+  readonly fromFile: boolean;
 }

@@ -142,11 +142,13 @@ const READS = ['get', 'list', 'watch'];
 /** Some kinds can be closed for writes through the API; git stays open, and opens them again. */
 function refuseLocked(deps: ServerDependencies, kind: Kind, verb: string): void {
   const { lockedBy } = kind;
-  if (lockedBy === undefined || READS.includes(verb) || !deps.settings.isOn(lockedBy)) return;
-  throw forbiddenError(
-    `${kind.plural}.${kind.group} is forbidden: ${lockedBy} is set; change it in git`,
-    kind,
-  );
+  if (lockedBy === undefined || READS.includes(verb)) return;
+  const { current, fromFile } = deps.config;
+  if (!fromFile && current[lockedBy] !== true) return;
+  const why = fromFile
+    ? 'the configuration is read from the file of --config; change it there'
+    : `${lockedBy} is set; change it in git`;
+  throw forbiddenError(`${kind.plural}.${kind.group} is forbidden: ${why}`, kind);
 }
 
 function findKind(deps: ServerDependencies, info: ResourceInfo): Kind {

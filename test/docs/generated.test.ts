@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CONFIG_TYPES_FILE, configTypes } from '../../scripts/config-types.ts';
 import { documentationPages, renderPage } from '../../scripts/docs.ts';
 import { DEFAULT_API_GROUP } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
@@ -14,6 +15,10 @@ describe('generated parts', () => {
     const text = pageText(page);
 
     expect(text).toBe(renderPage(text));
+  });
+
+  test('the types of the configuration are up to date', () => {
+    expect(pageText(CONFIG_TYPES_FILE)).toBe(configTypes());
   });
 
   test('every kind has a page with its facts and fields', () => {

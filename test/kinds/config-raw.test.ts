@@ -273,7 +273,7 @@ describe('Config', () => {
 
   test('reports problems at spec.raw', () => {
     expect(problems(raw('auth: 1'))).toEqual([
-      'spec.raw: auth: Invalid value: "integer": auth in body must be of type object: "integer"',
+      'spec.raw: auth: Invalid value: "integer": auth in body must be of type object: "integer" (line 1, column 7 of spec.raw)',
     ]);
   });
 

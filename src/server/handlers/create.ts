@@ -33,7 +33,7 @@ function lifeWarnings(
   { kind }: ResourceRequest,
   key: KubeObject,
 ): string[] {
-  const { accessKeyMaxTTLSeconds: most = 0 } = deps.settings.keyLimits();
+  const { accessKeyMaxTTLSeconds: most = 0 } = deps.config.current.auth;
   if (!kind.isKey || most === 0) return [];
   const { ttl, ttlAfterLastActivity } = key.spec ?? {};
   const within = typeof ttl === 'number' && ttl > 0 && ttl <= most;

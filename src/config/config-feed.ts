@@ -1,0 +1,87 @@
+/**
+ * The one configuration that everything acts on. It is replaced as a whole or not at all, and
+ * nobody can change it in place: whoever holds one value sees one configuration.
+ */
+import type { JsonObject } from '../apimachinery/object.ts';
+import { parseConfigRaw } from '../kinds/config-raw.ts';
+import type { PlatformConfig } from './platform-config.ts';
+import { type Environment, type MissingVariable, resolveReferences } from './references.ts';
+
+/** Called after the change, in the order of subscription. */
+export type ConfigListener = (config: PlatformConfig, before: PlatformConfig) => void;
+
+/** What consumers are handed: read `current` at each use, or subscribe. */
+export interface PlatformConfigSource {
+  /** Deeply frozen; another value after every change. */
+  readonly current: PlatformConfig;
+  /** Not called for what is in force already. Returns what ends the subscription. */
+  subscribe(listener: ConfigListener): () => void;
+}
+
+export interface Offered {
+  /** False: what was in force before stays. */
+  readonly taken: boolean;
+  readonly missing: readonly MissingVariable[];
+}
+
+export class ConfigFeed implements PlatformConfigSource {
+  readonly #environment: Environment;
+  readonly #onError: (error: unknown) => void;
+  readonly #listeners = new Set<ConfigListener>();
+  #current = DEFAULTS;
+  #json = JSON.stringify(DEFAULTS);
+
+  constructor(of: { environment: Environment; onError(error: unknown): void }) {
+    this.#environment = of.environment;
+    this.#onError = of.onError;
+  }
+
+  get current(): PlatformConfig {
+    return this.#current;
+  }
+
+  subscribe(listener: ConfigListener): () => void {
+    // Two subscriptions of one function are two.
+    const own: ConfigListener = (config, before) => listener(config, before);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /**
+   * Puts a configuration that passed its checks into force, unless it names variables that are not
+   * there. `leaveOut`: there is nothing to fall back to, so that blocks that name them are left out.
+   */
+  offer(written: JsonObject, leaveOut: boolean): Offered {
+    const { config, missing } = resolveReferences(written, this.#environment);
+    if (missing.length > 0 && !leaveOut) return { taken: false, missing };
+    this.#publish(config);
+    return { taken: true, missing };
+  }
+
+  #publish(config: JsonObject): void {
+    const json = JSON.stringify(config);
+    if (json === this.#json) return;
+    const before = this.#current;
+    this.#json = json;
+    this.#current = frozen(config) as unknown as PlatformConfig;
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(this.#current, before);
+      } catch (error) {
+        // One that fails keeps no other from hearing of it.
+        this.#onError(error);
+      }
+    }
+  }
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const item of Object.values(value)) frozen(item);
+  return Object.freeze(value);
+}
+
+/** The configuration of a platform that has none. */
+export const DEFAULTS: PlatformConfig = frozen(
+  structuredClone(parseConfigRaw('').status),
+) as unknown as PlatformConfig;

@@ -1,0 +1,219 @@
+/**
+ * Feeds the configuration of the platform from where it is written: the first Config in git by
+ * name, or the file of --config. What cannot be put into force is told in the log, in a metric and
+ * in the status of its object, and what was in force before stays.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import { formatPath } from '../apimachinery/field-error.ts';
+import { type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { StartError } from '../bootstrap/start-error.ts';
+import { ConfigFeed, type ConfigListener, DEFAULTS } from '../config/config-feed.ts';
+import { ConfigFileError, readConfigFile, watchConfigFile } from '../config/config-file.ts';
+import type { PlatformConfig } from '../config/platform-config.ts';
+import type { MissingVariable } from '../config/references.ts';
+import { placeInRaw } from '../kinds/config-raw.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Branch } from '../registry/branch.ts';
+import { conditionsOf, DEGRADED } from '../registry/served.ts';
+import type { ServedConfig } from '../server/dependencies.ts';
+import type { Collection, Store, StoredObject } from '../state/store.ts';
+import { type ConfigMetrics, createConfigMetrics } from '../telemetry/config-metrics.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type OutOfForce, tellInForce } from './config-conditions.ts';
+import type { DaemonOptions } from './options.ts';
+
+export interface ConfigParts {
+  readonly options: Pick<DaemonOptions, 'configFile' | 'environment'>;
+  readonly kinds: KindTable;
+  readonly store: Store;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'registry'>;
+  /** How often the file is looked at; the default when absent. */
+  readonly everyMs?: number;
+}
+
+/** Throws StartError for a file that cannot be used: there is nothing to fall back to. */
+export function openConfig(parts: ConfigParts): ConfigService {
+  return new ConfigService(parts);
+}
+
+/** What is to be in force. */
+interface Wanted {
+  readonly status: JsonObject;
+  /** What positions are told in. */
+  readonly raw: string;
+  /** In the log: `Config platform` or the file. */
+  readonly from: string;
+}
+
+export class ConfigService implements ServedConfig {
+  readonly #parts: ConfigParts;
+  readonly #feed: ConfigFeed;
+  readonly #metrics: ConfigMetrics;
+  readonly #collection: Collection;
+  readonly #stops: (() => void)[] = [];
+  readonly #telling = new Set<Promise<void>>();
+  /** What was offered last, and what it lacks. */
+  #offered: { readonly json: string; readonly words: string | undefined } | undefined;
+  #problem: string | undefined;
+  #isOpen = false;
+
+  constructor(parts: ConfigParts) {
+    this.#parts = parts;
+    const { options, kinds, store, metrics, logger } = parts;
+    this.#feed = new ConfigFeed({
+      environment: options.environment,
+      onError: (err) => logger.error({ err }, 'A part did not take the new configuration'),
+    });
+    const [group = ''] = kinds.groups;
+    this.#collection = { group, kind: kinds.byPlural(group, 'config')?.kind ?? '' };
+    this.#metrics = createConfigMetrics(metrics.registry, () => this.#problem);
+    this.#read();
+    this.#isOpen = true;
+    this.#stops.push(store.observe(this.#collection, () => this.#read()));
+    const { configFile } = options;
+    if (configFile !== undefined) {
+      this.#stops.push(watchConfigFile(configFile, () => this.#read(), parts.everyMs));
+    }
+  }
+
+  get current(): PlatformConfig {
+    return this.#feed.current;
+  }
+
+  get fromFile(): boolean {
+    return this.#parts.options.configFile !== undefined;
+  }
+
+  /** Why the newest configuration is not in force as it was written; undefined: it is. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  subscribe(listener: ConfigListener): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops.splice(0)) stop();
+    await Promise.all(this.#telling);
+  }
+
+  #read(): void {
+    const configs = this.#parts.store.list(this.#collection).items;
+    const missing = this.#take(configs);
+    for (const [index, stored] of configs.entries()) {
+      this.#tell(stored, this.#outOfForce(configs, { index, missing }));
+    }
+  }
+
+  /** Puts what is wanted into force, and returns the words for what it lacks. */
+  #take(configs: readonly StoredObject[]): string | undefined {
+    const wanted = this.#wanted(configs);
+    if (wanted === undefined) return undefined;
+    const before = this.#feed.current;
+    const words = this.#offer(wanted);
+    const degraded = this.fromFile ? undefined : degradedWords(configs[0]);
+    if (before !== this.#feed.current || !this.#isOpen) {
+      this.#metrics.changes.inc({ result: 'applied' });
+      this.#parts.logger.info({ from: wanted.from }, 'The configuration is in force');
+    }
+    this.#note(words ?? degraded, wanted.from);
+    return words;
+  }
+
+  /** What was offered before had its answer: only the object around it changed. */
+  #offer(wanted: Wanted): string | undefined {
+    const { conditions: _observed, ...written } = wanted.status;
+    const json = JSON.stringify(written);
+    if (this.#offered?.json === json) return this.#offered.words;
+    const { taken, missing } = this.#feed.offer(written, !this.#isOpen);
+    const words = missing.length === 0 ? undefined : missingWords(wanted, missing, taken);
+    this.#offered = { json, words };
+    return words;
+  }
+
+  /** Undefined: it cannot be read now, and what is in force stays. */
+  #wanted(configs: readonly StoredObject[]): Wanted | undefined {
+    const { configFile } = this.#parts.options;
+    if (configFile === undefined) {
+      const [first] = configs;
+      if (first === undefined) {
+        return { status: DEFAULTS as unknown as JsonObject, raw: '', from: 'defaults' };
+      }
+      const { object, key } = first;
+      const raw = String(valueAt(object, ['spec', 'raw']) ?? '');
+      return { status: object.status ?? {}, raw, from: `${key.kind} ${key.name}` };
+    }
+    try {
+      const { status, raw } = readConfigFile(configFile);
+      return { status, raw, from: configFile };
+    } catch (error) {
+      if (!(error instanceof ConfigFileError)) throw error;
+      if (!this.#isOpen) {
+        throw new StartError(`Cannot use --config: ${error.message}`, { cause: error });
+      }
+      this.#note(error.message, configFile);
+      return undefined;
+    }
+  }
+
+  /** Once for each way to be wrong, not for each look at it. */
+  #note(problem: string | undefined, from: string): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    if (problem === undefined) return;
+    this.#metrics.changes.inc({ result: 'refused' });
+    this.#parts.logger.warn(
+      { from, problem },
+      'The newest configuration is not in force as written',
+    );
+  }
+
+  #outOfForce(
+    configs: readonly StoredObject[],
+    { index, missing }: { index: number; missing: string | undefined },
+  ): OutOfForce | undefined {
+    if (this.fromFile) {
+      const message = 'The configuration is read from the file of --config.';
+      return { reason: 'ReadFromFile', message };
+    }
+    if (index > 0) {
+      const message = `Only the first by name counts: ${configs[0]?.key.name}.`;
+      return { reason: 'AnotherConfig', message };
+    }
+    return missing === undefined ? undefined : { reason: 'VariableMissing', message: missing };
+  }
+
+  #tell(stored: StoredObject, outOfForce: OutOfForce | undefined): void {
+    const { logger } = this.#parts;
+    const onError = (err: unknown): void =>
+      logger.warn({ err, config: stored.key.name }, 'The status of a Config cannot be written');
+    const told = tellInForce({ ...this.#parts, onError }, stored, outOfForce);
+    this.#telling.add(told);
+    void told.then(() => this.#telling.delete(told));
+  }
+}
+
+function missingWords(
+  { raw, from }: Wanted,
+  missing: readonly MissingVariable[],
+  taken: boolean,
+): string {
+  const list = missing.map(
+    ({ path, variable }) =>
+      `${formatPath(path)} (${placeInRaw(raw, path)}) names $${variable}, which is not in the environment`,
+  );
+  const end = taken
+    ? 'The rest is in force without the blocks that need it.'
+    : 'What was in force before stays.';
+  return `${from}: ${list.join('; ')}. ${end}`;
+}
+
+function degradedWords(stored: StoredObject | undefined): string | undefined {
+  const found = conditionsOf(stored?.object.status).find(({ type }) => type === DEGRADED);
+  return found && `The newest manifest is not valid, the last good one counts: ${found.message}`;
+}
