@@ -1,7 +1,7 @@
 /** What rows measure on. Made once a run, on first use; a row that writes takes a copy. */
-import { cp, mkdir } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Corpus } from './corpus.ts';
+import type { Corpus, CorpusFile } from './corpus.ts';
 import { type DaemonProcess, startDaemon } from './daemon-process.ts';
 import { makeRepository } from './git.ts';
 import type { Workspace } from './workspace.ts';
@@ -67,6 +67,13 @@ export class Fixture {
     return this.#makePlatform(undefined);
   }
 
+  /** A data directory like `platform`, of other files and with a key that opens them. */
+  async platformOf(files: Iterable<CorpusFile>, ageKey: string): Promise<string> {
+    const gitDir = this.workspace.path('repository.git');
+    await makeRepository(gitDir, files);
+    return await this.#makePlatform(gitDir, ageKey);
+  }
+
   start(dataDir: string): Promise<DaemonProcess> {
     return startDaemon({ workspace: this.workspace, dataDir, profile: this.#profile });
   }
@@ -77,9 +84,12 @@ export class Fixture {
     return gitDir;
   }
 
-  async #makePlatform(repository: string | undefined): Promise<string> {
+  async #makePlatform(repository: string | undefined, ageKey?: string): Promise<string> {
     const dataDir = this.workspace.path('platform');
-    await mkdir(dataDir);
+    await mkdir(dataDir, { mode: 0o700 });
+    if (ageKey !== undefined) {
+      await writeFile(join(dataDir, 'age.key'), `${ageKey}\n`, { mode: 0o600 });
+    }
     if (repository !== undefined) {
       await cp(repository, join(dataDir, 'repo.git'), { recursive: true });
     }

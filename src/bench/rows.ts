@@ -10,6 +10,7 @@ import { measurePatches } from './rows/patches.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
 import { measureScale } from './rows/scale.ts';
+import { measureSeal } from './rows/seal.ts';
 import { measureStart } from './rows/start.ts';
 import { measureThroughput } from './rows/throughput.ts';
 import { measureWide } from './rows/wide.ts';
@@ -29,4 +30,5 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['maintenance', measureMaintenance],
   ['engine', measureEngine],
   ['patches', measurePatches],
+  ['seal', measureSeal],
 ]);

@@ -19,12 +19,12 @@ function isSealedFile({ documents }: ManifestFile): boolean {
   return documents.some(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS));
 }
 
-/** Opening a key takes time off the loop; reading a file does not, once its key is known. */
+/** Opens, off the loop, the keys that take the library; without such an identity there is none. */
 export async function openKeys(
   contents: readonly (Buffer | undefined)[],
   keyring: Keyring | undefined,
 ): Promise<void> {
-  if (keyring === undefined) return;
+  if (keyring === undefined || keyring.isQuick) return;
   for (const content of contents) {
     if (content?.includes(SOPS) !== true) continue;
     const file = readManifests(content);

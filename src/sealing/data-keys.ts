@@ -1,14 +1,23 @@
 /**
- * Data keys: each file has one, sealed with age for everyone who may read the file. Opening one
- * takes milliseconds, so what was opened is remembered, by what it was sealed as.
+ * Data keys: each file has one, sealed with age for everyone who may read the file. What was opened
+ * is remembered, in memory only, by what it was sealed as. Keys of X25519, which is nearly all of
+ * them, are opened in place; others by the library, which takes milliseconds and turns.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Decrypter } from 'age-encryption';
+import {
+  openForX25519,
+  readX25519Identity,
+  sealForX25519,
+  type X25519Identity,
+} from './age-x25519.ts';
 import type { SealMetadata, WrappedKey } from './metadata.ts';
 import { SealingError } from './sealing-error.ts';
 
 const DATA_KEY_BYTES = 32;
 const MOST_REMEMBERED = 50_000;
+/** Of one recipient, post-quantum ones included; every stanza in it costs a try. */
+const LONGEST_WRAPPED = 8192;
 const IDENTITY = /^AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]+$/;
 
 /** Loaded when it is first needed: a start that opens nothing should not wait for it. */
@@ -50,6 +59,8 @@ export async function wrapDataKey(
 }
 
 async function wrap(dataKey: Buffer, recipient: string): Promise<string> {
+  const quick = sealForX25519(dataKey, recipient);
+  if (quick !== undefined) return quick;
   const { armor, Encrypter } = await age();
   const encrypter = new Encrypter();
   try {
@@ -73,6 +84,7 @@ export interface FileKey {
 /** What opens sealed files: the identities of one reader. */
 export class Keyring {
   readonly #identities: readonly string[];
+  #own: readonly X25519Identity[] | undefined;
   #made: Promise<Opener> | undefined;
   /** Null: none of the identities opens it. */
   readonly #opened = new Map<string, Buffer | null>();
@@ -91,27 +103,34 @@ export class Keyring {
 
   /** Of the identities, in their order. */
   async recipients(): Promise<readonly string[]> {
+    const own = this.#x25519();
+    if (this.isQuick) return own.map(({ recipient }) => recipient);
     const { recipients } = await this.#opener();
     return recipients;
   }
 
-  #opener(): Promise<Opener> {
-    this.#made ??= makeOpener(this.#identities);
-    return this.#made;
+  /** Whether `known` always knows: no key has to be opened with `dataKey` before. */
+  get isQuick(): boolean {
+    return this.#x25519().length === this.#identities.length;
   }
 
-  /** The data key, if it was opened before. Null: no identity opens it. Undefined: nobody tried. */
+  /** Null: no identity opens it. Undefined: `dataKey` has to look, which takes time. */
   known(age: SealMetadata['age']): Buffer | null | undefined {
-    return this.#opened.get(fingerprint(age));
+    const id = fingerprint(age);
+    const known = this.#opened.get(id);
+    if (known !== undefined) return known;
+    const opened = this.#openQuickly(age);
+    if (opened === undefined && !this.isQuick) return undefined;
+    this.#remember(id, opened ?? null);
+    return opened ?? null;
   }
 
   /** Undefined: no identity opens it. */
   async dataKey(age: SealMetadata['age']): Promise<Buffer | undefined> {
-    const id = fingerprint(age);
-    const known = this.#opened.get(id);
+    const known = this.known(age);
     if (known !== undefined) return known ?? undefined;
     const opened = await this.#open(age);
-    this.#remember(id, opened ?? null);
+    this.#remember(fingerprint(age), opened ?? null);
     return opened;
   }
 
@@ -128,12 +147,30 @@ export class Keyring {
     return { dataKey, age };
   }
 
+  #x25519(): readonly X25519Identity[] {
+    this.#own ??= this.#identities.flatMap((text) => readX25519Identity(text) ?? []);
+    return this.#own;
+  }
+
+  #opener(): Promise<Opener> {
+    this.#made ??= makeOpener(this.#identities);
+    return this.#made;
+  }
+
+  #openQuickly(age: SealMetadata['age']): Buffer | undefined {
+    const own = this.#x25519();
+    if (own.length === 0) return undefined;
+    const recipients = own.map(({ recipient }) => recipient);
+    for (const { enc } of oursFirst(age, recipients)) {
+      const opened = openForX25519(enc, own);
+      if (opened?.length === DATA_KEY_BYTES) return opened;
+    }
+    return undefined;
+  }
+
   async #open(age: SealMetadata['age']): Promise<Buffer | undefined> {
-    if (this.#identities.length === 0) return undefined;
     const { decrypter, recipients } = await this.#opener();
-    const mine = age.filter(({ recipient }) => recipients.includes(recipient));
-    const others = age.filter((entry) => !mine.includes(entry));
-    for (const { enc } of [...mine, ...others]) {
+    for (const { enc } of oursFirst(age, recipients)) {
       const opened = await decrypter.decrypt(await unarmored(enc)).catch(() => undefined);
       if (opened?.length === DATA_KEY_BYTES) return Buffer.from(opened);
     }
@@ -147,6 +184,13 @@ export class Keyring {
     const [oldest] = this.#opened.keys();
     if (oldest !== undefined) this.#opened.delete(oldest);
   }
+}
+
+/** What a file says of its recipients is a hint and no more. */
+function oursFirst(age: SealMetadata['age'], ours: readonly string[]): SealMetadata['age'] {
+  const sane = age.filter(({ enc }) => enc.length <= LONGEST_WRAPPED);
+  const mine = sane.filter(({ recipient }) => ours.includes(recipient));
+  return [...mine, ...sane.filter((entry) => !mine.includes(entry))];
 }
 
 interface Opener {
