@@ -40,6 +40,8 @@ export interface SealedParts {
   readonly unreadable: boolean;
   /** Whether the text of the file has the value sealed. */
   isSealed(path: FieldPath): boolean;
+  /** Where comments beside sealed values stand in the clear. */
+  readonly comments: readonly { readonly line: number; readonly col: number }[];
 }
 
 export interface AdmittedManifest {
@@ -80,6 +82,7 @@ export function admitManifest(
   placeInNamespace({ kind, manifest, place, report });
   const key = identityOf(kind, manifest);
   report.clear(kind, manifest, sealed);
+  report.comments(sealed);
   if (sealed?.unreadable === true) return report.partial(key, manifest, sealed);
   report.sealed(sealed);
   if (report.failed) return report.refuse(key);
@@ -175,6 +178,15 @@ class Report {
       const message = `${formatPath(place)}: must not be in git in the clear; seal it with "${command}", and change the value wherever it is used if this commit has left your machine`;
       this.#clear.push({ ...this.#problem(place, message), inClear: true });
       if (this.#clear.length >= MOST_PROBLEMS) return;
+    }
+  }
+
+  /** No reason to refuse, as for SOPS; they may say what the value is, or what it was. */
+  comments(sealed: SealedParts | undefined): void {
+    const path = this.#path;
+    const message = `a comment beside sealed values is in the clear; seal it with "gitplane seal ${path}"`;
+    for (const place of (sealed?.comments ?? []).slice(0, MOST_PROBLEMS)) {
+      this.warnings.push({ path, ...place, message, inClear: true });
     }
   }
 

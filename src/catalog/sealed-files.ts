@@ -1,14 +1,18 @@
 /** Files whose secrets are sealed: from their bytes to manifests in the clear, in memory only. */
 import type { SealedParts } from '../admission/manifest.ts';
 import { isRecord, valueAt } from '../apimachinery/object.ts';
-import type { ManifestFile } from '../manifests/manifest.ts';
+import type { ManifestFile, Position } from '../manifests/manifest.ts';
 import { decodeUtf8 } from '../manifests/parse.ts';
+import { positionAt } from '../manifests/positions.ts';
 import { readManifests } from '../manifests/read.ts';
+import { splitStream } from '../manifests/stream.ts';
+import { clearComments } from '../sealing/comments.ts';
 import type { Keyring } from '../sealing/data-keys.ts';
-import { SOPS } from '../sealing/metadata.ts';
+import { type SealMetadata, SOPS } from '../sealing/metadata.ts';
 import { metadataOf, openStream } from '../sealing/open.ts';
 import { isSealed } from '../sealing/sealed-value.ts';
 import { SealingError } from '../sealing/sealing-error.ts';
+import { selectionOf } from '../sealing/selection.ts';
 
 export interface OpenedManifest extends SealedParts {
   /** Without what tells how the file is sealed. */
@@ -53,12 +57,37 @@ export function openManifests(
     dataKey ?? undefined,
   );
   const unreadable = opened.unreadable !== undefined;
+  const comments = commentsIn(decoded.text, file, opened.metadata);
   return opened.documents.map(({ value, problems }, i) => ({
     value,
     problems,
     unreadable: unreadable && problems.length > 0,
     isSealed: (path) => isSealed(valueAt(file.documents[i]?.value, path)),
+    comments: comments.get(file.documents[i]?.index ?? -1) ?? [],
   }));
+}
+
+/** Where comments beside sealed values stand in the clear, by document. */
+function commentsIn(
+  text: string,
+  { documents }: ManifestFile,
+  metadata: SealMetadata | undefined,
+): Map<number, Position[]> {
+  const found = new Map<number, Position[]>();
+  const selection = metadata && quietly(() => selectionOf(metadata.rule));
+  if (selection === undefined) return found;
+  const offsets = clearComments(text, selection);
+  if (offsets.length === 0) return found;
+  const slices = splitStream(text);
+  for (const { index } of documents) {
+    const slice = slices[index];
+    const own = offsets.filter((at) => slice && at >= slice.start && at < slice.end);
+    found.set(
+      index,
+      own.map((at) => positionAt(text, at)),
+    );
+  }
+  return found;
 }
 
 /** What is wrong with the metadata is told when the file is read. */

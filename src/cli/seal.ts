@@ -54,14 +54,14 @@ async function makeConfig(tree: SealedTree, options: ParsedOptions, out: Output)
   out.write(`made ${tree.shown(basename(tree.configFile))}\n`);
 }
 
-/** Secrets in the clear, those in files that are sealed otherwise included. */
+/** Secrets in the clear, and comments beside them, those in files that are sealed otherwise included. */
 async function clearIn(tree: SealedTree, { path, text }: TreeFile): Promise<Problem[]> {
   const content = Buffer.from(text);
   await tree.reader.prepare([content]);
   const { documents } = tree.reader.read(path, '', content);
-  return documents.flatMap(({ clear = [], problems }) => [
+  return documents.flatMap(({ clear = [], problems, warnings }) => [
     ...clear,
-    ...problems.filter(({ inClear }) => inClear),
+    ...[...problems, ...warnings].filter(({ inClear }) => inClear),
   ]);
 }
 

@@ -37,9 +37,8 @@ const LINE_BYTES = 48;
 const ARMOR_BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----';
 const ARMOR_END = '-----END AGE ENCRYPTED FILE-----';
 const ARMOR_COLUMNS = 64;
-/** Keys without their 32 bytes, in DER (RFC 8410). */
-const PKCS8 = Buffer.from('302e020100300506032b656e04220420', 'hex');
-const SPKI = Buffer.from('302a300506032b656e032100', 'hex');
+const KEY_TYPE = { kty: 'OKP', crv: 'X25519' };
+const ANY_KEY = Buffer.alloc(32, 9).toString('base64url');
 const LAST_BLOCK = Buffer.of(1);
 const NO_NONCE = Buffer.alloc(12);
 /** The first chunk, and the last. */
@@ -49,8 +48,9 @@ const ONLY_CHUNK = Buffer.from('000000000000000000000001', 'hex');
 export function readX25519Identity(text: string): X25519Identity | undefined {
   const decoded = text.startsWith('AGE-SECRET-KEY-1') ? decodeBech32(text) : undefined;
   if (decoded?.name !== 'age-secret-key-' || decoded.bytes.length !== 32) return undefined;
-  const der = Buffer.concat([PKCS8, decoded.bytes]);
-  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  // A JWK names both halves, and Node works out the public one from the private one.
+  const jwk = { ...KEY_TYPE, x: ANY_KEY, d: decoded.bytes.toString('base64url') };
+  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' });
   const publicKey = rawOf(createPublicKey(privateKey));
   return { recipient: encodeBech32('age', publicKey), publicKey, privateKey };
 }
@@ -61,12 +61,14 @@ function readX25519Recipient(text: string): Buffer | undefined {
   return decoded?.name === 'age' && decoded.bytes.length === 32 ? decoded.bytes : undefined;
 }
 
+/** By way of JWK, which takes a fraction of the time of DER. */
 function rawOf(key: KeyObject): Buffer {
-  return key.export({ format: 'der', type: 'spki' }).subarray(SPKI.length);
+  return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');
 }
 
 function publicKeyOf(raw: Buffer): KeyObject {
-  return createPublicKey({ key: Buffer.concat([SPKI, raw]), format: 'der', type: 'spki' });
+  const key = { ...KEY_TYPE, x: raw.toString('base64url') };
+  return createPublicKey({ key, format: 'jwk' });
 }
 
 /** An age file in armor; undefined where the recipient is of another type. */

@@ -3,7 +3,9 @@
  * value is, so it is sealed as well, bound to the map that it stands in.
  */
 import { CST, Parser } from 'yaml';
+import { splitStream } from '../manifests/stream.ts';
 import { SOPS } from './metadata.ts';
+import { isSealed } from './sealed-value.ts';
 import type { Selection } from './selection.ts';
 
 export interface FoundComment {
@@ -41,6 +43,40 @@ export function findComments(source: string, selection: Selection): FoundComment
     if (path[0] === SOPS) return [];
     return [{ start, end: start + 1 + text.length, text, path, secret }];
   });
+}
+
+/**
+ * Offsets of comments in a stream that stand beside what is sealed, and are not. SOPS reads such a
+ * file and says nothing; whoever wrote it by hand may not know that anybody can read them.
+ */
+export function clearComments(text: string, selection: Selection): number[] {
+  return splitStream(text).flatMap(({ start, end }) => {
+    const source = text.slice(start, end);
+    if (!mayHoldClear(source)) return [];
+    return findComments(source, selection)
+      .filter(({ secret, text: words }) => secret && !isSealed(words) && words.trim() !== '')
+      .map((comment) => start + comment.start);
+  });
+}
+
+/** Says no, quickly, of nearly every file: comments above the first key stand beside nothing. */
+function mayHoldClear(source: string): boolean {
+  for (let at = source.indexOf('#', bodyStart(source)); at >= 0; at = source.indexOf('#', at + 1)) {
+    if (!source.startsWith('#ENC[AES256_GCM,', at)) return true;
+  }
+  return false;
+}
+
+/** Of the first line that is neither blank nor a comment nor begins the document. */
+function bodyStart(source: string): number {
+  for (let at = 0; at < source.length; ) {
+    const newline = source.indexOf('\n', at);
+    const end = newline < 0 ? source.length : newline;
+    const line = source.slice(at, end).trim();
+    if (line !== '' && line !== '---' && !line.startsWith('#')) return at;
+    at = end + 1;
+  }
+  return source.length;
 }
 
 function placed(

@@ -5,7 +5,7 @@
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
 import { editDocument } from '../manifests/edit.ts';
 import type { ManifestDocument } from '../manifests/manifest.ts';
-import { parseManifests } from '../manifests/parse.ts';
+import { readManifests } from '../manifests/read.ts';
 import { splitStream } from '../manifests/stream.ts';
 import { findComments } from './comments.ts';
 import type { FileKey } from './data-keys.ts';
@@ -264,7 +264,9 @@ export function sealedComments(text: string, rule: Rule, dataKey: Buffer): Seale
 
 /** Every document of a stream that holds something. Throws SealingError where one does not parse. */
 export function documentsOf(text: string): readonly ManifestDocument[] {
-  const { documents } = parseManifests(text);
+  const file = readManifests(Buffer.from(text));
+  if (!('documents' in file)) throw new SealingError(`${file.line}:${file.col}: ${file.message}`);
+  const { documents } = file;
   const [problem] = documents.flatMap(({ problems }) => problems);
   if (problem === undefined) return documents;
   throw new SealingError(`${problem.line}:${problem.col}: ${problem.message}`);

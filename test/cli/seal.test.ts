@@ -120,6 +120,27 @@ describe('seal', () => {
     expect((await run(unseal, at('a/cdn.yaml'))).text).toContain('    more: bW9yZQ==\n');
   });
 
+  test('tells of a comment that somebody wrote beside sealed values, and seals it', async () => {
+    await sealAll();
+    const sealed = read('a/cdn.yaml');
+    const place = sealed.split('\n').findIndex((line) => line.startsWith('    password: '));
+    const written = sealed
+      .replace('    password: ', '    # was hunter1\n    password: ')
+      .replace('  displayName: CDN', '  displayName: CDN # the network\n  # of all');
+    write('a/cdn.yaml', written);
+    const { code, text } = await run(seal, '--check', folder);
+
+    expect(code).toBe(1);
+    expect(text).toBe(
+      `a/cdn.yaml:${place + 2}:5: a comment beside sealed values is in the clear; seal it with "gitplane seal a/cdn.yaml"\n`,
+    );
+    await run(seal, folder);
+    expect(read('a/cdn.yaml')).not.toContain('hunter1');
+    expect(read('a/cdn.yaml')).toContain('  displayName: CDN # the network\n  # of all\n');
+    expect((await run(unseal, at('a/cdn.yaml'))).text).toContain('    # was hunter1\n');
+    expect((await run(seal, '--check', folder)).code).toBe(0);
+  });
+
   test('only tells with --check, place and all but the value', async () => {
     write('.sops.yaml', 'creation_rules:\n  - age: x\n');
     const { code, text } = await run(seal, '--check', folder);
