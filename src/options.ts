@@ -17,6 +17,14 @@ export interface OptionSpec {
   readonly variable?: string;
 }
 
+/** One answer for the daemon and for the commands that show what it will do. */
+const REFERENCE_NAMES: OptionSpec = {
+  name: 'reference-names',
+  value: 'FORM',
+  default: 'short',
+  help: 'how tenants name what they refer to: short (v…) or concat (name-x-namespace-x-tenant)',
+};
+
 export const SERVE_OPTIONS: readonly OptionSpec[] = [
   { name: 'data-dir', value: 'DIR', default: './data', help: 'all that the daemon owns' },
   { name: 'listen', value: 'ADDR', default: '127.0.0.1:8443', help: 'HTTPS listener' },
@@ -152,6 +160,7 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     value: 'FILE',
     help: 'the configuration of the platform (YAML); default: the Config in git',
   },
+  REFERENCE_NAMES,
   { name: 'seed', value: 'DIR', help: 'the first commit of an empty hosted repository' },
   {
     name: 'log-level',
@@ -189,6 +198,7 @@ const SHARED_WITH_SERVE = [
   'api-group',
   'prune-budget-objects',
   'prune-budget-percent',
+  'reference-names',
 ];
 
 export const PLAN_OPTIONS: readonly OptionSpec[] = [
@@ -231,15 +241,10 @@ export const PATCHES_OPTIONS: readonly OptionSpec[] = [
   {
     name: 'namespace',
     value: 'NAME',
-    help: 'namespace of the control plane that gets its objects; default: vcluster-TENANT',
+    help: 'namespace of the control plane that gets its objects; default: as the file says',
   },
-  { name: 'mode', value: 'MODE', default: 'single', help: 'namespaces: single or multi' },
-  {
-    name: 'reference-names',
-    value: 'FORM',
-    default: 'short',
-    help: 'how references are named: short (v…) or concat (name-x-namespace-x-tenant)',
-  },
+  { name: 'mode', value: 'MODE', help: 'namespaces: single or multi; default: as the file says' },
+  REFERENCE_NAMES,
   { name: 'output', short: 'o', value: 'FORM', default: 'diff', help: 'diff or json' },
 ];
 

@@ -6,14 +6,15 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { type FieldError, formatFieldError } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
 import { PatchEngine } from '../endpointsync/engine.ts';
 import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
 import type { Direction, PatchOutcome } from '../endpointsync/report.ts';
 import { type RoundTripDifference, roundTrip } from '../endpointsync/round-trip.ts';
 import { readEndpointsSetting } from '../endpointsync/settings.ts';
-import type { TenantCluster } from '../endpointsync/tenant.ts';
+import { type TenantCluster, tenantClusterOf } from '../endpointsync/tenant.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
+import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
 import { formatProblem, type ManifestDocument, type Problem } from '../manifests/manifest.ts';
 import { readManifests } from '../manifests/read.ts';
 import { type ParsedOptions, UsageError } from '../options.ts';
@@ -44,7 +45,7 @@ export async function patches(options: ParsedOptions, around: Surroundings): Pro
   }
   const output = oneOf(options, 'output', ['diff', 'json']);
   const file = options.required('file');
-  const { config, problems } = await readConfig(file);
+  const { config, problems } = await readConfig(options, file);
   if (problems.length > 0) {
     around.out.write(`${problems.map(formatProblem).join('\n')}\n`);
     return 1;
@@ -70,6 +71,7 @@ function oneOf<T extends string>(options: ParsedOptions, name: string, values: r
 }
 
 async function readConfig(
+  options: ParsedOptions,
   path: string,
 ): Promise<{ config: JsonObject; problems: readonly Problem[] }> {
   const [document, ...others] = await documentsOf(path, await bytesOf(path));
@@ -83,8 +85,12 @@ async function readConfig(
     }),
     message: formatFieldError(error),
   });
-  const problems = checkEndpointsSetting(document.value).map(located);
-  return { config: isRecord(document.value) ? (document.value as JsonObject) : {}, problems };
+  const config = isRecord(document.value) ? (document.value as JsonObject) : {};
+  const problems = [
+    ...checkEndpointsSetting(document.value),
+    ...checkNamespacesSetting(document.value, placeOf(options, { file: path, config })),
+  ].map(located);
+  return { config, problems };
 }
 
 async function bytesOf(path: string): Promise<Buffer> {
@@ -130,18 +136,27 @@ function objectsIn(value: unknown): JsonObject[] {
   return [value as JsonObject];
 }
 
-function tenantOf(
+interface TenantFile {
+  readonly file: string;
+  readonly config: JsonObject;
+}
+
+function tenantOf(options: ParsedOptions, of: TenantFile): TenantCluster {
+  const { name, namespace } = placeOf(options, of);
+  const referenceNames = oneOf(options, 'reference-names', ['short', 'concat']);
+  const tenant = tenantClusterOf(name, of.config, { namespace, referenceNames });
+  if (options.text('mode') === undefined) return tenant;
+  return { ...tenant, mode: oneOf(options, 'mode', ['single', 'multi']) };
+}
+
+function placeOf(
   options: ParsedOptions,
-  { file, config }: { file: string; config: JsonObject },
-): TenantCluster {
+  { file, config }: TenantFile,
+): { name: string; namespace: string } {
   const name = options.text('tenant') ?? folderName(file);
-  return {
-    name,
-    namespace: options.text('namespace') ?? `vcluster-${name}`,
-    config,
-    mode: oneOf(options, 'mode', ['single', 'multi']),
-    referenceNames: oneOf(options, 'reference-names', ['short', 'concat']),
-  };
+  const said = valueAt(config, ['external', 'gitplane', 'namespace']);
+  const usual = typeof said === 'string' ? said : `vcluster-${name}`;
+  return { name, namespace: options.text('namespace') ?? usual };
 }
 
 /** `tenants/blue/vcluster.yaml` is that of the tenant blue. */

@@ -5,6 +5,7 @@
  * before there is a tenant.
  */
 import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
 import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
 import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { type ClusterDoor, clusterAuthorizer } from '../auth/cluster-authorizer.ts';
@@ -19,6 +20,7 @@ import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
 import type { Store } from '../state/store.ts';
 import { partOfStore } from '../state/store-part.ts';
+import { SyncPlaces } from './sync-places.ts';
 
 export interface ClustersOptions {
   /** Where the data of all clusters is. */
@@ -45,6 +47,10 @@ export interface Clusters extends ClusterSurfaces {
   readonly tenants: Tenants;
   /** Resolves when what the present tenants need is open. */
   ready(): Promise<void>;
+  /** Where tenants have put what they synced. */
+  places(): Promise<SyncPlaces>;
+  /** Tenants that are gone and may have left something somewhere. */
+  gone(): string[];
   /** Called after each change of a tenant, with its name, when its surface is there. */
   follow(listener: (name: string) => void): void;
   close(): Promise<void>;
@@ -67,6 +73,7 @@ class ServedClusters implements Clusters {
   #listener: ((name: string) => void) | undefined;
   #store: Promise<Store> | undefined;
   #open: Store | undefined;
+  #places: SyncPlaces | undefined;
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: ClustersOptions) {
@@ -76,6 +83,8 @@ class ServedClusters implements Clusters {
     const tenant = options.kinds.kinds.find(({ storedIn }) => storedIn === 'file');
     if (tenant === undefined) throw new Error('The table of kinds has no tenants');
     const collection = { group: tenant.group, kind: tenant.kind };
+    // The last tenant may be gone and what it has synced not.
+    if (hasFiles(options.directory)) this.#store = this.#openStore();
     for (const { object } of options.store.list(collection).items) this.#set(object);
     this.#stop = options.store.observe(collection, ({ type, current }) => {
       if (type === 'DELETED') this.#remove(current.key.name);
@@ -88,6 +97,17 @@ class ServedClusters implements Clusters {
       get: (name) => this.#tenants.get(name),
       names: () => [...this.#tenants.keys()].sort(),
     };
+  }
+
+  async places(): Promise<SyncPlaces> {
+    this.#store ??= this.#openStore();
+    await this.#store;
+    if (this.#places === undefined) throw new Error('The clusters are not open');
+    return this.#places;
+  }
+
+  gone(): string[] {
+    return (this.#places?.tenants ?? []).filter((name) => !this.#tenants.has(name));
   }
 
   follow(listener: (name: string) => void): void {
@@ -140,7 +160,10 @@ class ServedClusters implements Clusters {
 
   #exists(door: Door, name: string): boolean {
     if (door === 'virtualcluster') return this.#tenants.has(name);
-    return [...this.#tenants.values()].some((object) => settingsOf(object).cluster === name);
+    return (
+      [...this.#tenants.values()].some((object) => settingsOf(object).cluster === name) ||
+      this.#places?.isAt(name) === true
+    );
   }
 
   async #openStore(): Promise<Store> {
@@ -151,6 +174,7 @@ class ServedClusters implements Clusters {
     );
     const codec = sealingCodec(stateKey, ({ kind }) => secrets.has(kind));
     this.#open = await openStore({ engine, codec, onError });
+    this.#places = new SyncPlaces(partOfStore(this.#open, 'sync'));
     this.#sweep = setInterval(() => this.#expireEvents(), SWEEP_MS).unref();
     return this.#open;
   }
@@ -218,6 +242,10 @@ class ServedClusters implements Clusters {
 const EVENTS_MS = 60 * 60 * 1000;
 const SWEEP_MS = 5 * 60 * 1000;
 const NOBODY = { name: 'system:gitplane:expiry', groups: [] };
+
+function hasFiles(directory: string): boolean {
+  return existsSync(directory) && readdirSync(directory).length > 0;
+}
 
 function lastSeen(object: KubeObject): number {
   const last = object['lastTimestamp'] ?? object['eventTime'] ?? object.metadata.creationTimestamp;

@@ -165,8 +165,9 @@ function syncTenants(
   const loops = new TenantLoops({
     ...platform,
     tenants: clusters.tenants,
+    places: () => clusters.places(),
     runner,
-    referenceNames: 'short',
+    referenceNames: options.referenceNames,
     prefix: `/${options.proxyPrefix}`,
     access: (root) => socket.access(root),
     kubeconfigs: data.kubeconfigs,
@@ -176,6 +177,8 @@ function syncTenants(
   });
   undo.push(() => loops.close());
   clusters.follow((name) => loops.follow(name));
+  // What went while nobody was there to see it.
+  for (const name of clusters.gone()) loops.follow(name);
   return loops;
 }
 

@@ -28,6 +28,8 @@ export interface DaemonOptions {
   readonly apiGroup: string;
   readonly proxyPrefix: string;
   readonly pruneBudget: PruneBudget;
+  /** How references of tenants are named: `v…`, or `name-x-namespace-x-tenant`. */
+  readonly referenceNames: 'short' | 'concat';
   readonly seed: string | undefined;
   /** File with the configuration of the platform; undefined: the Config in git. */
   readonly configFile: string | undefined;
@@ -71,6 +73,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
       objects: wholeNumber(options, 'prune-budget-objects'),
       percent: wholeNumber(options, 'prune-budget-percent', 100),
     },
+    referenceNames: readReferenceNames(options),
     seed: options.text('seed'),
     configFile: options.text('config'),
     environment: options.environment,
@@ -83,6 +86,12 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     endpointTokenMaxTtl: readTokenTtl(options),
     logLevel: readLogLevel(options.required('log-level')),
   };
+}
+
+function readReferenceNames(options: ParsedOptions): 'short' | 'concat' {
+  const form = options.required('reference-names');
+  if (form === 'short' || form === 'concat') return form;
+  throw new UsageError(`Cannot use --reference-names "${form}": use short or concat`);
 }
 
 const DAY_MS = 86_400_000;

@@ -1,25 +1,28 @@
 /** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Clock } from '../apimachinery/clock.ts';
-import { type JsonObject, jsonEqual, valueAt } from '../apimachinery/object.ts';
+import { type JsonObject, jsonEqual } from '../apimachinery/object.ts';
 import { readEndpointsSetting } from '../endpointsync/settings.ts';
-import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import { type PatchedTenant, tenantClusterOf } from '../endpointsync/tenant.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { type KubeconfigSource, settingsOf, type TenantSettings } from '../kinds/tenant.ts';
-import { accessFromKubeconfig, type ClusterAccess } from '../kubeclient/cluster-access.ts';
+import type { ClusterAccess } from '../kubeclient/cluster-access.ts';
 import { KubeClient } from '../kubeclient/kube-client.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TenantMetrics } from '../telemetry/tenant-metrics.ts';
+import type { PatchRunner } from '../tenantsync/object-pass.ts';
 import { type ObjectState, type SyncSummary, summaryAsJson } from '../tenantsync/object-states.ts';
 import { type Previewed, type PreviewRequest, previewPatches } from '../tenantsync/preview.ts';
-import { type PatchRunner, TenantSync } from '../tenantsync/tenant-sync.ts';
+import { TenantSync } from '../tenantsync/tenant-sync.ts';
 import type { Tenants } from './clusters.ts';
+import { FormerPlaces } from './former-places.ts';
+import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import { placeOf, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 
 export interface TenantLoopsOptions {
   readonly tenants: Tenants;
+  places(): Promise<SyncPlaces>;
   readonly kinds: KindTable;
   readonly store: Store;
   readonly branch: Pick<Branch, 'submit'>;
@@ -55,18 +58,26 @@ export class TenantLoops {
   readonly #broken = new Map<string, SyncSummary>();
   readonly #turns = new Map<string, Promise<void>>();
   readonly #due = new Map<string, NodeJS.Timeout>();
+  readonly #kubeconfigs: Kubeconfigs;
+  readonly #former: FormerPlaces;
   readonly #stopFollowing: () => void;
   #closed = false;
 
   constructor(options: TenantLoopsOptions) {
     this.#options = options;
-    const { kinds, store } = options;
-    const [group = ''] = kinds.groups;
-    const kind = kinds.byPlural(group, 'sharedsecrets')?.kind ?? '';
-    this.#stopFollowing = store.observe({ group, kind }, () => {
-      for (const name of options.tenants.names()) this.follow(name);
+    const { kinds, store, kubeconfigs: folder, logger } = options;
+    this.#kubeconfigs = new Kubeconfigs({ kinds, store, folder });
+    this.#former = new FormerPlaces({
+      places: () => options.places(),
+      access: (place) => this.#accessTo(place),
+      retry: (tenant) => this.follow(tenant),
+      logger,
+    });
+    this.#stopFollowing = this.#kubeconfigs.follow((secret) => {
+      for (const name of options.tenants.names()) if (this.#names(name, secret)) this.follow(name);
     });
     options.metrics.follow(() => this.#counts());
+    options.metrics.followLeftovers(() => this.#former.left);
   }
 
   /** The tenant is there, is gone, or is another than before. Calls of one tenant take turns. */
@@ -94,6 +105,7 @@ export class TenantLoops {
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopFollowing();
+    this.#former.close();
     await Promise.all(this.#turns.values());
     for (const timer of this.#due.values()) clearTimeout(timer);
     await Promise.all([...this.#loops.keys()].map((name) => this.#stop(name)));
@@ -104,9 +116,15 @@ export class TenantLoops {
     const tenant = this.#options.tenants.get(name);
     const settings = tenant && settingsOf(tenant);
     this.#broken.delete(name);
-    if (settings === undefined || !settings.enabled) {
+    if (settings === undefined) {
       await this.#stop(name);
-      if (settings !== undefined) this.#publishSoon(name);
+      await (await this.#options.places()).leave(name);
+      await this.#former.clean(name);
+      return;
+    }
+    if (!settings.enabled) {
+      await this.#stop(name);
+      this.#publishSoon(name);
       return;
     }
     try {
@@ -121,19 +139,26 @@ export class TenantLoops {
 
   async #run(name: string, settings: TenantSettings): Promise<void> {
     const { prefix, referenceNames } = this.#options;
-    const source = await this.#access(settings.source, `${prefix}/virtualcluster/${name}`);
-    const target = await this.#access(settings.target, `${prefix}/cluster/${settings.cluster}`);
     const patched = patchedTenant(name, settings, referenceNames);
-    const ends = JSON.stringify([source, target, settings.targetNamespace]);
+    const { tenant } = patched;
+    const place = placeOf(settings, tenant.mode);
+    const source = await this.#access(settings.source, `${prefix}/virtualcluster/${name}`);
+    const target = await this.#accessTo(place);
+    const ends = JSON.stringify([source, target, settings.targetNamespace, tenant.mode]);
     const text = JSON.stringify(patched);
     const running = this.#loops.get(name);
-    if (running?.ends === ends) {
-      if (running.patched !== text) running.sync.update(patched);
+    this.#former.reached(place, target);
+    if (running?.ends === ends && running.patched !== text) {
+      running.sync.update(patched);
       running.patched = text;
-      return;
     }
-    await this.#stop(name);
-    this.#start(name, { source, target, patched, ends, text });
+    const retain = settings.deletionPolicy === 'Retain';
+    await (await this.#options.places()).enter(name, place, retain);
+    if (running?.ends !== ends) {
+      await this.#stop(name);
+      this.#start(name, { source, target, patched, ends, text });
+    }
+    await this.#former.clean(name, { place, tenant });
   }
 
   #start(
@@ -172,25 +197,19 @@ export class TenantLoops {
 
   async #access(kubeconfig: KubeconfigSource | undefined, own: string): Promise<ClusterAccess> {
     if (kubeconfig === undefined) return await this.#options.access(own);
-    return accessFromKubeconfig(await this.#kubeconfig(kubeconfig));
+    return await this.#kubeconfigs.access(kubeconfig);
   }
 
-  async #kubeconfig({ file, sharedSecret }: KubeconfigSource): Promise<string> {
-    const { kinds, store, kubeconfigs } = this.#options;
-    if (file !== undefined) {
-      return await readFile(join(kubeconfigs, file), 'utf8').catch((error: { code?: string }) => {
-        throw new Error(`cannot read ${join(kubeconfigs, file)}: ${error.code}`);
-      });
-    }
-    const [group = ''] = kinds.groups;
-    const kind = kinds.byPlural(group, 'sharedsecrets')?.kind ?? '';
-    const { namespace = '', name = '', key = '' } = sharedSecret ?? {};
-    const found = store.get({ group, kind, namespace, name });
-    const value = valueAt(found?.object, ['spec', 'data', key]);
-    if (typeof value === 'string') return Buffer.from(value, 'base64').toString('utf8');
-    throw new Error(
-      `there is no key ${JSON.stringify(key)} in SharedSecret ${JSON.stringify(`${namespace}/${name}`)}`,
-    );
+  async #accessTo({ cluster, kubeconfig }: SyncPlace): Promise<ClusterAccess> {
+    return await this.#access(kubeconfig, `${this.#options.prefix}/cluster/${cluster}`);
+  }
+
+  /** Whether an end of the tenant is reached by what is in the SharedSecret. */
+  #names(tenant: string, secret: { namespace: string; name: string }): boolean {
+    const object = this.#options.tenants.get(tenant);
+    if (object === undefined) return false;
+    const { source, target } = settingsOf(object);
+    return isIn(source, secret) || isIn(target, secret);
   }
 
   #publishSoon(name: string): void {
@@ -248,8 +267,5 @@ export function patchedTenant(
   const { targetNamespace: namespace } = settings;
   const config = settings.config as JsonObject;
   const { patches } = readEndpointsSetting(config);
-  return {
-    tenant: { name, namespace, config, mode: 'single', referenceNames },
-    patches,
-  };
+  return { tenant: tenantClusterOf(name, config, { namespace, referenceNames }), patches };
 }

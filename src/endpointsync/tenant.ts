@@ -1,5 +1,5 @@
 /** What patches know of the tenant cluster whose objects they change. Plain data. */
-import type { JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
 import type { Patch } from './settings.ts';
 
 export interface TenantCluster {
@@ -14,6 +14,8 @@ export interface TenantCluster {
   readonly namespaces?: Readonly<Record<string, string>>;
   /** Namespaces without a mapping are left alone, not translated as in single-namespace mode. */
   readonly mappingsOnly?: boolean;
+  /** Multi-namespace mode as it was before there were mappings: `vcluster-<hash>-<hash>`. */
+  readonly hashedNamespaces?: boolean;
   /** How references to kinds of Kubernetes are named: `v…`, or `name-x-namespace-x-tenant`. */
   readonly referenceNames: 'short' | 'concat';
 }
@@ -22,4 +24,28 @@ export interface TenantCluster {
 export interface PatchedTenant {
   readonly tenant: TenantCluster;
   readonly patches: readonly Patch[];
+}
+
+/** `sync.toHost.namespaces`. */
+export const NAMESPACES_SETTING = ['sync', 'toHost', 'namespaces'] as const;
+/** What it was before. */
+export const HASHED_SETTING = ['experimental', 'multiNamespaceMode', 'enabled'] as const;
+
+/** The tenant of a vcluster.yaml in which `checkNamespacesSetting` found nothing wrong. */
+export function tenantClusterOf(
+  name: string,
+  config: JsonObject,
+  of: Pick<TenantCluster, 'namespace' | 'referenceNames'>,
+): TenantCluster {
+  const { namespace, referenceNames } = of;
+  const tenant = { name, namespace, config, referenceNames };
+  const setting = valueAt(config, NAMESPACES_SETTING);
+  if (isRecord(setting) && setting['enabled'] === true) {
+    const byName = valueAt(setting, ['mappings', 'byName']);
+    const namespaces = (isRecord(byName) ? byName : {}) as Record<string, string>;
+    const mappingsOnly = setting['mappingsOnly'] === true;
+    return { ...tenant, mode: 'multi', namespaces, mappingsOnly };
+  }
+  if (valueAt(config, HASHED_SETTING) !== true) return { ...tenant, mode: 'single' };
+  return { ...tenant, mode: 'multi', hashedNamespaces: true };
 }

@@ -1,5 +1,5 @@
 /** Which name and namespace an object of the tenant has on the control-plane cluster. */
-import { clusterScopedHostName, hostName, shortHostName } from './names.ts';
+import { clusterScopedHostName, hostName, legacyNamespace, shortHostName } from './names.ts';
 import type { TenantCluster } from './tenant.ts';
 
 export interface ObjectName {
@@ -69,20 +69,39 @@ function singleName(
   return hostName(name, namespace, tenant.name);
 }
 
+/** Whether the objects of a tenant namespace have a place on the control-plane cluster at all. */
+export function hasPlace(namespace: string, tenant: TenantCluster): boolean {
+  if (tenant.mode === 'single' || tenant.mappingsOnly !== true) return true;
+  return byMapping(namespace, tenant) !== undefined;
+}
+
 /** Undefined: names are translated, and the namespace is that of the tenant. */
 function mappedNamespace(namespace: string, tenant: TenantCluster): string | undefined {
   if (tenant.mode === 'single') return undefined;
-  const mappings = Object.entries(tenant.namespaces ?? {});
-  for (const [from, to] of mappings) {
-    const carried = carriedText(namespace, withTenantName(from, tenant));
-    if (carried !== undefined) return withTenantName(to, tenant).replace('*', () => carried);
+  if (tenant.hashedNamespaces) return legacyNamespace(namespace, tenant.namespace, tenant.name);
+  const mapped = byMapping(namespace, tenant);
+  if (mapped !== undefined) return mapped;
+  const isOpen = Object.keys(tenant.namespaces ?? {}).length === 0;
+  return isOpen || tenant.mappingsOnly === true ? namespace : undefined;
+}
+
+/** One that names the namespace goes before patterns, and of those the longest. */
+function byMapping(namespace: string, tenant: TenantCluster): string | undefined {
+  let best: { from: string; name: string } | undefined;
+  for (const [from, to] of Object.entries(tenant.namespaces ?? {})) {
+    const pattern = withTenantName(from, tenant);
+    const carried = carriedText(namespace, pattern);
+    if (carried === undefined) continue;
+    const name = withTenantName(to, tenant).replace('*', () => carried);
+    if (!pattern.includes('*')) return name;
+    if (best === undefined || pattern.length > best.from.length) best = { from: pattern, name };
   }
-  return mappings.length === 0 || tenant.mappingsOnly === true ? namespace : undefined;
+  return best?.name;
 }
 
 /** Mappings may say `${name}` for the name of the tenant cluster. */
-function withTenantName(pattern: string, tenant: TenantCluster): string {
-  return pattern.replaceAll(/\$\{name\}/g, () => tenant.name);
+export function withTenantName(pattern: string, { name }: Pick<TenantCluster, 'name'>): string {
+  return pattern.replaceAll(/\$\{name\}/g, () => name);
 }
 
 /** What `*` of the pattern stands for; empty where the pattern has none. Undefined: no match. */

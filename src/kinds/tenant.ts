@@ -8,6 +8,7 @@ import { type FieldError, invalid, required } from '../apimachinery/field-error.
 import { dnsLabelProblems } from '../apimachinery/names.ts';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
+import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
 import { AGE, textAt } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
@@ -30,6 +31,8 @@ export interface TenantSettings {
   readonly patches: readonly unknown[];
   /** Namespace of the control-plane cluster that receives the synced objects. */
   readonly targetNamespace: string;
+  /** Whether what was synced goes from the control-plane cluster when the tenant does. */
+  readonly deletionPolicy: 'Delete' | 'Retain';
   /** The project that it belongs to, by which scopes of keys name it. */
   readonly project: string | undefined;
   /** Name of the surface that stands for the control-plane cluster. */
@@ -97,10 +100,13 @@ export function tenant(group: string): Kind {
       AGE,
     ],
     validate: (object) => [
-      ...checkEndpointsSetting(object.spec).map((error) => ({
-        ...error,
-        path: ['spec', ...error.path],
-      })),
+      ...[
+        ...checkEndpointsSetting(object.spec),
+        ...checkNamespacesSetting(object.spec, {
+          name: object.metadata.name ?? '',
+          namespace: settingsOf(object).targetNamespace,
+        }),
+      ].map((error) => ({ ...error, path: ['spec', ...error.path] })),
       ...clusterNameProblems(object),
       ...(['source', 'target'] as const).flatMap((end) => kubeconfigProblems(object, end)),
     ],
@@ -115,6 +121,7 @@ export function settingsOf(object: KubeObject): TenantSettings {
     enabled: valueAt(object, [...ENDPOINTS, 'enabled']) !== false,
     patches: Array.isArray(patches) ? patches : [],
     targetNamespace: textAt(object, [...OURS, 'namespace']) ?? `vcluster-${name}`,
+    deletionPolicy: textAt(object, [...OURS, 'deletionPolicy']) === 'Retain' ? 'Retain' : 'Delete',
     project: textAt(object, [...OURS, 'project']),
     cluster: textAt(object, [...OURS, 'cluster']) ?? DEFAULT_CLUSTER,
     source: kubeconfigAt(object, 'source'),

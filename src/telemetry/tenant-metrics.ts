@@ -13,6 +13,8 @@ export interface TenantMetrics {
   readonly failures: Counter<'tenant' | 'reason'>;
   /** `counts` is asked at each scrape. */
   follow(counts: () => Iterable<{ tenant: string; summary: Counts }>): void;
+  /** Places from which what was synced is still to be removed; asked at each scrape. */
+  followLeftovers(count: () => number): void;
 }
 
 export function createTenantMetrics(registry: Registry): TenantMetrics {
@@ -32,10 +34,19 @@ export function createTenantMetrics(registry: Registry): TenantMetrics {
       }
     },
   });
+  let leftovers = (): number => 0;
+  new Gauge({
+    name: 'gitplane_tenant_leftover_places',
+    help: 'Places on control-plane clusters from which objects of removed or moved tenants are still to be removed',
+    registers,
+    collect() {
+      this.set(leftovers());
+    },
+  });
   return {
     writes: new Counter({
       name: 'gitplane_tenant_writes_total',
-      help: 'Objects of control-plane clusters that the endpoint sync wrote, by verb',
+      help: 'Objects that the endpoint sync wrote, by verb: create, update and delete on control-plane clusters, return in tenant clusters',
       labelNames: ['tenant', 'verb'],
       registers,
     }),
@@ -47,6 +58,9 @@ export function createTenantMetrics(registry: Registry): TenantMetrics {
     }),
     follow: (counts) => {
       observe = counts;
+    },
+    followLeftovers: (count) => {
+      leftovers = count;
     },
   };
 }

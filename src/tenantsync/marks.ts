@@ -13,6 +13,8 @@ export const MARKS = {
   hostName: `${PREFIX}object-host-name`,
   hostNamespace: `${PREFIX}object-host-namespace`,
   managedAnnotations: `${PREFIX}managed-annotations`,
+  /** Hashes of the values that may flow back, as they were written: see flow-back.ts. */
+  syncedValues: `${PREFIX}synced-values`,
 } as const;
 
 /** Leader election writes it all the time, and it means nothing elsewhere. */
@@ -30,4 +32,13 @@ export function sourceOf(object: KubeObject, tenant: string): SourceName | undef
   const namespace = annotations[MARKS.objectNamespace];
   if (labels[MARKS.managedBy] !== tenant || !name || !namespace) return undefined;
   return { namespace, name };
+}
+
+/**
+ * Whether the sync wrote the object where it is. Copies carry the marks of what they were copied
+ * from, and are not ours.
+ */
+export function isWhereItWasPut({ metadata }: KubeObject): boolean {
+  const { annotations = {}, name, namespace } = metadata;
+  return annotations[MARKS.hostName] === name && annotations[MARKS.hostNamespace] === namespace;
 }

@@ -48,9 +48,11 @@ export class ObjectStates {
     now: number,
   ): { changed: boolean; before: ObjectState | undefined } {
     const before = this.#states.get(key);
-    const { state, reason, message } = next;
+    const { state, reason, message, target } = next;
     const same = before?.state === state && before.reason === reason && before.message === message;
-    if (same) return { changed: false, before };
+    const moved =
+      before?.target.name !== target.name || before.target.namespace !== target.namespace;
+    if (same && !moved) return { changed: false, before };
     if (before !== undefined) this.#counts[before.state] -= 1;
     this.#counts[state] += 1;
     this.#states.set(key, { ...next, since: rfc3339(now) });

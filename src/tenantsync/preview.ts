@@ -3,7 +3,7 @@ import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import { compilePatches } from '../endpointsync/program.ts';
 import type { PatchReport } from '../endpointsync/report.ts';
 import type { PatchedTenant } from '../endpointsync/tenant.ts';
-import type { PatchRunner } from './tenant-sync.ts';
+import type { PatchRunner } from './object-pass.ts';
 import { translateEndpoints, withMarks } from './translate.ts';
 
 export interface PreviewRequest {

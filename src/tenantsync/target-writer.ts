@@ -7,7 +7,8 @@ import { ApiFailure, hasReason } from '../kubeclient/api-failure.ts';
 import type { KubeClient } from '../kubeclient/kube-client.ts';
 import { MARKS, type SourceName, sourceOf } from './marks.ts';
 
-export type WriteVerb = 'create' | 'update' | 'delete';
+/** `return`: of an object in the tenant cluster. */
+export type WriteVerb = 'create' | 'update' | 'delete' | 'return';
 
 export interface TargetWriterOptions {
   readonly client: KubeClient;
@@ -50,7 +51,9 @@ export class TargetWriter {
     const { client, noted, wrote } = this.#options;
     const target = nameOf(wanted);
     if (actual === undefined) {
-      const made = await this.#create(wanted, target);
+      const made = await this.#create(wanted, target).catch((error: unknown) =>
+        this.#refused(error, { target, source }),
+      );
       this.#remember(wanted, made);
       noted(made);
       wrote('create');
@@ -97,6 +100,19 @@ export class TargetWriter {
     }
     await this.#createNamespace(namespace);
     return await client.create({ plural: 'endpoints', namespace }, wanted);
+  }
+
+  /** There is something, though nobody has told us yet, or ever will. */
+  async #refused(
+    error: unknown,
+    { target, source }: { target: SourceName; source: SourceName },
+  ): Promise<never> {
+    if (!hasReason(error, 'AlreadyExists')) throw error;
+    const { client, noted } = this.#options;
+    const found = await client.get({ plural: 'endpoints', ...target });
+    if (!this.isOurs(found, source)) throw new ForeignObject(target);
+    noted(found);
+    throw error;
   }
 
   async #createNamespace(name: string): Promise<void> {

@@ -4,31 +4,27 @@
  * should be, whatever happened in between, so a pass too many changes nothing.
  */
 import { rfc3339 } from '../apimachinery/clock.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
 import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
-import { describeFailure, type PatchOutcome } from '../endpointsync/report.ts';
-import type { ApplyRequest } from '../endpointsync/run.ts';
+import type { KnownObject } from '../endpointsync/references.ts';
 import type { PatchedTenant } from '../endpointsync/tenant.ts';
 import { ApiFailure } from '../kubeclient/api-failure.ts';
 import type { Patience } from '../kubeclient/backoff.ts';
 import type { KubeClient } from '../kubeclient/kube-client.ts';
 import { objectId, Reflector } from '../kubeclient/reflector.ts';
 import { WorkQueue } from '../kubeclient/work-queue.ts';
-import { type SourceName, sourceOf } from './marks.ts';
+import { isWhereItWasPut, MARKS, type SourceName, sourceOf } from './marks.ts';
+import { decide, type PatchRunner } from './object-pass.ts';
 import {
   type ObjectState,
   ObjectStates,
   type SyncState,
   type SyncSummary,
 } from './object-states.ts';
+import { Repairs } from './repairs.ts';
 import { recordEvent } from './sync-events.ts';
 import { ForeignObject, TargetWriter, type WriteVerb } from './target-writer.ts';
-import { notSynced, targetOf, translateEndpoints, withMarks } from './translate.ts';
-
-/** Runs the patches of a tenant on an object, somewhere where they cannot hurt. */
-export interface PatchRunner {
-  apply(program: PatchProgram, request: ApplyRequest): Promise<PatchOutcome>;
-}
+import { targetOf } from './translate.ts';
 
 export interface TenantSyncOptions {
   readonly source: KubeClient;
@@ -46,16 +42,10 @@ export interface TenantSyncOptions {
 
 /** Objects that are worked on at once: each waits for the network most of the time. */
 const WORKERS = 16;
-/** What is repaired again and again is repaired ever more rarely: two loops may disagree. */
-const REPAIR: Patience = { firstMs: 1000, lastMs: 60_000 };
-const CALM_MS = 60_000;
-const FREE_REPAIRS = 3;
-
-interface Repair {
-  readonly basis: string;
-  readonly count: number;
-  readonly at: number;
-}
+/** Where only our own objects are watched, nobody tells that a foreign one is gone. */
+const FOREIGN_MS = 30_000;
+/** Before the name of an object of the target that stands where nothing of ours belongs any more. */
+const STRAY = '@';
 
 export class TenantSync {
   readonly #options: TenantSyncOptions;
@@ -68,7 +58,8 @@ export class TenantSync {
   readonly #problems = new Map<string, ApiFailure>();
   /** By key of the target, the object of the tenant that it is about. */
   readonly #bySource = new Map<string, string>();
-  readonly #repairs = new Map<string, Repair>();
+  readonly #repairs = new Repairs();
+  readonly #returns = new Repairs();
   #program: PatchProgram;
   /** Grows with each change of the patches. */
   #edition = 0;
@@ -90,7 +81,8 @@ export class TenantSync {
     this.#services = this.#reflect('source', source, { plural: 'services' }, (key) =>
       this.#endpoints.get(key) === undefined ? undefined : key,
     );
-    const at = mode === 'single' ? { namespace } : {};
+    const labelSelector = `${MARKS.managedBy}=${tenant}`;
+    const at = mode === 'single' ? { namespace } : { labelSelector };
     this.#targets = this.#reflect('target', target, { plural: 'endpoints', ...at }, (key, object) =>
       this.#sourceKey(key, object),
     );
@@ -170,7 +162,7 @@ export class TenantSync {
   #reflect(
     end: 'source' | 'target',
     client: KubeClient,
-    of: { plural: string; namespace?: string },
+    of: { plural: string; namespace?: string; labelSelector?: string },
     keyOf: (key: string, object: KubeObject | undefined) => string | undefined,
   ): Reflector {
     const { patience, watchSeconds } = this.#options;
@@ -213,8 +205,12 @@ export class TenantSync {
     // A foreign object may stand where one of ours should: whoever waits for it is in this map.
     if (from === undefined) return this.#bySource.get(key);
     const source = `${from.namespace}/${from.name}`;
-    // A copy under another name is not ours, whatever its marks say.
-    if (idOf(targetOf(from, this.#program.tenant)) !== key) return this.#bySource.get(key);
+    if (idOf(targetOf(from, this.#program.tenant)) !== key) {
+      // Namespaces are mapped in another way than when it was written.
+      if (isWhereItWasPut(object)) return `${STRAY}${key}`;
+      // A copy under another name is not ours, whatever its marks say.
+      return this.#bySource.get(key);
+    }
     this.#bySource.set(key, source);
     return source;
   }
@@ -231,6 +227,10 @@ export class TenantSync {
   }
 
   async #work(key: string): Promise<void> {
+    if (key.startsWith(STRAY)) {
+      await this.#removeStray(key.slice(STRAY.length));
+      return;
+    }
     const edition = this.#edition;
     try {
       await this.#sync(key);
@@ -242,83 +242,88 @@ export class TenantSync {
     }
   }
 
+  async #removeStray(target: string): Promise<void> {
+    const actual = this.#targets.get(target);
+    if (actual === undefined || this.#sourceKey(target, actual) !== `${STRAY}${target}`) return;
+    const source = sourceOf(actual, this.#program.tenant.name);
+    if (source !== undefined) await this.#writer.remove(actual, source);
+  }
+
   async #sync(key: string): Promise<void> {
     const source = nameFrom(key);
-    const { tenant } = this.#program;
+    const program = this.#program;
     const endpoints = this.#endpoints.get(key);
-    const target = idOf(targetOf(source, tenant));
+    const target = idOf(targetOf(source, program.tenant));
     const actual = this.#targets.get(target);
     if (endpoints === undefined) {
       if (actual !== undefined) await this.#writer.remove(actual, source);
-      this.#states.remove(key);
-      this.#repairs.delete(key);
-      this.#bySource.delete(target);
-      this.#options.changed();
+      this.#forget(key, target);
       return;
     }
     this.#bySource.set(target, key);
-    const skip = notSynced(source, { endpoints, service: this.#services.get(key) });
-    if (skip !== undefined) {
+    const service = this.#services.get(key);
+    const isOurs = actual !== undefined && this.#writer.isOurs(actual, source);
+    const known = (): KnownObject[] => this.#known();
+    const ends = { source, endpoints, service, actual, isOurs, known };
+    const decision = await decide(ends, { program, runner: this.#options.runner });
+    if (decision.do === 'skip') {
       if (actual !== undefined) await this.#writer.remove(actual, source);
-      this.#note(key, 'Skipped', skip);
-      return;
-    }
-    const wanted = await this.#wanted(endpoints, actual);
-    if (wanted instanceof Failure) {
-      this.#note(key, 'Failed', wanted);
-      return;
-    }
+      this.#note(key, 'Skipped', decision);
+    } else if (decision.do === 'fail') this.#note(key, 'Failed', decision);
+    else if (decision.do === 'return') await this.#return(key, decision.wanted);
+    else await this.#put(key, decision.wanted, { endpoints, actual });
+  }
+
+  #known(): KnownObject[] {
+    const of = (kind: string, keys: Iterable<string>): KnownObject[] =>
+      [...keys].map((key) => ({ kind, ...nameFrom(key) }));
+    return [...of('Endpoints', this.#endpoints.keys()), ...of('Service', this.#services.keys())];
+  }
+
+  #forget(key: string, target: string): void {
+    this.#states.remove(key);
+    this.#repairs.forget(key);
+    this.#returns.forget(key);
+    this.#bySource.delete(target);
+    this.#options.changed();
+  }
+
+  async #put(
+    key: string,
+    wanted: KubeObject,
+    { endpoints, actual }: { endpoints: KubeObject; actual: KubeObject | undefined },
+  ): Promise<void> {
     const basis = `${this.#edition} ${endpoints.metadata.resourceVersion}`;
-    const wait = this.#repairWait(key, basis);
+    const wait = this.#repairs.wait(key, basis);
     if (wait > 0) {
       this.#queue.addLater(key, wait);
       return;
     }
     try {
-      if (await this.#writer.put(wanted, actual, source)) this.#countRepair(key, basis);
+      const wrote = await this.#writer.put(wanted, actual, nameFrom(key));
+      if (wrote) this.#repairs.count(key, basis);
     } catch (error) {
       if (!(error instanceof ForeignObject)) throw error;
       this.#note(key, 'Failed', { reason: 'ForeignObject', message: error.message });
+      if (this.#program.tenant.mode === 'multi') this.#queue.addLater(key, FOREIGN_MS);
       return;
     }
     this.#note(key, 'Synced', {});
   }
 
-  async #wanted(
-    endpoints: KubeObject,
-    actual: KubeObject | undefined,
-  ): Promise<KubeObject | Failure> {
-    const program = this.#program;
-    const translated = translateEndpoints(endpoints, program.tenant);
-    if (program.patches.length === 0) return translated;
-    const { object, report } = await this.#options.runner.apply(program, {
-      object: translated as unknown as JsonObject,
-      direction: 'forward',
-      virtualObject: endpoints as unknown as JsonObject,
-      hostObject: (actual ?? null) as unknown as JsonObject | null,
-      values: false,
-    });
-    if (object !== undefined) return withMarks(object, endpoints, program.tenant);
-    const { failure } = report;
-    // Not what the patches do, but what happened to them.
-    if (failure?.reason === 'crash') throw passing('Sandbox', describeFailure(failure));
-    const message = failure === undefined ? 'the patches failed' : describeFailure(failure);
-    return new Failure('PatchFailed', message);
-  }
-
-  /** Milliseconds until the target may be written again without a change of the source. */
-  #repairWait(key: string, basis: string): number {
-    const last = this.#repairs.get(key);
-    if (last === undefined || last.basis !== basis || last.count <= FREE_REPAIRS) return 0;
-    const bound = REPAIR.firstMs * 2 ** Math.min(last.count - FREE_REPAIRS - 1, 10);
-    return Math.max(0, last.at + Math.min(bound, REPAIR.lastMs) - performance.now());
-  }
-
-  #countRepair(key: string, basis: string): void {
-    const last = this.#repairs.get(key);
-    const now = performance.now();
-    const goesOn = last !== undefined && last.basis === basis && now - last.at < CALM_MS;
-    this.#repairs.set(key, { basis, count: goesOn ? last.count + 1 : 0, at: now });
+  /** What was changed on the control-plane cluster goes back; then the object is looked at anew. */
+  async #return(key: string, wanted: KubeObject): Promise<void> {
+    const basis = String(this.#edition);
+    const wait = this.#returns.wait(key, basis);
+    if (wait > 0) {
+      this.#queue.addLater(key, wait);
+      return;
+    }
+    const { source, wrote } = this.#options;
+    this.#endpoints.note(await source.update({ plural: 'endpoints', ...nameFrom(key) }, wanted));
+    this.#returns.count(key, basis);
+    wrote?.('return');
+    this.#queue.add(key);
   }
 
   #note(key: string, state: SyncState, why: { reason?: string; message?: string }): void {
@@ -364,24 +369,9 @@ export class TenantSync {
   }
 }
 
-/** Something that trying again does not help. */
-class Failure {
-  readonly reason: string;
-  readonly message: string;
-
-  constructor(reason: string, message: string) {
-    this.reason = reason;
-    this.message = message;
-  }
-}
-
 function asFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
   return new ApiFailure({ code: 0, reason: 'Unexpected', message: String(error) });
-}
-
-function passing(reason: string, message: string): ApiFailure {
-  return new ApiFailure({ code: 0, reason, message });
 }
 
 function waitAskedFor(error: unknown): number | undefined {

@@ -11,17 +11,18 @@ import {
 } from '../apimachinery/object.ts';
 import { labelsToHost } from '../endpointsync/labels.ts';
 import type { TenantCluster } from '../endpointsync/tenant.ts';
-import { translateName } from '../endpointsync/translate.ts';
-import { LEADER, MARKS, type SourceName } from './marks.ts';
+import { hasPlace, translateName } from '../endpointsync/translate.ts';
+import { LEADER, MARKS, type SourceName, sourceOf } from './marks.ts';
 
 /** Why an object is not meant to be on the control-plane cluster. */
 export interface NotSynced {
-  readonly reason: 'ApiServer' | 'NoService' | 'ServiceHasSelector' | 'Terminating';
+  readonly reason: 'ApiServer' | 'NoService' | 'NotMapped' | 'ServiceHasSelector' | 'Terminating';
   readonly message: string;
 }
 
 const NOT_SYNCED: Readonly<Record<NotSynced['reason'], string>> = {
   ApiServer: 'the Endpoints of the API server itself are never synced',
+  NotMapped: 'its namespace has no mapping, and only those that have one are synced',
   NoService: 'there is no Service of the same name',
   ServiceHasSelector: 'the Service has a selector, so Kubernetes makes its Endpoints itself',
   Terminating: 'it is being deleted',
@@ -41,6 +42,11 @@ export function notSynced(
   return selects ? because('ServiceHasSelector') : undefined;
 }
 
+/** Whether the control-plane cluster has a place for objects of the namespace. */
+export function notPlaced(namespace: string, tenant: TenantCluster): NotSynced | undefined {
+  return hasPlace(namespace, tenant) ? undefined : because('NotMapped');
+}
+
 function because(reason: NotSynced['reason']): NotSynced {
   return { reason, message: NOT_SYNCED[reason] };
 }
@@ -48,6 +54,14 @@ function because(reason: NotSynced['reason']): NotSynced {
 /** Where the object is on the control-plane cluster. */
 export function targetOf(source: SourceName, tenant: TenantCluster): SourceName {
   return translateName(source, tenant, 'concat');
+}
+
+/** Whether an object of the control-plane cluster is where the sync of the tenant would put it. */
+export function isWanted(object: KubeObject, tenant: TenantCluster): boolean {
+  const source = sourceOf(object, tenant.name);
+  if (source === undefined || !hasPlace(source.namespace, tenant)) return false;
+  const { name, namespace } = targetOf(source, tenant);
+  return object.metadata.name === name && object.metadata.namespace === namespace;
 }
 
 /** The object for the control-plane cluster. `endpoints` is not changed. */

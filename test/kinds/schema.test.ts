@@ -17,6 +17,7 @@ import { runs } from '../support/properties.ts';
 import { object, problems, table } from './objects.ts';
 
 const MAPS = [
+  'byName',
   'labels',
   'annotations',
   'data',

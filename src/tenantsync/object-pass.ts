@@ -1,0 +1,108 @@
+/** What has to be done about one object, from both ends as they are now. Writes nothing. */
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { TooManyMatchesError } from '../endpointsync/paths/match.ts';
+import type { PatchProgram } from '../endpointsync/program.ts';
+import type { KnownObject } from '../endpointsync/references.ts';
+import { type Direction, describeFailure, type PatchOutcome } from '../endpointsync/report.ts';
+import type { ApplyRequest } from '../endpointsync/run.ts';
+import { ApiFailure } from '../kubeclient/api-failure.ts';
+import { changedThere, hasWayBack, stamped, withDifference, withoutSubsets } from './flow-back.ts';
+import type { SourceName } from './marks.ts';
+import { notPlaced, notSynced, translateEndpoints, withMarks } from './translate.ts';
+
+/** Runs the patches of a tenant on an object, somewhere where they cannot hurt. */
+export interface PatchRunner {
+  apply(program: PatchProgram, request: ApplyRequest): Promise<PatchOutcome>;
+}
+
+export interface Ends {
+  readonly source: SourceName;
+  readonly endpoints: KubeObject;
+  /** That of the same name in the tenant cluster. */
+  readonly service: KubeObject | undefined;
+  /** What stands on the control-plane cluster where the object belongs. */
+  readonly actual: KubeObject | undefined;
+  /** Whether `actual` was made from this object. */
+  readonly isOurs: boolean;
+  /** Objects of the tenant that references may lead back to; asked on the way back alone. */
+  known(): readonly KnownObject[];
+}
+
+export type Decision =
+  /** It is not meant to be on the control-plane cluster. */
+  | { readonly do: 'skip'; readonly reason: string; readonly message: string }
+  /** Trying again does not help. */
+  | { readonly do: 'fail'; readonly reason: string; readonly message: string }
+  /** The control-plane cluster is to have this. */
+  | { readonly do: 'put'; readonly wanted: KubeObject }
+  /** The tenant cluster is to have this first. */
+  | { readonly do: 'return'; readonly wanted: KubeObject };
+
+/** Throws ApiFailure when the sandbox broke: that is nobody's fault, and passes. */
+export async function decide(
+  ends: Ends,
+  by: { readonly program: PatchProgram; readonly runner: PatchRunner },
+): Promise<Decision> {
+  const { source, endpoints, actual } = ends;
+  const { program } = by;
+  const skip = notSynced(source, ends) ?? notPlaced(source.namespace, program.tenant);
+  if (skip !== undefined) return { do: 'skip', ...skip };
+  try {
+    const wanted = await wantedFor(ends, by);
+    if (!hasWayBack(program)) return { do: 'put', wanted };
+    const put = { do: 'put', wanted: stamped(wanted, program) } as const;
+    if (actual === undefined || !ends.isOurs) return put;
+    const there = changedThere(wanted, actual, program);
+    if (there === undefined) return put;
+    const wayBack = (object: KubeObject): Promise<JsonObject> =>
+      apply(withoutSubsets(object), { ends, by, direction: 'reverse' });
+    const [from, to] = await Promise.all([wayBack(wanted), wayBack(there)]);
+    const returned = withDifference(endpoints, { from, to }, program.tenant.name);
+    return returned === undefined ? put : { do: 'return', wanted: returned };
+  } catch (error) {
+    if (error instanceof TooManyMatchesError) return failed(error.message);
+    if (error instanceof PatchesFailed) return failed(error.message);
+    throw error;
+  }
+}
+
+/** Translated, patched, and with the marks of the sync. */
+async function wantedFor(ends: Ends, by: Parameters<typeof decide>[1]): Promise<KubeObject> {
+  const { tenant, patches } = by.program;
+  const translated = translateEndpoints(ends.endpoints, tenant);
+  if (patches.length === 0) return translated;
+  const object = await apply(translated, { ends, by, direction: 'forward' });
+  return withMarks(object, ends.endpoints, tenant);
+}
+
+async function apply(
+  object: KubeObject,
+  of: { ends: Ends; by: Parameters<typeof decide>[1]; direction: Direction },
+): Promise<JsonObject> {
+  const { ends, by, direction } = of;
+  const outcome = await by.runner.apply(by.program, {
+    object: object as unknown as JsonObject,
+    direction,
+    virtualObject: ends.endpoints as unknown as JsonObject,
+    hostObject: (ends.actual ?? null) as unknown as JsonObject | null,
+    ...(direction === 'reverse' && refers(by.program) ? { known: ends.known() } : {}),
+    values: false,
+  });
+  if (outcome.object !== undefined) return outcome.object;
+  const { failure } = outcome.report;
+  const said = failure === undefined ? 'the patches failed' : describeFailure(failure);
+  const message = direction === 'forward' ? said : `on the way back: ${said}`;
+  // Not what the patches do, but what happened to them.
+  if (failure?.reason === 'crash') throw new ApiFailure({ code: 0, reason: 'Sandbox', message });
+  throw new PatchesFailed(message);
+}
+
+function refers({ patches }: PatchProgram): boolean {
+  return patches.some(({ mode }) => mode === 'reference');
+}
+
+class PatchesFailed extends Error {}
+
+function failed(message: string): Decision {
+  return { do: 'fail', reason: 'PatchFailed', message };
+}
