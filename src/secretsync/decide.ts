@@ -142,19 +142,21 @@ function withoutBase(situation: Situation, git: Prints, store: Prints): Step {
       : { do: 'rest', difference: 'NotInStore', keys: [...git.keys()].sort() };
   }
   const { marker } = situation.store;
+  const settled = settle(situation, git, store);
   const isMine = marker !== undefined && marker.owner === situation.owner;
   // What was agreed before the state was lost stands in the marker; the other side has moved on.
+  // What git lacks may be new there instead of removed: the object may have been made anew.
   if (
     isMine &&
     marker.version === situation.store.at.version &&
     marker.whole === situation.whole(store)
   ) {
-    return flow(situation, mergeKeys({ base: store, git, store }, policy), 'Conflict');
+    const base = new Map([...store].filter(([key]) => git.has(key)));
+    return flow(situation, mergeKeys({ base, git, store }, settled ?? policy), 'Conflict');
   }
   if (isMine && marker.whole === situation.whole(git)) {
     return flow(situation, mergeKeys({ base: git, git, store }, policy), 'Conflict');
   }
-  const settled = settle(situation, git, store);
   if (git.size > 0 && policy.adopt === 'Hold' && settled === undefined) {
     const {
       conflicts,

@@ -30,14 +30,14 @@ export function judgeIntent(
   if (createdTime === undefined) {
     return { is: key.currentVersion > version ? 'void' : 'unknown' };
   }
-  // From before the read that the push was based on.
-  if (createdTime < intent.predecessor.createdTime) return { is: 'unknown' };
   const at = { version, createdTime };
   if (intent.landed !== undefined) {
     return intent.landed.createdTime === createdTime
       ? landed(intent, key, at)
       : otherLife(intent, at);
   }
+  // From before the read that the push was based on.
+  if (createdTime < intent.predecessor.createdTime) return { is: 'unknown' };
   if (successor === undefined || successor.createdTime !== createdTime) return { is: 'unknown' };
   if (successor.whole === undefined) {
     const covered = coveredBy(intent, key);

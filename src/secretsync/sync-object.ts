@@ -43,6 +43,7 @@ import {
 import {
   type Intent,
   isOlder,
+  type KnownVersion,
   type StoreVersion,
   type SyncBase,
   type SyncState,
@@ -256,11 +257,10 @@ class ObjectSync {
       seen.view.state === 'live'
         ? visible(seen.situation, seen.gitPrints, seen.view.prints)
         : NO_PRINTS;
-    const at = seen.store.state === 'absent' ? { version: 0, createdTime: '' } : seen.store.at;
     const held = {
       commit: seen.git.commit,
       git: fingerprints.whole(seen.gitPrints),
-      ...at,
+      version: seen.store.state === 'absent' ? 0 : seen.store.at.version,
       store: fingerprints.whole(prints),
     };
     const { held: before } = this.#state;
@@ -272,24 +272,28 @@ class ObjectSync {
       before !== undefined &&
       before.git === held.git &&
       before.store === held.store &&
-      before.version === held.version &&
-      before.createdTime === held.createdTime;
-    if (isSame) return;
-    const life = await this.#lifeOf(at);
-    await this.#save({ held: { ...held, ...(life !== undefined && { keyCreatedTime: life }) } });
+      before.version === held.version;
+    const { seen: known } = this.#state;
+    if (seen.store.state === 'absent') {
+      if (!isSame) await this.#save({ held });
+    } else if (!isSame || known === undefined || isOlder(known, seen.store.at)) {
+      const key = await this.#keyHistory();
+      await this.#save({ held, seen: inLife(seen.store.at, key) });
+    }
   }
 
-  /** When the key of a version was made. Undefined when nobody can tell. */
-  async #lifeOf({ version, createdTime }: StoreVersion): Promise<string | undefined> {
-    if (version === 0 || !this.#task.store.isVersioned) return undefined;
-    const key = await this.#task.store.keyHistory();
-    return key?.versions.get(version) === createdTime ? key.createdTime : undefined;
+  async #keyHistory(): Promise<KeyHistory | undefined> {
+    const { store } = this.#task;
+    return store.isVersioned ? await store.keyHistory() : undefined;
   }
 
   async #pull(seen: Seen, { keys, push }: Step & { do: 'pull' }): Promise<undefined> {
     const { git, store } = seen;
     if (git === undefined || store.state !== 'live') throw new Error('Nothing to pull');
     const { set, remove } = changeOf(keys, store.values);
+    // Until the base is written nothing else tells an older answer from a newer one.
+    const key = await this.#keyHistory();
+    await this.#save({ seen: inLife(store.at, key) });
     const commit = await this.#task.git.change({ seen: git, set, remove, from: store.at });
     if (commit === undefined) return;
     this.#pulled += keys.length;
@@ -300,7 +304,7 @@ class ObjectSync {
     const after = changed(seen.gitPrints, keys, shown);
     const base = seen.situation.state.base?.prints ?? NO_PRINTS;
     const prints = agreedPrints({ base, git: after, store: shown }, { asInStore: push });
-    await this.#agree({ prints, at: store.at, commit });
+    await this.#agree({ prints, at: store.at, commit }, { key });
   }
 
   async #push(seen: Seen, keys: readonly string[]): Promise<SyncOutcome | undefined> {
@@ -439,25 +443,25 @@ class ObjectSync {
       base.at.version === agreed.at.version &&
       base.at.createdTime === agreed.at.createdTime &&
       base.mount === store.mount;
-    if (isSame && more.intents === undefined && this.#state.held === undefined) return;
+    const { held, seen } = this.#state;
+    const isKnown = isSame && held === undefined && seen === undefined;
+    if (isKnown && more.intents === undefined) return;
     const { intents = this.#state.intents, covered = this.#state.covered } = more;
-    const key = more.key ?? (store.isVersioned && !isSame ? await store.keyHistory() : undefined);
-    const isOfKey = key?.versions.get(agreed.at.version) === agreed.at.createdTime;
-    const made = isOfKey ? key?.createdTime : base?.keyCreatedTime;
+    const key = more.key ?? (isSame ? undefined : await this.#keyHistory());
+    const { keyCreatedTime: made = base?.keyCreatedTime } = inLife(agreed.at, key);
     const next: SyncBase = {
       ...agreed,
       ...(made !== undefined && { keyCreatedTime: made }),
       ...(store.mount !== undefined && { mount: store.mount }),
     };
-    const { held } = this.#state;
-    // Of a push that landed earlier: what was held since is newer, and older answers are still old.
-    const isLater = more.intents !== undefined && held !== undefined && isOlder(next.at, held);
+    // Of a push that landed earlier: what was seen since is newer, and older answers are still old.
+    const isLater = more.intents !== undefined && seen !== undefined && isOlder(next.at, seen);
     this.#state = {
       base: next,
       intents,
       covered,
       ...NOT_WAITED_LONG,
-      ...(isLater && { held }),
+      ...(isLater && { seen }),
     };
     await this.#task.memory.save(this.#state);
     if (!isSame && store.isVersioned && mayPush(policy)) {
@@ -490,6 +494,12 @@ class ObjectSync {
       ...(seen && seen.store.state !== 'absent' && { version: seen.store.at.version }),
     };
   }
+}
+
+/** With the life of the key, where its history knows just that version. */
+function inLife({ version, createdTime }: StoreVersion, key: KeyHistory | undefined): KnownVersion {
+  const isOfKey = key?.versions.get(version) === createdTime;
+  return { version, createdTime, ...(isOfKey && { keyCreatedTime: key.createdTime }) };
 }
 
 function changeOf(

@@ -48,11 +48,8 @@ export interface Predecessor {
 export interface HeldPair {
   readonly commit: string;
   readonly git: string;
-  /** 0 where the store had no key, which then was not created either. */
+  /** 0 where the store had no key. */
   readonly version: number;
-  readonly createdTime: string;
-  /** As in the base. */
-  readonly keyCreatedTime?: string;
   readonly store: string;
 }
 
@@ -62,6 +59,8 @@ export interface SyncState {
   /** Versions that a push covered before anybody saw them. They stay readable in the store. */
   readonly covered: readonly StoreVersion[];
   readonly held?: HeldPair;
+  /** What was held, or was about to be pulled: what is older than that is old, whatever the base. */
+  readonly seen?: KnownVersion;
   /** Reads in a row that were older than the base. */
   readonly staleReads: number;
   /** Reads in a row that found nothing where the base knows something. */
@@ -81,16 +80,16 @@ export interface KnownVersion extends StoreVersion {
   readonly keyCreatedTime?: string;
 }
 
-/** The newest version that this daemon acted on: its base, what it held, or a push that landed. */
-export function newestKnown({ base, held, intents }: SyncState): KnownVersion | undefined {
+/** The newest version that this daemon acted on. */
+export function newestKnown({ base, seen, intents }: SyncState): KnownVersion | undefined {
   const known: (KnownVersion | undefined)[] = [
-    base && inLife(base.at, base.keyCreatedTime),
-    held && held.version > 0 ? inLife(held, held.keyCreatedTime) : undefined,
+    base && { ...base.at, ...lifeOf(base) },
+    seen,
     ...intents.map((intent) => intent.landed),
   ];
   return known.reduce((a, b) => (a === undefined || (b && isOlder(a, b)) ? b : a), undefined);
 }
 
-function inLife({ version, createdTime }: StoreVersion, life: string | undefined): KnownVersion {
-  return { version, createdTime, ...(life !== undefined && { keyCreatedTime: life }) };
+function lifeOf({ keyCreatedTime }: SyncBase): Pick<SyncBase, 'keyCreatedTime'> {
+  return keyCreatedTime === undefined ? {} : { keyCreatedTime };
 }

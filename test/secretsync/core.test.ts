@@ -228,6 +228,11 @@ const DECISIONS: readonly [string, Parameters<typeof situation>[0], object][] = 
     { do: 'pull' },
   ],
   [
+    'what git lacks is not removed for the word of a marker: the object may have been made anew',
+    { git: git(P({})), store: live(ONE, { marker: MARKER }) },
+    { do: 'pull', keys: ['a'], push: [] },
+  ],
+  [
     'a key of another tool is not written',
     { git: git(ONE), store: live(P({}), { managedBy: 'eso' }) },
     { reason: 'ForeignOwner' },
@@ -356,7 +361,7 @@ describe('the decision', () => {
     const held = {
       commit: 'c2',
       git: fingerprints.whole(TWO),
-      ...AT,
+      version: 3,
       store: fingerprints.whole(THREE),
     };
     const shown = situation({ base: ONE, git: git(TWO), store: live(THREE), history });
@@ -417,24 +422,18 @@ describe('the guards', () => {
     expect(isNewAllTheSame(state, at(1, 2), key(2, at(1, 2)))).toBe(true);
   });
 
-  test('what was held is known as well, and the life of its key with it', () => {
-    const held = { commit: 'c', git: '', store: '', ...at(2, 5) };
+  test('what was seen is known as well, and the life of its key with it', () => {
+    const seen = at(2, 5);
     const inLife = (made: number): SyncState => ({
       ...state,
-      held: { ...held, keyCreatedTime: at(0, made).createdTime },
+      seen: { ...seen, keyCreatedTime: at(0, made).createdTime },
     });
     const read = at(2, 4);
 
-    expect(looksStale({ ...state, held }, read)).toBe(true);
-    expect(isNewAllTheSame({ ...state, held }, at(7, 4), key(2, at(7, 4)))).toBe(false);
+    expect(looksStale({ ...state, seen }, read)).toBe(true);
+    expect(isNewAllTheSame({ ...state, seen }, at(7, 4), key(2, at(7, 4)))).toBe(false);
     expect(isNewAllTheSame(inLife(4), at(7, 4), key(2, at(7, 4)))).toBe(false);
     expect(isNewAllTheSame(inLife(2), at(7, 4), key(2, at(7, 4)))).toBe(true);
-  });
-
-  test('a key that the store did not have is no version to be older than', () => {
-    const held = { commit: 'c', git: '', store: '', version: 0, createdTime: '' };
-
-    expect(looksStale({ ...NEW_STATE, held }, at(1, 1))).toBe(false);
   });
 
   test.each([

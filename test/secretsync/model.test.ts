@@ -13,18 +13,25 @@ const CYCLES = Number(process.env['GITPLANE_SYNC_CYCLES'] ?? 4_000);
 const CYCLES_OF_ONE = 50;
 const CASES: readonly [string, Omit<ModelOptions, 'random'>][] = [
   ['nothing fails', {}],
-  ['crashes and lost answers', { crash: 0.06, lost: 0.04 }],
+  ['crashes and lost answers', { crash: 0.02, lost: 0.03 }],
   ['races', { race: 0.2 }],
   ['old answers', { stale: 0.15 }],
   ['keys made anew', { recreates: true, race: 0.2 }],
-  ['everything at once', { crash: 0.04, lost: 0.04, race: 0.2, stale: 0.15, recreates: true }],
+  ['a disk that is lost', { crash: 0.02, lost: 0.03, forgets: 0.03 }],
+  ['a clock that steps back', { race: 0.1, back: 0.1 }],
+  ['everything at once', { crash: 0.02, lost: 0.03, race: 0.2, stale: 0.15, recreates: true }],
 ];
 const POLICIES: readonly Partial<SyncPolicy>[] = [
+  {},
   {},
   { merge: 'object' },
   { merge: [['user', 'password']] },
   { direction: 'Pull' },
   { direction: 'Push' },
+  { conflict: 'PreferGit', adopt: 'PreferGit' },
+  { conflict: 'PreferStore', adopt: 'PreferStore' },
+  { deletionInGit: 'SoftDelete' },
+  { deletionInStore: 'Delete' },
 ];
 
 const FIRST = firstSeed(process.env['GITPLANE_TEST_SEED']);

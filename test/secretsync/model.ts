@@ -1,6 +1,6 @@
 /**
  * One object, its users on both sides and a daemon that is killed at random, with everything that
- * can go wrong in between. `problems` collects what must never happen.
+ * can go wrong in between. What must never happen is for `ModelJudge` to say.
  */
 import { DEFAULT_POLICY, type SyncPolicy } from '../../src/secretsync/policy.ts';
 import type { GitChange, GitRead, GitSide, SyncMemory } from '../../src/secretsync/ports.ts';
@@ -17,9 +17,10 @@ import {
 } from '../../src/secretsync/store/transport.ts';
 import { type SyncOutcome, syncObject } from '../../src/secretsync/sync-object.ts';
 import { NEW_STATE, type SyncState } from '../../src/secretsync/sync-state.ts';
-import type { KvKey, KvMount } from '../support/kv/kv-mount.ts';
+import type { KvMount } from '../support/kv/kv-mount.ts';
 import { KvStore } from '../support/kv/kv-store.ts';
 import type { Random } from '../support/random.ts';
+import { ModelJudge, type Values } from './model-judge.ts';
 
 class Killed extends Error {}
 
@@ -31,6 +32,10 @@ export interface ModelOptions {
   readonly lost?: number;
   readonly race?: number;
   readonly stale?: number;
+  /** Chance in each cycle that the disk of the daemon is a new one. */
+  readonly forgets?: number;
+  /** Chance at each change that the clock of the store steps back. */
+  readonly back?: number;
   /** Whether users remove keys for good and make them anew. */
   readonly recreates?: boolean;
 }
@@ -41,18 +46,22 @@ export interface ModelCounts {
   pulls: number;
   pushes: number;
   conflicts: number;
-  /** Pushes that replaced a value that only the store had; each has to be reported. */
   covered: number;
   waits: number;
 }
 
 const PATH = 'app/config';
 const KEYS = ['user', 'password', 'host', 'port'];
+/** Outcomes of a calm cycle after which nothing more happens until somebody does something. */
+const AT_REST = new Set(['Synced', 'Differs', 'Forgotten']);
 
-type Values = Readonly<Record<string, unknown>>;
+interface Commit {
+  readonly commit: string;
+  /** Undefined: the object is gone. */
+  readonly values: ReadonlyMap<string, string> | undefined;
+}
 
 export class SyncModel {
-  readonly problems: string[] = [];
   readonly counts: ModelCounts = {
     cycles: 0,
     crashes: 0,
@@ -64,42 +73,45 @@ export class SyncModel {
   };
   readonly #options: ModelOptions;
   readonly #policy: SyncPolicy;
+  readonly #judge: ModelJudge;
   readonly #mount: KvMount;
   readonly #store: KvStore;
   readonly #fingerprints = new Fingerprints(Buffer.alloc(32, 7));
   #client: StoreClient;
-  #git: { commit: string; values: Map<string, string> }[] = [];
+  #git: Commit[] = [];
   #state: SyncState = NEW_STATE;
   #isCalm = false;
   #isOurs = false;
   #resolution: { winner: 'git' | 'store'; id: string } | undefined;
   #serial = 0;
-  /** Values that may be replaced: git had them, or a person was shown them. */
-  readonly #safe = new Set<string>();
-  /** Values that the store had, with the latest time it was given them. */
-  readonly #stored = new Map<string, number>();
-  readonly #agreed = new Map<string, number>();
-  /** What pushes replaced and nobody was told yet, by version. */
-  readonly #uncovered = new Map<string, string>();
-  #sequence = 0;
+  #nanoseconds = 0;
 
   constructor(options: ModelOptions) {
     this.#options = options;
     this.#policy = { ...DEFAULT_POLICY, direction: 'Both', ...options.policy };
+    this.#judge = new ModelJudge(this.#policy);
     const lag = (): number => (this.#happens(options.stale) ? 1 + options.random.below(4) : 0);
-    this.#store = new KvStore({ lag });
+    this.#store = new KvStore({ lag, now: () => this.#now() });
     this.#store.token('t');
     this.#mount = this.#store.mount('secret/');
-    this.#mount.onWrite = (_path, before, after) => this.#watch(before, after);
+    this.#mount.onWrite = (_path, before, after) => {
+      const change = { ...(before && { before }), ...(after && { after }) };
+      this.#judge.storeChanged({ ...change, isOurs: this.#isOurs, state: this.#state });
+    };
     this.#client = this.#connect();
-    this.#commit(new Map());
+    this.#userCommits(new Map());
+  }
+
+  get problems(): readonly string[] {
+    return this.#judge.problems;
   }
 
   /** Some edits, then the daemon's cycle, which may not live to its end. */
   async step(): Promise<void> {
-    const { random } = this.#options;
+    const { random, forgets } = this.#options;
     if (random.chance(0.35)) this.#editGit();
     if (random.chance(0.35)) this.#editStore();
+    if (this.#happens(forgets)) this.#state = NEW_STATE;
     await this.#cycle();
   }
 
@@ -107,28 +119,39 @@ export class SyncModel {
   async calmDown(): Promise<void> {
     this.#isCalm = true;
     let outcome: SyncOutcome | undefined;
-    for (let round = 0; round < 20 && outcome?.result !== 'Synced'; round += 1) {
+    for (let round = 0; round < 20 && !AT_REST.has(outcome?.result ?? ''); round += 1) {
       outcome = await this.#cycle();
-      if (outcome?.result === 'Differs') break;
     }
-    const git = JSON.stringify([...this.#head.values].sort());
-    const live = JSON.stringify(Object.entries(this.#mount.live(PATH) ?? {}).sort());
-    if (outcome?.result === 'Synced' && git !== live)
-      this.problems.push(`synced, but ${git} is not ${live}`);
-    if (outcome?.result !== 'Synced' && outcome?.result !== 'Differs') {
-      this.problems.push(`does not come to rest: ${JSON.stringify(outcome)}`);
+    const isAtRest = AT_REST.has(outcome?.result ?? '') || outcome?.reason === 'UnsupportedValue';
+    if (!isAtRest) this.#judge.problems.push(`does not come to rest: ${JSON.stringify(outcome)}`);
+    const git = shownAs(Object.fromEntries(this.#values));
+    const live = shownAs(this.#mount.live(PATH) ?? {});
+    if (outcome?.result === 'Synced' && git !== live) {
+      this.#judge.problems.push(`synced, but ${git} is not ${live}`);
     }
-    for (const what of this.#uncovered.values()) {
-      this.problems.push(`a push replaced ${what}, and nobody was told`);
-    }
+    this.#judge.end();
+    this.counts.covered = this.#judge.covered;
   }
 
-  get #head(): { commit: string; values: Map<string, string> } {
-    return this.#git.at(-1) as { commit: string; values: Map<string, string> };
+  get #head(): Commit {
+    return this.#git.at(-1) as Commit;
+  }
+
+  get #values(): ReadonlyMap<string, string> {
+    return this.#head.values ?? new Map();
   }
 
   #happens(chance = 0): boolean {
-    return !this.#isCalm && this.#options.random.chance(chance);
+    return !this.#isCalm && chance > 0 && this.#options.random.chance(chance);
+  }
+
+  #now(): string {
+    const { back, random } = this.#options;
+    this.#nanoseconds += 1_001 + random.below(3);
+    if (this.#happens(back)) this.#nanoseconds -= random.below(30_000);
+    const time = new Date(Date.UTC(2026, 0, 1)).toISOString().slice(0, 19);
+    const fraction = String(1e8 + this.#nanoseconds).padStart(9, '0');
+    return `${time}.${fraction.replace(/0+$/, '')}Z`;
   }
 
   async #cycle(): Promise<SyncOutcome | undefined> {
@@ -166,32 +189,44 @@ export class SyncModel {
     if (outcome.result === 'Waiting') this.counts.waits += 1;
     if (outcome.result !== 'Held') return;
     this.counts.conflicts += 1;
-    for (const { version, createdTime } of this.#state.covered) {
-      this.#uncovered.delete(`${version} ${canonical(createdTime)}`);
-    }
+    if (outcome.reason === 'CoveredValue') this.#judge.reported(this.#state.covered);
+    if (outcome.reason === 'Conflict') this.#judgeConflict(outcome.keys);
     if (!this.#isCalm && !random.chance(0.4)) return;
     const { held } = this.#state;
     if (held === undefined) return;
     const shown = this.#mount.keys.get(PATH)?.versions.get(held.version)?.data ?? {};
-    for (const value of Object.values(shown)) this.#safe.add(String(value));
-    for (const value of this.#head.values.values())
-      this.#stored.set(value, this.#stored.get(value) ?? 0);
+    this.#judge.shown(shown, this.#values);
     this.#resolution = random.chance(0.5)
       ? { winner: 'git', id: held.commit }
       : { winner: 'store', id: String(held.version) };
-    // Whoever is told to win may bring back what is older.
-    for (const key of KEYS) this.#agreed.delete(key);
+  }
+
+  /** Where keys stand for themselves and the store tells the truth, so does a conflict. */
+  #judgeConflict(keys: readonly string[]): void {
+    const { stale, recreates, forgets, race } = this.#options;
+    const isPlain = this.#policy.merge === 'keys' && this.#policy.direction === 'Both';
+    if (!isPlain || stale || recreates || forgets || race) return;
+    const live = this.#mount.live(PATH) ?? {};
+    for (const key of keys) {
+      const store = live[key];
+      this.#judge.conflict(this.#values.get(key), store === undefined ? undefined : String(store));
+    }
   }
 
   #editGit(): void {
     const { random } = this.#options;
-    const values = new Map(this.#head.values);
-    for (const key of KEYS) {
+    if (random.chance(0.06)) {
+      this.#userCommits(undefined);
+      return;
+    }
+    const isEmptied = random.chance(0.04);
+    const values = new Map(isEmptied ? [] : this.#values);
+    for (const key of isEmptied ? [] : KEYS) {
       if (!random.chance(0.4)) continue;
       if (random.chance(0.15)) values.delete(key);
       else values.set(key, this.#value('git'));
     }
-    this.#commit(values);
+    this.#userCommits(values);
   }
 
   #editStore(): void {
@@ -201,13 +236,20 @@ export class SyncModel {
     else if (dice < 0.14) this.#mount.undeleteLatest(PATH);
     else if (dice < 0.2 && recreates) this.#recreate();
     else if (dice < 0.23 && recreates) this.#mount.removeKey(PATH);
-    else if (dice < 0.3) this.#mount.put(PATH, this.#agreeing());
+    else if (dice < 0.3) this.#mount.put(PATH, Object.fromEntries(this.#values));
+    else if (dice < 0.34) this.#mount.put(PATH, {});
     else this.#mount.put(PATH, this.#edited(this.#mount.live(PATH) ?? {}));
   }
 
-  /** Somebody copies by hand what git has. */
-  #agreeing(): Values {
-    return Object.fromEntries(this.#head.values);
+  /** Between the daemon's read and its write; what check-and-set does not see comes first. */
+  #race(): void {
+    const { random, recreates } = this.#options;
+    if (this.#happens(this.#options.race)) {
+      if (this.#mount.live(PATH) === undefined && random.chance(0.5)) {
+        this.#mount.undeleteLatest(PATH);
+      } else this.#editStore();
+    }
+    if (this.#happens(this.#options.race) && recreates === true) this.#recreate();
   }
 
   #edited(before: Values): Values {
@@ -234,9 +276,13 @@ export class SyncModel {
     return `${side}-${this.#serial}`;
   }
 
-  #commit(values: Map<string, string>): string {
+  #userCommits(values: ReadonlyMap<string, string> | undefined): void {
+    this.#judge.gitGot(values ?? new Map());
+    this.#commit(values);
+  }
+
+  #commit(values: ReadonlyMap<string, string> | undefined): string {
     const commit = `c${this.#git.length + 1}`;
-    for (const value of values.values()) this.#safe.add(value);
     this.#git.push({ commit, values });
     return commit;
   }
@@ -261,11 +307,11 @@ export class SyncModel {
   }
 
   #exchange(request: StoreRequest): StoreResponse {
-    const isWrite = request.method === 'POST' && request.path.includes('/data/');
+    const { method, path } = request;
+    const isWrite = method !== 'GET' && /\/(data|delete)\//.test(path);
     this.#point();
-    if (isWrite && this.#happens(this.#options.race)) this.#editStore();
-    if (isWrite && this.#happens(this.#options.race) && this.#options.recreates === true)
-      this.#recreate();
+    if (isWrite) this.#race();
+    else if (this.#happens((this.#options.race ?? 0) / 8)) this.#editGit();
     this.#isOurs = isWrite;
     const response = this.#store.handle(request);
     this.#isOurs = false;
@@ -274,49 +320,12 @@ export class SyncModel {
     return response;
   }
 
-  /** Every change of the store passes here, whoever made it. */
-  #watch(before: KvKey | undefined, after: KvKey | undefined): void {
-    this.#sequence += 1;
-    // Whoever removes a key for good removes what was covered along with it.
-    if (after === undefined) this.#uncovered.clear();
-    const latest = after?.versions.get(after.current);
-    const previous = before?.versions.get(before.current);
-    const isAppended = after !== undefined && after.current !== before?.current;
-    if (
-      this.#isOurs &&
-      isAppended &&
-      before &&
-      previous &&
-      !previous.destroyed &&
-      previous.deletion === ''
-    ) {
-      this.#judgePush(before.current, previous.created, previous.data, latest?.data ?? {});
-    }
-    for (const [key, value] of Object.entries(latest?.data ?? {})) {
-      if (previous?.data[key] !== value) this.#stored.set(String(value), this.#sequence);
-      if (this.#isOurs) this.#agreed.set(key, this.#stored.get(String(value)) ?? 0);
-    }
-  }
-
-  /**
-   * What a push replaces was in git before, or a person was shown it, or it has to be reported. That
-   * the daemon read it once does not help: its decision may come from what it read at another time.
-   */
-  #judgePush(version: number, created: string, before: Values, after: Values): void {
-    const lost = Object.entries(before)
-      .filter(([key, value]) => after[key] !== value && !this.#safe.has(String(value)))
-      .map(([key, value]) => `${key}=${value}`);
-    if (lost.length === 0) return;
-    this.counts.covered += 1;
-    this.#uncovered.set(`${version} ${canonical(created)}`, lost.join(' '));
-  }
-
   #gitSide(): GitSide {
     return {
       read: async () => {
         this.#point();
         const { commit, values } = this.#head;
-        return { commit, values: bytes(values) };
+        return values && { commit, values: bytes(values) };
       },
       change: async (change) => {
         this.#point();
@@ -325,34 +334,34 @@ export class SyncModel {
         this.#point();
         return commit;
       },
-      remove: async (seen: GitRead) =>
-        seen.commit === this.#head.commit && this.#commit(new Map()) !== '',
+      remove: async (seen) => {
+        this.#point();
+        const isRemoved = this.#removed(seen);
+        this.#point();
+        return isRemoved;
+      },
       history: async (since) => {
         const at = this.#git.findIndex(({ commit }) => commit === since);
-        return this.#git.slice(at + 1, -1).map(({ values }) => bytes(values));
+        return this.#git.slice(at + 1, -1).map(({ values }) => bytes(values ?? new Map()));
       },
     };
   }
 
   #applied({ seen, set, remove }: GitChange): string | undefined {
     if (seen.commit !== this.#head.commit) return undefined;
-    const values = new Map(this.#head.values);
-    for (const key of [...set.keys(), ...remove]) {
-      const old = values.get(key);
-      if (old !== undefined && !this.#stored.has(old)) {
-        this.problems.push(`a pull replaced ${key}=${old}, which the store never had`);
-      }
-    }
+    const values = new Map(this.#values);
     for (const key of remove) values.delete(key);
-    for (const [key, value] of set) {
-      const text = Buffer.from(value).toString();
-      const sequence = this.#stored.get(text) ?? 0;
-      if (sequence < (this.#agreed.get(key) ?? 0))
-        this.problems.push(`git went back to ${key}=${text}`);
-      this.#agreed.set(key, sequence);
-      values.set(key, text);
-    }
+    for (const [key, value] of set) values.set(key, Buffer.from(value).toString());
+    this.#judge.pulled(this.#values, values);
     return this.#commit(values);
+  }
+
+  #removed(seen: GitRead): boolean {
+    if (seen.commit !== this.#head.commit) return false;
+    // Where answers are old no number of them is proof.
+    this.#judge.removed(this.#values, this.#options.stale ? undefined : this.#mount.live(PATH));
+    this.#commit(undefined);
+    return true;
   }
 
   #memory(): SyncMemory {
@@ -361,6 +370,7 @@ export class SyncModel {
       save: async (state) => {
         this.#point();
         this.#state = state;
+        if (state.base === undefined && this.#head.values === undefined) this.#judge.forgotten();
         this.#point();
       },
     };
@@ -371,7 +381,6 @@ function bytes(values: ReadonlyMap<string, string>): Map<string, Uint8Array> {
   return new Map([...values].map(([key, value]) => [key, Buffer.from(value)]));
 }
 
-function canonical(time: string): string {
-  const [whole = '', fraction = ''] = time.replace('Z', '').split('.');
-  return `${whole}.${fraction.padEnd(9, '0')}`;
+function shownAs(values: Values): string {
+  return JSON.stringify(Object.entries(values).sort());
 }

@@ -74,7 +74,7 @@ function scene() {
     intervalMs: 1000,
     random: () => 0,
   });
-  const commits = ['a'];
+  const commits: Commits = { list: ['a'], change: () => {} };
   let state: SyncState = NEW_STATE;
   const sync = async () =>
     syncObject({
@@ -104,7 +104,7 @@ test('an answer that is older than what was held covers nothing', async () => {
   mount.put('app', { key: 'a' });
   expect(await sync()).toMatchObject({ result: 'Synced' });
   mount.put('app', { key: 'b' });
-  commits.push('b', 'c');
+  commits.list.push('b', 'c');
   mount.removeKey('app');
   mount.put('app', { key: 'x' });
   mount.put('app', { key: 'y' });
@@ -127,7 +127,7 @@ test.each([
   expect(await sync()).toMatchObject({ result: 'Synced' });
   mount.put('app', { key: value });
   mount.deleteLatest('app');
-  commits.push('c');
+  commits.list.push('c');
   expect(await sync()).toMatchObject({ result: 'Waiting', reason: 'Unconfirmed' });
 
   wire.before = (method) => {
@@ -137,13 +137,43 @@ test.each([
   expect(mount.live('app')).toEqual({ key: 'c' });
 });
 
-/** One value under `key` in each commit. */
-function gitOf(commits: readonly string[]): GitSide {
+/** The commit is made, and the daemon dies before it writes the base. */
+test('an answer that is older than what was pulled is not pulled', async () => {
+  const { lag, mount, commits, sync } = scene();
+  mount.put('app', { key: 'a' });
+  expect(await sync()).toMatchObject({ result: 'Synced' });
+  mount.put('app', { key: 'b' });
+  mount.put('app', { key: 'c' });
+  commits.change = (value) => {
+    commits.list.push(value);
+    throw new Error('killed');
+  };
+  await expect(sync()).rejects.toThrow('killed');
+
+  lag.of = 1;
+  expect(await sync()).toMatchObject({ result: 'Waiting', reason: 'StaleRead' });
+  lag.of = 0;
+  expect(await sync()).toMatchObject({ result: 'Synced', pulled: 0 });
+  expect(commits.list).toEqual(['a', 'c']);
+});
+
+interface Commits {
+  /** One value under `key` in each commit. */
+  readonly list: string[];
+  /** What a pull does; nothing: somebody else was faster. */
+  change: (value: string) => void;
+}
+
+function gitOf(commits: Commits): GitSide {
+  const { list } = commits;
   const values = (value = '') => new Map([['key', Buffer.from(value)]]);
   return {
-    read: async () => ({ commit: `c${commits.length}`, values: values(commits.at(-1)) }),
-    change: async () => undefined,
+    read: async () => ({ commit: `c${list.length}`, values: values(list.at(-1)) }),
+    change: async ({ set }) => {
+      commits.change(Buffer.from(set.get('key') ?? []).toString());
+      return undefined;
+    },
     remove: async () => false,
-    history: async (since) => commits.slice(Number(since.slice(1)), -1).map(values),
+    history: async (since) => list.slice(Number(since.slice(1)), -1).map(values),
   };
 }
