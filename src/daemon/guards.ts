@@ -7,6 +7,7 @@ import type { Guard } from '../registry/write-context.ts';
 import type { AccessControl } from './access-control.ts';
 import { accessRoleGuard, delegationGuard } from './access-rules-guards.ts';
 import { clusterRolesGuard } from './cluster-roles-guard.ts';
+import { copyGuard } from './copy-guard.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { keyGuard } from './key-guard.ts';
 import { kubeconfigGuard } from './kubeconfig-guard.ts';
@@ -31,6 +32,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     delegationGuard(rules),
     accessRoleGuard,
     ownerReferenceGuard(kinds, authorizer),
+    copyGuard(kinds, authorizer),
     impersonationGuard(authorizer),
     membershipGuard({ rights: rules, directory, group }),
     clusterRolesGuard(rules),

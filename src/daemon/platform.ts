@@ -106,7 +106,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const { observer } = observation;
   const rules = rulesFingerprint(options, secrets.fingerprint);
   const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };
-  const branch = await openBranch(options, ground);
+  const branch = await openBranch(options, { ...ground, onError });
   opened.push(branch);
   secrets.tell(branch);
   observation.follow(branch);
@@ -177,10 +177,12 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
 
 async function openBranch(
   options: DaemonOptions,
-  parts: Omit<BranchOptions, 'under' | 'budget'>,
+  parts: Omit<BranchOptions, 'under' | 'budget'> & { onError(error: unknown): void },
 ): Promise<Branch> {
   const { under, pruneBudget: budget } = options;
-  return await Branch.open({ ...parts, under, budget });
+  const branch = await Branch.open({ ...parts, under, budget });
+  branch.inTurn(async (state) => state.repairCopies()).catch(parts.onError);
+  return branch;
 }
 
 /** One that fails, such as state that a full disk does not take, keeps no other one open. */

@@ -4,6 +4,7 @@
  * columns, validation, the layout in git, authorization and docs follow from it.
  */
 import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
 import { dnsSubdomainProblems, type NameRule } from '../apimachinery/names.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { Verb } from '../apimachinery/request.ts';
@@ -96,6 +97,11 @@ export interface Kind {
   setDefaults(object: KubeObject): void;
   /** Rules the schema cannot say. Must not mutate. Returns every problem. */
   validate(object: KubeObject, old: KubeObject | undefined): FieldError[];
+  /**
+   * The object whose `spec.data` an object shows as its own, having none in git; undefined for one
+   * that has its own. Absent: no object of the kind does that.
+   */
+  readonly follows: ((object: KubeObject) => ObjectKey | undefined) | undefined;
   /** Whether `spec.owner` and `spec.access` grant rights on the object. */
   readonly hasAccessRules: boolean;
   /** As whom the object lets its holder act: whoever writes it must be that, or may impersonate. */
@@ -140,6 +146,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     secretPaths: [],
     writeOnly: [],
     holdsSecret: () => true,
+    follows: undefined,
     hasAccessRules: false,
     canonicalize: () => undefined,
     setDefaults: () => undefined,

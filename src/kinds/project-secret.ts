@@ -3,6 +3,7 @@
  * a shared secret that two labels name (reference: platform, section 7).
  */
 import { type FieldError, forbidden, invalid, required } from '../apimachinery/field-error.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
 import { dnsLabelProblems, dnsSubdomainProblems } from '../apimachinery/names.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { accessWarnings, ownershipProblems } from './access.ts';
@@ -38,6 +39,7 @@ export function projectSecret(group: string): Kind {
     columns: [DISPLAY_NAME, DATA_KEYS, SOURCE, { ...OWNER, priority: 1 }, AGE],
     hasAccessRules: true,
     secretPaths: secretPathsOf('projectsecret'),
+    follows: (object) => sourceOf(group, object),
     validate: (object) => [
       ...secretDataProblems(object),
       ...sourceProblems(object),
@@ -45,6 +47,12 @@ export function projectSecret(group: string): Kind {
     ],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
   });
+}
+
+function sourceOf(group: string, { metadata }: KubeObject): ObjectKey | undefined {
+  const { [SOURCE_NAME]: name, [SOURCE_NAMESPACE]: namespace } = metadata.labels ?? {};
+  if (name === undefined || namespace === undefined) return undefined;
+  return { group, kind: 'SharedSecret', namespace, name };
 }
 
 /** Both labels or none, and no data of its own beside them. */

@@ -30,6 +30,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Change, Store } from '../state/store.ts';
 import { Consent, prunesOf, Removals } from './consent.ts';
 import type { PruneBudget } from './consent-rules.ts';
+import { Copies } from './copies.ts';
 import type { FieldWrite } from './field-managers.ts';
 import type { EditedFile } from './file-edits.ts';
 import type { PreparedMove, PreparedStep } from './foresight.ts';
@@ -101,6 +102,7 @@ export class DesiredState {
   /** What is held, and who agreed to what. */
   readonly consent: Consent;
   readonly #options: BranchOptions;
+  readonly #copies: Copies;
   #folded: Folded;
   #expected: PreparedMove | undefined;
   #shown: string | undefined;
@@ -111,6 +113,7 @@ export class DesiredState {
     this.#options = options;
     this.#folded = folded;
     this.consent = new Consent(options);
+    this.#copies = new Copies(options.kinds, options.store);
     this.#shown = folded.catalog.revision;
   }
 
@@ -176,16 +179,24 @@ export class DesiredState {
     const started = performance.now();
     const time = clock.now();
     this.#doubtful = true;
-    const projected = staged.flatMap(({ changes: own, state, deletion, fields }) => [
-      ...projectChanges({ kinds, store, time, deletion, fields }, own),
+    const own = staged.flatMap(({ changes: moved, state, deletion, fields }) => [
+      ...projectChanges({ kinds, store, time, deletion, fields }, moved),
       ...state,
     ]);
+    const projected = this.#copies.complete(own, time);
     store.apply(projected, notes, remarksFor(store, projected, changes));
     this.#doubtful = false;
     if (revision === undefined) return;
     this.#shown = revision;
     const milliseconds = performance.now() - started;
     observer.applied({ revision, source: 'api', changes, milliseconds });
+  }
+
+  /** Makes the copies that an earlier version did not make. */
+  repairCopies(): void {
+    const { store, clock } = this.#options;
+    const changes = this.#copies.stale(clock.now());
+    if (changes.length > 0) store.apply(changes, {}, remarksFor(store, changes, []));
   }
 
   /** Makes up for a step that failed half-way, before anything is built on it. */
@@ -269,8 +280,9 @@ export class DesiredState {
   ): Promise<void> {
     const { store } = context;
     const { changes, notes, leftovers, isFirst } = of;
-    const projected = await flatMapInSlices(changes, (change) => projectChange(context, change));
-    if (isFirst) projected.push(...leftovers);
+    const own = await flatMapInSlices(changes, (change) => projectChange(context, change));
+    if (isFirst) own.push(...leftovers);
+    const projected = this.#copies.complete(own, context.time);
     const remarks = await flatMapInSlices(remarksFor(store, projected, changes), (one) => [one]);
     await store.applyInSlices(projected, notes, remarks);
   }

@@ -8,8 +8,10 @@ import type { Catalog, ObjectChange } from '../catalog/catalog.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import { ReadDocument } from '../catalog/file.ts';
 import { keptManifest, keptRemark, type Notes, remarkOf } from '../catalog/restore.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Change, Filling, Made, Remark, Store, StoredObject } from '../state/store.ts';
+import { withCopy } from './copies.ts';
 import { serveObject } from './served.ts';
 
 /**
@@ -46,8 +48,9 @@ export interface FillingContext {
 
 /** Serves everything in the catalog from a store that is pristine. */
 export function fillStore(context: FillingContext, catalog: Catalog, notes: Notes): void {
+  const sources = copySources(context.kinds, catalog);
   const filling: Filling<CatalogObject> = {
-    make: (object) => made(context, object),
+    make: (object) => made(context, object, sources),
     settled: ({ source }, stored) => {
       if (source instanceof ReadDocument) source.entrust(new Kept(stored));
     },
@@ -55,13 +58,46 @@ export function fillStore(context: FillingContext, catalog: Catalog, notes: Note
   context.store.fill([...catalog.objects()], filling, notes);
 }
 
-function made({ kinds, time }: FillingContext, object: CatalogObject): Made {
-  const { manifest, identity, problems, key, source } = object;
+/** What objects copy from, as it is now: they may be made when it has changed. */
+function copySources(
+  { kinds }: KindTable,
+  catalog: Catalog,
+): ReadonlyMap<CatalogObject, CatalogObject | undefined> {
+  const sources = new Map<CatalogObject, CatalogObject | undefined>();
+  const followers = kinds.filter(({ follows }) => follows !== undefined);
+  for (const object of catalog.objects()) {
+    const { key } = object;
+    const kind = followers.find((one) => one.kind === key.kind && one.group === key.group);
+    const source = kind?.follows?.(object.manifest);
+    if (source !== undefined) sources.set(object, catalog.object(source));
+  }
+  return sources;
+}
+
+function made(
+  context: FillingContext,
+  object: CatalogObject,
+  sources: ReturnType<typeof copySources>,
+): Made {
+  const { manifest } = object;
+  const { kind, ...served } = serve(context, object);
+  if (!sources.has(object)) {
+    return { ...served, remark: remarkOf(object, { manifest, served: served.object }) };
+  }
+  const source = sources.get(object);
+  const from = source && serve(context, source).object;
+  const copy = withCopy(kind, served.object, { object: from, time: context.time });
+  return { ...served, object: copy, remark: remarkOf(object, { manifest, served: copy }) };
+}
+
+function serve(
+  { kinds, time }: FillingContext,
+  { manifest, identity, problems, key, source }: CatalogObject,
+): { kind: Kind } & ReturnType<typeof serveObject> {
   const kind = kinds.byKind(manifest.apiVersion, key.kind);
   if (kind === undefined) throw new Error(`The table of kinds has no ${key.kind}`);
   const of = { manifest, identity, problems, clear: source.clear };
-  const served = serveObject(kind, of, { previous: undefined, time });
-  return { ...served, remark: remarkOf(object, { manifest, served: served.object }) };
+  return { kind, ...serveObject(kind, of, { previous: undefined, time }) };
 }
 
 /** A manifest that only the store still has. */

@@ -12,6 +12,7 @@ import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
 import { type ApplyRequest, applyTo } from './apply.ts';
 import type { Branch } from './branch.ts';
+import { shownWithCopy } from './copies.ts';
 import { type CreateRequest, prepareCreate } from './create.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
 import { type DeleteRequest, type PreparedDelete, prepareDelete } from './delete.ts';
@@ -76,7 +77,7 @@ export class Registry implements ObjectRegistry {
     const { warnings } = create;
     if (request.options.dryRun) {
       await this.#parts.branch.inTurn(async () => create.prepare());
-      return { object: create.preview(), warnings };
+      return { object: this.#shown(request.kind, create.preview()), warnings };
     }
     const { stored, commit } = await this.#parts.branch.submit(create);
     if (stored === undefined) throw notFound(request.kind, create.key.name);
@@ -89,7 +90,7 @@ export class Registry implements ObjectRegistry {
     if (request.options.dryRun) {
       await this.#parts.branch.inTurn(async () => update.prepare());
       const object = update.preview() ?? this.get(request).object;
-      return { object, warnings: update.warnings() };
+      return { object: this.#shown(request.kind, object), warnings: update.warnings() };
     }
     const { stored, commit } = await this.#parts.branch.submit(update);
     const warnings = update.warnings();
@@ -160,6 +161,12 @@ export class Registry implements ObjectRegistry {
     await branch.inTurn(async () => deletion.prepare());
     const owner = deletion.found()?.object;
     if (owner !== undefined) await release(owner);
+  }
+
+  /** What a dry run answers. */
+  #shown(kind: Kind, object: KubeObject): KubeObject {
+    const { store, clock } = this.#parts;
+    return shownWithCopy(kind, object, { store, time: clock.now() });
   }
 
   async #issue(request: CreateRequest): Promise<WriteResult> {

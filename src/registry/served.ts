@@ -17,6 +17,7 @@ import {
 import type { ObjectChange } from '../catalog/catalog.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import type { Identity } from '../catalog/identity.ts';
+import { ownPart } from '../kinds/copying.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
@@ -72,7 +73,7 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
     },
   );
   const record = recordAfter(kind, {
-    before: sameLife ? previous?.object : undefined,
+    before: sameLife && previous !== undefined ? ownPart(kind, previous.object) : undefined,
     after: served.object,
     write: context.fields,
     time: rfc3339(context.time),

@@ -17,6 +17,7 @@ import { defaultPath } from '../manifests/layout.ts';
 import type { Change, StoredObject } from '../state/store.ts';
 import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
+import { ownVersion, withoutSentCopy } from './copies.ts';
 import { decodeObject } from './decode.ts';
 import {
   type FieldWrite,
@@ -66,10 +67,11 @@ export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): Pre
     warnings: () => last?.warnings ?? [],
     preview: () => last?.object,
     prepare: () => {
-      const current = parts.store.get(key);
-      if (current === undefined) throw notFound(kind, name);
-      if (request.verb === 'rollback') refuseTerminating(request, current);
-      last = wanted(parts, request, current);
+      const stored = parts.store.get(key);
+      if (stored === undefined) throw notFound(kind, name);
+      if (request.verb === 'rollback') refuseTerminating(request, stored);
+      const current = ownVersion(kind, stored);
+      last = wanted(parts, request, { current, shown: stored });
       return plan(parts, request, { current, last });
     },
   };
@@ -82,16 +84,22 @@ interface Wanted {
   readonly warnings: readonly string[];
 }
 
-function wanted(parts: DecisionParts, request: UpdateRequest, current: StoredObject): Wanted {
+/** `current` is what is stored without what it copies, and `shown` with it. */
+function wanted(
+  parts: DecisionParts,
+  request: UpdateRequest,
+  { current, shown }: { current: StoredObject; shown: StoredObject },
+): Wanted {
   const { kind, options } = request;
   const schema = parts.kinds.schemaOf(kind);
   const body = request.change(current.object);
-  const { object, warnings } = decodeObject(identified(body, request), {
+  const { object: sent, warnings } = decodeObject(identified(body, request), {
     ...request,
     ...options,
     schema,
     isPatch: request.verb === 'patch',
   });
+  const object = withoutSentCopy(kind, sent, shown.object);
   checkPreconditions(request, object, current);
   const fields = fieldWrite(request, object.metadata.managedFields, current.object);
   restoreServerFields(object, current.object);
