@@ -26,6 +26,8 @@ export interface ManifestPlace {
   readonly folderNamespace: string | undefined;
   /** The path alone says which object the file is, and the file is its spec. */
   readonly claim?: FileClaim | undefined;
+  /** Nobody will ask for secrets in the clear: they are not looked for. */
+  readonly ignoresClear?: boolean;
 }
 
 /** What is known of a document whose secrets are sealed; its value is the opened one. */
@@ -81,7 +83,7 @@ export function admitManifest(
   noteIgnoredFields(kind, value, report);
   placeInNamespace({ kind, manifest, place, report });
   const key = identityOf(kind, manifest);
-  report.clear(kind, manifest, sealed);
+  if (place.ignoresClear !== true) report.clear(kind, manifest, sealed);
   report.comments(sealed);
   if (sealed?.unreadable === true) return report.partial(key, manifest, sealed);
   report.sealed(sealed);

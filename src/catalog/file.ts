@@ -207,18 +207,21 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
     file: ManifestFile,
   ): DocumentEntry[] {
     const claim = kinds.byFile(relativeTo(under, path) ?? path);
-    const place = { path, folderNamespace: folderNamespace(under, path), claim };
+    const ignoresClear = secrets?.mindsClear !== true;
+    const place = { path, folderNamespace: folderNamespace(under, path), claim, ignoresClear };
     const opened = openManifests(file, content, secrets?.keyring);
     return file.documents.map((document, i) => {
       const { line } = document.locate([]);
       const sealed = opened?.[i];
       const value = sealed === undefined ? document : { ...document, value: sealed.value };
-      const { key, manifest, clear, ...found } = admitted(place, value, sealed);
+      const { key, manifest, problems, warnings, clear, partial } = admitted(place, value, sealed);
       const facts: ReadFacts = {
-        ...found,
+        problems,
+        warnings,
+        clear,
+        partial,
         key: key && ownKey(key),
         manifest: manifest && JSON.stringify(manifest),
-        clear: secrets?.mindsClear === true ? clear : NONE,
       };
       return new ReadDocument({ index: document.index, line, blob }, facts);
     });

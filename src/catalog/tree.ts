@@ -284,7 +284,7 @@ async function readReadable(
 }
 
 /** Why a path is not read, whatever it leads to. */
-function flawOf(path: string, mode: string): string | undefined {
+export function flawOf(path: string, mode: string): string | undefined {
   if (mode === SYMLINK) return 'A symbolic link is never followed; commit the file itself';
   if (mode === SUBMODULE) return 'A submodule is never followed; commit the file itself';
   return leavesTree(path) ? 'The path leads out of its tree and is never followed' : undefined;

@@ -9,6 +9,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import { Sealer } from '../registry/sealer.ts';
 import { Keyring } from '../sealing/data-keys.ts';
+import { isNewState } from '../state/lmdb-engine.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { DaemonOptions } from './options.ts';
 
@@ -17,7 +18,7 @@ export interface Secrets {
   readonly sealer: Sealer;
   /** Differs with the keys. */
   readonly fingerprint: string;
-  /** Says for whom to seal, and what is amiss where nothing is sealed. */
+  /** Says for whom to seal, and what is amiss where nothing is sealed, once the branch was read. */
   tell(branch: Branch): void;
   close(): Promise<void>;
 }
@@ -36,13 +37,16 @@ export async function openSecrets(of: {
   const keyring = new Keyring(identities);
   const mindsClear = !options.allowPlaintextSecrets;
   const { apiGroup, under } = options;
-  // Many files are read on all processors.
   const crew = new Crew({ apiGroup, under, secrets: { identities, mindsClear } });
+  // All of the branch will be read then: that begins while everything else is opened.
+  const ref = `refs/heads/${options.branch}`;
+  if (isNewState(data.state)) crew.expect({ gitDir: data.repository }, ref);
   return {
     reader: { ...fileReader(kinds, under, { keyring, mindsClear }), crew },
     fingerprint: createHash('sha256').update(identities.toSorted().join()).digest('hex'),
     sealer: new Sealer({ keyring, kinds, clock }),
     tell: (branch) => {
+      crew.settle();
       if (branch.state.view.sealing !== undefined) {
         logger.info({ recipient }, 'Secrets are sealed in git');
         return;

@@ -34,7 +34,18 @@ export function sealedKinds({ kinds }: KindTable): { folder: string; keys: strin
  * What is derived is in no file, and what is only written is hashed. Files of another make are
  * sealed by their writers as they please.
  */
-function sealedPaths({ secretPaths, writeOnly, storedIn }: Kind): (readonly string[])[] {
+function sealedPaths(kind: Kind): readonly (readonly string[])[] {
+  let paths = known.get(kind);
+  if (paths === undefined) {
+    paths = pathsToSeal(kind);
+    known.set(kind, paths);
+  }
+  return paths;
+}
+
+const known = new WeakMap<Kind, readonly (readonly string[])[]>();
+
+function pathsToSeal({ secretPaths, writeOnly, storedIn }: Kind): (readonly string[])[] {
   if (storedIn !== 'git') return [];
   const hashes = writeOnly.filter(({ sealed }) => sealed !== true);
   const hashed = new Set(hashes.map(({ path }) => path.join('/')));

@@ -77,6 +77,11 @@ function openDatabase(directory: string): Database {
   }
 }
 
+/** Whether nothing was ever kept there: whoever opens it will have to make everything. */
+export function isNewState(directory: string): boolean {
+  return !fs.existsSync(join(directory, DATA_FILE));
+}
+
 /** LMDB would make its files readable for the group; files that exist keep their mode. */
 function prepareFiles(directory: string): void {
   try {

@@ -103,6 +103,43 @@ describe('what other threads read', () => {
     expect({ left, taken: taken > 300 }).toEqual({ left: 0, taken: true });
   });
 
+  test('makes the same catalog where the newest commit was read ahead', async () => {
+    const repository = await randomRepository(fc.readConfigureGlobal()?.seed ?? 1);
+    const head = await headOf(repository);
+    const guessing = new Crew({ ...rules, workers: 2, worthWhile: 100_000, worthWhileAhead: 2 });
+    let left = 0;
+    let taken = 0;
+    const spy: Pick<Crew, 'read'> = {
+      read: async (context, files, take) => {
+        const rest = await guessing.read(context, files, (file, entry) => {
+          taken += 1;
+          expect(entry).toMatchObject({ path: file.path, blob: file.id });
+          take(file, entry);
+        });
+        left += rest.length;
+        return rest;
+      },
+    };
+
+    guessing.expect({ gitDir: repository.gitDir }, 'refs/heads/main');
+    const apart = await replay({ repository, reader: { ...reader, crew: spy }, under: '' }, head);
+    guessing.close();
+    const here = await replay({ repository, reader, under: '' }, head);
+
+    expect(picture(apart.catalog)).toEqual(picture(here.catalog));
+    // What the second commit changed was something else before, and is not what was read ahead.
+    expect({ left: left > 0, taken: taken > 200 }).toEqual({ left: true, taken: true });
+  });
+
+  test('is nothing where there is no branch to read ahead', async () => {
+    const guessing = new Crew({ ...rules, workers: 2, worthWhileAhead: 0 });
+    const files = [{ path: 'a', id: 'a'.repeat(40), mode: '100644' }];
+    guessing.expect({ gitDir: join('/', 'nowhere') }, 'refs/heads/main');
+    const left = await guessing.read({ gitDir: join('/', 'nowhere') }, files, () => undefined);
+    guessing.close();
+    expect(left).toEqual(files);
+  });
+
   test('is left to whoever asked where a thread cannot read it', async () => {
     const broken = new Crew({ ...rules, workers: 2, worthWhile: 2 });
     const files = ['a', 'b', 'c'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { GitContext } from '../../git/git-environment.ts';
 import type { FileEntry } from '../file.ts';
+import { FilesAhead, listAhead } from './ahead.ts';
 import {
   type CrewSetup,
   type Delivery,
@@ -19,6 +20,8 @@ import {
  * with less memory.
  */
 const WORTH_WHILE = 20_000;
+/** While a start does other things, the processors have time for that. */
+const WORTH_WHILE_AHEAD = 2_000;
 const FILES_IN_LOT = 256;
 /** So that git fetches the next one meanwhile. */
 const LOTS_A_WORKER = 2;
@@ -26,6 +29,7 @@ const LOTS_A_WORKER = 2;
 export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under' | 'secrets'> {
   readonly workers?: number;
   readonly worthWhile?: number;
+  readonly worthWhileAhead?: number;
 }
 
 type Take = (file: WantedFile, entry: FileEntry) => void;
@@ -45,10 +49,25 @@ export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
+  #ahead: Promise<FilesAhead> | undefined;
+  #closed = false;
   #lots = 0;
 
   constructor(options: CrewOptions) {
     this.#options = options;
+  }
+
+  /**
+   * Begins to read what a branch holds, before its history is known: what the newest commit has is
+   * most of what will be asked for. A guess only; what it missed is read when asked.
+   */
+  expect(context: GitContext, ref: string): void {
+    this.#ahead ??= this.#readAhead(context, ref);
+  }
+
+  /** Lets go of what was read ahead and nobody asked for. */
+  settle(): void {
+    this.#ahead = undefined;
   }
 
   /**
@@ -60,9 +79,33 @@ export class Crew {
     files: readonly WantedFile[],
     take: Take,
   ): Promise<readonly WantedFile[]> {
-    const { worthWhile = WORTH_WHILE, workers = availableParallelism() } = this.#options;
+    const { worthWhile = WORTH_WHILE } = this.#options;
+    const ahead = await this.#ahead;
+    const left = ahead === undefined ? files : files.filter((file) => !ahead.give(file, take));
+    return left.length < worthWhile ? left : await this.#readAll(context, left, take);
+  }
+
+  async #readAhead(context: GitContext, ref: string): Promise<FilesAhead> {
+    const { under, worthWhileAhead = WORTH_WHILE_AHEAD } = this.#options;
+    const ahead = new FilesAhead();
+    try {
+      const files = await listAhead(context, ref, under);
+      if (files.length < worthWhileAhead) return ahead;
+      await this.#readAll(context, files, (file, entry) => ahead.add(file, entry));
+    } catch {
+      // Whoever reads the repository in earnest is told what is wrong with it.
+    }
+    return ahead;
+  }
+
+  async #readAll(
+    context: GitContext,
+    files: readonly WantedFile[],
+    take: Take,
+  ): Promise<readonly WantedFile[]> {
+    const { workers = availableParallelism() } = this.#options;
     // One at a time: a second one would only take the processors from the first.
-    if (files.length < worthWhile || workers < 2 || this.#members.size > 0) return files;
+    if (this.#closed || workers < 2 || this.#members.size > 0) return files;
     const jobs: Promise<readonly WantedFile[]>[] = [];
     for (let start = 0; start < files.length; start += FILES_IN_LOT) {
       const lot = files.slice(start, start + FILES_IN_LOT);
@@ -73,11 +116,17 @@ export class Crew {
     for (const member of this.#members) this.#occupy(member);
     const left = (await Promise.all(jobs)).flat();
     // What they take in memory is worth more than what they have compiled.
-    this.close();
+    this.#dismiss();
     return left;
   }
 
   close(): void {
+    this.#closed = true;
+    this.settle();
+    this.#dismiss();
+  }
+
+  #dismiss(): void {
     for (const { worker } of this.#members) void worker.terminate();
   }
 
