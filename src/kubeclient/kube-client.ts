@@ -61,7 +61,8 @@ export class KubeClient {
     do {
       const query = { limit: String(PAGE), labelSelector: of.labelSelector, continue: next };
       const page = await this.#call({ method: 'GET', path: pathOf(of, query), signal });
-      for (const item of listIn(page, 'items')) items.push(item as KubeObject);
+      const type = typeOfItems(page);
+      for (const item of listIn(page, 'items')) items.push({ ...type, ...(item as KubeObject) });
       resourceVersion = textAt(page, ['metadata', 'resourceVersion']);
       next = textAt(page, ['metadata', 'continue']);
     } while (next !== '');
@@ -114,6 +115,13 @@ export class KubeClient {
   #call(call: Omit<Call, 'idleMs'>): Promise<unknown> {
     return this.#transport.json({ ...call, idleMs: ANSWER_MS });
   }
+}
+
+/** Servers leave out of the items of a list what the list itself says. */
+function typeOfItems(page: unknown): { apiVersion?: string; kind?: string } {
+  const [apiVersion, kind] = [textAt(page, ['apiVersion']), textAt(page, ['kind'])];
+  if (apiVersion === '' || kind === 'List' || !kind.endsWith('List')) return {};
+  return { apiVersion, kind: kind.slice(0, -'List'.length) };
 }
 
 function pathOf(

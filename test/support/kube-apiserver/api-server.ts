@@ -25,11 +25,16 @@ export interface KnownUser {
 }
 
 export interface ApiServer {
+  readonly url: string;
+  /** Whom it is known by, PEM. */
+  readonly ca: string;
   /** Whom the server takes the holder of a bearer token for; undefined: it answers 401. */
   whoIs(token: string): Promise<KnownUser | undefined>;
   /** What it wrote. */
   output(): string;
   stop(): Promise<void>;
+  /** Once it is stopped: the same server with the same objects. */
+  startAgain(): Promise<ApiServer>;
 }
 
 /** A port that was free a moment ago. */
@@ -45,15 +50,21 @@ export async function freePort(): Promise<number> {
 /** Starts the server with flags that say whom it believes. Whoever it knows may do everything. */
 export async function startApiServer(flags: readonly string[]): Promise<ApiServer> {
   const folder = scratchDir('gitplane-kubernetes-');
-  const port = await freePort();
-  const accounts = join(folder, 'accounts.key');
-  writeFileSync(
-    accounts,
-    generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
-      type: 'sec1',
-      format: 'pem',
-    }),
-  );
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileSync(accountsKey(folder), privateKey.export({ type: 'sec1', format: 'pem' }));
+  return await serve(flags, { folder, port: await freePort() });
+}
+
+function accountsKey(folder: string): string {
+  return join(folder, 'accounts.key');
+}
+
+async function serve(
+  flags: readonly string[],
+  at: { folder: string; port: number },
+): Promise<ApiServer> {
+  const { folder, port } = at;
+  const accounts = accountsKey(folder);
   const child = spawn(
     PROGRAM,
     [
@@ -92,6 +103,10 @@ export async function startApiServer(flags: readonly string[]): Promise<ApiServe
       sent.end('{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}');
     });
   const server: ApiServer = {
+    url: `https://127.0.0.1:${port}`,
+    get ca() {
+      return readFileSync(join(folder, 'apiserver.crt'), 'utf8');
+    },
     whoIs: async (token) => {
       const { code, text } = await ask(token);
       if (code === 401) return undefined;
@@ -104,6 +119,7 @@ export async function startApiServer(flags: readonly string[]): Promise<ApiServe
       child.kill('SIGKILL');
       await once(child, 'exit');
     },
+    startAgain: () => serve(flags, at),
   };
   const deadline = Date.now() + 60_000;
   // A stranger is told so as soon as it serves.
