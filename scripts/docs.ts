@@ -22,6 +22,7 @@ import {
 import { createConfigMetrics } from '../src/telemetry/config-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
+import { createSecretSyncMetrics } from '../src/telemetry/secret-sync-metrics.ts';
 import { createTenantMetrics } from '../src/telemetry/tenant-metrics.ts';
 import { CONFIG_TYPES_FILE, configTypes } from './config-types.ts';
 
@@ -254,6 +255,7 @@ function metricTable(): string {
   });
   createRemoteMetrics(registry, () => undefined);
   createTenantMetrics(registry);
+  createSecretSyncMetrics(registry);
   createConfigMetrics(registry, () => undefined);
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics

@@ -13,6 +13,7 @@ import {
   parseOptions,
   REKEY_OPTIONS,
   SEAL_OPTIONS,
+  SECRETS_OPTIONS,
   SERVE_OPTIONS,
   TOKEN_OPTIONS,
   UNSEAL_OPTIONS,
@@ -81,6 +82,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         out: process.stdout,
         now: Date.now(),
       }),
+  },
+  secrets: {
+    summary: 'the sync with the secret store: how it stands, or a cycle now',
+    operands: 'sync',
+    options: SECRETS_OPTIONS,
+    run: async (options) => (await import('./cli/secrets.ts')).secrets(options, process.stdout),
   },
   seal: {
     summary: 'seal the secrets of manifests, as .sops.yaml says',

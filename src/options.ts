@@ -291,6 +291,13 @@ export const KUBECONFIG_OPTIONS: readonly OptionSpec[] = [
   ...CONNECTION_OPTIONS,
 ];
 
+export const SECRETS_OPTIONS: readonly OptionSpec[] = [
+  { name: 'now', help: 'sync: begin a cycle, instead of telling how the last one ended' },
+  { name: 'wait', help: 'sync --now: wait for its end; exit 1 when a secret needs attention' },
+  { name: 'allow-deletions', help: 'sync --now: agree to however much it deletes' },
+  ...CONNECTION_OPTIONS,
+];
+
 const SEALING_OPTIONS: readonly OptionSpec[] = [
   KEY_FILES,
   {

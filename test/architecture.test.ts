@@ -39,6 +39,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'state',
   ],
   history: ['apimachinery', 'kinds', 'git', 'manifests', 'catalog', 'registry', 'state'],
+  storesync: [
+    'apimachinery',
+    'secretsync',
+    'kinds',
+    'config',
+    'state',
+    'telemetry',
+    'registry',
+    'history',
+  ],
   controllers: ['apimachinery', 'kinds', 'git', 'kubeclient', 'registry', 'state', 'telemetry'],
   server: [
     'apimachinery',
@@ -53,6 +63,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'telemetry',
     'endpointsync',
     'tenantsync',
+    'storesync',
   ],
   cli: [
     'apimachinery',

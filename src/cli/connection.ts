@@ -12,6 +12,8 @@ export interface Connection {
   readonly caPem: string | undefined;
   /** A request below the management group's collections: `ownedaccesskeys/x`. Throws for errors. */
   call(method: string, path: string, body?: unknown, type?: string): Promise<unknown>;
+  /** A request below the API root itself: `secret-store`. Throws for errors. */
+  ask(method: string, path: string, timeoutMs?: number): Promise<unknown>;
 }
 
 /** Throws UsageError when there is no kubeconfig, or none that can be used. */
@@ -27,6 +29,8 @@ export async function openConnection(options: ParsedOptions): Promise<Connection
     caPem,
     call: (method, path, body, type) =>
       getJson(`${base}/${path}`, { method, ca: caPem, token, body, type }),
+    ask: (method, path, timeoutMs) =>
+      getJson(`${server}/${path}`, { method, ca: caPem, token, timeoutMs }),
   };
 }
 

@@ -10,6 +10,8 @@ export interface CallOptions {
   readonly body?: unknown;
   /** Media type of the body; JSON when absent. */
   readonly type?: string | undefined;
+  /** How long the answer may take. */
+  readonly timeoutMs?: number | undefined;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -30,6 +32,7 @@ export async function getJson(url: string, options: CallOptions = {}): Promise<u
 
 function call(url: string, options: CallOptions): Promise<{ code: number; text: string }> {
   const { method = 'GET', ca, token, body, type = 'application/json' } = options;
+  const { timeoutMs = TIMEOUT_MS } = options;
   const send = url.startsWith('https:') ? httpsRequest : httpRequest;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -42,14 +45,14 @@ function call(url: string, options: CallOptions): Promise<{ code: number; text: 
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void =>
       reject(new Error(`Cannot reach ${url}: ${error.message}`, { cause: error }));
-    const request = send(url, { method, headers, timeout: TIMEOUT_MS, ...(ca ? { ca } : {}) });
+    const request = send(url, { method, headers, timeout: timeoutMs, ...(ca ? { ca } : {}) });
     request.on('response', (response) => {
       readAll(response).then(
         (answer) => resolve({ code: response.statusCode ?? 0, text: answer }),
         fail,
       );
     });
-    request.on('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
+    request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
     request.on('error', fail);
     request.end(text);
   });

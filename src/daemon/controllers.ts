@@ -1,4 +1,7 @@
-/** What looks after objects when nobody asks: ends deletions, collects garbage, removes old keys. */
+/**
+ * What looks after objects when nobody asks: ends deletions, collects garbage, removes old keys, syncs
+ * secrets with their store.
+ */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { startDeletion } from '../controllers/deletion.ts';
@@ -11,8 +14,9 @@ import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { AccessControl } from './access-control.ts';
 import type { DaemonOptions } from './options.ts';
+import { openSecretStore, type SecretStore, type SecretStoreParts } from './secret-store.ts';
 
-export interface ControllersParts {
+export interface ControllersParts extends Omit<SecretStoreParts, 'registry'> {
   readonly options: DaemonOptions;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -23,10 +27,13 @@ export interface ControllersParts {
   readonly branch: Branch;
   readonly access: AccessControl;
   readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
+  /** Writes to the branch that is served, wherever those of others go. */
+  readonly served: Pick<ObjectRegistry, 'update' | 'delete'>;
   onError(error: unknown): void;
 }
 
 export interface Controllers {
+  readonly secretStore: SecretStore;
   /** See `GarbageCollector`. */
   release(owner: KubeObject): Promise<void>;
   /** Resolves when none of them writes any more. */
@@ -39,9 +46,12 @@ export function startControllers(parts: ControllersParts): Controllers {
   const budget = options.pruneBudget;
   const garbage = new GarbageCollector({ ...parts, store: readable, budget });
   const keyExpiry = removeExpiredKeys(parts);
+  const secretStore = openSecretStore({ ...parts, registry: parts.served });
   return {
+    secretStore,
     release: (owner) => garbage.release(owner),
     stop: async () => {
+      await secretStore.close();
       stopDeletion();
       keyExpiry.stop();
       await garbage.stop();

@@ -105,6 +105,8 @@ async function startAll(starting: Starting): Promise<Daemon> {
     git: pushes.service(follower),
     sync: syncService(platform, follower, remote?.refresh),
     hooks: remote?.hooks,
+    secretStore: platform.secretStore.sync,
+    events: platform.secretStore.events,
     health: platform.observation.health,
     metrics: platform.observation.metrics,
     logger,

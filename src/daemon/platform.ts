@@ -41,6 +41,7 @@ import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { openPendingWrites } from './pending-writes.ts';
 import { observeRemote, type RemoteObservation } from './remote-observation.ts';
+import type { SecretStore } from './secret-store.ts';
 import { openSecrets } from './secrets.ts';
 import { openSignatures, type Signatures } from './signatures.ts';
 
@@ -61,6 +62,7 @@ export interface Platform {
   readonly config: ConfigService;
   readonly tokens: TokenService;
   readonly observation: Observation;
+  readonly secretStore: SecretStore;
   close(): Promise<void>;
 }
 
@@ -88,7 +90,7 @@ export async function openPlatform(parts: PlatformParts): Promise<Platform> {
 }
 
 async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform> {
-  const { options, data, logger, clock, issuer } = parts;
+  const { options, data, logger, clock } = parts;
   const kinds = buildKindTable(options.apiGroup);
   const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
   const remote = options.remote && observeRemote({ clock, logger });
@@ -103,14 +105,13 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const store = await openState(data, kinds, { onError, onRecovered });
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
-  const { observer } = observation;
+  const { observer, metrics } = observation;
   const rules = rulesFingerprint(options, secrets.fingerprint);
   const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };
   const branch = await openBranch(options, { ...ground, onError });
   opened.push(branch);
   secrets.tell(branch);
   observation.follow(branch);
-  const { metrics } = observation;
   const config = openConfig({ options, kinds, store, branch, clock, logger, metrics });
   opened.push(config);
   const access = startAccessControl({
@@ -126,9 +127,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   // Readers see what follows from owners and access rules; whatever writes does not.
   const readable = new ReadableStore(store, kinds);
   const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
-  const { signingKey: keyFile } = data;
-  const signing = { keyFile, maxTtlSeconds: options.endpointTokenMaxTtl, issuer };
-  const tokens = await openTokenService({ ...signing, clock, store, kinds, access, onError });
+  const tokens = await openTokens(parts, { store, kinds, access, onError });
   const served = new Registry({
     ...shared,
     store: readable,
@@ -148,8 +147,10 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     authorizer: access.authorizer,
     signatures: signatures.judge,
   });
-  const caretakers = { ...parts, kinds, store, readable, branch, access, registry, onError };
-  const controllers = startControllers(caretakers);
+  const isReviewed = pending !== undefined;
+  const reading = { store, readable, history, config, observation };
+  const caretakers = { ...parts, kinds, ...reading, branch, access, registry, served, onError };
+  const controllers = startControllers({ ...caretakers, isReviewed });
   return {
     kinds,
     repository,
@@ -165,14 +166,26 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     config,
     tokens,
     observation,
+    secretStore: controllers.secretStore,
     close: async () => {
-      history.close();
       await controllers.stop();
+      history.close();
       tokens.close();
       await access.close().catch(onError);
       await closeAll([config, pending, branch, secrets, store, following, repository, signatures]);
     },
   };
+}
+
+type TokenParts = Parameters<typeof openTokenService>[0];
+
+async function openTokens(
+  { options, data, clock, issuer }: PlatformParts,
+  of: Pick<TokenParts, 'store' | 'kinds' | 'access' | 'onError'>,
+): Promise<TokenService> {
+  const keyFile = data.signingKey;
+  const maxTtlSeconds = options.endpointTokenMaxTtl;
+  return await openTokenService({ ...of, keyFile, maxTtlSeconds, issuer, clock });
 }
 
 async function openBranch(

@@ -16,6 +16,8 @@ export interface WriteOrigin {
   readonly reason?: string | undefined;
   /** The commit whose version of the object is brought back. */
   readonly rollbackTo?: string | undefined;
+  /** Further trailers, by name. */
+  readonly trailers?: Readonly<Record<string, string>> | undefined;
 }
 
 export function authorOf(user: User): Person {
@@ -34,6 +36,7 @@ export function commitMessage(verb: string, key: ObjectKey, origin: WriteOrigin)
     trailer('Field-Manager', origin.fieldManager),
     trailer('Idempotency-Key', origin.idempotencyKey),
     trailer('Rollback-To', origin.rollbackTo),
+    ...Object.entries(origin.trailers ?? {}).map(([name, value]) => trailer(name, value)),
   ].filter((line) => line !== '');
   const { rollbackTo } = origin;
   const what = describeKey(key);

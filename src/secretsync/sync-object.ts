@@ -136,15 +136,15 @@ class ObjectSync {
     const { git: gitSide, store: storeSide, fingerprints, policy, owner, resolution } = this.#task;
     const git = await gitSide.read();
     const store = await storeSide.read();
-    if (store.state !== 'absent' && !(await this.#believe(store.at))) {
-      return this.#outcome('Waiting', { reason: 'StaleRead' });
-    }
-    const gitPrints = fingerprints.of(git?.values ?? new Map());
-    const { values, ...rest } = store.state === 'live' ? store : { ...store, values: undefined };
-    const view = (values ? { ...rest, prints: fingerprints.of(values) } : rest) as StoreView;
     const { base, ...withoutBase } = this.#state;
     const isOtherMount =
       base?.mount !== undefined && storeSide.mount !== undefined && base.mount !== storeSide.mount;
+    // Versions of another mount are neither older nor newer.
+    const isOld = store.state !== 'absent' && !isOtherMount && !(await this.#believe(store.at));
+    if (isOld) return this.#outcome('Waiting', { reason: 'StaleRead' });
+    const gitPrints = fingerprints.of(git?.values ?? new Map());
+    const { values, ...rest } = store.state === 'live' ? store : { ...store, values: undefined };
+    const view = (values ? { ...rest, prints: fingerprints.of(values) } : rest) as StoreView;
     await this.#countMissing(store, isOtherMount ? undefined : base);
     const situation: Situation = {
       git: git ? { state: 'live', commit: git.commit, prints: gitPrints } : { state: 'absent' },

@@ -9,6 +9,7 @@ import type { Planner } from '../history/planner.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
+import type { CountedEvent } from '../storesync/events.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ObjectState } from '../tenantsync/object-states.ts';
@@ -16,6 +17,7 @@ import type { Previewed, PreviewRequest } from '../tenantsync/preview.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
 import type { HookService } from './hooks.ts';
+import type { SecretStoreService } from './secret-store.ts';
 import type { SyncService } from './sync.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
@@ -69,6 +71,9 @@ export interface ServerDependencies {
   /** The clusters that are served beside the platform. */
   readonly clusters: ClusterSurfaces;
   readonly tenants: TenantService;
+  readonly secretStore: SecretStoreService;
+  /** What happened to secrets that follow the store. */
+  readonly events: { list(): readonly CountedEvent[] };
 }
 
 /** What is known of the endpoint sync of tenants. */

@@ -68,7 +68,7 @@ export function answerResource(
   info: ResourceInfo,
 ): Answer | Promise<Answer | undefined> {
   const { user } = request;
-  const events = answerEvents(info, deps.store.resourceVersion);
+  const events = answerEvents(deps, info);
   if (events !== undefined) return events;
   const review = reviewOf(info);
   if (review !== undefined && user !== undefined) {

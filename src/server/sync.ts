@@ -5,7 +5,6 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { rfc3339 } from '../apimachinery/clock.ts';
-import { parseGoDuration } from '../apimachinery/duration.ts';
 import { isRecord } from '../apimachinery/object.ts';
 import {
   badRequest,
@@ -18,6 +17,7 @@ import type { Hold } from '../registry/consent-rules.ts';
 import type { CommitVerdict, SyncReport } from '../registry/sync-report.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { bodyFormatOf, decodeBody } from './input/body.ts';
+import { readPatience } from './input/patience.ts';
 import { type Answer, jsonAnswer } from './output/answer.ts';
 import { type ApiRequest, header } from './request.ts';
 
@@ -37,8 +37,6 @@ export interface SyncService {
 
 const MOST_LISTED = 1000;
 const LONGEST_REASON = 1024;
-const DEFAULT_WAIT_MS = 30_000;
-const LONGEST_WAIT_MS = 300_000;
 const MOST_WAITING = 256;
 const POLL_MS = 20;
 const REVISION = /^[0-9a-f]{40}$/;
@@ -154,16 +152,6 @@ async function approve(deps: ServerDependencies, request: ApiRequest): Promise<A
   deps.logger.info({ user, revision, reason, requestId: request.id }, 'Revision approved');
   await deps.sync.approve({ revision, user, reason });
   return await answerStatus(deps.sync);
-}
-
-/** A Go duration, or whole seconds. */
-function readPatience(text: string | null): number {
-  if (text === null) return DEFAULT_WAIT_MS;
-  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : parseGoDuration(text);
-  if (milliseconds === undefined || milliseconds < 0) {
-    throw badRequest(`timeout: ${JSON.stringify(text)} is no duration; write 30s or 2m`);
-  }
-  return Math.min(milliseconds, LONGEST_WAIT_MS);
 }
 
 function notARevision(field: string, text: string): StatusError {

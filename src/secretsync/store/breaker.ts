@@ -30,6 +30,11 @@ export class Breaker {
     return this.#failures > 0;
   }
 
+  /** How long nobody may ask, in milliseconds; a question only. */
+  get remaining(): number {
+    return this.#failures === 0 ? 0 : Math.max(0, this.#closedUntil - this.#options.clock.now());
+  }
+
   /** How long nobody may ask, in milliseconds; 0: one may, and must report. */
   wait(): number {
     if (this.#failures === 0) return 0;

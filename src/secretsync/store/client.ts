@@ -51,6 +51,11 @@ export class StoreClient {
     return !this.#breaker.isOpen;
   }
 
+  /** How long the store is left alone after failures, in milliseconds; 0: it may be asked. */
+  get pauseMs(): number {
+    return this.#breaker.remaining;
+  }
+
   get namespace(): string | undefined {
     return this.#options.namespace;
   }
@@ -241,6 +246,14 @@ const STORE_WIDE = new Set([
   'TokenMissing',
   'Redirected',
 ]);
+
+/** Whether a failure is one of the store as a whole, so that asking for something else is no use. */
+export function isStoreWide(error: unknown): error is StoreError {
+  return (
+    error instanceof StoreError && (STORE_WIDE.has(error.reason) || error.reason === 'Unavailable')
+  );
+}
+
 const NEVER_DONE = new Set(['Sealed', 'NotInitialized', 'TooLarge']);
 const LONGEST_RETRY_AFTER_MS = 5 * 60_000;
 

@@ -10,6 +10,7 @@ import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
 import { negotiateOpenApiV2, requireJson } from '../output/negotiation.ts';
 import { planRoute } from '../plan.ts';
 import { type ApiRequest, header } from '../request.ts';
+import { secretStoreRoutes } from '../secret-store.ts';
 import { syncRoutes } from '../sync.ts';
 import { type ApiGroupVersion, buildDiscovery } from './discovery.ts';
 import { answerHealth } from './health.ts';
@@ -42,6 +43,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     schemas,
     tokenDocuments(deps.tokens),
     syncRoutes(deps),
+    secretStoreRoutes(deps),
     planRoute(deps),
   ]);
 }

@@ -1,0 +1,65 @@
+/** The sync of secrets with the store that is configured, put together. */
+import { hkdfSync } from 'node:crypto';
+import type { DataDirectory } from '../bootstrap/data-directory.ts';
+import { loadStateKey } from '../state/state-key.ts';
+import { EventRing } from '../storesync/events.ts';
+import { SecretSync, type SecretSyncOptions } from '../storesync/secret-sync.ts';
+import { createSecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import type { ConfigService } from './config-service.ts';
+import type { Observation } from './observation.ts';
+import type { DaemonOptions } from './options.ts';
+
+type Given =
+  | 'kinds'
+  | 'store'
+  | 'branch'
+  | 'registry'
+  | 'history'
+  | 'isReviewed'
+  | 'logger'
+  | 'clock';
+
+export interface SecretStoreParts extends Pick<SecretSyncOptions, Given> {
+  readonly options: Pick<DaemonOptions, 'environment'>;
+  readonly data: Pick<DataDirectory, 'stateKey'>;
+  readonly config: Pick<ConfigService, 'current' | 'subscribe'>;
+  readonly observation: Pick<Observation, 'metrics'>;
+}
+
+export interface SecretStore {
+  readonly sync: SecretSync;
+  readonly events: EventRing;
+  close(): Promise<void>;
+}
+
+export function openSecretStore(parts: SecretStoreParts): SecretStore {
+  const { options, data, config, observation } = parts;
+  const events = new EventRing();
+  const sync = new SecretSync({
+    ...parts,
+    secret: fingerprintSecret(loadStateKey(data.stateKey)),
+    configuration: () => config.current.secretStore,
+    environment: options.environment,
+    metrics: createSecretSyncMetrics(observation.metrics.registry),
+    events,
+  });
+  const unsubscribe = config.subscribe((now, before) => {
+    if (JSON.stringify(now.secretStore) !== JSON.stringify(before.secretStore)) {
+      sync.configurationChanged();
+    }
+  });
+  sync.start();
+  return {
+    sync,
+    events,
+    close: async () => {
+      unsubscribe();
+      await sync.close();
+    },
+  };
+}
+
+/** Lives as long as the key of the state, without which there is no state to compare with. */
+function fingerprintSecret(stateKey: Buffer): Uint8Array {
+  return Buffer.from(hkdfSync('sha256', stateKey, '', 'gitplane secret sync fingerprints', 32));
+}

@@ -1,0 +1,168 @@
+/**
+ * One store in one namespace with one token: who it is to be asked as, what is mounted where, and
+ * how fast. A token that the store refuses does not replace one that works.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { StoreLink } from '../kinds/store-link.ts';
+import { StoreError, type StoreSide } from '../secretsync/ports.ts';
+import { StoreClient } from '../secretsync/store/client.ts';
+import { kv1 } from '../secretsync/store/kv1.ts';
+import { kv2 } from '../secretsync/store/kv2.ts';
+import { checkNamespace, detectMount, type Mount } from '../secretsync/store/mount.ts';
+import { TokenKeeper } from '../secretsync/store/token.ts';
+import { httpTransport, type Transport } from '../secretsync/store/transport.ts';
+import { type Pace, pacedTransport } from './paced-transport.ts';
+import type { StoreSettings } from './settings.ts';
+
+export interface ConnectionOptions {
+  readonly settings: StoreSettings;
+  /** The token as it is configured now; undefined: there is none. */
+  readonly token: () => string | undefined;
+  readonly clock: Clock;
+  /** For each request that is sent. */
+  readonly sent: () => void;
+  /** Told what goes wrong in the background, in a sentence. */
+  readonly warn: (message: string) => void;
+  readonly random?: (() => number) | undefined;
+  /** Absent: HTTP. */
+  readonly transport?: Transport | undefined;
+  readonly pace?: Pace | undefined;
+}
+
+/** More than a small store likes to answer besides its other work. */
+const PACE: Pace = { perSecond: 100, burst: 100 };
+
+export class StoreConnection {
+  readonly client: StoreClient;
+  readonly #options: ConnectionOptions;
+  readonly #transport: Transport;
+  readonly #keeper: TokenKeeper;
+  /** Of this cycle. */
+  #mounts = new Map<string, Promise<Mount>>();
+  /** Mounts whose namespace was found to count, by their uuid. */
+  readonly #namespaced = new Set<string>();
+  #token: string | undefined;
+  /** The one whose renewal is planned. */
+  #kept: string | undefined;
+  /** One that the store does not know. */
+  #refused: string | undefined;
+  #warnings: readonly string[] = [];
+
+  /** Throws one sentence when the address is none. */
+  constructor(options: ConnectionOptions) {
+    const { settings, sent, warn, random = Math.random, pace = PACE } = options;
+    const { address, skipTLSVerify } = settings;
+    const transport = options.transport ?? httpTransport({ address, skipTLSVerify });
+    this.#options = options;
+    this.#transport = pacedTransport(transport, pace, sent);
+    this.client = this.#client(async () => await this.#usableToken());
+    this.#keeper = new TokenKeeper({
+      client: this.client,
+      random,
+      onFacts: (facts) => {
+        this.#warnings = facts?.warnings ?? [];
+      },
+      onFailure: (error) => warn(`The token cannot be renewed: ${sentence(error)}`),
+    });
+  }
+
+  /** What is not as it should be although everything works. */
+  get warnings(): readonly string[] {
+    const { skipTLSVerify } = this.#options.settings;
+    const refused = this.#refused === undefined ? [] : [REFUSED_TOKEN];
+    const insecure = skipTLSVerify ? ['the certificate of the store is not checked'] : [];
+    return [...insecure, ...refused, ...this.#warnings];
+  }
+
+  /**
+   * Reads the token and forgets what was mounted where. Rejects with `StoreError` when there is no
+   * store there that can be asked.
+   */
+  async beginCycle(): Promise<void> {
+    this.#mounts = new Map();
+    // It may have become known meanwhile.
+    this.#refused = undefined;
+    await this.client.refreshToken();
+    if (this.#kept === this.#token) return;
+    await this.#keeper.start();
+    this.#kept = this.#token;
+  }
+
+  /** The path of the store that a link is about. Rejects with `StoreError`. */
+  async sideOf({ mount: name, path, version }: StoreLink): Promise<StoreSide> {
+    const mount = await this.mount(name);
+    if (version !== undefined && version !== mount.version) {
+      const message = `What is mounted at ${name} is KV v${mount.version}, not v${version}`;
+      throw new StoreError(message, { reason: 'WrongEngine' });
+    }
+    const { client } = this;
+    return mount.version === 2 ? kv2({ client, mount, path }) : kv1({ client, mount, path });
+  }
+
+  mount(name: string): Promise<Mount> {
+    const known = this.#mounts.get(name);
+    if (known !== undefined) return known;
+    const found = this.#detect(name);
+    this.#mounts.set(name, found);
+    return found;
+  }
+
+  close(): void {
+    this.#keeper.close();
+    this.client.close();
+  }
+
+  async #detect(name: string): Promise<Mount> {
+    const mount = await detectMount(this.client, name);
+    const { uuid } = mount;
+    if (uuid === undefined || this.#namespaced.has(uuid)) return mount;
+    await checkNamespace(this.client, mount);
+    this.#namespaced.add(uuid);
+    return mount;
+  }
+
+  /** The configured token, unless the store does not know it and knew the one before. */
+  async #usableToken(): Promise<string | undefined> {
+    const wanted = this.#options.token();
+    if (wanted === this.#token || wanted === this.#refused) return this.#token;
+    const isFirst = this.#token === undefined || wanted === undefined;
+    const verdict = isFirst ? 'known' : await this.#verdictOn(wanted);
+    if (verdict === 'known') this.#token = wanted;
+    this.#refused = verdict === 'refused' ? wanted : undefined;
+    return this.#token;
+  }
+
+  /** `unsure`: the store does not answer now; the old one stays until it does. */
+  async #verdictOn(token: string): Promise<'known' | 'refused' | 'unsure'> {
+    try {
+      const client = this.#client(async () => token);
+      await client.call({ method: 'GET', path: 'auth/token/lookup-self' });
+      return 'known';
+    } catch (error) {
+      const reason = error instanceof StoreError ? error.reason : '';
+      // A token that may not look itself up is known all the same.
+      if (reason === 'Forbidden') return 'known';
+      return reason === 'TokenInvalid' ? 'refused' : 'unsure';
+    }
+  }
+
+  #client(token: () => Promise<string | undefined>): StoreClient {
+    const { settings, clock, random = Math.random } = this.#options;
+    const { namespace, intervalMs } = settings;
+    return new StoreClient({
+      transport: this.#transport,
+      token,
+      clock,
+      intervalMs,
+      random,
+      ...(namespace !== '' && { namespace }),
+    });
+  }
+}
+
+const REFUSED_TOKEN =
+  'the token that is configured now is not known to the store; the one before it is used';
+
+function sentence(error: unknown): string {
+  return error instanceof StoreError ? error.message : 'an internal error';
+}

@@ -1,0 +1,160 @@
+/**
+ * One round over secrets that are tied to the store: each is a unit of its own, and none of them can
+ * fail another. Deletions are counted before the first one is made.
+ */
+import { describeKey } from '../apimachinery/key.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { isMassDeletion } from '../secretsync/guards.ts';
+import { mayPush } from '../secretsync/policy.ts';
+import { StoreError } from '../secretsync/ports.ts';
+import type { Fingerprints } from '../secretsync/prints.ts';
+import { isStoreWide } from '../secretsync/store/client.ts';
+import { type SyncOutcome, syncObject } from '../secretsync/sync-object.ts';
+import type { Store } from '../state/store.ts';
+import type { Finding } from './conditions.ts';
+import type { StoreConnection } from './connection.ts';
+import { GitError, type GitParts, gitSide } from './git-side.ts';
+import type { LinkedSecret } from './linked-secrets.ts';
+import type { SyncNotes } from './memory.ts';
+
+export interface CycleParts {
+  readonly connection: StoreConnection;
+  readonly notes: SyncNotes;
+  readonly git: GitParts;
+  readonly store: Pick<Store, 'get'>;
+  readonly kinds: readonly Kind[];
+  readonly fingerprints: Fingerprints;
+  /** Who this daemon is in markers. */
+  readonly owner: string;
+  /** How many secrets are tied to the store in all. */
+  readonly tracked: number;
+  /** Somebody agreed to whatever this cycle deletes. */
+  readonly allowDeletions: boolean;
+  /** Whether this is about all secrets: others delete nothing. */
+  readonly isFull: boolean;
+  /** The secret in hand is the last. */
+  readonly isStopping: () => boolean;
+  /** An error that nothing here expects. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Secrets in work at once; pulls of that many share a flush. */
+const AT_ONCE = 16;
+
+/** Findings by id; of secrets that are gone as well. */
+export async function runCycle(
+  parts: CycleParts,
+  secrets: readonly LinkedSecret[],
+): Promise<Map<string, Finding>> {
+  const findings = new Map<string, Finding>();
+  const { owners, disputed } = sharedPaths(secrets);
+  for (const [id, first] of disputed) findings.set(id, pathShared(first));
+  const visit = async (secret: LinkedSecret, mayDelete: boolean): Promise<void> => {
+    findings.set(secret.id, await syncOne(parts, secret, mayDelete));
+  };
+  await inParallel(parts, owners, (secret) => visit(secret, false));
+  if (!parts.isFull) return findings;
+  const gone = [...departed(parts)];
+  await inParallel(parts, gone, (secret) => visit(secret, false));
+  const wanting = [...owners, ...gone].filter(({ id }) => wantedDeletion(findings.get(id)));
+  for (const side of ['DeleteInGit', 'DeleteInStore']) {
+    const doomed = wanting.filter(({ id }) => wantedDeletion(findings.get(id)) === side);
+    const isTooMuch = isMassDeletion(doomed.length, parts.tracked + gone.length);
+    if (isTooMuch && !parts.allowDeletions) continue;
+    await inParallel(parts, doomed, (secret) => visit(secret, true));
+  }
+  return findings;
+}
+
+function wantedDeletion(finding: Finding | undefined): SyncOutcome['reason'] {
+  const isWanting = finding?.is === 'outcome' && finding.outcome.result === 'WantsDeletion';
+  return isWanting ? finding.outcome.reason : undefined;
+}
+
+/** Two secrets that push to one path would undo each other for ever: the first one has it. */
+function sharedPaths(secrets: readonly LinkedSecret[]): {
+  owners: LinkedSecret[];
+  disputed: Map<string, LinkedSecret>;
+} {
+  const first = new Map<string, LinkedSecret>();
+  for (const secret of secrets) {
+    const { mount, path, policy } = secret.link;
+    const place = `${mount}/${path}`;
+    if (mayPush(policy) && !first.has(place)) first.set(place, secret);
+  }
+  const disputed = new Map<string, LinkedSecret>();
+  for (const secret of secrets) {
+    const owner = first.get(`${secret.link.mount}/${secret.link.path}`);
+    const isOther = owner !== undefined && owner !== secret;
+    if (isOther && mayPush(secret.link.policy)) disputed.set(secret.id, owner);
+  }
+  return { owners: secrets.filter(({ id }) => !disputed.has(id)), disputed };
+}
+
+function pathShared({ key }: LinkedSecret): Finding {
+  const message = `${describeKey(key)} is pushed to the same path; only one secret can be`;
+  return { is: 'failed', reason: 'PathShared', message };
+}
+
+/** Secrets that are remembered and are not there any more, as they were tied last. */
+function* departed({ notes, store, kinds }: CycleParts): Iterable<LinkedSecret> {
+  for (const [id, { uid, link }] of notes.all()) {
+    const [group = '', name = '', namespace = '', own = ''] = id.split('/');
+    const key = { group, kind: name, namespace, name: own };
+    const kind = kinds.find((one) => one.kind === name && one.group === group);
+    // One that is still there was untied or tied elsewhere: nothing is deleted for that.
+    const isGone = kind !== undefined && store.get(key) === undefined;
+    if (isGone) yield { id, kind, key, uid, link, generation: 0 };
+  }
+}
+
+async function syncOne(
+  parts: CycleParts,
+  secret: LinkedSecret,
+  mayDelete: boolean,
+): Promise<Finding> {
+  const { connection, notes, git, fingerprints, owner } = parts;
+  const { id, uid, link, kind, key } = secret;
+  const place = `${link.mount}/${link.path}`;
+  try {
+    const outcome = await syncObject({
+      git: gitSide(git, { kind, key, uid, place }),
+      store: await connection.sideOf(link),
+      memory: notes.of(id, { uid, link }),
+      fingerprints,
+      policy: link.policy,
+      owner: `${owner}/${uid}`,
+      mayDelete,
+      ...(link.resolution && { resolution: link.resolution }),
+    });
+    return { is: 'outcome', outcome, held: notes.stateOf(id, { uid, link }).held };
+  } catch (error) {
+    return findingOf(parts, error);
+  }
+}
+
+export function findingOf({ onError }: Pick<CycleParts, 'onError'>, error: unknown): Finding {
+  if (isStoreWide(error)) {
+    return { is: 'unavailable', reason: error.reason, message: error.message };
+  }
+  if (error instanceof StoreError || error instanceof GitError) {
+    return { is: 'failed', reason: error.reason, message: error.message };
+  }
+  onError(error);
+  return { is: 'failed', reason: 'InternalError', message: 'See the log of gitplane' };
+}
+
+async function inParallel<T>(
+  { isStopping }: CycleParts,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) {
+      if (isStopping()) return;
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+}

@@ -1,0 +1,223 @@
+/**
+ * What cycles find out, told: in the status of secrets, as events, and in the counts of metrics. The
+ * status is written when it changes and never for the time alone, so that a quiet store writes
+ * nothing.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { JsonObject } from '../apimachinery/object.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import {
+  type Finding,
+  STALE,
+  type Standing,
+  SYNCED,
+  staleCondition,
+  standingOf,
+  syncedCondition,
+  type Told,
+  withConditions,
+} from './conditions.ts';
+import type { EventRing } from './events.ts';
+import type { LinkedSecret } from './linked-secrets.ts';
+
+export interface PublisherOptions {
+  readonly store: Pick<Store, 'get'>;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly events: EventRing;
+  readonly metrics: SecretSyncMetrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+interface Known {
+  readonly standing: Standing;
+  /** The reason of the newest finding that is no success. */
+  readonly reason: string | undefined;
+  readonly message: string | undefined;
+  readonly lastSynced: number | undefined;
+}
+
+/** A secret that somebody should look at. */
+export interface Attention {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: Standing;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export class SyncPublisher {
+  readonly #options: PublisherOptions;
+  readonly #known = new Map<string, Known>();
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  /** Tells what was found about secrets that are there. Never rejects. */
+  async publish(
+    secrets: Iterable<LinkedSecret>,
+    findings: ReadonlyMap<string, Finding>,
+  ): Promise<void> {
+    const writes: Promise<void>[] = [];
+    for (const secret of secrets) {
+      const finding = findings.get(secret.id);
+      if (finding !== undefined) writes.push(this.#tell(secret, finding));
+    }
+    await Promise.all(writes);
+  }
+
+  forget(id: string): void {
+    this.#known.delete(id);
+  }
+
+  clear(): void {
+    this.#known.clear();
+  }
+
+  counts(): Record<Standing, number> {
+    const counts = { synced: 0, differs: 0, held: 0, failed: 0, waiting: 0, stale: 0 };
+    for (const { standing } of this.#known.values()) counts[standing] += 1;
+    return counts;
+  }
+
+  attention(secrets: Iterable<LinkedSecret>): Attention[] {
+    const found: Attention[] = [];
+    for (const { id, key } of secrets) {
+      const { standing, reason = '', message = '' } = this.#known.get(id) ?? {};
+      if (standing === undefined || standing === 'synced' || standing === 'waiting') continue;
+      const { kind, namespace, name } = key;
+      found.push({ kind, namespace, name, state: standing, reason, message });
+    }
+    return found;
+  }
+
+  async #tell(secret: LinkedSecret, finding: Finding): Promise<void> {
+    const { clock, metrics, logger } = this.#options;
+    const { id, link } = secret;
+    const before = this.#known.get(id);
+    const standing = standingOf(finding);
+    const synced = syncedCondition(finding, `${link.mount}/${link.path}`);
+    const isFine = standing === 'synced';
+    const lastSynced = isFine ? clock.now() : before?.lastSynced;
+    const told = finding.is === 'unavailable' ? finding : synced;
+    this.#known.set(id, {
+      standing: standing === 'waiting' && before !== undefined ? before.standing : standing,
+      reason: told?.reason ?? before?.reason,
+      message: told?.message ?? before?.message,
+      lastSynced,
+    });
+    this.#count(finding);
+    this.#report(secret, { finding, synced, before });
+    if (standing === 'failed' || standing === 'stale') {
+      metrics.failures.inc({ reason: told?.reason ?? 'Unknown' });
+    }
+    const stale = finding.is === 'unavailable' ? staleCondition(finding, lastSynced) : undefined;
+    await this.#write(secret, [synced, stale]).catch((err: unknown) =>
+      logger.debug({ err, secret: id }, 'The status waits'),
+    );
+  }
+
+  #count(finding: Finding): void {
+    if (finding.is !== 'outcome') return;
+    const { pulled, pushed } = finding.outcome;
+    if (pulled > 0) this.#options.metrics.keys.inc({ direction: 'pull' }, pulled);
+    if (pushed > 0) this.#options.metrics.keys.inc({ direction: 'push' }, pushed);
+  }
+
+  #report(
+    { key, uid, link }: LinkedSecret,
+    of: { finding: Finding; synced: Told | undefined; before: Known | undefined },
+  ): void {
+    const { events, logger, clock } = this.#options;
+    const { finding, synced, before } = of;
+    const place = `${link.mount}/${link.path}`;
+    const object = { key, uid, time: clock.now() };
+    if (finding.is === 'outcome') {
+      const { pulled, pushed, version, commit } = finding.outcome;
+      const facts = {
+        kind: key.kind,
+        namespace: key.namespace,
+        name: key.name,
+        place,
+        version,
+        commit,
+      };
+      if (pulled > 0) {
+        logger.info({ ...facts, keys: pulled }, 'Pulled from the secret store');
+        const message = `Pulled ${pulled} keys from ${place}`;
+        events.record({ ...object, type: 'Normal', reason: 'Pulled', message });
+      }
+      if (pushed > 0) {
+        logger.info({ ...facts, keys: pushed }, 'Pushed to the secret store');
+        const message = `Pushed ${pushed} keys to ${place}`;
+        events.record({ ...object, type: 'Normal', reason: 'Pushed', message });
+      }
+    }
+    if (synced === undefined || synced.severity !== 'Error') return;
+    const { reason = '', message = '' } = synced;
+    if (before?.reason === reason && before.message === message) return;
+    logger.warn(
+      { namespace: key.namespace, name: key.name, reason, why: message },
+      'A secret is not synced',
+    );
+    events.record({ ...object, type: 'Warning', reason, message });
+  }
+
+  async #write(secret: LinkedSecret, told: readonly (Told | undefined)[]): Promise<void> {
+    const { store, branch, clock } = this.#options;
+    const { key, uid } = secret;
+    const set = told.filter((one) => one !== undefined);
+    const isStale = set.some(({ type }) => type === STALE);
+    const change = { set, remove: isStale ? [] : [STALE] };
+    const next = ():
+      | { status: JsonObject; stored: NonNullable<ReturnType<Store['get']>> }
+      | undefined => {
+      const stored = store.get(key);
+      if (stored === undefined || stored.object.metadata.uid !== uid) return undefined;
+      const status = withConditions(stored.object.status, change, clock.now());
+      return status && { status, stored };
+    };
+    if (next() === undefined) return;
+    await branch.submit({
+      key,
+      prepare: () => {
+        const found = next();
+        if (found === undefined) return { do: 'nothing' };
+        const { status, stored } = found;
+        const object = { ...stored.object, status };
+        return { do: 'state', changes: [{ type: 'put', key, object, hidden: stored.hidden }] };
+      },
+    });
+  }
+
+  /** Takes the conditions away from a secret that is not tied any more. */
+  async untie(key: LinkedSecret['key']): Promise<void> {
+    const { store, branch, clock } = this.#options;
+    const without = (): JsonObject | undefined =>
+      withConditions(
+        store.get(key)?.object.status,
+        { set: [], remove: [SYNCED, STALE] },
+        clock.now(),
+      );
+    if (without() === undefined) return;
+    await branch.submit({
+      key,
+      prepare: () => {
+        const stored = store.get(key);
+        const status = without();
+        if (stored === undefined || status === undefined) return { do: 'nothing' };
+        const { status: _before, ...rest } = stored.object;
+        const { conditions: left, ...others } = status;
+        const isBare = Array.isArray(left) && left.length === 0;
+        const kept = isBare ? others : status;
+        const object = Object.keys(kept).length === 0 ? rest : { ...rest, status: kept };
+        return { do: 'state', changes: [{ type: 'put', key, object, hidden: stored.hidden }] };
+      },
+    });
+  }
+}

@@ -1,0 +1,129 @@
+/** A daemon that ends at any moment, and the next one on what it left behind. */
+import { describe, expect, test, vi } from 'vitest';
+import type { KvMount } from '../support/kv/kv-mount.ts';
+import { openSynced, PATH, type SyncedPlatform } from './synced-platform.ts';
+
+const BOTH = { direction: 'both' };
+
+async function agreed(): Promise<SyncedPlatform> {
+  const synced = await openSynced();
+  synced.mount.put(PATH, { user: 'ann', password: 'one' });
+  await synced.tie({ user: 'ann', password: 'one' }, BOTH);
+  await synced.cycle();
+  return synced;
+}
+
+test('what was agreed is known after a restart', async () => {
+  let synced = await agreed();
+  await synced.platform.store.flush();
+  synced = await synced.restart();
+  synced.mount.put(PATH, { user: 'ann', password: 'two' });
+  await synced.cycle();
+
+  expect(synced.data()).toEqual({ user: 'ann', password: 'two' });
+});
+
+test('what changed on both sides while nothing ran is merged', async () => {
+  let synced = await agreed();
+  synced = await synced.restart({ options: { configuration: () => undefined } });
+  await synced.edit({ user: 'bob', password: 'one' });
+  synced.mount.put(PATH, { user: 'ann', password: 'two' });
+  synced = await synced.restart({ options: {} });
+  await synced.cycle();
+
+  expect(synced.data()).toEqual({ user: 'bob', password: 'two' });
+  expect(synced.mount.live(PATH)).toEqual({ user: 'bob', password: 'two' });
+});
+
+test('without the state the marker in the store tells what was agreed', async () => {
+  let synced = await agreed();
+  await synced.edit({ user: 'ann', password: 'two' });
+  await synced.cycle();
+  expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'two' });
+  synced.mount.put(PATH, { user: 'ann', password: 'three' });
+  synced = await synced.restart({ disk: new Map() });
+  await synced.cycle();
+
+  expect(synced.data()).toEqual({ user: 'ann', password: 'three' });
+  expect(synced.conditions()).toEqual(['Synced=True Synced']);
+});
+
+describe('a daemon that ends', () => {
+  /** After how many requests of the cycle that pushes; the store has done the last one, or not. */
+  const moments = [0, 1, 2, 3, 4, 5].flatMap((after) =>
+    (['cut-before', 'cut-after'] as const).map((fault) => ({ after, fault })),
+  );
+
+  test.each(moments)('while it pushes, $after requests on, $fault', async ({ after, fault }) => {
+    let synced = await agreed();
+    const first = synced.mount.keys.get(PATH)?.current ?? 0;
+    const { faults } = synced.server;
+    faults.push(...Array<undefined>(after).fill(undefined), ...Array(30).fill(fault));
+    await synced.edit({ user: 'ann', password: 'two' });
+    await synced.cycle();
+    synced = await synced.restart();
+    faults.splice(0);
+    await settle(synced);
+
+    expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'two' });
+    expect(synced.data()).toEqual({ user: 'ann', password: 'two' });
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    // A push that landed is not made again.
+    expect(versions(synced.mount)).toBe(first + 1);
+  });
+
+  test.each(moments)('while it pulls, $after requests on, $fault', async ({ after, fault }) => {
+    let synced = await agreed();
+    const { faults } = synced.server;
+    synced.mount.put(PATH, { user: 'ann', password: 'two' });
+    faults.push(...Array<undefined>(after).fill(undefined), ...Array(30).fill(fault));
+    await synced.cycle();
+    synced = await synced.restart();
+    faults.splice(0);
+    await settle(synced);
+
+    expect(synced.data()).toEqual({ user: 'ann', password: 'two' });
+    expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'two' });
+  });
+
+  async function settle(synced: SyncedPlatform): Promise<void> {
+    await vi.waitFor(async () => {
+      await synced.cycle();
+      expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    }, 20_000);
+  }
+
+  function versions(mount: KvMount): number {
+    return mount.keys.get(PATH)?.current ?? 0;
+  }
+});
+
+test('a stop in the middle of a cycle waits for the secrets in hand and begins no other', async () => {
+  const synced = await openSynced();
+  for (let index = 0; index < 60; index += 1) {
+    synced.mount.put(`many/${index}`, { a: 'x' });
+    await synced.tie({}, { 'kv-secret-path': `many/${index}` }, `mail-${index}`);
+  }
+  const cycle = synced.cycle();
+  await vi.waitFor(() => expect(synced.server.store.requests.length).toBeGreaterThan(3));
+  await synced.sync.close();
+  await cycle;
+  const asked = synced.server.store.requests.length;
+
+  expect(asked).toBeLessThan(80);
+  const pulled = synced.platform
+    .names('sharedsecrets')
+    .filter((name) => synced.data(name)?.['a'] === 'x');
+  expect(pulled.length).toBeLessThan(60);
+});
+
+test('writes that wait for review are left alone', async () => {
+  const synced = await openSynced({ isReviewed: true });
+  synced.mount.put(PATH, { a: '1' });
+  await synced.tie({}, BOTH);
+  await synced.cycle();
+
+  expect(synced.conditions()).toEqual(['Synced=False ReviewOnly']);
+  expect(synced.mount.live(PATH)).toEqual({ a: '1' });
+  expect(synced.data()).toEqual({});
+});
