@@ -212,6 +212,12 @@ export const PLAN_OPTIONS: readonly OptionSpec[] = [
     value: 'REV',
     help: 'what to compare with; default: --branch, as it was fetched or as it is here',
   },
+  {
+    name: 'endpoints',
+    value: 'FILE',
+    multiple: true,
+    help: 'Endpoints of tenants (YAML or JSON) to show the effect of changed patches on; -: standard input',
+  },
   { name: 'format', value: 'FORMAT', default: 'text', help: 'text or json' },
   KEY_FILES,
   ...SERVE_OPTIONS.filter(({ name }) => SHARED_WITH_SERVE.includes(name)),

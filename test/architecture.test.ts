@@ -68,6 +68,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: [
     'apimachinery',
     'endpointsync',
+    'tenantsync',
     'kinds',
     'git',
     'manifests',

@@ -2,9 +2,7 @@
  * `gitplane patches test`: what the endpoint patches of a vcluster.yaml do to objects, step by step
  * and without a cluster: which path matched, what went in, what came out, why something was skipped.
  */
-import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { text as readAll } from 'node:stream/consumers';
 import { type FieldError, formatFieldError } from '../apimachinery/field-error.ts';
 import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
 import { PatchEngine } from '../endpointsync/engine.ts';
@@ -15,9 +13,9 @@ import { readEndpointsSetting } from '../endpointsync/settings.ts';
 import { type TenantCluster, tenantClusterOf } from '../endpointsync/tenant.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
 import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
-import { formatProblem, type ManifestDocument, type Problem } from '../manifests/manifest.ts';
-import { readManifests } from '../manifests/read.ts';
+import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options.ts';
+import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial } from './patches-text.ts';
 
 interface Surroundings {
@@ -50,7 +48,9 @@ export async function patches(options: ParsedOptions, around: Surroundings): Pro
     around.out.write(`${problems.map(formatProblem).join('\n')}\n`);
     return 1;
   }
-  const objects = await readObjects(options, around.stdin);
+  const inputs = options.all('input');
+  if (inputs.length === 0) throw new UsageError('Say which objects to try: -i endpoints.yaml');
+  const objects = await readObjects(inputs, around.stdin);
   const program = compilePatches({
     tenant: tenantOf(options, { file, config }),
     patches: readEndpointsSetting(config).patches,
@@ -91,49 +91,6 @@ async function readConfig(
     ...checkNamespacesSetting(document.value, placeOf(options, { file: path, config })),
   ].map(located);
   return { config, problems };
-}
-
-async function bytesOf(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`Cannot read ${path}: ${why}`, { cause: error });
-  }
-}
-
-/** Throws for what is no YAML. */
-async function documentsOf(path: string, content: Buffer): Promise<readonly ManifestDocument[]> {
-  const read = readManifests(content);
-  if (!('documents' in read)) throw new Error(formatProblem({ path, ...read }));
-  const problems = read.documents.flatMap((document) => document.problems);
-  if (problems.length === 0) return read.documents;
-  throw new Error(problems.map((problem) => formatProblem({ path, ...problem })).join('\n'));
-}
-
-/** Every document of every file, and the items of lists; `-` is standard input. */
-async function readObjects(
-  options: ParsedOptions,
-  stdin: NodeJS.ReadableStream,
-): Promise<JsonObject[]> {
-  const paths = options.all('input');
-  if (paths.length === 0) throw new UsageError('Say which objects to try: -i endpoints.yaml');
-  const objects: JsonObject[] = [];
-  for (const path of paths) {
-    const content = path === '-' ? Buffer.from(await readAll(stdin)) : await bytesOf(path);
-    for (const { value } of await documentsOf(path, content)) objects.push(...objectsIn(value));
-  }
-  if (objects.length === 0) throw new UsageError(`There is no object in ${paths.join(', ')}`);
-  return objects;
-}
-
-function objectsIn(value: unknown): JsonObject[] {
-  if (!isRecord(value)) throw new UsageError('An input is no object');
-  const { kind, items } = value;
-  if (typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)) {
-    return items.flatMap(objectsIn);
-  }
-  return [value as JsonObject];
 }
 
 interface TenantFile {

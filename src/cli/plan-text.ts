@@ -1,7 +1,9 @@
 /** A plan as people read it in a terminal and in the log of a pipeline. */
+import { valueAt } from '../apimachinery/object.ts';
 import type { FieldChange } from '../history/field-changes.ts';
-import type { Plan, PlanChange, PlanVerb } from '../history/plan.ts';
+import type { Plan, PlanChange, PlanEffect, PlanEffects, PlanVerb } from '../history/plan.ts';
 import { formatProblem } from '../manifests/manifest.ts';
+import { yamlDiff } from './yaml-diff.ts';
 
 const MARKS: Readonly<Record<PlanVerb, string>> = {
   create: '+',
@@ -35,7 +37,43 @@ function changeLines(change: PlanChange): string[] {
   const place = previousPath === undefined ? path : `${previousPath} → ${path}`;
   const state = degraded ? ', not valid: the last good version stays' : '';
   const shown = verb === 'create' ? [] : fields.map((field) => `    ${fieldLine(field)}`);
-  return [`${MARKS[verb]} ${kind} "${full}" (${place})${state}`, ...shown];
+  const elsewhere = change.effects === undefined ? [] : effectLines(change.effects);
+  return [`${MARKS[verb]} ${kind} "${full}" (${place})${state}`, ...shown, ...elsewhere];
+}
+
+/** As a diff of each object that becomes another one. */
+function effectLines({
+  objects,
+  changed,
+  items,
+  unseen,
+  warnings,
+  unknown,
+}: PlanEffects): string[] {
+  if (unknown !== undefined) return [`    what its patches do is not known: ${unknown}`];
+  const rest = changed - items.length;
+  return [
+    `    ${changed} of ${objects} Endpoints become others on the control-plane cluster`,
+    ...items.flatMap(effectOf),
+    ...(rest > 0 ? [`    … and ${rest} more`] : []),
+    ...(unseen > 0 ? [`    ${unseen} more were not looked at`] : []),
+    ...warnings.map((text) => `    warning: ${text}`),
+  ];
+}
+
+const EFFECT_MARKS = { create: '+', update: '~', delete: '-', fail: '!' } as const;
+
+function effectOf({ verb, source, before, after, message }: PlanEffect): string[] {
+  const head = `    ${EFFECT_MARKS[verb]} ${source.namespace}/${source.name}`;
+  if (verb === 'fail') return [`${head}: fails and stays as it is: ${message}`];
+  const name = nameOf(before ?? after);
+  if (verb !== 'update') return [`${head}: ${name} ${verb === 'create' ? 'is made' : 'goes'}`];
+  return [head, ...yamlDiff(before, after).map((line) => `      ${line}`)];
+}
+
+function nameOf(object: unknown): string {
+  const at = (field: string): string => String(valueAt(object, ['metadata', field]));
+  return `${at('namespace')}/${at('name')}`;
 }
 
 function fieldLine({ path, before, after, masked }: FieldChange): string {

@@ -10,7 +10,7 @@ import { fileReader } from '../catalog/file.ts';
 import { gitDirOf, readOnlyRepository } from '../git/read-only.ts';
 import type { Repository } from '../git/repository.ts';
 import { resolveCommit } from '../git/resolve-commit.ts';
-import { type Plan, planOf } from '../history/plan.ts';
+import { type ForeseeEffects, type Plan, planOf, withEffects } from '../history/plan.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options.ts';
@@ -19,6 +19,7 @@ import { PushJudge } from '../registry/push.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { MemoryEngine } from '../state/memory-engine.ts';
+import { effectsOnInput } from './plan-effects.ts';
 import { formatPlan } from './plan-text.ts';
 import { keyringOf } from './sealed-tree.ts';
 
@@ -29,7 +30,11 @@ interface Output {
 const FORMATS = ['text', 'json'];
 
 /** Resolves to the exit status: 1 when the commit has problems or would be held. */
-export async function plan(options: ParsedOptions, out: Output): Promise<number> {
+export async function plan(
+  options: ParsedOptions,
+  out: Output,
+  stdin: NodeJS.ReadableStream = process.stdin,
+): Promise<number> {
   const format = options.required('format');
   if (!FORMATS.includes(format)) {
     throw new UsageError(`Cannot use --format "${format}": use ${FORMATS.join(', ')}`);
@@ -42,13 +47,15 @@ export async function plan(options: ParsedOptions, out: Output): Promise<number>
   const to = await commitNamed(gitDir, expression);
   const head = await baseOf(gitDir, options);
   const ref = `refs/heads/${options.required('branch')}`;
+  const effects = await effectsOnInput(options, stdin);
   const repository = readOnlyRepository(gitDir, { ref, head });
   try {
-    const made = await planFor(repository, to, options);
+    const made = await planFor(repository, to, { options, foresee: effects?.foresee });
     const text = format === 'json' ? JSON.stringify(made, null, 2) : formatPlan(made);
     out.write(`${text}\n`);
     return made.verdict === 'accepted' ? 0 : 1;
   } finally {
+    await effects?.close();
     await repository.close();
   }
 }
@@ -78,10 +85,16 @@ async function baseOf(gitDir: string, options: ParsedOptions): Promise<string | 
   );
 }
 
-async function planFor(repository: Repository, to: string, options: ParsedOptions): Promise<Plan> {
+async function planFor(
+  repository: Repository,
+  to: string,
+  { options, foresee }: { options: ParsedOptions; foresee: ForeseeEffects | undefined },
+): Promise<Plan> {
   const kinds = buildKindTable(options.required('api-group'));
   const judge = await judgeOf(repository, kinds, options);
-  return planOf(kinds, to, await judge.foretell({ to, source: repository }));
+  const foretold = await judge.foretell({ to, source: repository });
+  const made = planOf(kinds, to, foretold);
+  return foresee === undefined ? made : await withEffects(made, { kinds, foretold, foresee });
 }
 
 /** A platform in memory, at the base. */

@@ -28,6 +28,7 @@ import { type Clusters, openClusters } from './clusters.ts';
 import { receivePushes } from './git-service.ts';
 import { collectAfter } from './memory.ts';
 import type { Address, DaemonOptions } from './options.ts';
+import { planEffects } from './plan-effects.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import { syncService } from './sync-service.ts';
 import { TenantLoops } from './tenant-loops.ts';
@@ -116,8 +117,10 @@ async function startAll(starting: Starting): Promise<Daemon> {
     clusters,
   };
   const loops = syncTenants(starting, platform, { clusters, dependencies });
+  const prefix = `/${options.proxyPrefix}`;
+  const planner = platform.planner.foreseeing(planEffects({ loops, clusters, prefix }));
   const listen = async (address: Address, server: ServerOptions): Promise<number> => {
-    const app = buildServer({ ...dependencies, tenants: loops }, server);
+    const app = buildServer({ ...dependencies, tenants: loops, planner }, server);
     undo.push(() => app.close());
     return await listenOn(app, address);
   };

@@ -1,8 +1,8 @@
 /** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
 import type { Clock } from '../apimachinery/clock.ts';
 import { type JsonObject, jsonEqual } from '../apimachinery/object.ts';
-import { readEndpointsSetting } from '../endpointsync/settings.ts';
-import { type PatchedTenant, tenantClusterOf } from '../endpointsync/tenant.ts';
+import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import { patchedTenant, type TenantChange, tenantVersions } from '../kinds/patched-tenant.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { type KubeconfigSource, settingsOf, type TenantSettings } from '../kinds/tenant.ts';
 import type { ClusterAccess } from '../kubeclient/cluster-access.ts';
@@ -11,6 +11,7 @@ import type { Branch } from '../registry/branch.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TenantMetrics } from '../telemetry/tenant-metrics.ts';
+import { type Effects, effectsOf } from '../tenantsync/effects.ts';
 import type { PatchRunner } from '../tenantsync/object-pass.ts';
 import { type ObjectState, type SyncSummary, summaryAsJson } from '../tenantsync/object-states.ts';
 import { type Previewed, type PreviewRequest, previewPatches } from '../tenantsync/preview.ts';
@@ -100,6 +101,14 @@ export class TenantLoops {
     if (tenant === undefined) return undefined;
     const settings = settingsOf(config === undefined ? tenant : { ...tenant, spec: config });
     return previewPatches(runner, patchedTenant(name, settings, referenceNames), objects);
+  }
+
+  /** What another file would do; undefined: the Endpoints of the tenant are not known. */
+  effects(change: TenantChange): Promise<Effects> | undefined {
+    const { runner, referenceNames } = this.#options;
+    const observed = this.#loops.get(change.name)?.sync.observed;
+    if (observed === undefined) return undefined;
+    return effectsOf({ ...tenantVersions(change, referenceNames), observed, runner });
   }
 
   async close(): Promise<void> {
@@ -257,15 +266,3 @@ export class TenantLoops {
 }
 
 const NOTHING = { objects: 0, synced: 0, skipped: 0, stale: 0, failed: 0 } as const;
-
-/** A tenant as patches see it. */
-export function patchedTenant(
-  name: string,
-  settings: TenantSettings,
-  referenceNames: 'short' | 'concat',
-): PatchedTenant {
-  const { targetNamespace: namespace } = settings;
-  const config = settings.config as JsonObject;
-  const { patches } = readEndpointsSetting(config);
-  return { tenant: tenantClusterOf(name, config, { namespace, referenceNames }), patches };
-}

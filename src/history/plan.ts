@@ -1,5 +1,5 @@
 /** What a commit would bring, as people and programs read it before it happens. */
-import { jsonEqual } from '../apimachinery/object.ts';
+import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import type { ObjectChange } from '../catalog/catalog.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Problem } from '../manifests/manifest.ts';
@@ -22,7 +22,40 @@ export interface PlanChange {
   readonly fields: readonly FieldChange[];
   /** The newest manifest is not valid: the last good one stays in force. */
   readonly degraded?: true;
+  /** What it does to objects that are not in the repository. */
+  readonly effects?: PlanEffects;
 }
+
+/** An object on a control-plane cluster that becomes another one. */
+export interface PlanEffect {
+  readonly verb: 'create' | 'update' | 'delete' | 'fail';
+  /** In the tenant cluster. */
+  readonly source: { readonly namespace: string; readonly name: string };
+  /** Secret values are masked. */
+  readonly before?: JsonObject;
+  readonly after?: JsonObject;
+  /** Why it fails and stays as it is. */
+  readonly message?: string;
+}
+
+export interface PlanEffects {
+  /** Objects that were looked at, and how many of them become others; `items` has the first. */
+  readonly objects: number;
+  readonly changed: number;
+  readonly items: readonly PlanEffect[];
+  /** Objects that were not looked at, since it would have taken too long. */
+  readonly unseen: number;
+  readonly warnings: readonly string[];
+  /** Why nothing is known. */
+  readonly unknown?: string;
+}
+
+/** Asked for each change of a kind whose files say what to do elsewhere. */
+export type ForeseeEffects = (change: {
+  readonly name: string;
+  readonly before: KubeObject | undefined;
+  readonly after: KubeObject | undefined;
+}) => Promise<PlanEffects | undefined>;
 
 export interface Plan {
   /** The revision that is compared with; null: there is none yet. */
@@ -47,6 +80,30 @@ export function planOf(kinds: KindTable, to: string, foretold: Foretold): Plan {
   const verdict = refused ? 'refused' : excess === undefined ? 'accepted' : 'held';
   const objections = [...foretold.objections, ...(excess ?? [])];
   return { from, to, verdict, summary, changes, problems, warnings, objections };
+}
+
+/** The plan, with what changes do elsewhere. What is not valid does nothing. */
+export async function withEffects(
+  plan: Plan,
+  { kinds, foretold, foresee }: { kinds: KindTable; foretold: Foretold; foresee: ForeseeEffects },
+): Promise<Plan> {
+  const changes: PlanChange[] = [];
+  for (const change of plan.changes) {
+    const found = foretold.changes.find(
+      ({ key }) => key.kind === change.kind && key.name === change.name && key.namespace === '',
+    );
+    const isAsked = kinds.byKind(change.apiVersion, change.kind)?.storedIn === 'file';
+    const asked = isAsked && change.degraded !== true ? found : undefined;
+    const effects =
+      asked &&
+      (await foresee({
+        name: change.name,
+        before: asked.before?.manifest,
+        after: asked.after?.manifest,
+      }));
+    changes.push(effects === undefined ? change : { ...change, effects });
+  }
+  return { ...plan, changes };
 }
 
 /** Undefined for what nobody would notice, such as the number of a document in its file. */

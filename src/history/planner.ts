@@ -4,13 +4,15 @@ import { badRequest } from '../apimachinery/status-error.ts';
 import { isOnSomeRef, resolveCommit } from '../git/resolve-commit.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { PushJudge, PushSource } from '../registry/push.ts';
-import { type Plan, planOf } from './plan.ts';
+import { type ForeseeEffects, type Plan, planOf, withEffects } from './plan.ts';
 import { checkRevision, noCommit } from './revision.ts';
 
 export interface PlannerParts {
   readonly repository: PushSource & { readonly gitDir: string };
   readonly judge: PushJudge;
   readonly kinds: KindTable;
+  /** For the user who asks. Absent: nobody knows what changes do elsewhere. */
+  effects?(user: User | undefined): ForeseeEffects;
 }
 
 /** A commit by its id, or the one that a branch or tag is at. */
@@ -30,7 +32,15 @@ export class Planner {
   async plan(target: PlanTarget, user: User | undefined): Promise<Plan> {
     const { judge, repository: source, kinds } = this.#parts;
     const to = 'ref' in target ? await this.#byRef(target.ref) : await this.#byId(target.revision);
-    return planOf(kinds, to, await judge.foretell({ to, source, user }));
+    const foretold = await judge.foretell({ to, source, user });
+    const plan = planOf(kinds, to, foretold);
+    const foresee = this.#parts.effects?.(user);
+    return foresee === undefined ? plan : await withEffects(plan, { kinds, foretold, foresee });
+  }
+
+  /** The same planner, which also asks what changes do elsewhere. */
+  foreseeing(effects: NonNullable<PlannerParts['effects']>): Planner {
+    return new Planner({ ...this.#parts, effects });
   }
 
   async #byRef(ref: string): Promise<string> {

@@ -48,7 +48,7 @@ export async function decide(
   const skip = notSynced(source, ends) ?? notPlaced(source.namespace, program.tenant);
   if (skip !== undefined) return { do: 'skip', ...skip };
   try {
-    const wanted = await wantedFor(ends, by);
+    const wanted = await wantedObject(ends, by);
     if (!hasWayBack(program)) return { do: 'put', wanted };
     const put = { do: 'put', wanted: stamped(wanted, program) } as const;
     if (actual === undefined || !ends.isOurs) return put;
@@ -66,8 +66,11 @@ export async function decide(
   }
 }
 
-/** Translated, patched, and with the marks of the sync. */
-async function wantedFor(ends: Ends, by: Parameters<typeof decide>[1]): Promise<KubeObject> {
+/** Translated, patched, and with the marks of the sync. Throws PatchesFailed. */
+export async function wantedObject(
+  ends: Pick<Ends, 'endpoints' | 'actual'>,
+  by: { readonly program: PatchProgram; readonly runner: PatchRunner },
+): Promise<KubeObject> {
   const { tenant, patches } = by.program;
   const translated = translateEndpoints(ends.endpoints, tenant);
   if (patches.length === 0) return translated;
@@ -77,15 +80,20 @@ async function wantedFor(ends: Ends, by: Parameters<typeof decide>[1]): Promise<
 
 async function apply(
   object: KubeObject,
-  of: { ends: Ends; by: Parameters<typeof decide>[1]; direction: Direction },
+  of: {
+    ends: Pick<Ends, 'endpoints' | 'actual'> & Partial<Pick<Ends, 'known'>>;
+    by: { readonly program: PatchProgram; readonly runner: PatchRunner };
+    direction: Direction;
+  },
 ): Promise<JsonObject> {
   const { ends, by, direction } = of;
+  const known = direction === 'reverse' && refers(by.program) ? ends.known?.() : undefined;
   const outcome = await by.runner.apply(by.program, {
     object: object as unknown as JsonObject,
     direction,
     virtualObject: ends.endpoints as unknown as JsonObject,
     hostObject: (ends.actual ?? null) as unknown as JsonObject | null,
-    ...(direction === 'reverse' && refers(by.program) ? { known: ends.known() } : {}),
+    ...(known === undefined ? {} : { known }),
     values: false,
   });
   if (outcome.object !== undefined) return outcome.object;
@@ -101,7 +109,8 @@ function refers({ patches }: PatchProgram): boolean {
   return patches.some(({ mode }) => mode === 'reference');
 }
 
-class PatchesFailed extends Error {}
+/** Trying again does not help. */
+export class PatchesFailed extends Error {}
 
 function failed(message: string): Decision {
   return { do: 'fail', reason: 'PatchFailed', message };

@@ -13,6 +13,7 @@ import type { Patience } from '../kubeclient/backoff.ts';
 import type { KubeClient } from '../kubeclient/kube-client.ts';
 import { objectId, Reflector } from '../kubeclient/reflector.ts';
 import { WorkQueue } from '../kubeclient/work-queue.ts';
+import type { Observed } from './effects.ts';
 import { isWhereItWasPut, MARKS, type SourceName, sourceOf } from './marks.ts';
 import { decide, type PatchRunner } from './object-pass.ts';
 import {
@@ -272,6 +273,17 @@ export class TenantSync {
     } else if (decision.do === 'fail') this.#note(key, 'Failed', decision);
     else if (decision.do === 'return') await this.#return(key, decision.wanted);
     else await this.#put(key, decision.wanted, { endpoints, actual });
+  }
+
+  /** The Endpoints of the tenant as they are, in order; undefined before both ends were read. */
+  get observed(): Observed[] | undefined {
+    if (!this.#isSynced) return undefined;
+    return [...this.#endpoints.keys()].sort().flatMap((key) => {
+      const endpoints = this.#endpoints.get(key);
+      if (endpoints === undefined) return [];
+      const target = idOf(targetOf(nameFrom(key), this.#program.tenant));
+      return { endpoints, service: this.#services.get(key), actual: this.#targets.get(target) };
+    });
   }
 
   #known(): KnownObject[] {

@@ -1,5 +1,6 @@
 /** Plans: what a commit would bring, with the verdict of a push, and nothing secret in it. */
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { plan as planCommand } from '../../src/cli/plan.ts';
 import { type Plan, planOf } from '../../src/history/plan.ts';
@@ -214,4 +215,31 @@ test('the command reads a clone, changes nothing in it, and exits 1 on problems'
     await expect(run(...bad)).rejects.toThrow(/.+/);
   }
   await expect(run('--', '--output=x')).rejects.toThrow(/There is no commit "--output=x"/);
+});
+
+test('gitplane plan shows what changed patches do to Endpoints that are given', async () => {
+  const platform = await openTestPlatform();
+  const file = (expression: string): string =>
+    `sync:\n  toHost:\n    endpoints:\n      patches:\n      - path: metadata.labels.team\n        expression: ${expression}\n`;
+  await platform.commit({ 'tenants/blue/vcluster.yaml': file('value') });
+  const to = commitOn(platform, { 'tenants/blue/vcluster.yaml': file('value.toUpperCase()') });
+  const endpoints = (name: string, labels: object): object => ({
+    ...{ apiVersion: 'v1', kind: 'Endpoints', metadata: { name, namespace: 'shop', labels } },
+  });
+  const items = [endpoints('db', { team: 'a' }), endpoints('web', {})];
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  let text = '';
+  const args = ['--repo-dir', platform.repository.gitDir, '--endpoints', '-', to];
+  const code = await planCommand(
+    parseOptions(PLAN_OPTIONS, args, {}),
+    { write: (more) => (text += more) },
+    Readable.from([list]),
+  );
+
+  expect(code).toBe(0);
+  expect(text).toContain('~ Tenant "blue" (tenants/blue/vcluster.yaml)');
+  expect(text).toContain(
+    '    1 of 2 Endpoints become others on the control-plane cluster\n    ~ shop/db',
+  );
+  expect(text).toMatch(/\n {6}- {4}team: a\n {6}\+ {4}team: A\n/);
 });

@@ -12,7 +12,7 @@ import {
   YAML_TYPE,
 } from '../output/negotiation.ts';
 import { toYaml } from '../output/yaml-output.ts';
-import { SUBRESOURCES } from './openapi-history.ts';
+import { subresourcesOf } from './openapi-tenants.ts';
 import { memoized, type ReadyDocument, readyDocument } from './ready-document.ts';
 
 /** A resource as `/apis/<group>/<version>` lists it; `teams/status` is a subresource. */
@@ -95,8 +95,7 @@ function groupsOf({ groups, kinds }: KindTable): ApiGroupVersion[] {
 
 function resourcesOf(kind: Kind): ApiResource[] {
   const main = resourceOf(kind);
-  if (kind.storedIn !== 'git') return [main];
-  const below = SUBRESOURCES.map(({ name, kind, verb }) => ({
+  const below = subresourcesOf(kind).map(({ name, kind, verb }) => ({
     name: `${main.name}/${name}`,
     singularName: '',
     namespaced: main.namespaced,

@@ -3,21 +3,25 @@ import type { JsonObject } from '../../apimachinery/object.ts';
 import type { GroupVersionKind } from './openapi-schemas.ts';
 
 export interface Subresource {
-  readonly name: 'history' | 'rollback';
+  readonly name: string;
+  /** Of what is sent, or of what is answered where nothing is. */
   readonly kind: string;
   readonly verb: 'get' | 'create';
+  /** What answers what is sent: the object itself where it is absent. */
+  readonly answer?: string;
+  /** Whether the answer comes in pages. */
+  readonly paged?: true;
+  /** Whether it makes a commit. */
+  readonly writes?: true;
+  readonly words: (kind: string) => string;
+  /** By kind. `meta`: a reference to ListMeta. */
+  schemas(meta: JsonObject): Readonly<Record<string, JsonObject>>;
 }
 
-/** What every kind that is kept in git has beside its objects. */
-export const SUBRESOURCES: readonly Subresource[] = [
-  { name: 'history', kind: 'ObjectHistory', verb: 'get' },
-  { name: 'rollback', kind: 'Rollback', verb: 'create' },
-];
-
-/** The kind of a subresource in the group of the kind that has it. */
+/** A kind of a subresource in the group of the kind that has it. */
 export function subresourceKind(
   { group, version }: Pick<GroupVersionKind, 'group' | 'version'>,
-  { kind }: Subresource,
+  kind: string,
 ): GroupVersionKind {
   return { group, version, kind };
 }
@@ -68,29 +72,47 @@ const ENTRY: JsonObject = {
   },
 };
 
-/** By the name of the subresource. `meta`: a reference to ListMeta. */
-export function subresourceSchema({ name }: Subresource, meta: JsonObject): JsonObject {
-  if (name === 'history') {
-    return {
-      type: 'object',
-      description: 'What commits did to an object, newest first.',
-      required: ['items'],
-      properties: {
-        ...HEAD,
-        metadata: meta,
-        items: { type: 'array', description: 'Newest first.', items: ENTRY },
-      },
-    };
-  }
+/** What every kind that is kept in git has beside its objects. */
+export const SUBRESOURCES: readonly Subresource[] = [
+  {
+    name: 'history',
+    kind: 'ObjectHistory',
+    verb: 'get',
+    paged: true,
+    words: (kind) => `read the commits that changed the specified ${kind}`,
+    schemas: (meta) => ({ ObjectHistory: historySchema(meta) }),
+  },
+  {
+    name: 'rollback',
+    kind: 'Rollback',
+    verb: 'create',
+    writes: true,
+    words: (kind) => `make the specified ${kind} what it was at a commit`,
+    schemas: () => ({ Rollback: ROLLBACK }),
+  },
+];
+
+function historySchema(meta: JsonObject): JsonObject {
   return {
     type: 'object',
-    description: 'Makes an object what it was at a commit.',
-    required: ['revision'],
+    description: 'What commits did to an object, newest first.',
+    required: ['items'],
     properties: {
       ...HEAD,
-      revision: text('The commit, by its id, whole or shortened.'),
-      reason: text('Why: becomes the body of the commit message.'),
-      resourceVersion: text('The version that is to be replaced; any when absent.'),
+      metadata: meta,
+      items: { type: 'array', description: 'Newest first.', items: ENTRY },
     },
   };
 }
+
+const ROLLBACK: JsonObject = {
+  type: 'object',
+  description: 'Makes an object what it was at a commit.',
+  required: ['revision'],
+  properties: {
+    ...HEAD,
+    revision: text('The commit, by its id, whole or shortened.'),
+    reason: text('Why: becomes the body of the commit message.'),
+    resourceVersion: text('The version that is to be replaced; any when absent.'),
+  },
+};

@@ -4,8 +4,9 @@
  */
 import type { Verb } from '../../apimachinery/request.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { SUBRESOURCES, type Subresource, subresourceKind } from './openapi-history.ts';
+import { type Subresource, subresourceKind } from './openapi-history.ts';
 import { type GroupVersionKind, listOf, META, modelName } from './openapi-schemas.ts';
+import { subresourcesOf } from './openapi-tenants.ts';
 
 export type HttpMethod = 'get' | 'put' | 'post' | 'delete' | 'patch';
 
@@ -36,7 +37,7 @@ export interface Operation {
 /** In order of path and method. */
 export function operationsOf(kind: Kind): Operation[] {
   const own = TEMPLATES.filter(({ verb }) => kind.verbs.includes(verb));
-  const below = kind.storedIn === 'git' ? SUBRESOURCES.map(templateOf) : [];
+  const below = subresourcesOf(kind).map(templateOf);
   return [...own, ...below].flatMap((template) =>
     pathsFor(kind, template).map((path) => operation(kind, template, path)),
   );
@@ -162,19 +163,14 @@ const TEMPLATES: readonly Template[] = [
 ];
 
 function templateOf(subresource: Subresource): Template {
-  const isHistory = subresource.name === 'history';
-  return {
-    verb: subresource.verb,
-    method: isHistory ? 'get' : 'post',
-    action: isHistory ? 'get' : 'post',
-    one: true,
-    subresource,
-    words: (kind) =>
-      isHistory
-        ? `read the commits that changed the specified ${kind}`
-        : `make the specified ${kind} what it was at a commit`,
-    parameters: isHistory ? [PRETTY, LIMIT, CONTINUE] : [PRETTY, DRY_RUN, FIELD_MANAGER],
-  };
+  const { verb, words, paged, writes } = subresource;
+  const method = verb === 'get' ? 'get' : 'post';
+  const parameters = [
+    PRETTY,
+    ...(paged === true ? [LIMIT, CONTINUE] : []),
+    ...(writes === true ? [DRY_RUN, FIELD_MANAGER] : []),
+  ];
+  return { verb, method, action: method, one: true, subresource, words, parameters };
 }
 
 const NAMESPACE = '/namespaces/{namespace}';
@@ -196,7 +192,8 @@ function operation(kind: Kind, template: Template, path: string): Operation {
     action: template.action,
     description: template.words(kind.kind),
     kind,
-    gvk: template.subresource === undefined ? kind : subresourceKind(kind, template.subresource),
+    gvk:
+      template.subresource === undefined ? kind : subresourceKind(kind, template.subresource.kind),
     parameters: [...template.parameters, ...pathParameters(kind, path)],
     body: bodyOf(kind, template),
     responses: responsesOf(kind, template),
@@ -218,7 +215,10 @@ function operationId(kind: Kind, { action, verb, subresource }: Template, path: 
   const everywhere = kind.scope === 'Namespaced' && verb === 'list' && !inNamespace;
   const scope = inNamespace ? 'Namespaced' : '';
   const { name = '' } = subresource ?? {};
-  const below = name.charAt(0).toUpperCase() + name.slice(1);
+  const below = name
+    .split(':')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
   const suffix = everywhere ? 'ForAllNamespaces' : below;
   return `${ID_WORDS[action] ?? action}${group}${scope}${kind.kind}${suffix}`;
 }
@@ -234,7 +234,7 @@ function pathParameters(kind: Kind, path: string): Parameter[] {
 
 function bodyOf(kind: Kind, { method, action, subresource }: Template): Operation['body'] {
   if (subresource !== undefined) {
-    const schema = modelName(subresourceKind(kind, subresource));
+    const schema = modelName(subresourceKind(kind, subresource.kind));
     return method === 'post' ? { schema, required: true } : undefined;
   }
   switch (method) {
@@ -252,8 +252,11 @@ function bodyOf(kind: Kind, { method, action, subresource }: Template): Operatio
 
 function responsesOf(kind: Kind, { action, subresource }: Template): Operation['responses'] {
   const own = modelName(kind);
-  if (subresource?.name === 'rollback') return { 200: own, 201: own };
-  if (subresource !== undefined) return { 200: modelName(subresourceKind(kind, subresource)) };
+  if (subresource?.writes === true) return { 200: own, 201: own };
+  if (subresource !== undefined) {
+    const { answer, kind: sent } = subresource;
+    return { 200: modelName(subresourceKind(kind, answer ?? sent)) };
+  }
   switch (action) {
     case 'list':
     case 'deletecollection':

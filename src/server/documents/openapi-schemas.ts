@@ -5,7 +5,8 @@
 import type { JsonObject, JsonValue } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { openApiSchema } from '../../kinds/openapi-schema.ts';
-import { SUBRESOURCES, subresourceKind, subresourceSchema } from './openapi-history.ts';
+import { subresourceKind } from './openapi-history.ts';
+import { subresourcesOf } from './openapi-tenants.ts';
 
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 
@@ -35,7 +36,7 @@ export function schemasOf(kinds: readonly Kind[]): JsonObject {
   for (const kind of kinds) {
     schemas[modelName(kind)] = kindSchema(kind);
     schemas[modelName(listOf(kind))] = listSchema(kind);
-    if (kind.storedIn === 'git') Object.assign(schemas, historySchemas(kind));
+    Object.assign(schemas, subresourceSchemas(kind));
   }
   return sorted({ ...schemas, ...metaSchemas(kinds) });
 }
@@ -58,12 +59,12 @@ function kindSchema(kind: Kind): JsonObject {
 }
 
 /** Shared by the kinds of a group. */
-function historySchemas(kind: Kind): JsonObject {
+function subresourceSchemas(kind: Kind): JsonObject {
   const meta = describedRef(`${META}.ListMeta`, 'How to get the rest.');
-  const entries = SUBRESOURCES.map((one) => {
-    const gvk = subresourceKind(kind, one);
-    const marked = { 'x-kubernetes-group-version-kind': [gvkOf(gvk)] };
-    return [modelName(gvk), { ...subresourceSchema(one, meta), ...marked }];
+  const all = subresourcesOf(kind).flatMap((one) => Object.entries(one.schemas(meta)));
+  const entries = all.map(([name, schema]) => {
+    const gvk = subresourceKind(kind, name);
+    return [modelName(gvk), { ...schema, 'x-kubernetes-group-version-kind': [gvkOf(gvk)] }];
   });
   return Object.fromEntries(entries);
 }

@@ -151,9 +151,12 @@ describe('legacy discovery', () => {
     });
     const expected = kinds.kinds
       .filter(({ group }) => group === GROUP)
-      .flatMap(({ plural, storedIn }) =>
-        storedIn === 'git' ? [plural, `${plural}/history`, `${plural}/rollback`] : [plural],
-      );
+      .flatMap(({ plural, storedIn }) => {
+        if (storedIn === 'git') return [plural, `${plural}/history`, `${plural}/rollback`];
+        return storedIn === 'file'
+          ? [plural, `${plural}/sync`, `${plural}/patches:preview`]
+          : [plural];
+      });
     expect(resources.map(({ name }: { name: string }) => name)).toEqual(expected);
     expect(resources.find(({ name }: { name: string }) => name === 'teams')).toMatchObject({
       singularName: 'team',

@@ -60,6 +60,10 @@ describe('operations', () => {
     ['/directclusterendpointtokens/{name}', []],
     ['/config', ['get', 'post']],
     ['/configs', []],
+    ['/tenants/{name}/sync', ['get']],
+    ['/tenants/{name}/patches:preview', ['post']],
+    ['/tenants/{name}/history', []],
+    ['/teams/{name}/sync', []],
   ])('%s has %j', (suffix, methods) => {
     expect(methodsOf(suffix)).toEqual(methods);
   });
@@ -100,6 +104,21 @@ describe('operations', () => {
       expect(Object.keys(patch.requestBody.content)).toEqual(types);
     },
   );
+
+  test('of a preview take one kind and answer with another', () => {
+    const { post } = document.paths[`/apis/${GROUP}/v1/tenants/{name}/patches:preview`];
+    const schemaOf = (of: { content: Record<string, { schema: { $ref: string } }> }) =>
+      of.content['application/json']?.schema.$ref.split('.').at(-1);
+    expect(post.operationId).toBe('createManagementGitplaneDevV1TenantPatchesPreview');
+    expect(schemaOf(post.requestBody)).toBe('PatchesPreviewRequest');
+    expect(schemaOf(post.responses['200'])).toBe('PatchesPreview');
+    expect(Object.keys(post.responses)).toEqual(['200', '401']);
+    const { PatchesPreview, TenantSync } = Object.fromEntries(
+      Object.entries(document.components.schemas).map(([name, of]) => [name.split('.').at(-1), of]),
+    ) as Record<string, { properties: object }>;
+    expect(Object.keys(PatchesPreview?.properties ?? {})).toContain('items');
+    expect(Object.keys(TenantSync?.properties ?? {})).toContain('items');
+  });
 
   test('have ids of their own', () => {
     const ids = [...maps(openApiV3(kinds.kinds, options)['paths'])].flatMap(

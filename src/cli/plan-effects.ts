@@ -1,0 +1,52 @@
+/** What changed tenants will do to Endpoints that are given, for plans without a daemon. */
+import type { KubeObject } from '../apimachinery/object.ts';
+import { PatchEngine } from '../endpointsync/engine.ts';
+import type { ForeseeEffects } from '../history/plan.ts';
+import { tenantVersions } from '../kinds/patched-tenant.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import { effectsOf, type Observed } from '../tenantsync/effects.ts';
+import { readObjects } from './objects-input.ts';
+
+export interface EffectsOnInput {
+  readonly foresee: ForeseeEffects;
+  close(): Promise<void>;
+}
+
+/** Undefined: no Endpoints are given, so there is nothing to show. */
+export async function effectsOnInput(
+  options: ParsedOptions,
+  stdin: NodeJS.ReadableStream,
+): Promise<EffectsOnInput | undefined> {
+  const names = options.required('reference-names');
+  if (names !== 'short' && names !== 'concat') {
+    throw new UsageError(`Cannot use --reference-names "${names}": use short or concat`);
+  }
+  const paths = options.all('endpoints');
+  if (paths.length === 0) return undefined;
+  const observed = observedIn((await readObjects(paths, stdin)) as unknown as KubeObject[]);
+  const runner = new PatchEngine();
+  return {
+    foresee: (change) => effectsOf({ ...tenantVersions(change, names), observed, runner }),
+    close: () => runner.close(),
+  };
+}
+
+/** Where Services are given too, they say which Endpoints are synced. */
+function observedIn(objects: readonly KubeObject[]): Observed[] {
+  const all = objects.map((object) => {
+    const { namespace = 'default', name = '', ...metadata } = object.metadata ?? {};
+    return { ...object, metadata: { ...metadata, namespace, name } };
+  });
+  const services = new Map<string, KubeObject>();
+  for (const object of all) if (object.kind === 'Service') services.set(idOf(object), object);
+  const found = all.filter(({ kind }) => kind === 'Endpoints');
+  if (found.length === 0) throw new UsageError('There are no Endpoints in what --endpoints names');
+  return found.map((endpoints) => ({
+    endpoints,
+    service: services.size === 0 ? null : services.get(idOf(endpoints)),
+  }));
+}
+
+function idOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

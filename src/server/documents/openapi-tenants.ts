@@ -1,0 +1,122 @@
+/** The schemas of what stands behind the name of a tenant: how far its sync is, and a preview. */
+import type { JsonObject } from '../../apimachinery/object.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { SUBRESOURCES, type Subresource } from './openapi-history.ts';
+
+/** What a kind has behind the names of its objects. */
+export function subresourcesOf({ storedIn }: Pick<Kind, 'storedIn'>): readonly Subresource[] {
+  if (storedIn === 'git') return SUBRESOURCES;
+  return storedIn === 'file' ? SUBRESOURCES_OF_FILES : [];
+}
+
+const SUBRESOURCES_OF_FILES: readonly Subresource[] = [
+  {
+    name: 'sync',
+    kind: 'TenantSync',
+    verb: 'get',
+    words: (kind) => `read how far the sync of each object of the specified ${kind} is`,
+    schemas: () => ({ TenantSync: SYNC }),
+  },
+  {
+    name: 'patches:preview',
+    kind: 'PatchesPreviewRequest',
+    verb: 'create',
+    answer: 'PatchesPreview',
+    words: (kind) => `show what Endpoints would become by the patches of the specified ${kind}`,
+    schemas: () => ({ PatchesPreviewRequest: REQUEST, PatchesPreview: PREVIEW }),
+  },
+];
+
+const text = (description: string): JsonObject => ({ type: 'string', description });
+const listOf = (description: string, items: JsonObject): JsonObject => ({
+  ...{ type: 'array', description },
+  items,
+});
+const fields = (
+  description: string,
+  properties: JsonObject,
+  required: string[] = [],
+): JsonObject => ({
+  ...{ type: 'object', description, properties },
+  ...(required.length === 0 ? {} : { required }),
+});
+/** Endpoints of `v1`, and reports: more than is worth a schema here. */
+const anything = (description: string): JsonObject => ({
+  ...{ type: 'object', description },
+  'x-kubernetes-preserve-unknown-fields': true,
+});
+
+const HEAD: JsonObject = {
+  apiVersion: text('Group and version, as in management.gitplane.dev/v1.'),
+  kind: text('What this object represents.'),
+};
+const NAMED = fields('Which tenant.', {
+  name: text('Name of the tenant.'),
+  uid: text('Of the tenant.'),
+});
+const PLACE = (description: string): JsonObject =>
+  fields(description, { namespace: text('Its namespace.'), name: text('Its name.') }, [
+    'namespace',
+    'name',
+  ]);
+
+const SYNC = fields(
+  'How far the sync of each object of a tenant is.',
+  {
+    ...HEAD,
+    metadata: NAMED,
+    items: listOf(
+      'In order of namespace and name.',
+      fields(
+        'An object of the tenant cluster.',
+        {
+          source: PLACE('Where it is in the tenant cluster.'),
+          target: PLACE('Where it is on the control-plane cluster.'),
+          state: {
+            ...text('How far it is.'),
+            enum: ['Synced', 'Skipped', 'Stale', 'Failed'],
+          },
+          reason: text('Why it is not Synced, in a word.'),
+          message: text('Why it is not Synced.'),
+          since: { ...text('Since when it is in this state (RFC 3339).'), format: 'date-time' },
+        },
+        ['source', 'target', 'state', 'since'],
+      ),
+    ),
+  },
+  ['items'],
+);
+
+const REQUEST = fields(
+  'Endpoints to try patches on. Nothing is written.',
+  {
+    ...HEAD,
+    objects: listOf(
+      'Endpoints as they are in the tenant cluster, 1 to 100.',
+      anything('Endpoints.'),
+    ),
+    config: anything('A vcluster.yaml to try instead of that of the tenant.'),
+  },
+  ['objects'],
+);
+
+const PREVIEW = fields(
+  'What Endpoints would become on the control-plane cluster.',
+  {
+    ...HEAD,
+    metadata: NAMED,
+    items: listOf(
+      'In the order of the objects.',
+      fields(
+        'One of the objects.',
+        {
+          before: anything('Translated, before the patches.'),
+          after: anything('After them. Absent: a patch failed, and nothing would be written.'),
+          report: anything('What each patch did: where it matched, what went in, what came out.'),
+        },
+        ['before', 'report'],
+      ),
+    ),
+  },
+  ['items'],
+);

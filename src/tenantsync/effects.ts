@@ -1,0 +1,183 @@
+/**
+ * What another configuration of a tenant will do to what is on the control-plane cluster: each
+ * object as it is wanted now and as it will be. Writes nothing, and takes a bounded time.
+ */
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { jsonEqual } from '../apimachinery/object.ts';
+import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
+import { describeFailure } from '../endpointsync/report.ts';
+import { type RoundTripDifference, roundTrip } from '../endpointsync/round-trip.ts';
+import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import type { SourceName } from './marks.ts';
+import { PatchesFailed, type PatchRunner, wantedObject } from './object-pass.ts';
+import { type Masking, secretsOf } from './secret-values.ts';
+import { notPlaced, notSynced, translateEndpoints } from './translate.ts';
+
+/** Endpoints of the tenant, with what is known around them. */
+export interface Observed {
+  readonly endpoints: KubeObject;
+  /** Null: it is not known whether there is a Service. */
+  readonly service: KubeObject | undefined | null;
+  /** What is on the control-plane cluster, where that is known. */
+  readonly actual?: KubeObject | undefined;
+}
+
+/** A configuration of the tenant; undefined: there is no tenant, or its objects are left alone. */
+export type TenantVersion = PatchedTenant | undefined;
+
+export interface Effect {
+  readonly verb: 'create' | 'update' | 'delete' | 'fail';
+  readonly source: SourceName;
+  /** Of the target; secret values are masked. */
+  readonly before?: JsonObject;
+  readonly after?: JsonObject;
+  /** Why it fails: the object stays as it is. */
+  readonly message?: string;
+}
+
+export interface Effects {
+  /** Endpoints that were looked at. */
+  readonly objects: number;
+  /** How many of them become others; `items` has the first of those. */
+  readonly changed: number;
+  readonly items: readonly Effect[];
+  /** Endpoints that nobody has looked at, since it would have taken too long. */
+  readonly unseen: number;
+  /** Pairs of expressions that do not undo each other. */
+  readonly warnings: readonly string[];
+}
+
+export interface EffectsRequest {
+  readonly before: TenantVersion;
+  readonly after: TenantVersion;
+  readonly observed: readonly Observed[];
+  readonly runner: PatchRunner;
+  /** Default 5 s; what is not looked at by then is left out. */
+  readonly longestMs?: number;
+}
+
+const MOST_OBJECTS = 1000;
+const MOST_ITEMS = 20;
+const MOST_WARNINGS = 10;
+const LONGEST_MS = 5_000;
+const AT_ONCE = 16;
+
+export async function effectsOf(request: EffectsRequest): Promise<Effects> {
+  const { before, after, observed, runner, longestMs = LONGEST_MS } = request;
+  const programs = {
+    before: before && compilePatches(before),
+    after: after && compilePatches(after),
+  };
+  const masking = secretsOf([before, after].flatMap((of) => (of ? [of.tenant.config] : [])));
+  const synced = observed.filter(isSynced);
+  const items: Effect[] = [];
+  const warnings = new Set<string>();
+  const end = performance.now() + longestMs;
+  let looked = 0;
+  let changed = 0;
+  while (looked < Math.min(synced.length, MOST_OBJECTS) && performance.now() < end) {
+    const some = synced.slice(looked, Math.min(looked + AT_ONCE, MOST_OBJECTS));
+    looked += some.length;
+    const found = await Promise.all(some.map((each) => effectOf(each, { ...programs, runner })));
+    const effects = found.filter((effect) => effect !== undefined);
+    changed += effects.length;
+    for (const [i, effect] of found.entries()) {
+      if (effect === undefined || items.length === MOST_ITEMS) continue;
+      items.push(masked(effect, masking, some[i]?.endpoints));
+    }
+    for (const text of await pairsIn(some, { program: programs.after, runner, masking })) {
+      if (warnings.size < MOST_WARNINGS) warnings.add(text);
+    }
+  }
+  const unseen = synced.length - looked;
+  return { objects: looked, changed, items, unseen, warnings: [...warnings] };
+}
+
+function isSynced({ endpoints, service }: Observed): boolean {
+  const of = { endpoints, service: service === null ? endpoints : service };
+  return notSynced(sourceName(endpoints), of) === undefined;
+}
+
+function sourceName({ metadata }: KubeObject): SourceName {
+  return { namespace: metadata.namespace ?? 'default', name: metadata.name ?? '' };
+}
+
+interface By {
+  readonly before: PatchProgram | undefined;
+  readonly after: PatchProgram | undefined;
+  readonly runner: PatchRunner;
+}
+
+/** Undefined: it stays as it is. */
+async function effectOf(observed: Observed, by: By): Promise<Effect | undefined> {
+  const source = sourceName(observed.endpoints);
+  const [before, after] = await Promise.all(
+    [by.before, by.after].map((program) => outcome(observed, { program, runner: by.runner })),
+  );
+  if (after instanceof PatchesFailed) {
+    // What fails today and tomorrow in the same way is no effect of the change.
+    if (before instanceof PatchesFailed && before.message === after.message) return undefined;
+    const shown = before instanceof PatchesFailed || before === undefined ? {} : { before };
+    return { verb: 'fail', source, ...shown, message: after.message };
+  }
+  const was = before instanceof PatchesFailed ? asJson(observed.actual) : before;
+  if (jsonEqual(was, after)) return undefined;
+  if (was === undefined) return after && { verb: 'create', source, after };
+  return after === undefined
+    ? { verb: 'delete', source, before: was }
+    : { verb: 'update', source, before: was, after };
+}
+
+async function outcome(
+  { endpoints, actual }: Observed,
+  { program, runner }: { program: PatchProgram | undefined; runner: PatchRunner },
+): Promise<JsonObject | PatchesFailed | undefined> {
+  const source = sourceName(endpoints);
+  if (program === undefined || notPlaced(source.namespace, program.tenant)) return undefined;
+  try {
+    return asJson(await wantedObject({ endpoints, actual }, { program, runner }));
+  } catch (error) {
+    if (error instanceof PatchesFailed) return error;
+    return new PatchesFailed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function asJson(object: KubeObject | undefined): JsonObject | undefined {
+  return object as unknown as JsonObject | undefined;
+}
+
+function masked(effect: Effect, masking: Masking, of: KubeObject | undefined): Effect {
+  const { before, after, message } = effect;
+  const shown = masking.pair(before, after, of);
+  return {
+    ...effect,
+    ...shown,
+    ...(message === undefined ? {} : { message: masking.text(message, of) }),
+  };
+}
+
+async function pairsIn(
+  observed: readonly Observed[],
+  of: { program: PatchProgram | undefined; runner: PatchRunner; masking: Masking },
+): Promise<string[]> {
+  const { program, runner, masking } = of;
+  if (program === undefined) return [];
+  const found = await Promise.all(
+    observed.map(async ({ endpoints, actual }) => {
+      const object = asJson(translateEndpoints(endpoints, program.tenant)) ?? {};
+      const ends = { virtualObject: asJson(endpoints) ?? null, hostObject: asJson(actual) ?? null };
+      const differences = await roundTrip(runner, program, { object, ...ends });
+      return differences.map((each) =>
+        masking.text(warningOf(each, sourceName(endpoints)), endpoints),
+      );
+    }),
+  );
+  return found.flat();
+}
+
+function warningOf(difference: RoundTripDifference, { namespace, name }: SourceName): string {
+  const { patch, path, before, there, back, failure } = difference;
+  const end = failure === undefined ? JSON.stringify(back) : `failed, ${describeFailure(failure)}`;
+  const way = `${JSON.stringify(before)} → ${JSON.stringify(there)} → ${end}`;
+  return `patches[${patch}] does not come back in ${namespace}/${name}: ${path}: ${way}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * Values of a vcluster.yaml in what its patches have made. The file may hold passwords, and an
+ * expression can put them anywhere; whoever sees the effect of a patch is not to see them.
+ */
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+
+export interface Masking {
+  /** With `***` in the place of texts with secrets; where they differ, that can still be seen. */
+  pair(
+    before: JsonObject | undefined,
+    after: JsonObject | undefined,
+    source: unknown,
+  ): { before?: JsonObject; after?: JsonObject };
+  text(text: string, source: unknown): string;
+}
+
+const MASK = '***';
+/** Shorter texts are everywhere, and no secrets. */
+const SHORTEST = 6;
+/** What is about the sync is no secret of anybody: the patches are what is being looked at. */
+const OPEN: readonly string[] = ['sync', 'external'];
+
+export function secretsOf(configs: readonly JsonObject[]): Masking {
+  const secrets = new Set<string>();
+  for (const config of configs) {
+    for (const [key, value] of Object.entries(config)) {
+      if (!OPEN.includes(key)) collect(value, secrets);
+    }
+    const { gitplane: _ours, ...others } = isRecord(config['external']) ? config['external'] : {};
+    collect(others as JsonObject, secrets);
+  }
+  const found = [...secrets].flatMap((text) => [text, encoded(text)]);
+  const holds = (text: string, known: string): boolean =>
+    found.some((secret) => text.includes(secret) && !known.includes(secret));
+  return {
+    pair: (before, after, source) => {
+      const known = JSON.stringify(source) ?? '';
+      const hide = (value: JsonObject, other: JsonObject | undefined, mark: string): JsonObject =>
+        hidden(value, other, { mark, holds: (text) => holds(text, known) }) as JsonObject;
+      return {
+        ...(before === undefined ? {} : { before: hide(before, after, `${MASK} (before)`) }),
+        ...(after === undefined ? {} : { after: hide(after, before, `${MASK} (after)`) }),
+      };
+    },
+    text: (text, source) => {
+      const known = JSON.stringify(source) ?? '';
+      const unknown = found.filter((secret) => !known.includes(secret));
+      return unknown.reduce((left, secret) => left.replaceAll(secret, MASK), text);
+    },
+  };
+}
+
+function collect(value: JsonValue, secrets: Set<string>): void {
+  if (typeof value === 'string' && value.length >= SHORTEST) secrets.add(value);
+  if (typeof value !== 'object' || value === null) return;
+  for (const each of Object.values(value)) collect(each, secrets);
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text).toString('base64').replace(/=+$/, '');
+}
+
+function hidden(
+  value: JsonValue,
+  other: JsonValue | undefined,
+  by: { mark: string; holds(text: string): boolean },
+): JsonValue {
+  if (typeof value === 'string') {
+    if (!by.holds(value)) return value;
+    return jsonEqual(value, other) ? MASK : by.mark;
+  }
+  if (Array.isArray(value)) {
+    const others = Array.isArray(other) ? other : [];
+    return value.map((item, i) => hidden(item, others[i], by));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const others = (isRecord(other) ? other : {}) as JsonObject;
+  const entries = Object.entries(value).map(([key, item]) => {
+    const shown = by.holds(key) ? MASK : key;
+    return [shown, hidden(item, Object.hasOwn(others, key) ? others[key] : undefined, by)];
+  });
+  return Object.fromEntries(entries);
+}
