@@ -84,10 +84,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       }),
   },
   secrets: {
-    summary: 'the sync with the secret store: how it stands, or a cycle now',
-    operands: 'sync',
+    summary:
+      'values of secrets: get [NAME [KEY]], set NAME KEY; the sync with the secret store: sync',
+    operands: 'ACTION [[NAMESPACE/]NAME [KEY]]',
     options: SECRETS_OPTIONS,
-    run: async (options) => (await import('./cli/secrets.ts')).secrets(options, process.stdout),
+    run: async (options) =>
+      (await import('./cli/secrets.ts')).secrets(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
   },
   seal: {
     summary: 'seal the secrets of manifests, as .sops.yaml says',

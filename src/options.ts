@@ -298,6 +298,14 @@ export const KUBECONFIG_OPTIONS: readonly OptionSpec[] = [
 ];
 
 export const SECRETS_OPTIONS: readonly OptionSpec[] = [
+  { name: 'namespace', value: 'NAMESPACE', default: 'default', help: 'of names without one' },
+  { name: 'all-namespaces', help: 'get: list the secrets of all of them' },
+  { name: 'project', help: 'project secrets, instead of shared ones' },
+  {
+    name: 'from-file',
+    value: 'FILE',
+    help: 'set: the value, byte for byte; default: standard input',
+  },
   { name: 'now', help: 'sync: begin a cycle, instead of telling how the last one ended' },
   { name: 'wait', help: 'sync --now: wait for its end; exit 1 when a secret needs attention' },
   { name: 'allow-deletions', help: 'sync --now: agree to however much it deletes' },

@@ -16,6 +16,16 @@ export interface CallOptions {
 
 const TIMEOUT_MS = 30_000;
 
+/** An answer that is none of 2xx. */
+export class AnswerError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 /** The body of a 2xx answer as JSON. Throws one sentence that names the URL for anything else. */
 export async function getJson(url: string, options: CallOptions = {}): Promise<unknown> {
   const { code, text } = await call(url, options);
@@ -25,9 +35,8 @@ export async function getJson(url: string, options: CallOptions = {}): Promise<u
     return body;
   }
   const message = (body as { message?: unknown } | undefined)?.message;
-  throw new Error(
-    `${url} answered ${code}: ${typeof message === 'string' ? message : text.trim()}`,
-  );
+  const why = typeof message === 'string' ? message : text.trim();
+  throw new AnswerError(code, `${url} answered ${code}: ${why}`);
 }
 
 function call(url: string, options: CallOptions): Promise<{ code: number; text: string }> {

@@ -1,21 +1,28 @@
-/** `gitplane secrets`: the sync with the secret store, as the platform tells it. */
+/** `gitplane secrets`: values of secrets, and the sync with the secret store, as the platform tells it. */
 import { isRecord } from '../apimachinery/object.ts';
 import { type ParsedOptions, UsageError } from '../options.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { getSecret, setSecret, type ValueInput } from './secret-values.ts';
 import type { Output } from './validate.ts';
 
-const HELP = 'Write: gitplane secrets sync [--now [--wait] [--allow-deletions]]';
+const HELP = `Write: gitplane secrets sync [--now [--wait] [--allow-deletions]]; get [[NAMESPACE/]NAME [KEY]]; or set [NAMESPACE/]NAME KEY with the value on standard input or --from-file FILE`;
 
-export async function secrets(options: ParsedOptions, out: Output): Promise<number> {
-  const [action = '', ...more] = options.operands;
-  const act = ACTIONS[action];
-  if (act === undefined || more.length > 0) throw new UsageError(HELP);
-  return await act(await openConnection(options), options, out);
+export async function secrets(options: ParsedOptions, input: ValueInput): Promise<number> {
+  const act = ACTIONS[options.operands[0] ?? ''];
+  if (act === undefined) throw new UsageError(HELP);
+  return await act(options, input);
 }
 
-type Action = (connection: Connection, options: ParsedOptions, out: Output) => Promise<number>;
+type Action = (options: ParsedOptions, input: ValueInput) => Promise<number>;
 
-const ACTIONS: Readonly<Record<string, Action>> = { sync };
+const ACTIONS: Readonly<Record<string, Action>> = {
+  get: getSecret,
+  set: setSecret,
+  sync: async (options, { out }) => {
+    if (options.operands.length > 1) throw new UsageError(HELP);
+    return await sync(await openConnection(options), options, out);
+  },
+};
 
 const PATIENCE_MS = 120_000;
 

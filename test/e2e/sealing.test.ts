@@ -1,4 +1,5 @@
 /** Secrets of a real daemon: sealed in git from the first commit on, in the clear for readers. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -165,6 +166,62 @@ describe('a push', () => {
       expect(await dataOf('fresh')).toEqual({ a: VALUE });
     },
   );
+});
+
+describe('gitplane secrets', () => {
+  const gitplane = (args: string[], input = ''): { status: number | null; text: string } => {
+    const env = { ...process.env, KUBECONFIG: join(daemon.dataDir, 'kubeconfig') };
+    const of = { env, input, encoding: 'utf8' } as const;
+    const { status, stdout, stderr } = spawnSync('node', ['dist/main.js', 'secrets', ...args], of);
+    return { status, text: stdout + stderr };
+  };
+
+  test('set makes a secret and changes one value of it, a commit each', async () => {
+    const made = gitplane(['set', 'payments/cli', 'token'], 'hunter2\n');
+    expect(made).toEqual({ status: 0, text: 'payments/cli: token is set (7 bytes)\n' });
+    const file = join(daemon.dataDir, 'value');
+    writeFileSync(file, Buffer.from([0, 255, 10]));
+    gitplane(['set', '--namespace', 'payments', 'cli', 'raw.key', '--from-file', file]);
+    await git('pull', '-q');
+    const count = async (): Promise<number> =>
+      Number((await git('rev-list', '--count', 'HEAD')).stdout);
+    const before = await count();
+    expect(gitplane(['set', 'payments/cli', 'token'], 'other').status).toBe(0);
+    await git('pull', '-q');
+
+    expect(await dataOf('cli')).toEqual({ token: 'b3RoZXI=', 'raw.key': 'AP8K' });
+    expect((await count()) - before).toBe(1);
+    const { stdout } = await git('show', '--format=', '-U0', 'HEAD');
+    const changed = stdout.match(/^\+ +\w[^:]*/gm)?.map((line) => line.slice(1).trim());
+    expect(changed).toEqual(['token', 'lastmodified', 'mac']);
+  });
+
+  test('get tells names, and a value only by the name of its key', () => {
+    expect(gitplane(['get', 'payments/cli'])).toEqual({
+      status: 0,
+      text: 'KEY       BYTES\nraw.key   3\ntoken     5\n',
+    });
+    expect(gitplane(['get', 'payments/cli', 'token'])).toEqual({ status: 0, text: 'other' });
+    expect(gitplane(['get', '--namespace', 'payments']).text).toMatch(
+      /^payments\/cli +raw.key, token$/m,
+    );
+  });
+
+  test.each<[string[], number, RegExp]>([
+    [['set', 'payments/cli', `token=${VALUE}`], 2, /not for the command line/],
+    [['set', 'payments/cli', 'token', VALUE], 2, /not for the command line/],
+    [['set', 'payments/cli', 'not a key'], 1, /a valid key must consist of/],
+    [['set', 'payments/cli', 'x', '--from-file', '/nowhere'], 2, /Cannot read \/nowhere/],
+    [['get', 'payments/cli', 'none'], 2, /payments\/cli has no key "none"/],
+    [['get', 'a/b/c'], 2, /Write: gitplane secrets get/],
+    [['shout'], 2, /Write: gitplane secrets sync/],
+  ])('%j ends with %i, and repeats no value', (args, status, words) => {
+    const ended = gitplane(args, 'dont-tell');
+
+    expect(ended.status).toBe(status);
+    expect(ended.text).toMatch(words);
+    expect(ended.text).not.toMatch(/aHVudGVyMg|dont-tell|ZG9udC10ZWxs/);
+  });
 });
 
 test('neither the log nor a file of the state has a value or the key', async () => {
