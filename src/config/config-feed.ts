@@ -3,7 +3,7 @@
  * nobody can change it in place: whoever holds one value sees one configuration.
  */
 import type { JsonObject } from '../apimachinery/object.ts';
-import { parseConfigRaw } from '../kinds/config-raw.ts';
+import { configDefaults } from '../kinds/config-raw.ts';
 import type { PlatformConfig } from './platform-config.ts';
 import { type Environment, type MissingVariable, resolveReferences } from './references.ts';
 
@@ -82,6 +82,4 @@ function frozen<T>(value: T): T {
 }
 
 /** The configuration of a platform that has none. */
-export const DEFAULTS: PlatformConfig = frozen(
-  structuredClone(parseConfigRaw('').status),
-) as unknown as PlatformConfig;
+export const DEFAULTS: PlatformConfig = frozen(configDefaults()) as unknown as PlatformConfig;

@@ -41,10 +41,10 @@ export interface Controllers {
 }
 
 export function startControllers(parts: ControllersParts): Controllers {
-  const { options, readable } = parts;
+  const { options, store, readable } = parts;
   const stopDeletion = startDeletion(parts);
   const budget = options.pruneBudget;
-  const garbage = new GarbageCollector({ ...parts, store: readable, budget });
+  const garbage = new GarbageCollector({ ...parts, store: readable, written: store, budget });
   const keyExpiry = removeExpiredKeys(parts);
   const secretStore = openSecretStore({ ...parts, registry: parts.served });
   return {

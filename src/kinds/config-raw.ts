@@ -53,6 +53,11 @@ export function parseConfigRaw(raw: string): ParsedConfig {
   return latest.parsed;
 }
 
+/** What an empty text comes to; checks nothing, which takes a schema to be compiled. */
+export function configDefaults(): JsonObject {
+  return withDefaults({});
+}
+
 /** The YAML text of `spec.raw`, whichever of the two forms it has. */
 export function plainConfigText(raw: string): string {
   const packed = raw.replace(/\s+/g, '');

@@ -35,7 +35,14 @@ class Collected {
     const logger = pino({ level: 'warn' }, { write });
     const budget = { objects: 10, percent: 20 };
     const { registry } = this;
-    this.garbage = new GarbageCollector({ kinds, store, registry, budget, logger });
+    this.garbage = new GarbageCollector({
+      kinds,
+      store,
+      written: store,
+      registry,
+      budget,
+      logger,
+    });
     onTestFinished(() => this.garbage.stop());
   }
 

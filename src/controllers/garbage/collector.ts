@@ -12,6 +12,7 @@ import { flatMapInSlices } from '../../apimachinery/pauses.ts';
 import { unavailable } from '../../apimachinery/status-error.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { WorkQueue } from '../../kubeclient/work-queue.ts';
+import { isAccessRole } from '../../registry/access-roles.ts';
 import { exceeds, type PruneBudget } from '../../registry/consent-rules.ts';
 import { FOREGROUND, ORPHAN } from '../../registry/finalizers.ts';
 import type { ObjectRegistry } from '../../registry/registry.ts';
@@ -33,6 +34,8 @@ export interface GarbageOptions {
   readonly kinds: KindTable;
   /** As readers see it: roles that follow from access rules may be owners, too. */
   readonly store: Store;
+  /** Without those: they go with what they follow from, and nobody has to look after them. */
+  readonly written: Pick<Store, 'list'>;
   readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
   /** How much may be garbage at the start; absent: any number. */
   readonly budget: PruneBudget | undefined;
@@ -110,11 +113,11 @@ export class GarbageCollector {
   }
 
   async #scan(): Promise<void> {
-    const { kinds, store, budget, logger } = this.#options;
+    const { kinds, store, written, budget, logger } = this.#options;
     await store.filled();
     let objects = 0;
     for (const { group, kind } of kinds.kinds) {
-      const { items } = store.list({ group, kind });
+      const { items } = written.list({ group, kind });
       objects += items.length;
       await flatMapInSlices(this.#stopped ? [] : items, ({ key }) => {
         // It may have changed since the list was made.
@@ -151,8 +154,9 @@ export class GarbageCollector {
   #look({ type, current, previous }: JournalEvent): void {
     const { key } = current;
     const wasDependent = this.#graph.has(key);
-    if (type !== 'DELETED') this.#note(current);
-    else {
+    if (type !== 'DELETED') {
+      if (!isAccessRole(key)) this.#note(current);
+    } else {
       this.#held.delete(keyString(key));
       this.#graph.delete(key);
       if (this.#graph.size > 0) this.#addDependents(current.object);
