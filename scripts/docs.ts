@@ -24,6 +24,7 @@ import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
 import { createSecretSyncMetrics } from '../src/telemetry/secret-sync-metrics.ts';
 import { createTenantMetrics } from '../src/telemetry/tenant-metrics.ts';
+import { coverageTable } from './config-coverage.ts';
 import { CONFIG_TYPES_FILE, configTypes } from './config-types.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -37,6 +38,7 @@ const GENERATORS: Readonly<Record<string, (subject: string) => string>> = {
   fields: fieldTable,
   metrics: metricTable,
   layers: layerTable,
+  coverage: coverageTable,
 };
 
 const MARKED = /<!-- generated: (\w+) ?(\S*) -->\n[\s\S]*?<!-- end -->/g;

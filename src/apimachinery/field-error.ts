@@ -103,6 +103,14 @@ export function tooLong(path: FieldPath, limit: number): FieldError {
   };
 }
 
+export function tooMany(path: FieldPath, actual: number, most: number): FieldError {
+  return {
+    type: 'FieldValueTooMany',
+    path,
+    message: `Too many: ${actual}: must have at most ${most} items`,
+  };
+}
+
 /** `hint` is what the writer most likely meant: "did you mean …". */
 export function unknownField(path: FieldPath, hint: string | undefined): FieldError {
   const detail = hint === undefined ? 'unknown field' : `unknown field, did you mean "${hint}"?`;

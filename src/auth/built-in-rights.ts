@@ -24,6 +24,7 @@ export const EVERYONES_RULES: readonly PolicyRule[] = [
       '/livez',
       '/openapi',
       '/openapi/*',
+      '/platform/settings',
       '/readyz',
       '/version',
       '/version/',

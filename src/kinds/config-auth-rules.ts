@@ -11,6 +11,8 @@ import {
   invalidSecret,
   notSupported,
   required,
+  tooLong,
+  tooMany,
 } from '../apimachinery/field-error.ts';
 
 type Texts = readonly string[];
@@ -66,6 +68,7 @@ interface Connector extends Blocks {
 export interface AuthConfig extends Blocks {
   readonly connectors?: readonly Connector[];
   readonly customHttpHeaders?: Readonly<Record<string, string>>;
+  readonly groupsFilters?: Texts;
 }
 
 const BLOCKS = ['oidc', 'providerA', 'providerB', 'providerC', 'providerD', 'saml'] as const;
@@ -89,6 +92,7 @@ export function authProblems(auth: AuthConfig, path: FieldPath): FieldError[] {
       connectorProblems(connector, [...path, 'connectors', index]),
     ),
     ...duplicateIds(auth.connectors ?? [], [...path, 'connectors']),
+    ...filterProblems(auth.groupsFilters ?? [], [...path, 'groupsFilters']),
     ...headerProblems(auth.customHttpHeaders ?? {}, [...path, 'customHttpHeaders']),
   ];
 }
@@ -257,8 +261,26 @@ function duplicateIds(connectors: readonly Connector[], path: FieldPath): FieldE
   });
 }
 
+const MOST_FILTERS = 64;
+const LONGEST_FILTER = 512;
+
+/** Each is tried on each group of each login. */
+function filterProblems(filters: Texts, path: FieldPath): FieldError[] {
+  const many = filters.length > MOST_FILTERS ? [tooMany(path, filters.length, MOST_FILTERS)] : [];
+  const long = filters.flatMap((filter, index) =>
+    filter.length > LONGEST_FILTER ? [tooLong([...path, index], LONGEST_FILTER)] : [],
+  );
+  return [...many, ...long];
+}
+
 /** Headers that belong to the protocol or to the session. */
 const FORBIDDEN_HEADERS = new Set([
+  'audit-id',
+  'content-type',
+  'date',
+  'keep-alive',
+  'trailer',
+  'upgrade',
   'set-cookie',
   'content-length',
   'transfer-encoding',
@@ -276,7 +298,9 @@ function headerProblems(headers: Readonly<Record<string, string>>, path: FieldPa
     if (FORBIDDEN_HEADERS.has(name.toLowerCase())) {
       return [forbidden(at, 'this header is set by the platform itself')];
     }
-    return /[\r\n\0]/.test(value) ? [invalidSecret(at, 'must not contain line breaks or NUL')] : [];
+    return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+      ? []
+      : [invalidSecret(at, 'must not contain line breaks, other control characters or Unicode')];
   });
 }
 

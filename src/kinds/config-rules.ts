@@ -10,8 +10,10 @@ import {
 } from '../apimachinery/field-error.ts';
 import { type JsonObject, valueAt } from '../apimachinery/object.ts';
 import { type AuthConfig, authProblems, authWarnings } from './config-auth-rules.ts';
+import { resourceNameProblems, valueProblems } from './config-value-rules.ts';
 import { type Deprecation, deprecationWarnings } from './deprecation.ts';
 import { isOwnVariable, namedVariable, referenceTexts } from './environment-references.ts';
+import { MASK } from './masking.ts';
 import { parseQuantity } from './quantity.ts';
 import { type RequestRule, requestRuleProblems } from './resource-patterns.ts';
 
@@ -34,6 +36,7 @@ interface OidcServer {
 }
 
 interface ComputeResources {
+  readonly claims?: readonly { readonly name: string; readonly request?: string }[];
   readonly limits?: Readonly<Record<string, string | number>>;
   readonly requests?: Readonly<Record<string, string | number>>;
 }
@@ -52,14 +55,14 @@ interface ConfigShape {
 
 /** Problems with paths inside the configuration. Expects the shape to be checked already. */
 export function configProblems(config: JsonObject): FieldError[] {
-  const { auth, audit, oidc, secretStore, platformHost, projectNamespacePrefix } =
+  const { auth, audit, oidc, secretStore, projectNamespacePrefix } =
     config as unknown as ConfigShape;
   return [
     ...(auth ? authProblems(auth, ['auth']) : []),
     ...(audit ? auditProblems(audit, ['audit']) : []),
     ...(oidc ? oidcServerProblems(oidc, ['oidc']) : []),
     ...(secretStore ? secretStoreProblems(secretStore, ['secretStore']) : []),
-    ...hostProblems(platformHost ?? '', ['platformHost']),
+    ...valueProblems(config),
     ...prefixProblems(projectNamespacePrefix ?? '', ['projectNamespacePrefix']),
     ...referenceProblems(config),
     ...RESOURCES.flatMap((path) =>
@@ -70,6 +73,7 @@ export function configProblems(config: JsonObject): FieldError[] {
 
 function referenceProblems(config: JsonObject): FieldError[] {
   return [...referenceTexts(config)].flatMap(({ path, text }) => {
+    if (text === MASK) return [forbidden(path, 'stands for a secret; write the secret itself')];
     const name = namedVariable(text);
     if (name === undefined || !isOwnVariable(name)) return [];
     const detail = `$${name} is a setting of the platform itself; use a variable of another name`;
@@ -145,18 +149,6 @@ function secretStoreProblems(
   return errors;
 }
 
-function hostProblems(host: string, path: FieldPath): FieldError[] {
-  return /[/\s]/.test(host)
-    ? [
-        invalid(
-          path,
-          host,
-          'must be a host name, without a scheme such as "https://" and without a path',
-        ),
-      ]
-    : [];
-}
-
 /** With a name behind it, the prefix begins the name of a namespace. */
 function prefixProblems(prefix: string, path: FieldPath): FieldError[] {
   return prefix === '' || /^[a-z0-9][-a-z0-9]*$/.test(prefix)
@@ -177,14 +169,36 @@ const RESOURCES: readonly FieldPath[] = [
   ['imageBuilder', 'resources'],
 ];
 
+function claimProblems({ claims = [] }: ComputeResources, path: FieldPath): FieldError[] {
+  const seen = new Set<string>();
+  return claims.flatMap(({ name, request = '' }, index) => {
+    const claim = `${name}/${request}`;
+    if (seen.has(claim)) return [duplicate([...path, 'claims', index], claim)];
+    seen.add(claim);
+    return [];
+  });
+}
+
+function amountProblems(
+  amounts: Readonly<Record<string, string | number>>,
+  path: FieldPath,
+): FieldError[] {
+  return Object.entries(amounts).flatMap(([name, amount]) => {
+    const problem = resourceNameProblems(name);
+    const isAmount = (parseQuantity(amount) ?? -1) >= 0;
+    return [
+      ...(problem === undefined ? [] : [invalid([...path, name], name, problem)]),
+      ...(isAmount
+        ? []
+        : [invalid([...path, name], amount, 'must be a quantity, as in "500m" or "1Gi"')]),
+    ];
+  });
+}
+
 function resourcesProblems(resources: ComputeResources, path: FieldPath): FieldError[] {
-  const errors: FieldError[] = [];
+  const errors = claimProblems(resources, path);
   for (const side of ['limits', 'requests'] as const) {
-    for (const [name, amount] of Object.entries(resources[side] ?? {})) {
-      if ((parseQuantity(amount) ?? -1) >= 0) continue;
-      const detail = 'must be a quantity, as in "500m" or "1Gi"';
-      errors.push(invalid([...path, side, name], amount, detail));
-    }
+    errors.push(...amountProblems(resources[side] ?? {}, [...path, side]));
   }
   for (const [name, amount] of Object.entries(resources.requests ?? {})) {
     const limit = resources.limits?.[name];

@@ -2,6 +2,7 @@
 import type { FieldError } from '../apimachinery/field-error.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { AGE, textAt } from './columns.ts';
+import { withoutConfigSecrets } from './config-masking.ts';
 import { parseConfigRaw, plainConfigText } from './config-raw.ts';
 import { deprecations } from './deprecation.ts';
 import { namedVariable } from './environment-references.ts';
@@ -34,6 +35,7 @@ export function config(group: string): Kind {
       AGE,
     ],
     secretPaths: secretPathsOf('config'),
+    forReaders: (object) => withoutConfigSecrets(object, holdsSecret),
     holdsSecret: (_, value) => typeof value !== 'string' || holdsSecret(value),
     canonicalize: writePlain,
     setDefaults: writePlain,

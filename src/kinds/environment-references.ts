@@ -22,12 +22,21 @@ export function isOwnVariable(name: string): boolean {
   return name.startsWith('GITPLANE_');
 }
 
+const PLACES = [...schemaPlaces(schemaTree('config-status'))];
+
 /** Where the configuration may name a variable; `*` stands for any step. */
-export const REFERENCE_PLACES: readonly (readonly string[])[] = [
-  ...schemaPlaces(schemaTree('config-status')),
-]
-  .filter(({ node }) => node['x-gitplane-secret'] === true || node['x-gitplane-env'] === true)
-  .map(({ path }) => path);
+const REFERENCE_PLACES: readonly (readonly string[])[] = PLACES.filter(
+  ({ node }) => node['x-gitplane-secret'] === true || node['x-gitplane-env'] === true,
+).map(({ path }) => path);
+
+const SECRET_PATHS: readonly (readonly string[])[] = PLACES.filter(
+  ({ node }) => node['x-gitplane-secret'] === true,
+).map(({ path }) => path);
+
+/** Where the configuration holds secrets; `*` stands for any step. */
+export function secretConfigPaths(): readonly (readonly string[])[] {
+  return SECRET_PATHS;
+}
 
 /** Every text of a configuration that may name a variable, with its path. */
 export function* referenceTexts(

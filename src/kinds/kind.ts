@@ -88,6 +88,8 @@ export interface Kind {
   readonly selectableFields: readonly string[];
   /** Paths whose values must never reach logs, audit or errors; `*` stands for any step. */
   readonly secretPaths: readonly (readonly string[])[];
+  /** The object as it is shown to who may read it and not change it; undefined: as it is. */
+  readonly forReaders: ((object: KubeObject) => KubeObject) | undefined;
   readonly writeOnly: readonly WriteOnlyField[];
   /** Whether a value on a secret path is one in fact, and so is sealed in git. */
   holdsSecret(path: FieldPath, value: unknown): boolean;
@@ -144,6 +146,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     columns: [],
     selectableFields: [],
     secretPaths: [],
+    forReaders: undefined,
     writeOnly: [],
     holdsSecret: () => true,
     follows: undefined,

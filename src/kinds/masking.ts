@@ -3,7 +3,7 @@ import type { FieldPath } from '../apimachinery/field-error.ts';
 import { isRecord } from '../apimachinery/object.ts';
 
 /** What stands in for a secret value. */
-const MASK = '***';
+export const MASK = '***';
 
 /** Steps of a path; `*` is every field and every item. */
 export type SecretPaths = readonly (readonly string[])[];

@@ -23,6 +23,7 @@ const PUBLIC_PATHS = [
   /^\/apis?$/,
   /^\/apis\/[^/]+(\/[^/]+)?$/,
   /^\/api\/v1$/,
+  /^\/(ui\/settings|auth\/info)$/,
   /^\/\.well-known\/(jwks\.json|openid-configuration)$/,
 ];
 

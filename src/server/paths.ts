@@ -3,3 +3,7 @@
 /** The hosted repository, for git. */
 export const GIT_PATH = '/git/platform.git';
 export const PLAN_PATH = '/plan';
+/** What the configuration says to user interfaces, to sign-in pages, and to who signed in. */
+export const UI_SETTINGS_PATH = '/ui/settings';
+export const AUTH_INFO_PATH = '/auth/info';
+export const PLATFORM_SETTINGS_PATH = '/platform/settings';

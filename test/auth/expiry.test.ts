@@ -12,6 +12,7 @@ const key: KeyLifetime = {
 const never = Number.POSITIVE_INFINITY;
 const day = 86_400;
 
+// covers: auth.loginAccessKeyTTLSeconds
 test.each<[string, Partial<KeyLifetime>, number | undefined, KeyLifetimeLimits, number]>([
   ['without ttl never ends', {}, undefined, {}, never],
   ['with ttl 0 never ends', { ttlSeconds: 0 }, undefined, {}, never],

@@ -25,14 +25,18 @@ test.each([
   ],
   ['secretStore: {auth: {token: $TOKEN}}', 'secretStore.auth.token', 'a:b'],
   ['audit: {dataStoreEndpoint: $TOKEN}', 'audit.dataStoreEndpoint', 'a:b'],
-  ['apps: {repositories: [{password: $SECRET}]}', 'apps.repositories.0.password', 'hunter2'],
+  [
+    'apps: {repositories: [{name: a, url: "https://a", password: $SECRET}]}',
+    'apps.repositories.0.password',
+    'hunter2',
+  ],
   // What names no variable stays, and a literal may begin with a dollar.
   ['auth: {oidc: {clientSecret: $$SECRET}}', 'auth.oidc.clientSecret', '$SECRET'],
   ['auth: {oidc: {clientSecret: $2b$10$x}}', 'auth.oidc.clientSecret', '$2b$10$x'],
   ['auth: {oidc: {clientSecret: a$SECRET}}', 'auth.oidc.clientSecret', 'a$SECRET'],
   // Other fields are no places for it.
-  ['platformHost: $SECRET', 'platformHost', '$SECRET'],
-  ['auth: {oidc: {issuerUrl: $SECRET}}', 'auth.oidc.issuerUrl', '$SECRET'],
+  ['cloud: {releaseChannel: $SECRET}', 'cloud.releaseChannel', '$SECRET'],
+  ['auth: {oidc: {usernamePrefix: $SECRET}}', 'auth.oidc.usernamePrefix', '$SECRET'],
 ])('%s: %s is %s', (raw, path, value) => {
   const { config, missing } = resolve(raw);
   const found = path.split('.').reduce<unknown>((at, step) => Object(at)[step], config);

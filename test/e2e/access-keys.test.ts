@@ -132,6 +132,7 @@ describe('a key', () => {
     expect(await codeWith(key)).toBe(401);
   });
 
+  // covers: auth.accessKeyMaxTTLSeconds
   test('is said to end by the maximum where there is one', async () => {
     const warned = async (spec: object): Promise<string> => {
       const answer = await post('warned', { user: 'admin', ...spec }, '?dryRun=All');

@@ -70,7 +70,8 @@ secretStore:
   });
 
   test('may repeat parts by anchors', () => {
-    const raw = 'auth:\n  oidc: &o {issuerUrl: x}\n  connectors:\n    - {id: a, oidc: *o}\n';
+    const raw =
+      'auth:\n  oidc: &o {issuerUrl: "https://x"}\n  connectors:\n    - {id: a, oidc: *o}\n';
     expect(parseConfigRaw(raw).problems).toEqual([]);
   });
 
@@ -226,6 +227,67 @@ describe('rules', () => {
       'imageBuilder.resources.requests.memory',
       'imageBuilder: {resources: {limits: {memory: 1Gi}, requests: {memory: 1025Mi}}}',
     ],
+    ['auth.oidc.issuerUrl', 'auth: {oidc: {issuerUrl: login.example.com}}'],
+    ['auth.oidc.issuerUrl', 'auth: {oidc: {issuerUrl: "https://a:b@login.example.com"}}'],
+    ['auth.oidc.redirectURI', 'auth: {oidc: {redirectURI: "javascript:alert(1)"}}'],
+    ['auth.oidc.postLogoutRedirectURI', 'auth: {oidc: {postLogoutRedirectURI: /bye}}'],
+    ['auth.providerB.baseURL', 'auth: {providerB: {baseURL: "ftp://x"}}'],
+    [
+      'auth.connectors[0].providerB.baseURL',
+      'auth: {connectors: [{id: a, providerB: {baseURL: x}}]}',
+    ],
+    ['auth.providerE.host', 'auth: {providerE: {host: "https://x"}}'],
+    ['auth.oidc.clientSecret', 'auth: {oidc: {clientSecret: $GITPLANE_REPO_TOKEN}}'],
+    ['auth.oidc.clientSecret', 'auth: {oidc: {clientSecret: "***"}}'],
+    ['auth.customHttpHeaders.X-A', 'auth: {customHttpHeaders: {X-A: "\u2713"}}'],
+    ['auth.customHttpHeaders.Content-Type', 'auth: {customHttpHeaders: {Content-Type: a}}'],
+    ['auth.groupsFilters', `auth: {groupsFilters: [${'a,'.repeat(65)}]}`],
+    ['auth.groupsFilters[0]', `auth: {groupsFilters: [${'a'.repeat(513)}]}`],
+    ['secretStore.address', 'secretStore: {address: "vault:8200"}'],
+    ['uiSettings.logoURL', 'uiSettings: {logoURL: "javascript:alert(1)"}'],
+    ['uiSettings.faviconURL', 'uiSettings: {faviconURL: //evil.example}'],
+    ['uiSettings.smallLogoURL', 'uiSettings: {smallLogoURL: "data:text/html;base64,AA=="}'],
+    ['uiSettings.primaryColor', 'uiSettings: {primaryColor: "red;} body {display: none"}'],
+    ['uiSettings.accentColor', 'uiSettings: {accentColor: "url(https://x)"}'],
+    ['uiSettings.sidebarColor', 'uiSettings: {sidebarColor: "1px"}'],
+    ['uiSettings.logoBackgroundColor', 'uiSettings: {logoBackgroundColor: "#12"}'],
+    ['uiSettings.customCss[1]', 'uiSettings: {customCss: [/a.css, "file:///etc/passwd"]}'],
+    ['uiSettings.customJavaScript[0]', 'uiSettings: {customJavaScript: ["data:,alert(1)"]}'],
+    ['uiSettings.navBarButtons[0].link', 'uiSettings: {navBarButtons: [{link: "javascript:a"}]}'],
+    ['uiSettings.navBarButtons[0].icon', 'uiSettings: {navBarButtons: [{icon: "x y"}]}'],
+    ['uiSettings.externalURLs.allow[0]', 'uiSettings: {externalURLs: {allow: ["a b"]}}'],
+    ['apps.repositories[0].url', 'apps: {repositories: [{name: a}]}'],
+    ['apps.repositories[0].url', 'apps: {repositories: [{name: a, url: charts}]}'],
+    ['apps.repositories[0].name', 'apps: {repositories: [{url: "https://a"}]}'],
+    [
+      'apps.repositories[1].name',
+      'apps: {repositories: [{name: a, url: "https://a"}, {name: a, url: "https://b"}]}',
+    ],
+    ['apps.predefinedApps[0].chart', 'apps: {predefinedApps: [{chart: nginx}]}'],
+    ['apps.predefinedApps[0].chart', 'apps: {predefinedApps: [{title: a}]}'],
+    ['apps.predefinedApps[0].iconUrl', 'apps: {predefinedApps: [{chart: a/b, iconUrl: x}]}'],
+    ['apps.predefinedApps[0].readmeUrl', 'apps: {predefinedApps: [{chart: a/b, readmeUrl: /x}]}'],
+    ['platformDB.storageClass', 'platformDB: {storageClass: Fast_Disk}'],
+    [
+      'costControl.global.metrics.storage.storageClass',
+      'costControl: {global: {metrics: {storage: {storageClass: "a b"}}}}',
+    ],
+    [
+      'costControl.cluster.metrics.storage.size',
+      'costControl: {cluster: {metrics: {storage: {size: 0Gi}}}}',
+    ],
+    ['costControl.cluster.metrics.retention', 'costControl: {cluster: {metrics: {retention: 0d}}}'],
+    ['cloud.maintenanceWindow.timeWindow', 'cloud: {maintenanceWindow: {timeWindow: 02:00-02:00}}'],
+    ['imageBuilder.resources.limits["a b"]', 'imageBuilder: {resources: {limits: {"a b": 1}}}'],
+    [
+      'imageBuilder.resources.claims[1]',
+      'imageBuilder: {resources: {claims: [{name: gpu}, {name: gpu}]}}',
+    ],
+    [
+      'imageBuilder.resources.claims[0].name',
+      'imageBuilder: {resources: {claims: [{request: a}]}}',
+    ],
+    ['imageBuilder.replicas', 'imageBuilder: {replicas: -1}'],
   ])('refuse at %s: %s', (path, raw) => {
     const found = parseConfigRaw(raw).problems;
     expect(found).toHaveLength(1);
@@ -245,11 +307,25 @@ describe('rules', () => {
     'secretStore: {syncInterval: 1m30s}',
     'imageBuilder: {resources: {limits: {cpu: 1}, requests: {cpu: 500m, memory: 1e3}}}',
     'database: {enabled: true, dataSource: "mysql://x"}',
+    'platformHost: platform.example.com:8443',
+    'platformHost: "[::1]:8443"',
+    'platformHost: ""',
+    'uiSettings: {logoURL: /logo.svg, faviconURL: "data:image/png;base64,AA==", primaryColor: "rgb(0 128 128 / 50%)"}',
+    'uiSettings: {externalURLs: {block: true, allow: [changelog, "https://*.example.com"]}}',
+    'apps: {repositories: [{name: a, url: "oci://registry.example.com/charts"}]}',
+    'platformDB: {storageClass: "-"}',
+    'costControl: {global: {metrics: {storage: {storageClass: "", size: 50Gi}, retention: 1y6w}}}',
+    'cloud: {maintenanceWindow: {dayOfWeek: Monday, timeWindow: 23:00-01:00}}',
+    'imageBuilder: {resources: {limits: {nvidia.com/gpu: 1}, claims: [{name: gpu}, {name: gpu, request: a}]}}',
+    'auth: {oidc: {clientSecret: $$***}}',
   ])('accept %s', (raw) => {
     expect(located(raw)).toEqual([]);
   });
 
+  // covers: workspaceSubDomain
   test.each([
+    ['workspaceSubDomain: "*.workspace.example.com"', 'workspaceSubDomain is deprecated'],
+    ['oidc: {enabled: true}', 'oidc is deprecated'],
     [
       `auth:\n  saml:\n      ${SAML}\n      insecureSkipSignatureValidation: true`,
       'lets anyone log in',

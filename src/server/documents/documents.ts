@@ -17,6 +17,7 @@ import { answerHealth } from './health.ts';
 import { buildOpenApi } from './openapi.ts';
 import { buildOpenApiV2 } from './openapi-v2.ts';
 import { isNotModified, type ReadyDocument } from './ready-document.ts';
+import { settingsDocuments } from './settings.ts';
 import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
 
@@ -41,6 +42,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     openApi(deps, found),
     metrics(deps),
     schemas,
+    settingsDocuments(deps),
     tokenDocuments(deps.tokens),
     syncRoutes(deps),
     secretStoreRoutes(deps),

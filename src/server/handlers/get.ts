@@ -8,7 +8,7 @@ import type { Answer } from '../output/answer.ts';
 import { type AnswerForm, encodeObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { pastObject, REVISION_HEADER } from './past.ts';
-import { answerForm, collectionOf, targetOf } from './shared.ts';
+import { answerForm, collectionOf, shownToReader, targetOf } from './shared.ts';
 
 export function handleGet(
   deps: ServerDependencies,
@@ -25,8 +25,10 @@ export function handleGet(
 
 /** Waits for nothing: the answer to most requests there are. */
 function getNow(deps: ServerDependencies, request: ResourceRequest, form: AnswerForm): Answer {
-  const stored = deps.registry.get(targetOf(request));
-  const { contentType, body } = encodeObject(request.kind, stored, form);
+  const target = targetOf(request);
+  const stored = deps.registry.get(target);
+  const ready = shownToReader(deps, request, { ready: stored, name: target.name });
+  const { contentType, body } = encodeObject(request.kind, ready, form);
   return { code: 200, contentType, body };
 }
 
@@ -46,5 +48,7 @@ async function getPast(
 ): Promise<Answer> {
   const { found, point } = await pastObject(deps, request, past);
   const headers = { [REVISION_HEADER]: point.revision };
-  return { code: 200, headers, ...encodeObject(request.kind, found, form) };
+  // What was deleted may have been somebody else's under the same name.
+  const ready = shownToReader(deps, request, { ready: found, name: '' });
+  return { code: 200, headers, ...encodeObject(request.kind, ready, form) };
 }

@@ -8,12 +8,12 @@ import { type Continuation, formatContinue, parseContinue } from '../input/conti
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import { parsePast } from '../input/past.ts';
 import type { Answer } from '../output/answer.ts';
-import { encodeList } from '../output/representation.ts';
+import { encodeList, type ReadyObject } from '../output/representation.ts';
 import type { ListMeta } from '../output/table.ts';
 import type { ResourceRequest } from '../request.ts';
 import { selects, selectsAll } from '../selection.ts';
 import { pastItems, REVISION_HEADER } from './past.ts';
-import { answerForm, collectionOf } from './shared.ts';
+import { answerForm, collectionOf, shownToReader } from './shared.ts';
 
 /** What is listed: the state at a version of the journal, or a commit of the past. */
 interface Snapshot extends Pick<ObjectList, 'items'> {
@@ -43,7 +43,19 @@ export async function handleList(
   const metadata = listMeta({ snapshot, matching, items, plain });
   const { revision } = snapshot;
   const headers = revision === undefined ? {} : { [REVISION_HEADER]: revision };
-  return { code: 200, headers, ...encodeList(request.kind, { metadata, items }, form) };
+  const shown = shownItems(deps, request, { items, isPast: revision !== undefined });
+  return { code: 200, headers, ...encodeList(request.kind, { metadata, items: shown }, form) };
+}
+
+function shownItems(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  of: { readonly items: Snapshot['items']; readonly isPast: boolean },
+): readonly ReadyObject[] {
+  if (request.kind.forReaders === undefined) return of.items;
+  return of.items.map((ready) =>
+    shownToReader(deps, request, { ready, name: of.isPast ? '' : ready.key.name }),
+  );
 }
 
 /** Pages go on in the commit of the first one, whatever a time means by now. */

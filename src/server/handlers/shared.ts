@@ -64,6 +64,22 @@ export function mayRead(deps: ServerDependencies, request: ResourceRequest, name
   return deps.authorizer.authorize(user, { verb: 'get', ...resource }).allowed;
 }
 
+/** An object with a kind that hides something from who may only read it. */
+export function shownToReader<T extends ReadyObject>(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  of: { readonly ready: T; readonly name: string },
+): T | ReadyObject {
+  const { kind, info, user } = request;
+  const { ready, name } = of;
+  if (kind.forReaders === undefined) return ready;
+  const resource = { group: kind.group, resource: kind.plural, namespace: info.namespace, name };
+  const mayWrite = ['update', 'patch'].some(
+    (verb) => deps.authorizer.authorize(user, { verb, ...resource }).allowed,
+  );
+  return mayWrite ? ready : readyObject(kind.forReaders(ready.object));
+}
+
 /** What a write is answered with: writing is not reading, so who may not `get` it sees no secret. */
 export function shownAfterWrite(
   deps: ServerDependencies,
@@ -71,8 +87,9 @@ export function shownAfterWrite(
   { object, stored }: Pick<WriteResult, 'object' | 'stored'>,
 ): ReadyObject {
   const { secretPaths } = request.kind;
-  if (secretPaths.length === 0 || mayRead(deps, request, object.metadata.name ?? '')) {
-    return stored ?? readyObject(object);
+  const name = object.metadata.name ?? '';
+  if (secretPaths.length === 0 || mayRead(deps, request, name)) {
+    return shownToReader(deps, request, { ready: stored ?? readyObject(object), name });
   }
   return readyObject(masked(object, [], secretPaths) as KubeObject);
 }

@@ -4,17 +4,17 @@
  */
 import type { ServerResponse } from 'node:http';
 import { expired } from '../../apimachinery/status-error.ts';
-import { CompactedError, type Watch } from '../../state/store.ts';
+import { CompactedError, type StoredObject, type Watch } from '../../state/store.ts';
 import { wouldPass } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { bookmarkObject, createEventEncoder, errorLine } from '../output/event-lines.ts';
 import { EventSink } from '../output/event-sink.ts';
-import { type AnswerForm, readyObject } from '../output/representation.ts';
+import { type AnswerForm, type ReadyObject, readyObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { onlyNamed, seenEvent, selects } from '../selection.ts';
-import { answerForm, collectionOf } from './shared.ts';
+import { answerForm, collectionOf, shownToReader } from './shared.ts';
 
 const BOOKMARK_INTERVAL_MS = 60_000;
 /** How often a watch without events is asked whether its key and its right are still there. */
@@ -90,7 +90,9 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
   request.closing.addEventListener('abort', close);
   if (request.closing.aborted) close();
   try {
-    for (const stored of initial) await sink.write(encode('ADDED', stored));
+    const shown = (ready: StoredObject): ReadyObject =>
+      shownToReader(deps, request, { ready, name: ready.key.name });
+    for (const stored of initial) await sink.write(encode('ADDED', shown(stored)));
     const asked = options.sendInitialEvents === true && options.allowBookmarks;
     if (asked) await bookmark(since, true);
     started = true;
@@ -98,7 +100,7 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
       const seen = seenEvent(options, event);
       // Who had the right from the object itself is still told that it went.
       if (event.type !== 'DELETED' && !access.isOpen()) break;
-      if (seen !== undefined) await sink.write(encode(seen.type, seen.stored));
+      if (seen !== undefined) await sink.write(encode(seen.type, shown(seen.stored)));
     }
   } finally {
     stopTimers();
