@@ -128,7 +128,7 @@ describe('secrets', () => {
     for (const token of [daemon.token, patcher]) {
       expect((await get(PATH, token)).json().status.auth.oidc.clientSecret).toBe(SECRET);
     }
-    const watch = await watching(daemon, `${API}/config`, { token: reader });
+    const watch = await watching(daemon, `${API}/config?watch=true`, { token: reader });
     await put({ ...config, platformHost: 'b' });
     await watch.atLeast(2);
     watch.close();
