@@ -10,6 +10,8 @@ import { defaultConfig, openSynced, PATH, type SyncedPlatform } from './synced-p
 describe('settings', () => {
   const ADDRESS = 'https://store.example.com:8200';
 
+  // covers: secretStore.{enabled,address,namespace,syncInterval} secretStore.auth.token
+  // covers: secretStore.auth.tokenSecretRef.{name,key,optional}
   test.each([
     ['nothing', undefined, undefined],
     ['a store that is not enabled', { address: ADDRESS, syncInterval: '1m' }, undefined],
