@@ -182,12 +182,12 @@ describe('a change of the configuration', () => {
   test('of the address to none is told, and leaves what is there', async () => {
     const synced = await openSynced();
     await synced.cycle();
-    await synced.configure({ ...defaultConfig(synced.server), address: 'store.example.com' });
+    await synced.configure({ ...defaultConfig(synced.server), address: '' });
     await synced.cycle();
 
     expect(synced.sync.report()).toMatchObject({
       state: 'available',
-      problem: expect.stringContaining('must be like "https://') as string,
+      problem: expect.stringContaining('secretStore.address is empty') as string,
     });
   });
 });
