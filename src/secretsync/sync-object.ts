@@ -136,6 +136,7 @@ class ObjectSync {
     const { git: gitSide, store: storeSide, fingerprints, policy, owner, resolution } = this.#task;
     const git = await gitSide.read();
     const store = await storeSide.read();
+    this.#forgetOtherStore(storeSide.mount);
     const { base, ...withoutBase } = this.#state;
     const isOtherMount =
       base?.mount !== undefined && storeSide.mount !== undefined && base.mount !== storeSide.mount;
@@ -278,8 +279,20 @@ class ObjectSync {
       if (!isSame) await this.#save({ held });
     } else if (!isSame || known === undefined || isOlder(known, seen.store.at)) {
       const key = await this.#keyHistory();
-      await this.#save({ held, seen: inLife(seen.store.at, key) });
+      await this.#save({ held, seen: this.#known(seen.store.at, key) });
     }
+  }
+
+  #known(at: StoreVersion, key: KeyHistory | undefined): NonNullable<SyncState['seen']> {
+    const { mount } = this.#task.store;
+    return { ...inLife(at, key), ...(mount !== undefined && { mount }) };
+  }
+
+  /** What was seen on another mount is neither older nor newer. */
+  #forgetOtherStore(mount: string | undefined): void {
+    const { seen, ...rest } = this.#state;
+    const isOther = seen?.mount !== undefined && mount !== undefined && seen.mount !== mount;
+    if (isOther) this.#state = rest;
   }
 
   async #keyHistory(): Promise<KeyHistory | undefined> {
@@ -293,7 +306,7 @@ class ObjectSync {
     const { set, remove } = changeOf(keys, store.values);
     // Until the base is written nothing else tells an older answer from a newer one.
     const key = await this.#keyHistory();
-    await this.#save({ seen: inLife(store.at, key) });
+    await this.#save({ seen: this.#known(store.at, key) });
     const commit = await this.#task.git.change({ seen: git, set, remove, from: store.at });
     if (commit === undefined) return;
     this.#pulled += keys.length;

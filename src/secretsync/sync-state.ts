@@ -60,7 +60,7 @@ export interface SyncState {
   readonly covered: readonly StoreVersion[];
   readonly held?: HeldPair;
   /** What was held, or was about to be pulled: what is older than that is old, whatever the base. */
-  readonly seen?: KnownVersion;
+  readonly seen?: KnownVersion & Pick<SyncBase, 'mount'>;
   /** Reads in a row that were older than the base. */
   readonly staleReads: number;
   /** Reads in a row that found nothing where the base knows something. */

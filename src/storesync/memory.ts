@@ -70,9 +70,10 @@ export class SyncNotes {
   }
 }
 
-function isNew({ base, held, intents, covered, staleReads, missingReads }: SyncState): boolean {
-  const isEmpty = base === undefined && held === undefined && intents.length === 0;
-  return isEmpty && covered.length === 0 && staleReads === 0 && missingReads === 0;
+function isNew({ intents, covered, staleReads, missingReads, ...rest }: SyncState): boolean {
+  const isEmpty = Object.values(rest).every((one) => one === undefined);
+  const nothingOpen = intents.length === 0 && covered.length === 0;
+  return isEmpty && nothingOpen && staleReads === 0 && missingReads === 0;
 }
 
 /** Prints are maps in memory and objects in a note. */

@@ -29,7 +29,8 @@ describe.each(targets)('%s', (_name, address) => {
 
   beforeAll(async () => {
     server = address === undefined ? await startKvServer() : undefined;
-    client = connect(server?.address ?? String(address), address ? REAL_TOKEN : 'root');
+    const token = address ? REAL_TOKEN : 'root';
+    client = connect(server?.address ?? String(address), { token });
     await call('POST', `sys/mounts/${v2}`, { type: 'kv', options: { version: '2' } });
     await call('POST', `sys/mounts/${v1}`, { type: 'kv', options: { version: '1' } });
     // A real server upgrades a new mount for a moment.
@@ -217,8 +218,74 @@ describe.each(targets)('%s', (_name, address) => {
     });
   });
 
+  test('a version of null is one that holds nothing', async () => {
+    const side = kv('null');
+    await call('POST', `${v2}/data/null`, { data: null });
+
+    expect(await live(side)).toMatchObject({ at: { version: 1 }, values: new Map() });
+    expect(await write(side, { a: '1' })).toMatchObject({ is: 'written', at: { version: 2 } });
+  });
+
+  test('only as many versions are kept as the key says, and the history tells', async () => {
+    const side = kv('short');
+    await call('POST', `${v2}/metadata/short`, { max_versions: 2 });
+    for (const a of ['1', '2', '3']) await write(side, { a });
+
+    expect(await side.read(1)).toEqual({ state: 'absent' });
+    const history = await side.keyHistory();
+    expect(history).toMatchObject({ maxVersions: 2, currentVersion: 3 });
+    expect([...(history?.versions.keys() ?? [])]).toEqual([2, 3]);
+  });
+
+  test('a deletion that is taken back shows in the history, and is no new version', async () => {
+    const side = kv('restored');
+    await write(side, { a: '1' });
+    await side.deleteVersion(1);
+    expect((await side.keyHistory())?.undeleted).toEqual(new Set());
+    await call('POST', `${v2}/undelete/restored`, { versions: [1] });
+
+    expect((await side.keyHistory())?.undeleted).toEqual(new Set([1]));
+    expect((await live(side)).at.version).toBe(1);
+  });
+
+  test('more strings than the store takes are too many, whoever counts them', async () => {
+    const data = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`k${n}`, 'v']));
+
+    await expect(call('POST', `${v2}/data/many`, { data })).rejects.toMatchObject({
+      reason: 'TooLarge',
+    });
+  });
+
+  test('a namespace that is not there is no empty mount', async () => {
+    const elsewhere = connect(server?.address ?? String(address), {
+      token: address ? REAL_TOKEN : 'root',
+      namespace: 'not-there',
+    });
+
+    await expect(detectMount(elsewhere, v2)).rejects.toMatchObject({ reason: 'MountMissing' });
+  });
+
+  test('a token without the default policy that may do nothing here is alive', async () => {
+    const mute = connect(server?.address ?? String(address), { token: await muteToken() });
+
+    for (const path of [`${v2}/data/a`, `sys/internal/ui/mounts/${v2}`]) {
+      await expect(mute.call({ method: 'GET', path })).rejects.toMatchObject({
+        reason: 'Forbidden',
+      });
+    }
+    await expect(detectMount(mute, v2)).rejects.toMatchObject({ reason: 'MountMissing' });
+  });
+
+  async function muteToken(): Promise<string> {
+    server?.store.token('mute', { denies: () => true, hasDefault: false });
+    if (server !== undefined) return 'mute';
+    const body = { policies: ['nothing'], no_default_policy: true, ttl: '5m' };
+    const { auth } = JSON.parse((await call('POST', 'auth/token/create', body)).text);
+    return auth.client_token;
+  }
+
   test('a token that is unknown is told from one that lacks a right', async () => {
-    const stranger = connect(server?.address ?? String(address), 'no-such-token');
+    const stranger = connect(server?.address ?? String(address), { token: 'no-such-token' });
 
     await expect(stranger.call({ method: 'GET', path: `${v2}/data/a` })).rejects.toMatchObject({
       reason: 'TokenInvalid',
@@ -227,10 +294,14 @@ describe.each(targets)('%s', (_name, address) => {
   });
 });
 
-function connect(address: string, token: string): StoreClient {
+function connect(
+  address: string,
+  { token, namespace }: { token: string; namespace?: string },
+): StoreClient {
   return new StoreClient({
     transport: httpTransport({ address }),
     token: async () => token,
+    ...(namespace !== undefined && { namespace }),
     clock: { now: () => 0 },
     intervalMs: 60_000,
     random: () => 0,

@@ -91,7 +91,7 @@ function scene() {
       owner: 'us',
       mayDelete: false,
     });
-  return { lag, mount, wire, commits, sync };
+  return { lag, store, mount, wire, commits, sync };
 }
 
 /**
@@ -155,6 +155,16 @@ test('an answer that is older than what was pulled is not pulled', async () => {
   lag.of = 0;
   expect(await sync()).toMatchObject({ result: 'Synced', pulled: 0 });
   expect(commits.list).toEqual(['a', 'c']);
+});
+
+test('what was seen on another mount makes nothing old here', async () => {
+  const { store, mount, sync } = scene();
+  mount.put('app', { key: 'x' });
+  mount.put('app', { key: 'y' });
+  expect(await sync()).toMatchObject({ result: 'Held', reason: 'AdoptionConflict', version: 2 });
+
+  store.mount('secret/').put('app', { key: 'z' });
+  expect(await sync()).toMatchObject({ result: 'Held', reason: 'AdoptionConflict', version: 1 });
 });
 
 interface Commits {

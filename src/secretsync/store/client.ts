@@ -115,13 +115,14 @@ export class StoreClient {
   async #refused({ method, path }: Call): Promise<StoreError> {
     const self: Call = { method: 'GET', path: 'auth/token/lookup-self' };
     const lookup = await this.#exchange(self, this.namespace);
-    if (lookup.status === 200) {
+    // A token without the default policy can neither look itself up nor ask for its capabilities,
+    // and lives all the same: a policy refuses it then, in other words.
+    if (lookup.status === 200 || isOfPolicy(lookup)) {
       return this.#error(
         'Forbidden',
         `does not let the token ${method} ${path}; its policies lack it`,
       );
     }
-    // A token without the default policy cannot look itself up, and lives all the same.
     const body = JSON.stringify({ paths: [decodeURI(path)] });
     const ask: Call = { method: 'POST', path: 'sys/capabilities-self', body };
     const capabilities = await this.#exchange(ask, this.namespace);
@@ -206,6 +207,12 @@ class Postponed extends StoreError {
   }
 }
 
+/** How OpenBao and Vault word that a policy lacks something; of dead tokens they say less or more. */
+function isOfPolicy({ status, text }: StoreResponse): boolean {
+  const isPolicy = text.includes('1 error occurred') || text.includes('preflight capability check');
+  return status === 403 && isPolicy && !/(bad|invalid) token/.test(text);
+}
+
 interface Meaning {
   readonly is: (status: number, text: string) => boolean;
   readonly says: readonly [reason: string, detail: string];
@@ -223,6 +230,10 @@ const MEANINGS: readonly Meaning[] = [
   {
     is: (status, text) => status === 503 && text.includes('sealed'),
     says: ['Sealed', 'is sealed'],
+  },
+  {
+    is: (status, text) => status === 400 && text.includes('exceeded maximum number of strings'),
+    says: ['TooLarge', 'finds too many strings in the request'],
   },
   { is: (status) => status === 501, says: ['NotInitialized', 'is not initialised'] },
   { is: (status) => status === 503, says: ['StoreFailed', 'answered 503'] },

@@ -72,8 +72,13 @@ class Kv2 implements StoreSide {
     const query = version === undefined ? '' : `?version=${version}`;
     const answer = await this.#client.call({ method: 'GET', path: this.#url('data') + query });
     if (answer.status === 404) return await this.#missing(answer);
-    const members = readMembers(answer, ['data', 'data'], this.#where);
-    const metadata = versionFields(readJson(answer, this.#where));
+    const body = readJson(answer, this.#where);
+    const metadata = versionFields(body);
+    // Somebody wrote null in place of an object: there is a version, and nothing in it.
+    const isNull = metadata.version !== undefined && isOfNull(body);
+    const members: Members = isNull
+      ? new Map()
+      : readMembers(answer, ['data', 'data'], this.#where);
     const { values, typed, otherKeys } = dataOf(members);
     const marker = markerOf(metadata);
     const managedBy = metadata.custom_metadata?.['managed-by'];
@@ -219,6 +224,10 @@ const UNMARKABLE = new Set(['Forbidden', 'Rejected', 'WrongEngine']);
 
 function versionFields(body: unknown): VersionFields {
   return (body as { data?: { metadata?: VersionFields } } | null)?.data?.metadata ?? {};
+}
+
+function isOfNull(body: unknown): boolean {
+  return (body as { data?: { data?: unknown } } | null)?.data?.data === null;
 }
 
 function markerOf({ custom_metadata }: VersionFields): Marker | undefined {

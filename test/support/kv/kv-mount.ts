@@ -72,12 +72,13 @@ export class KvMount {
     const body = text === '' ? {} : JSON.parse(text);
     if (part === 'config') return this.#config(method, body);
     if (part === 'metadata') return this.#metadata(method, key, query, body);
-    if (key.endsWith('.')) return errors(404, 'unsupported path');
+    // It can be written, and is not found again.
+    if (key.endsWith('.') && method === 'GET') return errors(404);
     if (part === 'data') return this.#data(method, key, query, body);
     if (part === 'delete') return this.#mark(key, body.versions, { deletion: this.#now() });
     if (part === 'undelete') return this.#mark(key, body.versions, { deletion: '' });
     if (part === 'destroy') return this.#mark(key, body.versions, { destroyed: true, data: {} });
-    return { status: 404, body: { errors: [], warnings: [WRONG_PATH] } };
+    return { status: 404, body: { data: null, warnings: [WRONG_PATH] } };
   }
 
   /** A write by somebody else, without check-and-set. */
@@ -112,8 +113,12 @@ export class KvMount {
       return key ? this.#mark(path, [key.current], { deletion: this.#now() }) : { status: 204 };
     }
     const latest = key?.versions.get(key.current);
-    if (method === 'PATCH' && (latest === undefined || !isLive(latest))) return errors(404);
-    const { cas } = body.options ?? {};
+    if (method === 'PATCH' && (key === undefined || latest === undefined || !isLive(latest)))
+      return key && latest
+        ? { status: 404, body: { data: fields(key, key.current) } }
+        : errors(404);
+    // Numbers are taken as text as well.
+    const cas = body.options?.cas === undefined ? undefined : Number(body.options.cas);
     if (cas === undefined && this.config.cas_required) return errors(400, CAS_REQUIRED);
     if (cas !== undefined && cas !== (key?.current ?? 0)) return errors(400, CAS_MISMATCH);
     if (body.data === undefined) return errors(400, 'no data provided');
@@ -217,7 +222,8 @@ export class KvMount {
       return held === undefined ? errors(404) : { status: 200, text: `{"data":${held}}` };
     }
     if (method === 'DELETE') this.texts.delete(path);
-    else if (method === 'PATCH') return errors(405, 'unsupported operation');
+    else if (method === 'PATCH')
+      return errors(405, '1 error occurred:\n\t* unsupported operation\n\n');
     else if (Object.keys(JSON.parse(text)).length === 0) return errors(400, 'missing data fields');
     else this.texts.set(path, text);
     return { status: 204 };
@@ -241,7 +247,7 @@ export class KvMount {
 }
 
 interface WriteBody {
-  readonly options?: { readonly cas?: number };
+  readonly options?: { readonly cas?: number | string };
   readonly data?: Readonly<Record<string, unknown>>;
 }
 

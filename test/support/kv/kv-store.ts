@@ -91,20 +91,26 @@ export class KvStore {
     if (!this.isInitialized) return errors(501, 'Vault is not initialized');
     if (this.isSealed) return errors(503, 'Vault is sealed');
     if (this.sealedNamespaces.has(home)) return errors(503, 'namespace is sealed');
-    const token = this.tokens.get(headers['x-vault-token'] ?? '');
-    if (token === undefined) return errors(403, 'permission denied', 'bad token');
-    if (path.startsWith('auth/token/')) return tokenAnswer(token, path);
-    if (path === 'sys/capabilities-self') return { status: 200, body: { data: {} } };
     const mounts = this.mounts.get(home);
-    if (mounts === undefined) return errors(404, 'no handler for route');
+    if (mounts === undefined) return errors(404, 'namespace not found');
+    const token = this.tokens.get(headers['x-vault-token'] ?? '');
+    if (token === undefined) return errors(403, 'permission denied');
+    if (path.startsWith('auth/token/')) return tokenAnswer(token, path);
+    if (path === 'sys/capabilities-self')
+      return token.hasDefault ? { status: 200, body: { data: {} } } : DENIED;
     if (path.startsWith('sys/mounts/')) return this.#mounting(method, path.slice(11), home, body);
-    if (path.startsWith('sys/internal/ui/mounts/')) return mountAnswer(mounts, path.slice(23));
-    if (token.denies(method, path))
-      return errors(403, '1 error occurred:\n\t* permission denied\n\n');
+    if (path.startsWith('sys/internal/ui/mounts/')) {
+      const below = path.slice(23);
+      return token.denies('GET', `${below}/`) ? unseen(below) : mountAnswer(mounts, below);
+    }
+    if (token.denies(method, path)) return DENIED;
     const [at, mount] = [...mounts].find(([prefix]) => path.startsWith(prefix)) ?? [];
-    if (at === undefined || mount === undefined) return errors(404, 'no handler for route');
+    if (at === undefined || mount === undefined)
+      return errors(404, `no handler for route "${path}". route entry not found.`);
     const strings = body.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
-    if (strings > this.mostStrings) return errors(400, 'JSON contains too many strings');
+    if (strings > this.mostStrings) return errors(400, TOO_COMPLEX);
+    if (method === 'PATCH' && headers['content-type'] !== MERGE_PATCH)
+      return errors(415, `PATCH requires Content-Type of ${MERGE_PATCH}`);
     return mount.handle(method, path.slice(at.length), query, body);
   }
 
@@ -123,21 +129,29 @@ export class KvStore {
   }
 }
 
+/** What a policy says; of a token that is not known only the middle is said. */
+const DENIED = errors(403, '1 error occurred:\n\t* permission denied\n\n');
+const TOO_COMPLEX = 'refused JSON input due to high complexity: exceeded maximum number of strings';
+const MERGE_PATCH = 'application/merge-patch+json';
+
 function mountAnswer(mounts: ReadonlyMap<string, KvMount>, wanted: string): KvAnswer {
   const [path, mount] = [...mounts].find(([prefix]) => `${wanted}/`.startsWith(prefix)) ?? [];
-  if (mount === undefined)
-    return errors(
-      403,
-      'preflight capability check returned 403, please ensure client\'s policies grant access to path "x"',
-    );
+  if (mount === undefined) return unseen(wanted);
   const options = mount.version === 2 ? { version: '2' } : null;
   return { status: 200, body: { data: { type: 'kv', path, uuid: mount.uuid, options } } };
 }
 
+/** Nothing is there, or no policy of the token is about it. */
+function unseen(path: string): KvAnswer {
+  const advice = `please ensure client's policies grant access to path "${path}/"`;
+  return errors(403, `preflight capability check returned 403, ${advice}`);
+}
+
 function tokenAnswer(token: KvToken, path: string): KvAnswer {
-  if (!token.hasDefault) return errors(403, 'permission denied');
+  if (!token.hasDefault) return DENIED;
   if (path.endsWith('renew-self')) {
-    if (!token.renewable || token.type === 'batch') return errors(400, 'lease is not renewable');
+    if (token.type === 'batch') return errors(400, 'batch tokens cannot be renewed');
+    if (!token.renewable) return errors(400, 'lease is not renewable');
     token.ttl = token.creationTtl;
     token.renewals += 1;
     return { status: 200, body: { auth: { lease_duration: token.ttl, renewable: true } } };
