@@ -7,6 +7,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../apimachinery/clock.ts';
 import { fileReader } from '../catalog/file.ts';
+import { realFiles } from '../git/durable-files.ts';
+import { replayLogs } from '../git/log-replay.ts';
+import { silent } from '../git/logger.ts';
 import { gitDirOf, readOnlyRepository } from '../git/read-only.ts';
 import type { Repository } from '../git/repository.ts';
 import { resolveCommit } from '../git/resolve-commit.ts';
@@ -44,6 +47,7 @@ export async function plan(
     throw new UsageError('Say which commit, as in: gitplane plan HEAD');
   }
   const gitDir = gitDirOf(placeOf(options));
+  await replayLogs(gitDir, { files: realFiles, logger: silent, isOwn: false });
   const to = await commitNamed(gitDir, expression);
   const head = await baseOf(gitDir, options);
   const ref = `refs/heads/${options.required('branch')}`;

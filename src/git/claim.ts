@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DurableFiles, makeDirectories, writeDurably } from './durable-files.ts';
+import { type DurableFiles, makeDirectories, writeDurably, writeSoon } from './durable-files.ts';
 import { errorCode, RefLockedError } from './git-error.ts';
 import { isAbandoned, thisOwner } from './owner.ts';
 import { removeStaleLock } from './stale-lock.ts';
@@ -27,6 +27,12 @@ export function newClaim(gitDir: string, owner: string): string {
 export function writeClaim(files: DurableFiles, claim: string, id: string): Promise<void> {
   inUse.add(claim);
   return writeDurably(files, claim, { bytes: Buffer.from(`${id}\n`), mode: 0o666 });
+}
+
+/** The same where it need not outlive a loss of power. */
+export function writeClaimSoon(files: DurableFiles, claim: string, id: string): Promise<void> {
+  inUse.add(claim);
+  return writeSoon(files, claim, { bytes: Buffer.from(`${id}\n`), mode: 0o666 });
 }
 
 /** Removes a claim, used or not. Never rejects: the next start removes what stays. */

@@ -12,9 +12,20 @@ export interface DurableFile {
   close(): Promise<void>;
 }
 
+/** A file whose size stays what it is. */
+export interface PlacedFile {
+  /** Resolves when the bytes are on stable storage. The order of two calls is the caller's to keep. */
+  writeAt(bytes: Buffer, position: number): Promise<void>;
+  close(): Promise<void>;
+}
+
 export interface DurableFiles {
   /** A new, empty file. EEXIST when there is one. */
   create(path: string, mode: number): Promise<DurableFile>;
+  /** A file that is there. */
+  open(path: string): Promise<PlacedFile>;
+  /** Content and size of a file that is there are on stable storage. */
+  syncFile(path: string): Promise<void>;
   /** A second name. EEXIST when it is taken. */
   link(existing: string, path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -25,6 +36,7 @@ export interface DurableFiles {
 }
 
 const fsync = promisify(fs.fsync);
+const fdatasync = promisify(fs.fdatasync);
 const writeFile = promisify(fs.writeFile);
 
 /** Larger writes leave the event loop; a small one into the page cache costs less than the way
@@ -34,19 +46,36 @@ const MAX_BLOCKING_WRITE = 256 * 1024;
 /** Only what waits for the disk is done on another thread: fsync, and large writes. */
 export const realFiles: DurableFiles = {
   create: async (path, mode) => openFile(fs.openSync(path, 'wx', mode)),
+  open: async (path) => openPlaced(fs.openSync(path, 'r+')),
+  syncFile: (path) => syncPath(path),
   link: async (existing, path) => fs.linkSync(existing, path),
   rename: async (from, to) => fs.renameSync(from, to),
   remove: async (path) => fs.unlinkSync(path),
   makeDirectory: async (path) => fs.mkdirSync(path),
-  syncDirectory: async (path) => {
-    const fd = fs.openSync(path, 'r');
-    try {
-      await fsync(fd);
-    } finally {
-      fs.closeSync(fd);
-    }
-  },
+  syncDirectory: (path) => syncPath(path),
 };
+
+async function syncPath(path: string): Promise<void> {
+  const fd = fs.openSync(path, 'r');
+  try {
+    await fsync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function openPlaced(fd: number): PlacedFile {
+  return {
+    // The flush begins before the call returns: there is other work to do meanwhile.
+    writeAt: async (bytes, position) => {
+      for (let done = 0; done < bytes.length; ) {
+        done += fs.writeSync(fd, bytes, done, bytes.length - done, position + done);
+      }
+      await fdatasync(fd);
+    },
+    close: async () => fs.closeSync(fd),
+  };
+}
 
 function openFile(fd: number): DurableFile {
   return {
@@ -59,16 +88,38 @@ function openFile(fd: number): DurableFile {
   };
 }
 
+export interface NewFile {
+  readonly bytes: Buffer;
+  readonly mode: number;
+}
+
 /** A new file with its content on stable storage. Leaves nothing open; may leave a part behind. */
 export async function writeDurably(
   files: DurableFiles,
   path: string,
-  content: { readonly bytes: Buffer; readonly mode: number },
+  content: NewFile,
 ): Promise<void> {
-  const file = await files.create(path, content.mode);
+  await write(files, path, { ...content, sync: true });
+}
+
+/** The same for what a loss of power may take: others see the content, the disk gets it later. */
+export async function writeSoon(
+  files: DurableFiles,
+  path: string,
+  content: NewFile,
+): Promise<void> {
+  await write(files, path, { ...content, sync: false });
+}
+
+async function write(
+  files: DurableFiles,
+  path: string,
+  { bytes, mode, sync }: NewFile & { readonly sync: boolean },
+): Promise<void> {
+  const file = await files.create(path, mode);
   try {
-    await file.write(content.bytes);
-    await file.sync();
+    await file.write(bytes);
+    if (sync) await file.sync();
   } finally {
     await file.close();
   }

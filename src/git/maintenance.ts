@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { GitContext } from './git-environment.ts';
 import { collectStderr, ending, processError, spawnGit } from './git-process.ts';
 import type { GitLogger } from './logger.ts';
-import { packFolder } from './pack-names.ts';
+import { isShortLived, packFolder } from './pack-names.ts';
 
 export interface MaintenanceOptions {
   /** So many more packs than the last run left start the next one. */
@@ -18,6 +18,8 @@ export interface MaintenanceOptions {
   readonly logger: GitLogger;
   /** Called after packs were replaced: whoever holds the old ones open can let go. */
   readonly onRepacked: () => void;
+  /** Around what looks at all packs: none of them goes meanwhile. */
+  readonly whileStill?: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** In this order; each is useful without the other. One thread: the daemon needs the rest. */
@@ -89,18 +91,23 @@ export class Maintenance {
   }
 
   async #run(): Promise<boolean> {
-    const { logger, onRepacked } = this.#options;
+    const { logger, onRepacked, whileStill = (work) => work() } = this.#options;
     const started = performance.now();
-    let succeeded = true;
     await removeStaleLocks(this.#context.gitDir);
-    for (const args of steps) {
-      if (this.#closed || !(await this.#step(args))) succeeded = false;
-    }
+    const succeeded = await whileStill(() => this.#steps());
     this.#packsLeft = await countPacks(this.#context.gitDir);
     this.#added = 0;
     onRepacked();
     const ms = Math.round(performance.now() - started);
     logger.debug({ packs: this.#packsLeft, ms, succeeded }, 'repository maintained');
+    return succeeded;
+  }
+
+  async #steps(): Promise<boolean> {
+    let succeeded = true;
+    for (const args of steps) {
+      if (this.#closed || !(await this.#step(args))) succeeded = false;
+    }
     return succeeded;
   }
 
@@ -124,7 +131,8 @@ export class Maintenance {
 
 async function countPacks(gitDir: string): Promise<number> {
   try {
-    return (await readdir(packFolder(gitDir))).filter((name) => name.endsWith('.idx')).length;
+    const names = await readdir(packFolder(gitDir));
+    return names.filter((name) => name.endsWith('.idx') && !isShortLived(name)).length;
   } catch {
     return 0;
   }

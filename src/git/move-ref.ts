@@ -1,7 +1,7 @@
 /** Moving a ref to a commit that is in the repository already, durably and under git's lock. */
 import { dirname, join } from 'node:path';
 import { dropClaim, newClaim, takeLock, writeClaim } from './claim.ts';
-import { makeDirectories, realFiles } from './durable-files.ts';
+import { type DurableFiles, makeDirectories, realFiles } from './durable-files.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
 import { thisOwner } from './owner.ts';
 import { readRef } from './ref-file.ts';
@@ -17,26 +17,30 @@ export interface RefMove {
 const PATIENCE_MS = 2_000;
 
 /** Throws HeadMovedError, and changes nothing, when the ref is not at `from`. */
-export async function moveRef(gitDir: string, { ref, from, to }: RefMove): Promise<void> {
+export async function moveRef(
+  gitDir: string,
+  { ref, from, to }: RefMove,
+  files: DurableFiles = realFiles,
+): Promise<void> {
   const path = join(gitDir, ref);
   const lock = { file: `${path}.lock`, gitDir, patienceMs: PATIENCE_MS };
   const claim = newClaim(gitDir, thisOwner);
   let isLocked = false;
   try {
-    await writeClaim(realFiles, claim, to);
-    await makeDirectories(realFiles, dirname(path));
-    await takeLock(realFiles, claim, lock);
+    await writeClaim(files, claim, to);
+    await makeDirectories(files, dirname(path));
+    await takeLock(files, claim, lock);
     isLocked = true;
     const actual = await readRef(gitDir, ref);
     if (actual !== from) throw new HeadMovedError(from, actual);
-    await realFiles.rename(lock.file, path);
+    await files.rename(lock.file, path);
     isLocked = false;
-    await realFiles.syncDirectory(dirname(path));
+    await files.syncDirectory(dirname(path));
   } catch (error) {
-    if (isLocked) await realFiles.remove(lock.file).catch(() => undefined);
+    if (isLocked) await files.remove(lock.file).catch(() => undefined);
     if (error instanceof GitError || errorCode(error) === undefined) throw error;
     throw new StorageError(path, { cause: error });
   } finally {
-    await dropClaim(realFiles, claim);
+    await dropClaim(files, claim);
   }
 }

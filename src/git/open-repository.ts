@@ -9,6 +9,8 @@ import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
 import { removeGitLeftovers } from './git-leftovers.ts';
 import { processError, runGit, tryGit } from './git-process.ts';
+import { replayLogs } from './log-replay.ts';
+import { LoggedPublisher } from './logged-publisher.ts';
 import { type GitLogger, silent } from './logger.ts';
 import { Maintenance } from './maintenance.ts';
 import { thisOwner } from './owner.ts';
@@ -32,8 +34,13 @@ export interface OpenOptions extends ReaderOptions {
   readonly gate?: Gate | undefined;
   /** Signs every commit that is made here. */
   readonly sign?: CommitSignature | undefined;
-  /** Publishes on a thread of its own: without a gate, and on the real file system. */
+  /**
+   * Publishes by way of a log, on a thread of its own: without a gate, on the real file system, and
+   * by nobody else.
+   */
   readonly ownThread?: boolean;
+  /** Publishes by way of a log of two files of so many bytes, on the thread of the caller. */
+  readonly logBytes?: number;
   /** The file system, for tests that break off in the middle. */
   readonly files?: DurableFiles;
   /** The process that temporary files are marked with, for tests that play another one. */
@@ -51,6 +58,7 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
   await assertGit(context);
   await assertBareSha1(context);
   await assertBranchName(context, branch);
+  await replay(gitDir, options);
   const reader = new Reader(context, options);
   try {
     await assertReadable(reader, await readRef(gitDir, ref), ref);
@@ -59,20 +67,40 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
     await reader.close();
     throw error;
   }
+  const publisher = await publishingTo({ gitDir, ref }, options);
   const maintenance = new Maintenance(context, {
     packThreshold: options.packThreshold ?? 50,
     logger,
     onRepacked: () => reader.retire(),
+    whileStill: (work) => publisher.whileStill(work),
   });
-  const publisher = publishingTo({ gitDir, ref }, options);
   void maintenance.runIfDue();
   return new BareRepository({ gitDir, ref, reader, publisher, maintenance, sign: options.sign });
 }
 
-function publishingTo(where: { gitDir: string; ref: string }, options: OpenOptions): Publishing {
+async function publishingTo(
+  where: { gitDir: string; ref: string },
+  options: OpenOptions,
+): Promise<Publishing> {
   const { files = realFiles, owner = thisOwner, lockPatienceMs = 2_000, gate } = options;
   if (options.ownThread === true) return new PublishingThread({ ...where, lockPatienceMs });
-  return new Publisher(where, { files, owner, lockPatienceMs, gate });
+  const { logBytes } = options;
+  if (logBytes === undefined) return new Publisher(where, { files, owner, lockPatienceMs, gate });
+  const publisher = new LoggedPublisher(where, { files, owner, lockPatienceMs, logBytes });
+  await publisher.opened();
+  return publisher;
+}
+
+async function replay(gitDir: string, options: OpenOptions): Promise<void> {
+  const { files = realFiles, logger = silent, ownThread, logBytes } = options;
+  const isOwn = ownThread === true || logBytes !== undefined;
+  try {
+    await replayLogs(gitDir, { files, logger, isOwn });
+  } catch (error) {
+    // Where nothing can be written, what git sees can be read; the log stays for when there is room.
+    if (!(error instanceof StorageError) || !['EROFS', 'ENOSPC'].includes(error.code)) throw error;
+    logger.warn({ error: error.message }, 'Writes in the log wait for room on the disk');
+  }
 }
 
 async function existingDirectory(path: string): Promise<string> {

@@ -30,6 +30,32 @@ export function packNames(gitDir: string, checksum: string, owner: string): Pack
   };
 }
 
+const SHORT_LIVED = /^pack-gitplane-[0-9a-f]{40}\./;
+
+/**
+ * Of a pack that another one will soon replace, named after the commit that it ends with: git takes
+ * it for a pack like any other. The pack has its name from the beginning, as git looks for indexes.
+ */
+export function shortLivedNames(gitDir: string, tip: string, owner: string): PackNames {
+  const folder = packFolder(gitDir);
+  const pack = join(folder, `pack-gitplane-${tip}.pack`);
+  return {
+    pack,
+    index: join(folder, `pack-gitplane-${tip}.idx`),
+    newPack: pack,
+    newIndex: join(folder, `tmp_gitplane-${tip}-${owner}-${counter++}_idx`),
+  };
+}
+
+/** Of a file in the pack folder. */
+export function isShortLived(name: string): boolean {
+  return SHORT_LIVED.test(name);
+}
+
+export async function shortLivedPacks(gitDir: string): Promise<string[]> {
+  return (await readdir(packFolder(gitDir))).filter(isShortLived).sort();
+}
+
 /**
  * Removes what crashed processes left in the pack folder. A pack without an index is removed only
  * where the index of that very pack lies beside it under its unfinished name: that one is ours.

@@ -44,6 +44,8 @@ export interface Publishing {
   publish(publication: Publication): Promise<void>;
   /** Resolves when every publication asked for so far has ended, and left nothing behind. */
   settled(): Promise<void>;
+  /** Packs that were there stay there while work goes on that looks at all of them. */
+  whileStill<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface PublisherOptions {
@@ -98,6 +100,10 @@ export class Publisher implements Publishing {
     await this.#last;
   }
 
+  whileStill<T>(work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+
   #prepare(publication: Publication): Prepared {
     const { owner } = this.#options;
     const pack = buildPack(publication.objects);
@@ -148,7 +154,7 @@ export class Publisher implements Publishing {
       state = 'locked';
       await this.#compare(publication.parent);
       await this.#showPack(names);
-      await this.#renameRef(file, ref);
+      await renameIntoPlace(files, file, ref);
       state = 'moved';
       await files.syncDirectory(dirname(ref));
     } catch (error) {
@@ -175,16 +181,6 @@ export class Publisher implements Publishing {
     await files.syncDirectory(dirname(names.pack));
   }
 
-  async #renameRef(from: string, ref: string): Promise<void> {
-    try {
-      await this.#options.files.rename(from, ref);
-    } catch (error) {
-      if (errorCode(error) !== 'EISDIR') throw error;
-      await removeEmptyDirectories(ref);
-      await this.#options.files.rename(from, ref);
-    }
-  }
-
   async #cleanUp({ names, claim }: Prepared): Promise<void> {
     const { files } = this.#options;
     await Promise.all([
@@ -195,9 +191,32 @@ export class Publisher implements Publishing {
   }
 
   #storageError(error: unknown, moved: boolean): unknown {
-    if (error instanceof GitError || errorCode(error) === undefined) return error;
-    const cause = error as NodeJS.ErrnoException;
-    return new StorageError(cause.path ?? this.#gitDir, { cause, moved });
+    return asStorageError(error, { place: this.#gitDir, moved });
+  }
+}
+
+/** A failed system call in words that tell where the branch is; any other error as it is. */
+export function asStorageError(
+  error: unknown,
+  { place, moved }: { readonly place: string; readonly moved: boolean },
+): unknown {
+  if (error instanceof GitError || errorCode(error) === undefined) return error;
+  const cause = error as NodeJS.ErrnoException;
+  return new StorageError(cause.path ?? place, { cause, moved });
+}
+
+/** The lock of a branch becomes the branch. */
+export async function renameIntoPlace(
+  files: DurableFiles,
+  from: string,
+  ref: string,
+): Promise<void> {
+  try {
+    await files.rename(from, ref);
+  } catch (error) {
+    if (errorCode(error) !== 'EISDIR') throw error;
+    await removeEmptyDirectories(ref);
+    await files.rename(from, ref);
   }
 }
 

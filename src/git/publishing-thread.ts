@@ -20,10 +20,13 @@ export interface ThreadSetup {
   readonly lockPatienceMs: number;
 }
 
-/** Absent: everything asked for before has ended, and left nothing behind. */
 export interface ThreadRequest {
   readonly id: number;
-  readonly publication?: PublicationMessage;
+  /**
+   * `settle`: everything asked for before has ended, and left nothing behind. `hold`: packs stay,
+   * until as many times `let go`.
+   */
+  readonly ask: PublicationMessage | 'settle' | 'hold' | 'let go';
 }
 
 export interface ThreadReply {
@@ -53,7 +56,7 @@ export class PublishingThread implements Publishing {
 
   publish(publication: Publication): Promise<void> {
     const message = encodePublication(publication);
-    return this.#ask({ publication: message }, [message.bytes.buffer]);
+    return this.#ask(message, [message.bytes.buffer]);
   }
 
   /** Ends the thread; a publication asked for afterwards starts another. */
@@ -61,18 +64,28 @@ export class PublishingThread implements Publishing {
     clearTimeout(this.#starting);
     const worker = this.#worker;
     if (worker === undefined) return;
-    await this.#ask({}, []);
+    await this.#ask('settle');
     this.#worker = undefined;
     await worker.terminate();
   }
 
-  #ask(request: Omit<ThreadRequest, 'id'>, transfer: ArrayBuffer[]): Promise<void> {
+  async whileStill<T>(work: () => Promise<T>): Promise<T> {
+    // A thread that was lost removes nothing, and the next one begins where nothing is left to go.
+    await this.#ask('hold').catch(() => undefined);
+    try {
+      return await work();
+    } finally {
+      if (this.#worker !== undefined) await this.#ask('let go').catch(() => undefined);
+    }
+  }
+
+  #ask(ask: ThreadRequest['ask'], transfer: ArrayBuffer[] = []): Promise<void> {
     const worker = this.#start();
     const id = this.#next++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       worker.ref();
-      worker.postMessage({ id, ...request } satisfies ThreadRequest, transfer);
+      worker.postMessage({ id, ask } satisfies ThreadRequest, transfer);
     });
   }
 

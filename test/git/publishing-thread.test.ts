@@ -1,8 +1,9 @@
 /** The same promises as without a thread: `crash.test.ts` has those of the order of operations. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { GitError, RefLockedError, StorageError } from '../../src/git/git-error.ts';
 import {
@@ -85,6 +86,38 @@ describe('a repository that publishes on a thread of its own', () => {
     await publish(repository, commitOf({ a: '3' }));
     expect(filesOf(repository.gitDir, 'main')).toEqual({ a: '3' });
     expectSound(repository.gitDir);
+  });
+
+  test('that is lost says that what it had may still take effect, and the next one has all of it', async () => {
+    const threads = vi.spyOn(Worker.prototype, 'postMessage');
+    onTestFinished(() => threads.mockRestore());
+    const repository = await open();
+    const acknowledged = [...(await publish(repository, commitOf({ a: '1' })))];
+    // The log is made beside the first of them.
+    for (let i = 0; !existsSync(join(repository.gitDir, 'gitplane/log-1')) && i < 1000; i++) {
+      acknowledged.push(...(await publish(repository, commitOf({ b: `${i}` }))));
+    }
+    acknowledged.push(...(await publish(repository, commitOf({ a: '2' }))));
+
+    const before = await repository.head();
+    const under = publish(repository, commitOf({ a: '3' }));
+    const ended = under.catch((reason: unknown) => reason);
+    await vi.waitFor(() => expect(threads.mock.calls.length).toBeGreaterThan(acknowledged.length));
+    const [thread] = threads.mock.contexts as Worker[];
+    await thread?.terminate();
+
+    const error = await ended;
+    if (error instanceof Error) {
+      expect(error).toBeInstanceOf(StorageError);
+      expect(error).toMatchObject({ moved: true });
+    }
+    const [next = ''] = await vi.waitFor(() => publish(repository, commitOf({ a: '4' })));
+    const history = git(repository.gitDir, ['rev-list', 'main']).split('\n');
+    expect(history[0]).toBe(next);
+    expect(history).toEqual(expect.arrayContaining([before, ...acknowledged]));
+    await repository.close();
+    expectSound(repository.gitDir);
+    expect(readdirSync(join(repository.gitDir, 'gitplane'))).toEqual([]);
   });
 });
 

@@ -5,7 +5,7 @@
  */
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { DurableFile, DurableFiles } from '../../src/git/durable-files.ts';
+import type { DurableFile, DurableFiles, PlacedFile } from '../../src/git/durable-files.ts';
 
 /** Thrown in place of the process dying: from here on nothing reaches the disk. */
 export class Crash extends Error {}
@@ -32,6 +32,17 @@ interface OpenFile {
   synced: boolean;
 }
 
+/** Bytes written over others, and not flushed. */
+interface Overwrite {
+  readonly fd: number;
+  readonly position: number;
+  readonly before: Buffer;
+  readonly after: Buffer;
+}
+
+/** What a loss of power leaves of content that was not flushed. */
+export type Remains = 'nothing' | 'garbage' | 'all';
+
 export class FragileFiles implements DurableFiles {
   /** The operations so far, for messages: `rename pack-….idx`. */
   readonly operations: string[] = [];
@@ -40,6 +51,8 @@ export class FragileFiles implements DurableFiles {
   #crashed = false;
   #names: NameChange[] = [];
   #files: OpenFile[] = [];
+  #placed: number[] = [];
+  #overwrites: Overwrite[] = [];
 
   /** `backups` is a folder on the same file system for what may have to come back. */
   constructor(backups: string, fault?: Fault) {
@@ -81,6 +94,36 @@ export class FragileFiles implements DurableFiles {
     };
   }
 
+  open(path: string): Promise<PlacedFile> {
+    return this.#perform(`open ${path}`, () => {
+      const fd = fs.openSync(path, 'r+');
+      this.#placed.push(fd);
+      return {
+        writeAt: async (bytes, position) => {
+          await this.#perform(`write ${path}`, () => this.#overwrite(fd, bytes, position));
+          await this.#perform(`sync ${path}`, () => {
+            this.#overwrites = this.#overwrites.filter((one) => one.fd !== fd);
+          });
+        },
+        close: async () => undefined,
+      };
+    });
+  }
+
+  #overwrite(fd: number, bytes: Buffer, position: number): void {
+    const before = Buffer.alloc(bytes.length);
+    fs.readSync(fd, before, 0, bytes.length, position);
+    fs.writeSync(fd, bytes, 0, bytes.length, position);
+    this.#overwrites.push({ fd, position, before, after: bytes });
+  }
+
+  syncFile(path: string): Promise<void> {
+    return this.#perform(`sync ${path}`, () => {
+      const { ino } = fs.statSync(path);
+      for (const file of this.#files) if (fs.fstatSync(file.fd).ino === ino) file.synced = true;
+    });
+  }
+
   link(existing: string, path: string): Promise<void> {
     return this.#perform(`link ${path}`, () => {
       fs.linkSync(existing, path);
@@ -120,13 +163,28 @@ export class FragileFiles implements DurableFiles {
     });
   }
 
-  /** Cuts the power: unsynced content is gone, and unsynced names of the directories that
-   * `loses` are what they were. */
-  losePower(loses: (directory: string) => boolean): void {
+  /** Cuts the power: of unsynced content there is what `remains`, and unsynced names of the
+   * directories that `loses` are what they were. */
+  losePower(loses: (directory: string) => boolean, remains: Remains = 'nothing'): void {
     this.#crashed = true;
-    for (const { fd, synced } of this.#files) if (!synced) fs.ftruncateSync(fd, 0);
+    for (const { fd, synced } of this.#files) {
+      const { size } = fs.fstatSync(fd);
+      if (synced || remains === 'all') continue;
+      if (remains === 'nothing') fs.ftruncateSync(fd, 0);
+      else fs.writeSync(fd, Buffer.alloc(size, 0xa5), 0, size, 0);
+    }
+    for (const { fd, position, before, after } of this.#overwrites.toReversed()) {
+      if (remains === 'all') continue;
+      // Sectors arrive in any order.
+      const half = after.length >> 1;
+      const torn =
+        remains === 'nothing'
+          ? before
+          : Buffer.concat([before.subarray(0, half), after.subarray(half)]);
+      fs.writeSync(fd, torn, 0, torn.length, position);
+    }
     for (const { directory, undo, durable } of this.#names.toReversed()) {
-      if (!durable && loses(directory)) undo();
+      if (!durable && loses(directory)) unlessGone(undo);
     }
   }
 
@@ -134,7 +192,9 @@ export class FragileFiles implements DurableFiles {
   release(): void {
     this.#crashed = true;
     for (const { fd } of this.#files) fs.closeSync(fd);
+    for (const fd of this.#placed) fs.closeSync(fd);
     this.#files = [];
+    this.#placed = [];
   }
 
   async #perform<T>(operation: string, effect: () => T): Promise<T> {
@@ -163,5 +223,14 @@ export class FragileFiles implements DurableFiles {
     const backup = join(this.#backups, `backup-${this.#names.length}`);
     fs.linkSync(path, backup);
     return backup;
+  }
+}
+
+/** Git may have removed it meanwhile. */
+function unlessGone(undo: () => void): void {
+  try {
+    undo();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }

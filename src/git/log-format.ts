@@ -1,0 +1,131 @@
+/**
+ * What a write log looks like on the disk. It is a run of records, each at the beginning of a block:
+ *
+ *   magic, CRC-32 of the rest, epoch, sequence, kind, length: six big-endian numbers of 32 bits;
+ *   the payload; zeros to the end of the block.
+ *
+ * The first record is the head. A record counts when its checksum is right, its epoch is that of the
+ * head and its sequence the next one: what the power cut off, and what an earlier use of the file
+ * left behind it, ends the run. A block of its own keeps a record out of reach of the next write.
+ */
+import { crc32 } from 'node:zlib';
+import {
+  decodePublication,
+  encodePublication,
+  type PublicationMessage,
+} from './publication-message.ts';
+import type { Publication } from './publisher.ts';
+
+export interface LogHead {
+  /** The branch that the log is of. */
+  readonly ref: string;
+  /** Who writes it, see `owner.ts`. */
+  readonly owner: string;
+}
+
+export interface LogContent extends LogHead {
+  /** Of two logs, the one with the larger epoch is newer. */
+  readonly epoch: number;
+  /** In the order they were made, without those that were called off. */
+  readonly publications: readonly Publication[];
+}
+
+type RecordKind = 'head' | 'publication' | 'called off';
+
+interface LogRecord {
+  readonly kind: RecordKind;
+  readonly epoch: number;
+  readonly sequence: number;
+  readonly payload: Buffer;
+}
+
+const MAGIC = 0x47504c31;
+const BLOCK = 4096;
+const FIXED = 24;
+const KINDS: readonly RecordKind[] = ['head', 'publication', 'called off'];
+
+export function encodeRecord({ kind, epoch, sequence, payload }: LogRecord): Buffer {
+  const used = FIXED + payload.length;
+  const record = Buffer.alloc(Math.ceil(used / BLOCK) * BLOCK);
+  record.writeUInt32BE(MAGIC, 0);
+  record.writeUInt32BE(epoch, 8);
+  record.writeUInt32BE(sequence, 12);
+  record.writeUInt32BE(KINDS.indexOf(kind), 16);
+  record.writeUInt32BE(payload.length, 20);
+  payload.copy(record, FIXED);
+  record.writeUInt32BE(crc32(record.subarray(8, used)), 4);
+  return record;
+}
+
+export function headPayload(head: LogHead): Buffer {
+  return Buffer.from(JSON.stringify(head));
+}
+
+/** Of the publication that has this sequence. */
+export function calledOffPayload(sequence: number): Buffer {
+  return Buffer.from(JSON.stringify(sequence));
+}
+
+export function publicationPayload(publication: Publication): Buffer {
+  const { bytes, ...rest } = encodePublication(publication);
+  const head = Buffer.from(JSON.stringify(rest));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(head.length);
+  return Buffer.concat([length, head, bytes]);
+}
+
+/** Undefined where there is no log. Never throws, whatever the bytes. */
+export function decodeLog(bytes: Buffer): LogContent | undefined {
+  const records = readRecords(bytes);
+  const first = records.next().value;
+  if (first?.kind !== 'head') return undefined;
+  const publications = new Map<number, Publication>();
+  for (const { kind, sequence, payload } of records) {
+    if (kind === 'publication') publications.set(sequence, readPublication(payload));
+    else if (kind === 'called off') publications.delete(JSON.parse(payload.toString()) as number);
+  }
+  const { ref, owner } = JSON.parse(first.payload.toString()) as LogHead;
+  return { ref, owner, epoch: first.epoch, publications: [...publications.values()] };
+}
+
+function* readRecords(bytes: Buffer): Generator<LogRecord, undefined> {
+  let epoch: number | undefined;
+  for (let at = 0, sequence = 0; ; sequence++) {
+    const record = readRecord(bytes.subarray(at));
+    if (record === undefined || record.sequence !== sequence) return;
+    epoch ??= record.epoch;
+    if (record.epoch !== epoch) return;
+    yield record;
+    at += Math.ceil((FIXED + record.payload.length) / BLOCK) * BLOCK;
+  }
+}
+
+function readRecord(bytes: Buffer): LogRecord | undefined {
+  if (bytes.length < FIXED || bytes.readUInt32BE(0) !== MAGIC) return undefined;
+  const end = FIXED + bytes.readUInt32BE(20);
+  if (end > bytes.length || crc32(bytes.subarray(8, end)) !== bytes.readUInt32BE(4)) {
+    return undefined;
+  }
+  const kind = KINDS[bytes.readUInt32BE(16)];
+  if (kind === undefined) return undefined;
+  return {
+    kind,
+    epoch: bytes.readUInt32BE(8),
+    sequence: bytes.readUInt32BE(12),
+    payload: bytes.subarray(FIXED, end),
+  };
+}
+
+function readPublication(payload: Buffer): Publication {
+  const start = 4 + payload.readUInt32BE(0);
+  const { objects, ...rest } = JSON.parse(payload.toString('utf8', 4, start));
+  const bytes = new Uint8Array(payload.subarray(start));
+  return decodePublication({ ...rest, objects: objects.map(withBase), bytes });
+}
+
+type Head = PublicationMessage['objects'][number];
+
+/** JSON has no undefined. */
+function withBase([id, type, base, length]: Head): Head {
+  return [id, type, base ?? undefined, length];
+}

@@ -1,0 +1,137 @@
+/**
+ * What a write log of a process that is gone still holds is brought to where git keeps it, before
+ * anything is read. After a kill that only makes durable what git sees anyway; after a loss of power
+ * packs may be empty or garbage and the branch may be older, garbage or gone.
+ *
+ * Every step can be done again: the logs go last.
+ */
+import { existsSync } from 'node:fs';
+import { lstat, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CLAIMS, removeAbandonedClaims } from './claim.ts';
+import type { DurableFiles } from './durable-files.ts';
+import type { GitContext } from './git-environment.ts';
+import { errorCode, GitError, StorageError } from './git-error.ts';
+import { runGit, tryGit } from './git-process.ts';
+import { decodeLog, type LogContent } from './log-format.ts';
+import { savePublications } from './logged-publisher.ts';
+import type { GitLogger } from './logger.ts';
+import { moveRef } from './move-ref.ts';
+import { isAbandoned, thisOwner } from './owner.ts';
+import { packFolder, shortLivedPacks } from './pack-names.ts';
+import { readRef } from './ref-file.ts';
+import { outwaitLock } from './stale-lock.ts';
+import { logPaths } from './write-log.ts';
+
+export interface ReplayOptions {
+  readonly files: DurableFiles;
+  readonly logger: GitLogger;
+  /** The caller alone writes here: whoever wrote the log is gone. */
+  readonly isOwn: boolean;
+}
+
+/** Throws a GitError, with the logs as they were, when that cannot be done. */
+export async function replayLogs(gitDir: string, options: ReplayOptions): Promise<void> {
+  const { files, isOwn } = options;
+  const present = logPaths(gitDir).filter((path) => existsSync(path));
+  if (present.length === 0 && !isOwn) return;
+  try {
+    const logs = await readLogs(present);
+    if (!isOwn && logs.some((log) => !isAbandoned(log.owner, log.ageMs))) return;
+    await replay(gitDir, logs, options);
+    for (const path of present) await files.remove(path);
+    if (present.length > 0) await files.syncDirectory(join(gitDir, CLAIMS));
+  } catch (error) {
+    if (error instanceof GitError || errorCode(error) === undefined) throw error;
+    throw new StorageError(gitDir, { cause: error });
+  }
+}
+
+/** Oldest first. */
+async function readLogs(paths: readonly string[]): Promise<(LogContent & { ageMs: number })[]> {
+  const logs: (LogContent & { ageMs: number })[] = [];
+  for (const path of paths) {
+    const log = decodeLog(await readFile(path));
+    const { mtimeMs } = await lstat(path);
+    if (log !== undefined) logs.push({ ...log, ageMs: Date.now() - mtimeMs });
+  }
+  return logs.sort((a, b) => a.epoch - b.epoch);
+}
+
+async function replay(
+  gitDir: string,
+  logs: readonly LogContent[],
+  options: ReplayOptions,
+): Promise<void> {
+  const { files, logger } = options;
+  const publications = logs.flatMap((log) => log.publications);
+  const [tip, ref] = [publications.at(-1)?.tip, logs.at(-1)?.ref];
+  if (tip !== undefined && ref !== undefined) {
+    const lock = join(gitDir, `${ref}.lock`);
+    await removeAbandonedClaims(gitDir, lock);
+    await outwaitLock(gitDir, lock);
+    await savePublications(files, { gitDir, ref, owner: thisOwner }, publications);
+  }
+  // Whatever they hold is in the pack that was just made, or in one that was made when they were in
+  // the log, or nobody was told of it.
+  await removeShortLived(gitDir, files);
+  if (tip === undefined || ref === undefined) return;
+  const outcome = await mendRef({ gitDir, ref, tip }, files);
+  const { length: groups } = publications;
+  if (outcome === 'elsewhere') {
+    await runGit({ gitDir }, ['update-ref', `refs/gitplane/lost/${tip}`, tip]);
+    logger.warn(
+      { ref, commit: tip, kept: `refs/gitplane/lost/${tip}` },
+      'The branch was moved elsewhere before writes that were acknowledged had reached it: they are kept beside it',
+    );
+  } else
+    logger.warn({ ref, commit: tip, groups, branch: outcome }, 'Writes were taken from the log');
+}
+
+async function removeShortLived(gitDir: string, files: DurableFiles): Promise<void> {
+  const names = await shortLivedPacks(gitDir);
+  if (names.length === 0) return;
+  const folder = packFolder(gitDir);
+  // It may name them, and is made anew when packs are next put together.
+  await remove(files, join(folder, 'multi-pack-index'));
+  for (const name of names) await remove(files, join(folder, name));
+  await files.syncDirectory(folder);
+}
+
+async function remove(files: DurableFiles, path: string): Promise<void> {
+  await files.remove(path).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  });
+}
+
+/** Where the branch was found, and left unless it was behind. */
+async function mendRef(
+  { gitDir, ref, tip }: { gitDir: string; ref: string; tip: string },
+  files: DurableFiles,
+): Promise<'there' | 'ahead' | 'behind' | 'damaged' | 'elsewhere'> {
+  const found = await usableRef(gitDir, ref);
+  if (found === tip) return 'there';
+  if (found === undefined) {
+    // What is in packed-refs is older still.
+    await remove(files, join(gitDir, ref));
+    await files.syncDirectory(dirname(join(gitDir, ref)));
+    await moveRef(gitDir, { ref, from: await readRef(gitDir, ref), to: tip }, files);
+    return 'damaged';
+  }
+  if (await isAncestor({ gitDir }, tip, found)) return 'ahead';
+  if (!(await isAncestor({ gitDir }, found, tip))) return 'elsewhere';
+  await moveRef(gitDir, { ref, from: found, to: tip }, files);
+  return 'behind';
+}
+
+/** Undefined where it is gone, garbage, or leads to what is not there. */
+async function usableRef(gitDir: string, ref: string): Promise<string | undefined> {
+  const id = await readRef(gitDir, ref).catch(() => undefined);
+  if (id === undefined) return undefined;
+  const { code } = await tryGit({ gitDir }, ['rev-list', '--quiet', '--objects', '-n1', id]);
+  return code === 0 ? id : undefined;
+}
+
+async function isAncestor(context: GitContext, one: string, other: string): Promise<boolean> {
+  return (await tryGit(context, ['merge-base', '--is-ancestor', one, other])).code === 0;
+}
