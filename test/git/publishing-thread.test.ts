@@ -111,7 +111,7 @@ describe('a repository that publishes on a thread of its own', () => {
       expect(error).toBeInstanceOf(StorageError);
       expect(error).toMatchObject({ moved: true });
     }
-    const [next = ''] = await vi.waitFor(() => publish(repository, commitOf({ a: '4' })));
+    const [next = ''] = await vi.waitFor(() => publish(repository, commitOf({ a: '4' })), 20_000);
     const history = git(repository.gitDir, ['rev-list', 'main']).split('\n');
     expect(history[0]).toBe(next);
     expect(history).toEqual(expect.arrayContaining([before, ...acknowledged]));
