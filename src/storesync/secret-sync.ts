@@ -113,6 +113,7 @@ export class SecretSync {
   #requests = 0;
   #lastCycle: CycleSummary | undefined;
   #lastSuccess: number | undefined;
+  #isFollowing = false;
   #isClosed = false;
 
   constructor(options: SecretSyncOptions) {
@@ -131,7 +132,17 @@ export class SecretSync {
     }));
   }
 
+  /**
+   * Begins once the state is filled: who is tied to the store is told by the objects themselves, and
+   * after a cold start those are made in the background, while everybody is served.
+   */
   start(): void {
+    void this.#options.store.filled().then(() => this.#follow());
+  }
+
+  #follow(): void {
+    if (this.#isClosed) return;
+    this.#isFollowing = true;
     const { store } = this.#options;
     this.#linked.follow((key, id) => {
       this.#changed.add(id);
@@ -195,7 +206,7 @@ export class SecretSync {
   }
 
   #wake(delay: number): void {
-    if (this.#isClosed || this.#working !== undefined) return;
+    if (this.#isClosed || !this.#isFollowing || this.#working !== undefined) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#begin(), Math.min(delay, 2 ** 31 - 1)).unref();
   }

@@ -4,7 +4,9 @@ import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeObject, OwnerReference } from '../../src/apimachinery/object.ts';
 import { GarbageCollector } from '../../src/controllers/garbage/collector.ts';
+import { RBAC_GROUP } from '../../src/kinds/kind.ts';
 import type { PropagationPolicy } from '../../src/registry/delete.ts';
+import { ReadableStore } from '../../src/registry/readable-store.ts';
 import { Registry } from '../../src/registry/registry.ts';
 import { git } from '../support/git.ts';
 import {
@@ -12,6 +14,7 @@ import {
   kinds,
   openTestPlatform,
   type TestPlatform,
+  team,
   writeOptions,
 } from '../support/platform.ts';
 import { runs } from '../support/properties.ts';
@@ -37,7 +40,7 @@ class Collected {
     const { registry } = this;
     this.garbage = new GarbageCollector({
       kinds,
-      store,
+      store: new ReadableStore(store, kinds),
       written: store,
       registry,
       budget,
@@ -124,6 +127,24 @@ describe('in the background', () => {
     const last = git(gitDir, ['log', '-2', '--format=%an: %B', 'main']);
     expect(last).toContain('gitplane: delete Team "child"');
     expect(last).toContain('Nothing that owns it is there any more: User "ada".');
+  });
+
+  test('a role that follows from access rules is an owner for as long as it does', async () => {
+    const at = await open();
+    const access = [{ name: 'readers', verbs: ['get'], users: ['ada'] }];
+    await at.platform.commit({ 'teams/owner.yaml': team('owner', { access }) });
+    const readable = new ReadableStore(at.platform.store, kinds);
+    const roles = (): readonly KubeObject[] =>
+      readable.list({ group: RBAC_GROUP, kind: 'ClusterRole' }).items.map(({ object }) => object);
+    const [role] = roles();
+    if (role === undefined) throw new Error('No role follows from the rule');
+    await at.team('child', to(role));
+    expect(await at.left()).toEqual(['child', 'owner']);
+
+    await at.platform.commit({ 'teams/owner.yaml': team('owner') });
+
+    expect(roles().map(({ metadata }) => metadata.name)).not.toContain(role.metadata.name);
+    expect(await at.left()).toEqual(['owner']);
   });
 
   test('an owner that a push removes takes its dependents along', async () => {

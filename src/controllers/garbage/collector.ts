@@ -12,7 +12,6 @@ import { flatMapInSlices } from '../../apimachinery/pauses.ts';
 import { unavailable } from '../../apimachinery/status-error.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { WorkQueue } from '../../kubeclient/work-queue.ts';
-import { isAccessRole } from '../../registry/access-roles.ts';
 import { exceeds, type PruneBudget } from '../../registry/consent-rules.ts';
 import { FOREGROUND, ORPHAN } from '../../registry/finalizers.ts';
 import type { ObjectRegistry } from '../../registry/registry.ts';
@@ -35,7 +34,7 @@ export interface GarbageOptions {
   /** As readers see it: roles that follow from access rules may be owners, too. */
   readonly store: Store;
   /** Without those: they go with what they follow from, and nobody has to look after them. */
-  readonly written: Pick<Store, 'list'>;
+  readonly written: Pick<Store, 'list' | 'observe'>;
   readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
   /** How much may be garbage at the start; absent: any number. */
   readonly budget: PruneBudget | undefined;
@@ -61,7 +60,7 @@ export class GarbageCollector {
 
   constructor(options: GarbageOptions) {
     this.#options = options;
-    const { kinds, store } = options;
+    const { kinds, store, written } = options;
     this.#lookup = { kinds, get: (key) => store.get(key)?.object };
     this.#removals = new Removals(options);
     this.#queue = new WorkQueue({
@@ -70,7 +69,7 @@ export class GarbageCollector {
       idle: () => this.#tellIdle(),
     });
     for (const { group, kind } of kinds.kinds) {
-      this.#stops.push(store.observe({ group, kind }, (event) => this.#look(event)));
+      this.#stops.push(written.observe({ group, kind }, (event) => this.#look(event)));
     }
     this.#scanned = this.#scan().catch((error: unknown) =>
       options.logger.error({ err: error }, 'Cannot look for objects without owners'),
@@ -154,14 +153,14 @@ export class GarbageCollector {
   #look({ type, current, previous }: JournalEvent): void {
     const { key } = current;
     const wasDependent = this.#graph.has(key);
-    if (type !== 'DELETED') {
-      if (!isAccessRole(key)) this.#note(current);
-    } else {
+    if (type !== 'DELETED') this.#note(current);
+    else {
       this.#held.delete(keyString(key));
       this.#graph.delete(key);
       if (this.#graph.size > 0) this.#addDependents(current.object);
     }
     if (wasDependent && previous !== undefined) this.#addWaitingOwners(previous);
+    for (const dependent of this.#graph.dependentsOfRoles()) this.#add(dependent);
   }
 
   /** Notes who an object's owners are; most have none, and are not even parsed. */

@@ -1,9 +1,11 @@
 /** Who names whom as an owner: by uid, as references do (reference: Kubernetes API, 2.13). */
 import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
 import type { OwnerReference } from '../../apimachinery/object.ts';
+import { isAccessRole } from '../../registry/access-roles.ts';
 
 interface Dependent {
   readonly key: ObjectKey;
+  readonly isOfRole: boolean;
   readonly owners: readonly string[];
 }
 
@@ -12,6 +14,7 @@ export class OwnerGraph {
   readonly #dependents = new Map<string, Dependent>();
   /** Ids of dependents, by the uid of an owner. */
   readonly #byOwner = new Map<string, Set<string>>();
+  #ofRoles = 0;
 
   get size(): number {
     return this.#dependents.size;
@@ -26,7 +29,9 @@ export class OwnerGraph {
     if (references.length === 0) return;
     const id = keyString(key);
     const owners = [...new Set(references.map(({ uid }) => uid))];
-    this.#dependents.set(id, { key, owners });
+    const isOfRole = references.some(isToAccessRole);
+    this.#dependents.set(id, { key, isOfRole, owners });
+    if (isOfRole) this.#ofRoles += 1;
     for (const uid of owners) {
       const dependents = this.#byOwner.get(uid) ?? new Set();
       dependents.add(id);
@@ -36,7 +41,9 @@ export class OwnerGraph {
 
   delete(key: ObjectKey): void {
     const id = keyString(key);
-    for (const uid of this.#dependents.get(id)?.owners ?? []) {
+    const known = this.#dependents.get(id);
+    if (known?.isOfRole === true) this.#ofRoles -= 1;
+    for (const uid of known?.owners ?? []) {
       const dependents = this.#byOwner.get(uid);
       dependents?.delete(id);
       if (dependents?.size === 0) this.#byOwner.delete(uid);
@@ -49,8 +56,22 @@ export class OwnerGraph {
     return keys.filter((key) => key !== undefined);
   }
 
+  /**
+   * Objects with an owner that follows from access rules of another one. There are hardly ever any;
+   * what becomes of such owners is not told by itself.
+   */
+  dependentsOfRoles(): ObjectKey[] {
+    if (this.#ofRoles === 0) return [];
+    return [...this.#dependents.values()].filter(({ isOfRole }) => isOfRole).map(({ key }) => key);
+  }
+
   /** Every object that has an owner. */
   keys(): ObjectKey[] {
     return [...this.#dependents.values()].map(({ key }) => key);
   }
+}
+
+function isToAccessRole({ apiVersion, name }: OwnerReference): boolean {
+  const [group = ''] = apiVersion.split('/');
+  return isAccessRole({ group, name });
 }
