@@ -8,9 +8,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
 import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import type { Authorizer } from '../apimachinery/request.ts';
 import { type ClusterDoor, clusterAuthorizer } from '../auth/cluster-authorizer.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
-import { CLUSTER_KINDS, EVENT, NAMESPACE } from '../kinds/cluster-kinds.ts';
+import { CLUSTER_KINDS, EVENT, NAMESPACE, SECRET } from '../kinds/cluster-kinds.ts';
 import { type KindTable, tableOf } from '../kinds/table.ts';
 import { settingsOf } from '../kinds/tenant.ts';
 import { ClusterRegistry } from '../registry/cluster-registry.ts';
@@ -20,6 +21,7 @@ import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
 import type { Store } from '../state/store.ts';
 import { partOfStore } from '../state/store-part.ts';
+import { ClusterSecrets, type Door } from './cluster-secrets.ts';
 import { SyncPlaces } from './sync-places.ts';
 
 export interface ClustersOptions {
@@ -27,9 +29,11 @@ export interface ClustersOptions {
   readonly directory: string;
   readonly stateKey: Buffer;
   readonly kinds: KindTable;
-  /** The platform's store, for its tenants. */
-  readonly store: Pick<Store, 'list' | 'observe'>;
+  /** The platform's store, for its tenants and their project secrets. */
+  readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
   readonly rights: ScopedAuthorizer;
+  /** Of the platform, scopes of keys included. */
+  readonly authorizer: Authorizer;
   projectPrefix(): string;
   /** `/kubernetes`; clusters are below it. */
   readonly prefix: string;
@@ -57,8 +61,6 @@ export interface Clusters extends ClusterSurfaces {
 }
 
 const CLUSTER_TABLE = tableOf(CLUSTER_KINDS);
-/** That of a tenant, and that of a control plane. */
-type Door = 'virtualcluster' | 'cluster';
 
 export function openClusters(options: ClustersOptions): Clusters {
   return new ServedClusters(options);
@@ -69,6 +71,7 @@ class ServedClusters implements Clusters {
   readonly #found = new Map<string, ClusterSurface>();
   readonly #tenants = new Map<string, KubeObject>();
   readonly #path: RegExp;
+  readonly #secrets: ClusterSecrets;
   readonly #stop: () => void;
   #listener: ((name: string) => void) | undefined;
   #store: Promise<Store> | undefined;
@@ -82,6 +85,13 @@ class ServedClusters implements Clusters {
     this.#path = new RegExp(`^${prefix}/(virtualcluster|cluster)/([a-z0-9-]+)(?:[/?]|$)`);
     const tenant = options.kinds.kinds.find(({ storedIn }) => storedIn === 'file');
     if (tenant === undefined) throw new Error('The table of kinds has no tenants');
+    this.#secrets = new ClusterSecrets({
+      ...options,
+      secret: SECRET,
+      tenants: this.#tenants,
+      clusters: () => this.#open,
+      platform: options.store,
+    });
     const collection = { group: tenant.group, kind: tenant.kind };
     // The last tenant may be gone and what it has synced not.
     if (hasFiles(options.directory)) this.#store = this.#openStore();
@@ -133,6 +143,7 @@ class ServedClusters implements Clusters {
 
   async close(): Promise<void> {
     this.#stop();
+    this.#secrets.close();
     clearInterval(this.#sweep);
     const store = await this.#store?.catch(() => undefined);
     await store?.close();
@@ -155,7 +166,10 @@ class ServedClusters implements Clusters {
 
   #tell(name: string): void {
     if (this.#listener === undefined) return;
-    this.ready().then(() => this.#listener?.(name), this.#options.onError);
+    this.ready().then(() => {
+      this.#secrets.sweep();
+      this.#listener?.(name);
+    }, this.#options.onError);
   }
 
   #exists(door: Door, name: string): boolean {
@@ -198,7 +212,9 @@ class ServedClusters implements Clusters {
 
   #surface(whole: Store, door: Door, name: string): ClusterSurface {
     const { clock, rights, prefix } = this.#options;
-    const store = partOfStore(whole, `${door}:${name}`);
+    const place = this.#secrets.place(whole, door, name);
+    const { store } = place;
+    const secrets = this.#secrets;
     const kinds = CLUSTER_TABLE;
     if (store.list(namespaceCollection).items.length === 0) {
       store.apply(['default', 'kube-system'].map((each) => newNamespace(each, clock.now())));
@@ -206,7 +222,14 @@ class ServedClusters implements Clusters {
     return {
       kinds,
       store,
-      registry: new ClusterRegistry({ kinds, store, clock, namespaces: NAMESPACE }),
+      registry: new ClusterRegistry({
+        kinds,
+        store,
+        clock,
+        namespaces: NAMESPACE,
+        guards: [secrets.guard(place)],
+        complete: (kind, object) => secrets.complete(place, kind, object),
+      }),
       authorizer: clusterAuthorizer(rights, this.#door(door, name)),
       root: `${prefix}/${door}/${name}`,
     };

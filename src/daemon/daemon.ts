@@ -146,6 +146,7 @@ async function serveClusters(
     kinds: platform.kinds,
     store: platform.store,
     rights: platform.access.rules,
+    authorizer: platform.access.authorizer,
     projectPrefix: () => platform.config.current.projectNamespacePrefix,
     prefix: `/${options.proxyPrefix}`,
     clock,

@@ -101,7 +101,7 @@ export const ENDPOINTS: Kind = defineKind({
   },
 });
 
-const SECRET: Kind = defineKind({
+export const SECRET: Kind = defineKind({
   ...CORE,
   kind: 'Secret',
   plural: 'secrets',

@@ -14,12 +14,15 @@ import { type DeleteRequest, prepareDelete } from './delete.ts';
 import type { DeleteResult, ObjectRegistry, WriteResult } from './registry.ts';
 import { terminating } from './served.ts';
 import { prepareUpdate, type UpdateRequest } from './update.ts';
-import type { DecisionParts, Target } from './write-context.ts';
+import type { DecisionParts, Guard, Target } from './write-context.ts';
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   readonly store: StorePart;
   /** The kind whose objects are the namespaces of the others. */
   readonly namespaces: Kind;
+  readonly guards?: readonly Guard[];
+  /** What an object is kept as. */
+  complete?(kind: Kind, object: KubeObject): KubeObject;
 }
 
 /** They cannot be removed, as in Kubernetes. */
@@ -31,7 +34,7 @@ export class ClusterRegistry implements ObjectRegistry {
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
-    this.#write = { ...parts, under: '', guards: [] };
+    this.#write = { guards: [], ...parts, under: '' };
   }
 
   get({ kind, namespace, name }: Target): StoredObject {
@@ -46,7 +49,7 @@ export class ClusterRegistry implements ObjectRegistry {
     const { warnings, key } = create;
     this.#checkNamespace(kind, key.namespace);
     create.prepare();
-    const object = create.preview();
+    const object = this.#complete(kind, create.preview());
     if (options.dryRun) return { object, warnings };
     object.metadata.uid = randomUUID();
     object.metadata.creationTimestamp = rfc3339(this.#parts.clock.now());
@@ -58,7 +61,7 @@ export class ClusterRegistry implements ObjectRegistry {
     const prepared = update.prepare();
     const current = this.get(request);
     const warnings = update.warnings();
-    const object = update.preview() ?? current.object;
+    const object = this.#complete(request.kind, update.preview() ?? current.object);
     if (request.options.dryRun) return { object, warnings };
     if (prepared.do === 'nothing') return { object: current.object, stored: current, warnings };
     const { key } = update;
@@ -93,6 +96,10 @@ export class ClusterRegistry implements ObjectRegistry {
     const change: Change = held ? { type: 'put', key, object: ending } : { type: 'remove', key };
     const stored = await this.#apply(change);
     return { object: stored?.object ?? object, stored, gone: stored === undefined, warnings: [] };
+  }
+
+  #complete(kind: Kind, object: KubeObject): KubeObject {
+    return this.#parts.complete?.(kind, object) ?? object;
   }
 
   /** What is in a namespace goes before it, finalizers or not: nothing here would finish them. */

@@ -99,6 +99,7 @@ export class TenantClusters {
       kinds,
       store: this.store,
       rights: rights as unknown as ScopedAuthorizer,
+      authorizer: rights,
       projectPrefix: () => 'p-',
       prefix: '/kubernetes',
       clock: Date,
