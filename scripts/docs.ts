@@ -19,6 +19,7 @@ import {
   SERVE_OPTIONS,
   VALIDATE_OPTIONS,
 } from '../src/options.ts';
+import { createAuditMetrics } from '../src/telemetry/audit-metrics.ts';
 import { createConfigMetrics } from '../src/telemetry/config-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
@@ -259,6 +260,7 @@ function metricTable(): string {
   createTenantMetrics(registry);
   createSecretSyncMetrics(registry);
   createConfigMetrics(registry, () => undefined);
+  createAuditMetrics(registry, () => false);
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics
     .filter(({ name }) => name.startsWith('gitplane_'))
@@ -292,6 +294,7 @@ const LAYERS: Readonly<Record<string, string>> = {
     'patches of tenant clusters: paths, expressions in a sandbox, references, labels, their report',
   fieldmanagement: 'who owns which field of an object, and what an apply makes of it',
   kinds: 'one file a kind, one table of them, and the compiler of `schemas/*.json`',
+  audit: 'which requests are recorded, what of them, and the file that the records are in',
   config:
     'the one configuration in force: variables of the environment put in, handed to whoever acts on it',
   git: 'bytes, paths, commits, refs, packs, hooks; knows no kinds',

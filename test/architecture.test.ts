@@ -25,6 +25,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   tenantsync: ['apimachinery', 'endpointsync', 'kubeclient'],
   auth: ['apimachinery', 'kinds'],
   config: ['apimachinery', 'kinds'],
+  audit: ['apimachinery', 'kinds', 'config'],
   tls: ['apimachinery', 'auth'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'sealing', 'admission'],
   registry: [
@@ -57,6 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'manifests',
     'auth',
     'config',
+    'audit',
     'registry',
     'history',
     'state',

@@ -23,6 +23,7 @@ import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { ensureServerCertificate } from '../tls/server-certificate.ts';
 import { VERSION } from '../version.ts';
+import { openAudit } from './audit-service.ts';
 import { clusterSocket } from './cluster-socket.ts';
 import { type Clusters, openClusters } from './clusters.ts';
 import { receivePushes } from './git-service.ts';
@@ -91,6 +92,10 @@ async function startAll(starting: Starting): Promise<Daemon> {
   });
   undo.push(() => platform.close());
   await pushes.open(platform);
+  const { config } = platform;
+  const { metrics } = platform.observation;
+  const audit = await openAudit({ config, directory: data.root, clock, logger, metrics });
+  undo.push(() => audit.close());
   const token = await administrator(starting, platform);
   const follower = await followRepository({ ...platform, logger });
   undo.push(() => follower.close());
@@ -109,7 +114,8 @@ async function startAll(starting: Starting): Promise<Daemon> {
     secretStore: platform.secretStore.sync,
     events: platform.secretStore.events,
     health: platform.observation.health,
-    metrics: platform.observation.metrics,
+    metrics,
+    audit,
     logger,
     clock,
     version: VERSION,

@@ -18,6 +18,8 @@ import { parseQuantity } from './quantity.ts';
 import { type RequestRule, requestRuleProblems } from './resource-patterns.ts';
 
 interface Audit {
+  readonly dataStoreEndpoint?: string;
+  readonly dataStoreTTL?: number;
   readonly enabled?: boolean;
   readonly level?: number;
   readonly path?: string;
@@ -88,9 +90,11 @@ const DEPRECATIONS: readonly Deprecation[] = [
 
 /** What works but should go, or is likely not meant. */
 export function configWarnings(config: JsonObject): string[] {
-  const { auth, platformHost } = config as unknown as ConfigShape;
+  const { auth, audit, platformHost } = config as unknown as ConfigShape;
+  const unused = ['dataStoreEndpoint', 'dataStoreTTL'].filter((field) => field in (audit ?? {}));
   return [
     ...deprecationWarnings(config, DEPRECATIONS),
+    ...unused.map((field) => `audit.${field} has no effect in this version; the log is a file`),
     ...(auth ? authWarnings(auth, platformHost) : []),
   ];
 }

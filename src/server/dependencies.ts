@@ -1,6 +1,7 @@
 /** What the server is handed; it makes nothing of this itself. */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
+import type { Auditor } from '../audit/auditor.ts';
 import type { FailedLogins } from '../auth/failed-logins.ts';
 import type { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import type { PlatformConfigSource } from '../config/config-feed.ts';
@@ -67,6 +68,8 @@ export interface ServerDependencies {
   /** `/kubernetes/management`. */
   readonly root: string;
   readonly config: ServedConfig;
+  /** What is recorded of requests. */
+  readonly audit: Pick<Auditor, 'isOn' | 'begin'>;
   readonly tokens: TokenDocuments & TokenReviewer;
   /** The clusters that are served beside the platform. */
   readonly clusters: ClusterSurfaces;

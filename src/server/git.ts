@@ -18,6 +18,7 @@ import {
   serveRpc,
 } from '../git/serve.ts';
 import { authenticateRequest, authorizeRequest } from './access.ts';
+import { beginAudit, endAuditWithAnswer } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
 import { GIT_PATH } from './paths.ts';
@@ -67,16 +68,27 @@ function admitGit(
   deps: ServerDependencies,
   { request, reply, service }: Exchange,
 ): User | undefined {
+  let user: User | undefined;
+  const trail = (): void => {
+    const query = new URLSearchParams(request.url.split('?')[1]);
+    const verb = request.method.toLowerCase();
+    const path = request.url.split('?')[0] ?? '';
+    const info = { isResource: false, path, belowRoot: false, query, verb } as const;
+    const begun = beginAudit(deps, { request, info, user });
+    if (begun !== undefined) endAuditWithAnswer(begun, reply, user);
+  };
   try {
-    const user = authenticateRequest(deps, request, 'basic');
+    user = authenticateRequest(deps, request, 'basic');
     const verb = service === 'git-upload-pack' ? 'get' : 'update';
     authorizeRequest(deps, user, { verb, path: GIT_PATH });
     if (verb === 'update' && deps.git.readOnly !== undefined) {
       throw forbiddenError(deps.git.readOnly);
     }
+    trail();
     return user;
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
+    trail();
     const { status } = toStatusError(error);
     // git asks for credentials only when it is told that basic authentication works here.
     if (status.code === 401) void reply.header('www-authenticate', 'Basic realm="gitplane"');

@@ -10,12 +10,14 @@ import type { SecureContextOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
 import { noSuchRoute } from '../apimachinery/status-error.ts';
+import type { AuditTrail } from '../audit/auditor.ts';
 import {
   attributesOf,
   authenticateRequest,
   authorizeRequest,
   refuseImpersonation,
 } from './access.ts';
+import { beginAudit, endAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
@@ -32,6 +34,9 @@ import { buildSurfaces, METHODS, type Surface } from './surfaces.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     admitted: Admitted | undefined;
+    /** The record of the request, where there is one. */
+    trail: AuditTrail | undefined;
+    noted: (Noted & { readonly deps: ServerDependencies; readonly info: RequestInfo }) | undefined;
   }
 }
 
@@ -41,6 +46,12 @@ interface Admitted {
   readonly started: number;
   readonly info: RequestInfo;
   readonly user: User | undefined;
+}
+
+/** The same, as far as they got. */
+interface Noted {
+  info: RequestInfo | undefined;
+  user: User | undefined;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -73,6 +84,8 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   registerGit(app, deps);
 
   app.decorateRequest('admitted', undefined);
+  app.decorateRequest('trail', undefined);
+  app.decorateRequest('noted', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     if (hasOwnAccess(request)) {
       void reply.header('audit-id', request.id);
@@ -80,12 +93,20 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       return done();
     }
     limitBody(request.raw);
+    const surface = surfaceOf(request.url);
+    const noted: Noted = { info: undefined, user: undefined };
+    let refusal: Error | undefined;
     try {
-      request.admitted = admit(surfaceOf(request.url), request);
+      request.admitted = admit(surface, request, noted);
     } catch (error) {
-      return done(error as Error);
+      refusal = error as Error;
     }
-    done();
+    const { info, user } = noted;
+    if (deps.audit.isOn && info !== undefined) {
+      request.trail = beginAudit(surface.deps, { request, info, user });
+      request.noted = { deps: surface.deps, info, user };
+    }
+    done(refusal);
   });
   registerHooks(app, deps);
   app.route({
@@ -95,8 +116,12 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       const { admitted } = request;
       if (admitted === undefined) throw noSuchRoute();
       const finish = (answer: Answer | undefined): void => {
-        if (answer === undefined) return;
+        if (answer === undefined) {
+          request.trail?.ended({ code: reply.raw.statusCode });
+          return;
+        }
         sendAnswer(reply, answer, closing);
+        record(request, answer);
         measure(admitted, answer.code);
       };
       const answer = admitted.surface.answer(apiRequest(request, reply, { admitted, closing }));
@@ -108,6 +133,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     const { admitted } = request;
     const answer = errorAnswer(admitted?.surface.deps ?? deps, error, request);
     sendAnswer(reply, answer, closing);
+    record(request, answer);
     if (admitted !== undefined) measure(admitted, answer.code);
   });
   return app;
@@ -119,14 +145,16 @@ function hasOwnAccess(request: FastifyRequest): boolean {
   return config?.ownAccess === true;
 }
 
-function admit(surface: Surface, request: FastifyRequest): Admitted {
+function admit(surface: Surface, request: FastifyRequest, noted: Noted): Admitted {
   const { deps } = surface;
   const { method, url } = request;
   const info = surface.read(method, url);
   if (info === undefined) throw noSuchRoute();
+  noted.info = info;
   const started = performance.now();
   if (surface.isPublic(info)) return { surface, started, info, user: undefined };
   const user = authenticateRequest(deps, request, 'bearer');
+  noted.user = user;
   refuseImpersonation(request.headers, user);
   authorizeRequest(deps, user, attributesOf(info, deps.kinds));
   return { surface, started, info, user };
@@ -147,9 +175,15 @@ function apiRequest(
     raw: { request: request.raw, response: reply.raw as ServerResponse },
     hijack: () => {
       void reply.hijack();
+      request.trail?.started(200);
       return commonHeaders(request.id);
     },
   };
+}
+
+function record(request: FastifyRequest, answer: Answer): void {
+  const { trail, noted } = request;
+  if (trail !== undefined && noted !== undefined) endAudit(trail, { ...noted, request, answer });
 }
 
 function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyRequest): Answer {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { coverageClaims, coveredFields } from '../../scripts/config-coverage.ts';
 
 /** May only become smaller. The fields are listed in docs/config-coverage.md. */
-const WITHOUT_BEHAVIOUR_TEST = 175;
+const WITHOUT_BEHAVIOUR_TEST = 152;
 
 test('no more fields than before are without a test of what they do', () => {
   const open = coveredFields().filter(({ tests }) => tests.length === 0);

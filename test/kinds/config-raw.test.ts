@@ -326,6 +326,7 @@ describe('rules', () => {
   test.each([
     ['workspaceSubDomain: "*.workspace.example.com"', 'workspaceSubDomain is deprecated'],
     ['oidc: {enabled: true}', 'oidc is deprecated'],
+    ['audit: {dataStoreTTL: 5}', 'audit.dataStoreTTL has no effect'],
     [
       `auth:\n  saml:\n      ${SAML}\n      insecureSkipSignatureValidation: true`,
       'lets anyone log in',

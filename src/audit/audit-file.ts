@@ -1,0 +1,199 @@
+/**
+ * The file of the audit log: appended to, turned over at a size, old ones kept, packed and removed
+ * as the configuration says. Names are those of lumberjack: `audit-2026-01-02T15-04-05.000.log`.
+ */
+import { constants, createReadStream, createWriteStream } from 'node:fs';
+import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+
+export interface AuditFileOptions {
+  /** Absolute. A folder gets a file of the usual name. */
+  readonly path: string;
+  /** Whether the path was written as that of a folder. */
+  readonly isFolder?: boolean;
+  readonly maxBytes: number;
+  /** 0: all. */
+  readonly maxBackups: number;
+  /** 0: for ever. */
+  readonly maxAgeMs: number;
+  readonly compress: boolean;
+}
+
+export interface AuditTarget {
+  /** Rejects where the log cannot be written, or is another program's. `append` tries again. */
+  open(): Promise<void>;
+  /** All of it or, where it rejects, nothing. */
+  append(lines: Buffer): Promise<void>;
+  close(): Promise<void>;
+}
+
+const FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW;
+
+export class AuditFile implements AuditTarget {
+  readonly #options: AuditFileOptions;
+  readonly #clock: { now(): number };
+  readonly #onError: (error: unknown) => void;
+  #path = '';
+  #handle: FileHandle | undefined;
+  #inode = 0;
+  #size = 0;
+  #keeping: Promise<void> = Promise.resolve();
+  #writing: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(
+    options: AuditFileOptions,
+    clock: { now(): number },
+    onError: (error: unknown) => void,
+  ) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#onError = onError;
+  }
+
+  async open(): Promise<void> {
+    const path = await this.#findPath();
+    const handle = await open(path, FLAGS, 0o600);
+    try {
+      const { size, ino } = await handle.stat();
+      const first = Buffer.alloc(1);
+      if (size > 0) await handle.read(first, 0, 1, 0);
+      if (size > 0 && first.toString() !== '{') {
+        throw new Error(`${path} is not empty and holds no audit log; choose another path`);
+      }
+      this.#inode = ino;
+      this.#size = size;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    this.#handle = handle;
+  }
+
+  async #findPath(): Promise<string> {
+    const { path, isFolder } = this.#options;
+    const found = await stat(path).catch(() => undefined);
+    this.#path =
+      isFolder === true || found?.isDirectory() === true ? join(path, 'audit.log') : path;
+    return this.#path;
+  }
+
+  async append(lines: Buffer): Promise<void> {
+    if (this.#isClosed) throw new Error('The audit log is closed');
+    const written = this.#append(lines);
+    this.#writing = written.catch(() => undefined);
+    await written;
+  }
+
+  async #append(lines: Buffer): Promise<void> {
+    await this.#reopenIfMoved();
+    if (this.#size > 0 && this.#size + lines.length > this.#options.maxBytes) await this.#turn();
+    const handle = this.#handle;
+    if (handle === undefined) throw new Error('The audit log is closed');
+    try {
+      await handle.appendFile(lines);
+      this.#size += lines.length;
+    } catch (error) {
+      // Half a line would make the next one unreadable as well.
+      await handle.truncate(this.#size).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#writing;
+    await this.#handle?.close();
+    this.#handle = undefined;
+    await this.#keeping;
+  }
+
+  /** Somebody else may turn logs over as well. */
+  async #reopenIfMoved(): Promise<void> {
+    const found = await stat(this.#path).catch(() => undefined);
+    if (this.#handle !== undefined && found?.ino === this.#inode) return;
+    await this.#handle?.close();
+    this.#handle = undefined;
+    await this.open();
+  }
+
+  async #turn(): Promise<void> {
+    await rename(this.#path, await this.#freeName());
+    await this.#handle?.close();
+    this.#handle = undefined;
+    await this.open();
+    this.#keeping = this.#keeping.then(() =>
+      keepBackups({ ...this.#options, path: this.#path }, this.#clock.now()),
+    );
+    this.#keeping = this.#keeping.catch(this.#onError);
+  }
+
+  /** Two files of the same millisecond must not become one. */
+  async #freeName(): Promise<string> {
+    for (let time = this.#clock.now(); ; time++) {
+      const name = backupName(this.#path, time);
+      const taken = await Promise.all(
+        [name, `${name}.gz`].map((file) => stat(file).catch(() => 0)),
+      );
+      if (taken.every((found) => found === 0)) return name;
+    }
+  }
+}
+
+function backupName(path: string, time: number): string {
+  const ext = extname(path);
+  const stamp = new Date(time).toISOString().replaceAll(':', '-').replace('Z', '');
+  return join(dirname(path), `${basename(path, ext)}-${stamp}${ext}`);
+}
+
+interface Backup {
+  readonly file: string;
+  readonly time: number;
+  readonly isPacked: boolean;
+}
+
+async function keepBackups(options: AuditFileOptions, now: number): Promise<void> {
+  const { path, maxBackups, maxAgeMs, compress } = options;
+  const backups = await backupsOf(path);
+  const times = [...new Set(backups.map(({ time }) => time))].sort((a, b) => b - a);
+  const kept = new Set(
+    times.filter(
+      (time, index) =>
+        (maxBackups === 0 || index < maxBackups) && (maxAgeMs === 0 || now - time <= maxAgeMs),
+    ),
+  );
+  for (const { file, time, isPacked } of backups) {
+    if (!kept.has(time)) await unlink(file);
+    else if (compress && !isPacked) await pack(file);
+  }
+}
+
+async function backupsOf(path: string): Promise<Backup[]> {
+  const ext = extname(path);
+  const start = `${basename(path, ext)}-`;
+  const names = await readdir(dirname(path));
+  return names.flatMap((name) => {
+    const plain = name.endsWith('.gz') ? name.slice(0, -3) : name;
+    if (!plain.startsWith(start) || !plain.endsWith(ext)) return [];
+    const stamp = plain.slice(start.length, plain.length - ext.length);
+    const match = /^(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d\.\d{3})$/.exec(stamp);
+    if (match === null) return [];
+    const [, day = '', hour, minute, second] = match;
+    const time = Date.parse(`${day}${hour}:${minute}:${second}Z`);
+    return [{ file: join(dirname(path), name), time, isPacked: plain !== name }];
+  });
+}
+
+/** Packed under another name first: a crash leaves the plain file, to be packed again. */
+async function pack(file: string): Promise<void> {
+  const unfinished = `${file}.gz.part`;
+  await pipeline(
+    createReadStream(file),
+    createGzip(),
+    createWriteStream(unfinished, { mode: 0o600 }),
+  );
+  await rename(unfinished, `${file}.gz`);
+  await unlink(file);
+}

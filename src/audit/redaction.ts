@@ -1,0 +1,104 @@
+/**
+ * Bodies as the audit log may hold them. What may be a secret is taken out whatever the policy
+ * says; what cannot be told apart is left out as a whole.
+ */
+import { isRecord } from '../apimachinery/object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { MASK, masked, type SecretPaths } from '../kinds/masking.ts';
+import { compileSchema } from '../kinds/schema.ts';
+import { schemaAt, schemaTree } from '../kinds/schema-files.ts';
+
+export type Redacted = { readonly value: unknown } | { readonly omitted: 'invalid' };
+
+/** The body of a request for objects of a kind; undefined: of something that is kept nowhere. */
+export function redactedRequest(kind: Kind | undefined, body: unknown): Redacted {
+  if (kind === undefined) return { value: withoutSecretWords(body) };
+  if (Array.isArray(body)) return { value: body.map((one) => redactedOperation(kind, one)) };
+  if (!isSensitive(kind)) return { value: withoutSecretWords(body) };
+  if (!isRecord(body)) return { omitted: 'invalid' };
+  // What is not where its schema has it may be a secret in the wrong place.
+  const { status: _status, ...object } = body;
+  const { metadata, ...rest } = object;
+  const problems = compileSchema(kind.schema).check({ metadata: {}, ...rest });
+  if (problems.some(({ type }) => type !== 'FieldValueRequired')) return { omitted: 'invalid' };
+  const meta = isRecord(metadata) ? { metadata: withoutSecretWords(metadata) } : {};
+  return { value: masked({ ...rest, ...meta }, [], secretsOf(kind)) };
+}
+
+/** The body of an answer: an object, a list, a table, or a Status. */
+export function redactedResponse(kind: Kind | undefined, body: unknown): unknown {
+  if (kind === undefined) return withoutSecretWords(body);
+  if (!isRecord(body)) return undefined;
+  const secrets = secretsOf(kind);
+  const one = (object: unknown): unknown => masked(object, [], secrets);
+  if (Array.isArray(body['items'])) return { ...body, items: body['items'].map(one) };
+  if (Array.isArray(body['rows'])) {
+    const rows = body['rows'].map((row) =>
+      isRecord(row) ? { ...row, object: one(row['object']) } : row,
+    );
+    return { ...body, rows };
+  }
+  return one(body);
+}
+
+function isSensitive(kind: Kind): boolean {
+  return kind.secretPaths.length > 0 || kind.writeOnly.length > 0;
+}
+
+/** Of a map of secrets the whole map: its shape may be wrong. */
+function secretsOf(kind: Kind): SecretPaths {
+  const all = [...kind.secretPaths, ...kind.writeOnly.map(({ path }) => path.map(String))];
+  return all.map((path) => (path.at(-1) === '*' ? path.slice(0, -1) : path));
+}
+
+/** An operation of a JSON patch: its value stands at its path. */
+function redactedOperation(kind: Kind, operation: unknown): unknown {
+  if (!isRecord(operation) || typeof operation['path'] !== 'string') return MASK;
+  const { op, path, from, value } = operation;
+  const shown = { op, path, ...(from === undefined ? {} : { from }) };
+  if (value === undefined) return shown;
+  if (!isSensitive(kind)) return { ...shown, value: withoutSecretWords(value) };
+  const steps = path
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const place = steps.map((step) => (/^(\d+|-)$/.test(step) ? Number(step) || 0 : step));
+  const isKnown = schemaAt(schemaTree(kind.schema), place) !== undefined;
+  const isWhole = isRecord(value) || Array.isArray(value);
+  // Of a part of the object nothing says where in it a secret is in the wrong place.
+  const isSafe = isKnown && !isWhole;
+  return { ...shown, value: isSafe ? masked(value, steps, secretsOf(kind)) : MASK };
+}
+
+const SECRET_WORD =
+  /token|secret|password|passwd|credential|authorization|cookie|connectorData|kubeconfig|last-applied-configuration|^key$|^raw$|^code$|^assertion$/i;
+
+/** For bodies that no schema says the secrets of: by the names of fields. */
+function withoutSecretWords(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecretWords);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      SECRET_WORD.test(key) && !isEmpty(item) ? MASK : withoutSecretWords(item),
+    ]),
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || typeof value === 'boolean';
+}
+
+const SECRET_PARAMETER = /token|code|state|saml|key|secret|password|assertion/i;
+
+/** A URL as the log may hold it. */
+export function redactedUrl(url: string): string {
+  const mark = url.indexOf('?');
+  if (mark < 0) return url;
+  const query = new URLSearchParams(url.slice(mark + 1));
+  const keep = ['continue', 'resourceVersion', 'resourceVersionMatch'];
+  for (const name of [...query.keys()]) {
+    if (SECRET_PARAMETER.test(name) && !keep.includes(name)) query.set(name, MASK);
+  }
+  return `${url.slice(0, mark)}?${query.toString()}`;
+}
