@@ -57,7 +57,9 @@ export class AuditFile implements AuditTarget {
     const path = await this.#findPath();
     const handle = await open(path, FLAGS, 0o600);
     try {
-      const { size, ino } = await handle.stat();
+      const found = await handle.stat();
+      const { size, ino } = found;
+      if (!found.isFile()) throw new Error(`${path} is no file; choose another path`);
       const first = Buffer.alloc(1);
       if (size > 0) await handle.read(first, 0, 1, 0);
       if (size > 0 && first.toString() !== '{') {

@@ -70,6 +70,7 @@ export class AuditQueue {
     this.#closing = true;
     this.#wake?.();
     await this.#running;
+    this.#dropAll();
     await this.#target?.close();
     this.#target = undefined;
   }
