@@ -8,6 +8,7 @@ import { StoreError, type StoreSide } from '../secretsync/ports.ts';
 import { StoreClient } from '../secretsync/store/client.ts';
 import { kv1 } from '../secretsync/store/kv1.ts';
 import { kv2 } from '../secretsync/store/kv2.ts';
+import { type Listing, listVersions } from '../secretsync/store/listing.ts';
 import { checkNamespace, detectMount, type Mount } from '../secretsync/store/mount.ts';
 import { TokenKeeper } from '../secretsync/store/token.ts';
 import { httpTransport, type Transport } from '../secretsync/store/transport.ts';
@@ -32,6 +33,9 @@ export interface ConnectionOptions {
 /** More than a small store likes to answer besides its other work. */
 const PACE: Pace = { perSecond: 100, burst: 100 };
 
+/** A store may be upgraded, and a policy may be widened. */
+const TRIED_AGAIN_MS = 60 * 60_000;
+
 export class StoreConnection {
   readonly client: StoreClient;
   readonly #options: ConnectionOptions;
@@ -39,6 +43,8 @@ export class StoreConnection {
   readonly #keeper: TokenKeeper;
   /** Of this cycle. */
   #mounts = new Map<string, Promise<Mount>>();
+  /** Mounts without listings of versions, and when that is asked again. */
+  readonly #unlisted = new Map<string, number>();
   /** Mounts whose namespace was found to count, by their uuid. */
   readonly #namespaced = new Set<string>();
   #token: string | undefined;
@@ -97,6 +103,20 @@ export class StoreConnection {
     }
     const { client } = this;
     return mount.version === 2 ? kv2({ client, mount, path }) : kv1({ client, mount, path });
+  }
+
+  /** Newest versions of a folder; undefined where the store has no such listing. */
+  async listing(
+    name: string,
+    folder: string,
+  ): Promise<{ listing: Listing; mount: string | undefined } | undefined> {
+    const mount = await this.mount(name);
+    const { clock } = this.#options;
+    const again = this.#unlisted.get(mount.path) ?? 0;
+    if (mount.version === 1 || clock.now() < again) return undefined;
+    const listing = await listVersions(this.client, mount, folder);
+    if (listing === undefined) this.#unlisted.set(mount.path, clock.now() + TRIED_AGAIN_MS);
+    return listing && { listing, mount: mount.uuid };
   }
 
   mount(name: string): Promise<Mount> {

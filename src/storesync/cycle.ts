@@ -16,10 +16,12 @@ import type { StoreConnection } from './connection.ts';
 import { GitError, type GitParts, gitSide } from './git-side.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
 import type { SyncNotes } from './memory.ts';
+import type { QuietSecrets } from './quiet.ts';
 
 export interface CycleParts {
   readonly connection: StoreConnection;
   readonly notes: SyncNotes;
+  readonly quiet: QuietSecrets;
   readonly git: GitParts;
   readonly store: Pick<Store, 'get'>;
   readonly kinds: readonly Kind[];
@@ -49,10 +51,13 @@ export async function runCycle(
   const findings = new Map<string, Finding>();
   const { owners, disputed } = sharedPaths(secrets);
   for (const [id, first] of disputed) findings.set(id, pathShared(first));
+  const quiet = await quietAmong(parts, owners);
+  for (const [id, finding] of quiet) findings.set(id, finding);
   const visit = async (secret: LinkedSecret, mayDelete: boolean): Promise<void> => {
     findings.set(secret.id, await syncOne(parts, secret, mayDelete));
   };
-  await inParallel(parts, owners, (secret) => visit(secret, false));
+  const open = owners.filter(({ id }) => !quiet.has(id));
+  await inParallel(parts, open, (secret) => visit(secret, false));
   if (!parts.isFull) return findings;
   const gone = [...departed(parts)];
   await inParallel(parts, gone, (secret) => visit(secret, false));
@@ -64,6 +69,20 @@ export async function runCycle(
     await inParallel(parts, doomed, (secret) => visit(secret, true));
   }
   return findings;
+}
+
+/** Whatever goes wrong with listings is found out by reading as well. */
+async function quietAmong(
+  { quiet, connection, notes, isFull }: CycleParts,
+  secrets: readonly LinkedSecret[],
+): Promise<ReadonlyMap<string, Finding>> {
+  if (!isFull) return new Map();
+  try {
+    return await quiet.among(secrets, { connection, notes });
+  } catch (error) {
+    if (error instanceof StoreError) return new Map();
+    throw error;
+  }
 }
 
 function wantedDeletion(finding: Finding | undefined): SyncOutcome['reason'] {

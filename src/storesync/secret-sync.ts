@@ -22,6 +22,7 @@ import { type GitParts, secretValues } from './git-side.ts';
 import { type LinkedSecret, LinkedSecrets } from './linked-secrets.ts';
 import { SyncNotes } from './memory.ts';
 import { type Attention, SyncPublisher } from './publisher.ts';
+import { QuietSecrets } from './quiet.ts';
 import type { Environment } from './settings.ts';
 
 export interface SecretSyncOptions {
@@ -93,6 +94,7 @@ export class SecretSync {
   readonly #options: SecretSyncOptions;
   readonly #linked: LinkedSecrets;
   readonly #notes: SyncNotes;
+  readonly #quiet = new QuietSecrets();
   readonly #publisher: SyncPublisher;
   readonly #configured: ConfiguredStore;
   readonly #fingerprints: Fingerprints;
@@ -266,6 +268,7 @@ export class SecretSync {
     if (connection === this.#connection) return;
     this.#connection?.close();
     this.#connection = connection;
+    this.#quiet.clear();
     this.#due = 0;
     this.#outage = undefined;
     const address = this.#configured.current?.address;
@@ -355,6 +358,7 @@ export class SecretSync {
       {
         connection,
         notes: this.#notes,
+        quiet: this.#quiet,
         git,
         store,
         kinds: kinds.kinds,
@@ -367,6 +371,7 @@ export class SecretSync {
       },
       secrets,
     );
+    this.#quiet.note(secrets, findings);
     return this.#withCause(findings);
   }
 

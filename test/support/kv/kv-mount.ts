@@ -53,6 +53,8 @@ export class KvMount {
   onWrite: (path: string, before: KvKey | undefined, after: KvKey | undefined) => void = () => {};
   config = { max_versions: 0, cas_required: false, delete_version_after: '0s' };
   isUpgrading = false;
+  /** As OpenBao does since 2.2, and Vault does not. */
+  listsVersions = true;
   readonly #now: () => string;
   readonly #lag: () => number;
   readonly #past = new Map<string, (KvKey | undefined)[]>();
@@ -72,6 +74,7 @@ export class KvMount {
     const body = text === '' ? {} : JSON.parse(text);
     if (part === 'config') return this.#config(method, body);
     if (part === 'metadata') return this.#metadata(method, key, query, body);
+    if (part === 'detailed-metadata' && this.listsVersions) return this.#listVersions(key, query);
     // It can be written, and is not found again.
     if (key.endsWith('.') && method === 'GET') return errors(404);
     if (part === 'data') return this.#data(method, key, query, body);
@@ -195,6 +198,23 @@ export class KvMount {
       .map((path) => /^[^/]+\/?/.exec(path.slice(prefix.length))?.[0] ?? '');
     const keys = [...new Set(names)].sort();
     return keys.length === 0 ? errors(404) : { status: 200, body: { data: { keys } } };
+  }
+
+  #listVersions(folder: string, query: URLSearchParams): KvAnswer {
+    const answer = this.#list(folder);
+    if (answer.status !== 200) return answer;
+    const limit = Number(query.get('limit') ?? 0) || Number.POSITIVE_INFINITY;
+    const after = query.get('after') ?? '';
+    const prefix = folder === '' || folder.endsWith('/') ? folder : `${folder}/`;
+    const all = (answer.body as { data: { keys: string[] } }).data.keys;
+    const keys = all.filter((name) => name > after).slice(0, limit);
+    const infos = keys
+      .filter((name) => !name.endsWith('/'))
+      .map((name) => {
+        const { body } = metadataAnswer(this.#seen(prefix + name));
+        return [name, (body as { data?: object }).data];
+      });
+    return { status: 200, body: { data: { keys, key_info: Object.fromEntries(infos) } } };
   }
 
   #config(method: string, body: object): KvAnswer {

@@ -1,0 +1,100 @@
+/**
+ * Secrets that need no reading: nothing changed in git since they came to rest, and a listing of
+ * their folder shows the very version of the store that they came to rest with.
+ */
+import type { Listing } from '../secretsync/store/listing.ts';
+import type { SyncState } from '../secretsync/sync-state.ts';
+import type { Finding } from './conditions.ts';
+import type { StoreConnection } from './connection.ts';
+import type { LinkedSecret } from './linked-secrets.ts';
+import type { SyncNotes } from './memory.ts';
+
+/** How a secret came to rest, and with what in git. */
+interface Rest {
+  readonly finding: Finding;
+  readonly asked: string;
+}
+
+/** A folder with fewer tied secrets is not listed: what else is in it may be much. */
+const FEWEST = 3;
+
+export class QuietSecrets {
+  readonly #rests = new Map<string, Rest>();
+
+  /** Forgets nothing that was at rest and was not looked at. */
+  note(secrets: Iterable<LinkedSecret>, findings: ReadonlyMap<string, Finding>): void {
+    for (const secret of secrets) {
+      const finding = findings.get(secret.id);
+      if (finding === undefined) continue;
+      if (!isRest(finding)) this.#rests.delete(secret.id);
+      else this.#rests.set(secret.id, { finding: atRest(finding), asked: askedBy(secret) });
+    }
+  }
+
+  clear(): void {
+    this.#rests.clear();
+  }
+
+  /** What is known of secrets without reading them. Rejects with `StoreError`. */
+  async among(
+    secrets: readonly LinkedSecret[],
+    of: { connection: StoreConnection; notes: SyncNotes },
+  ): Promise<Map<string, Finding>> {
+    const folders = new Map<string, LinkedSecret[]>();
+    for (const secret of secrets) {
+      if (this.#rests.get(secret.id)?.asked !== askedBy(secret)) continue;
+      const folder = JSON.stringify([secret.link.mount, folderOf(secret)]);
+      folders.set(folder, [...(folders.get(folder) ?? []), secret]);
+    }
+    const known = new Map<string, Finding>();
+    for (const members of folders.values()) {
+      const [first] = members;
+      if (first === undefined || members.length < FEWEST) continue;
+      const listed = await of.connection.listing(first.link.mount, folderOf(first));
+      if (listed === undefined) continue;
+      for (const secret of members) {
+        const state = of.notes.stateOf(secret.id, secret);
+        const rest = this.#rests.get(secret.id);
+        if (rest !== undefined && isAsAgreed(secret, state, listed)) {
+          known.set(secret.id, rest.finding);
+        }
+      }
+    }
+    return known;
+  }
+}
+
+function isRest(finding: Finding): boolean {
+  if (finding.is !== 'outcome') return false;
+  return finding.outcome.result === 'Synced' || finding.outcome.result === 'Differs';
+}
+
+/** What was written then is not written again. */
+function atRest(finding: Finding): Finding {
+  if (finding.is !== 'outcome') return finding;
+  return { ...finding, outcome: { ...finding.outcome, pulled: 0, pushed: 0 } };
+}
+
+function askedBy({ uid, generation, link }: LinkedSecret): string {
+  return JSON.stringify([uid, generation, link]);
+}
+
+function isAsAgreed(
+  { link }: LinkedSecret,
+  { base, intents, covered, held, staleReads, missingReads }: SyncState,
+  { listing, mount }: { readonly listing: Listing; readonly mount: string | undefined },
+): boolean {
+  const isSettled = intents.length === 0 && covered.length === 0 && held === undefined;
+  if (base === undefined || !isSettled || staleReads > 0 || missingReads > 0) return false;
+  const at = listing.get(link.path.slice(link.path.lastIndexOf('/') + 1));
+  return (
+    at !== undefined &&
+    at.version === base.at.version &&
+    at.createdTime === base.at.createdTime &&
+    base.mount === mount
+  );
+}
+
+function folderOf({ link }: LinkedSecret): string {
+  return link.path.slice(0, Math.max(0, link.path.lastIndexOf('/')));
+}
