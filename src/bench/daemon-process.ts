@@ -24,6 +24,8 @@ export interface DaemonProcess {
   readonly token: string;
   /** Resident memory, in bytes; undefined where the system does not tell. */
   memory(): number | undefined;
+  /** Processor time used so far, in steps of 10 ms; undefined where the system does not tell. */
+  processorMs(): number | undefined;
   stop(): Promise<void>;
 }
 
@@ -65,6 +67,7 @@ export async function startDaemon(setup: DaemonSetup): Promise<DaemonProcess> {
     https: { port, ca: readFileSync(join(setup.dataDir, 'tls', 'ca.crt'), 'utf8') },
     token: readFileSync(join(setup.dataDir, 'admin.token'), 'utf8').trim(),
     memory: () => residentBytes(child.pid),
+    processorMs: () => processorMs(child.pid),
     stop: () => stop(child),
   };
 }
@@ -109,6 +112,19 @@ function residentBytes(pid: number | undefined): number | undefined {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
     return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Linux counts a hundredth of a second as one, on every machine that Node runs on. */
+const TICK_MS = 10;
+
+function processorMs(pid: number | undefined): number | undefined {
+  try {
+    const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+    const [user, system] = fields.split(' ').slice(11, 13).map(Number);
+    return user === undefined || system === undefined ? undefined : (user + system) * TICK_MS;
   } catch {
     return undefined;
   }

@@ -11,6 +11,7 @@ import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
 import { measureScale } from './rows/scale.ts';
 import { measureSeal } from './rows/seal.ts';
+import { measureSecretStore } from './rows/secret-store.ts';
 import { measureStart } from './rows/start.ts';
 import { measureThroughput } from './rows/throughput.ts';
 import { measureWide } from './rows/wide.ts';
@@ -31,4 +32,5 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['engine', measureEngine],
   ['patches', measurePatches],
   ['seal', measureSeal],
+  ['secrets', measureSecretStore],
 ]);

@@ -38,6 +38,8 @@ interface Known {
   readonly reason: string | undefined;
   readonly message: string | undefined;
   readonly lastSynced: number | undefined;
+  /** What its conditions were told, and the version of the object that says so. */
+  readonly said?: { readonly words: string; readonly version: number | undefined };
 }
 
 /** A secret that somebody should look at. */
@@ -117,9 +119,25 @@ export class SyncPublisher {
       metrics.failures.inc({ reason: told?.reason ?? 'Unknown' });
     }
     const stale = finding.is === 'unavailable' ? staleCondition(finding, lastSynced) : undefined;
-    await this.#write(secret, [synced, stale]).catch((err: unknown) =>
+    await this.#say(secret, [synced, stale], before?.said).catch((err: unknown) =>
       logger.debug({ err, secret: id }, 'The status waits'),
     );
+  }
+
+  /** Does not even look at an object that says so since the last time. */
+  async #say(
+    secret: LinkedSecret,
+    told: readonly (Told | undefined)[],
+    said: Known['said'],
+  ): Promise<void> {
+    const { id, key } = secret;
+    const version = (): number | undefined => this.#options.store.get(key)?.resourceVersion;
+    const words = JSON.stringify(told);
+    if (said === undefined || said.words !== words || said.version !== version()) {
+      await this.#write(secret, told);
+    }
+    const known = this.#known.get(id);
+    if (known !== undefined) this.#known.set(id, { ...known, said: { words, version: version() } });
   }
 
   #count(finding: Finding): void {

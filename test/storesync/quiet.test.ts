@@ -31,7 +31,7 @@ describe('a cycle in which nothing changed', () => {
 
     expect(await requestsOf(synced)).toEqual([
       'GET /v1/sys/internal/ui/mounts/secret',
-      'GET /v1/secret/detailed-metadata/many/?list=true&limit=500',
+      'GET /v1/secret/detailed-metadata/many/?list=true&limit=1000',
     ]);
     // Nothing is written either.
     expect(synced.platform.store.resourceVersion).toBe(version);

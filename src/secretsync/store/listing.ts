@@ -13,8 +13,8 @@ import type { Mount } from './mount.ts';
 /** Newest versions that are live, by the name of the key in the folder. */
 export type Listing = ReadonlyMap<string, StoreVersion>;
 
-const PAGE = 500;
-const MOST_PAGES = 200;
+const PAGE = 1000;
+const MOST_PAGES = 100;
 
 interface KeyInfo {
   readonly current_version?: number;
