@@ -43,7 +43,7 @@ export class StoreConnection {
   readonly #keeper: TokenKeeper;
   /** Of this cycle. */
   #mounts = new Map<string, Promise<Mount>>();
-  /** Mounts without listings of versions, and when that is asked again. */
+  /** Folders without listings of versions, and when that is asked again. */
   readonly #unlisted = new Map<string, number>();
   /** Mounts whose namespace was found to count, by their uuid. */
   readonly #namespaced = new Set<string>();
@@ -112,10 +112,11 @@ export class StoreConnection {
   ): Promise<{ listing: Listing; mount: string | undefined } | undefined> {
     const mount = await this.mount(name);
     const { clock } = this.#options;
-    const again = this.#unlisted.get(mount.path) ?? 0;
+    const place = mount.path + folder;
+    const again = this.#unlisted.get(place) ?? 0;
     if (mount.version === 1 || clock.now() < again) return undefined;
     const listing = await listVersions(this.client, mount, folder);
-    if (listing === undefined) this.#unlisted.set(mount.path, clock.now() + TRIED_AGAIN_MS);
+    if (listing === undefined) this.#unlisted.set(place, clock.now() + TRIED_AGAIN_MS);
     return listing && { listing, mount: mount.uuid };
   }
 

@@ -9,6 +9,7 @@ import type { LiveRead, StoreSide } from '../../src/secretsync/ports.ts';
 import { StoreClient } from '../../src/secretsync/store/client.ts';
 import { kv1 } from '../../src/secretsync/store/kv1.ts';
 import { kv2 } from '../../src/secretsync/store/kv2.ts';
+import { listVersions } from '../../src/secretsync/store/listing.ts';
 import { detectMount } from '../../src/secretsync/store/mount.ts';
 import { lookUpToken } from '../../src/secretsync/store/token.ts';
 import { httpTransport } from '../../src/secretsync/store/transport.ts';
@@ -184,6 +185,21 @@ describe.each(targets)('%s', (_name, address) => {
     expect((await live(side)).marker).toEqual({ owner: 'us', whole: 'w', version: 1 });
     const { data } = JSON.parse((await call('GET', `${v2}/metadata/marked`)).text);
     expect(data.custom_metadata.team).toBe('green');
+  });
+
+  test('a listing of versions, where there is one, says what is live', async () => {
+    for (const name of ['a', 'b', 'gone']) await write(kv(`listed/${name}`), { v: '1' });
+    await write(kv('listed/b'), { v: '2' });
+    await kv('listed/gone').deleteVersion(1);
+    await write(kv('listed/below/c'), { v: '1' });
+    const mount = { path: `${v2}/`, version: 2 } as const;
+    const listing = await listVersions(client, mount, 'listed');
+    // Vault has none.
+    if (listing === undefined) return;
+
+    const [a, b] = [await live(kv('listed/a')), await live(kv('listed/b'))];
+    expect(Object.fromEntries(listing)).toEqual({ a: a.at, b: b.at });
+    expect(await listVersions(client, mount, 'nothing-here')).toBeUndefined();
   });
 
   test('engines are told apart', async () => {
