@@ -228,6 +228,11 @@ const DECISIONS: readonly [string, Parameters<typeof situation>[0], object][] = 
     { do: 'pull' },
   ],
   [
+    'what stands in the marker of somebody else was not agreed with us',
+    { git: git(TWO), store: live(ONE, { marker: { ...MARKER, owner: 'them' } }) },
+    { do: 'hold', reason: 'AdoptionConflict' },
+  ],
+  [
     'what git lacks is not removed for the word of a marker: the object may have been made anew',
     { git: git(P({})), store: live(ONE, { marker: MARKER }) },
     { do: 'pull', keys: ['a'], push: [] },

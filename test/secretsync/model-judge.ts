@@ -17,12 +17,14 @@ export class ModelJudge {
   readonly #safe = new Set<string>();
   /** Values that the store had, with the latest time it was given them. */
   readonly #stored = new Map<string, number>();
-  /** Values that the one side, and values that the other had, since the object was there. */
-  readonly #had = { git: new Set<string>(), store: new Set<string>() };
+  /** Values that git had since the object was there. */
+  readonly #gitHad = new Set<string>();
   readonly #agreed = new Map<string, number>();
   readonly #unreported = new Map<string, string>();
   /** Values of keys that belong together, as people wrote them. */
   readonly #groups = new Set<string>();
+  /** Whether each side holds nothing now. */
+  readonly #isEmpty = { git: true, store: true };
   #sequence = 0;
 
   constructor(policy: SyncPolicy) {
@@ -32,6 +34,7 @@ export class ModelJudge {
   /** Somebody edited git. */
   gitGot(values: ReadonlyMap<string, string>): void {
     for (const value of values.values()) this.#gitHas(value);
+    this.#isEmpty.git = values.size === 0;
     this.#groups.add(this.#group(Object.fromEntries(values)));
   }
 
@@ -43,6 +46,7 @@ export class ModelJudge {
     if (after === undefined) this.#unreported.clear();
     const latest = after?.versions.get(after.current);
     const previous = before?.versions.get(before.current);
+    this.#isEmpty.store = Object.keys(latest?.data ?? {}).length === 0;
     if (isOurs && after && latest) {
       if (after.current === before?.current) this.#judgeDeletion(before, after);
       else if (before && previous && isReadable(previous))
@@ -50,7 +54,6 @@ export class ModelJudge {
       if (after.current !== before?.current) this.#judgeGroup('a push', latest.data);
     } else if (latest) this.#groups.add(this.#group(latest.data));
     for (const [key, value] of Object.entries(latest?.data ?? {})) {
-      this.#had.store.add(String(value));
       if (previous?.data[key] !== value) this.#stored.set(String(value), this.#sequence);
       if (isOurs) this.#agreed.set(key, this.#stored.get(String(value)) ?? 0);
     }
@@ -60,7 +63,8 @@ export class ModelJudge {
   pulled(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): void {
     const isHeld = this.#policy.conflict === 'Hold' && this.#policy.adopt === 'Hold';
     if (!mayPull(this.#policy)) this.problems.push('a pull, and nothing is to be pulled');
-    if (before.size > 0 && after.size === 0 && this.#policy.deletionInStore === 'Retain') {
+    const isEmptied = before.size > 0 && after.size === 0 && this.#isEmpty.store;
+    if (isEmptied && this.#policy.deletionInStore === 'Retain') {
       this.problems.push('a pull left nothing in git, where deletions are retained');
     }
     for (const [key, value] of before) {
@@ -78,6 +82,7 @@ export class ModelJudge {
     }
     this.#judgeGroup('a pull', Object.fromEntries(after));
     for (const value of after.values()) this.#gitHas(value);
+    this.#isEmpty.git = after.size === 0;
   }
 
   /** The daemon removes the object from git. */
@@ -100,8 +105,7 @@ export class ModelJudge {
   forgotten(): void {
     this.#unreported.clear();
     this.#agreed.clear();
-    this.#had.git.clear();
-    this.#had.store.clear();
+    this.#gitHad.clear();
   }
 
   /** A person looked at both sides and may bring back what is older. */
@@ -111,10 +115,15 @@ export class ModelJudge {
     this.#agreed.clear();
   }
 
-  /** A conflict is one unless the history of one side, and not of the other, has the other's value. */
-  conflict(git: string | undefined, store: string | undefined): void {
+  /**
+   * A conflict is one unless the history of one side, and not of the other, has the other's value.
+   * Of the store only what can still be read counts.
+   */
+  conflict(git: unknown, store: unknown, key: KvKey): void {
     if (git === undefined || store === undefined) return;
-    if (this.#had.git.has(store) !== this.#had.store.has(git)) {
+    const kept = [...key.versions.values()].filter(isReadable);
+    const storeHad = kept.some(({ data }) => Object.values(data).includes(git));
+    if (this.#gitHad.has(String(store)) !== storeHad) {
       this.problems.push(`no conflict: git ${git}, store ${store}`);
     }
   }
@@ -136,8 +145,9 @@ export class ModelJudge {
   ): void {
     if (!mayPush(this.#policy)) this.problems.push('a push, and nothing is to be pushed');
     const { deletionInGit, conflict, adopt } = this.#policy;
-    const names = Object.keys(previous.data);
-    if (names.length > 0 && Object.keys(latest.data).length === 0 && deletionInGit === 'Retain') {
+    const wasEmpty = Object.keys(previous.data).length === 0;
+    const isEmptied = !wasEmpty && this.#isEmpty.store && this.#isEmpty.git;
+    if (isEmptied && deletionInGit === 'Retain') {
       this.problems.push('a push left nothing in the store, where deletions are retained');
     }
     // What loses against a preference stays readable in the store.
@@ -155,7 +165,7 @@ export class ModelJudge {
 
   #gitHas(value: string): void {
     this.#safe.add(value);
-    this.#had.git.add(value);
+    this.#gitHad.add(value);
   }
 
   #judgeDeletion(before: KvKey | undefined, after: KvKey): void {

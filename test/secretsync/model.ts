@@ -206,11 +206,10 @@ export class SyncModel {
     const { stale, recreates, forgets, race } = this.#options;
     const isPlain = this.#policy.merge === 'keys' && this.#policy.direction === 'Both';
     if (!isPlain || stale || recreates || forgets || race) return;
-    const live = this.#mount.live(PATH) ?? {};
-    for (const key of keys) {
-      const store = live[key];
-      this.#judge.conflict(this.#values.get(key), store === undefined ? undefined : String(store));
-    }
+    const live = this.#mount.live(PATH);
+    const stored = this.#mount.keys.get(PATH);
+    if (live === undefined || stored === undefined) return;
+    for (const key of keys) this.#judge.conflict(this.#values.get(key), live[key], stored);
   }
 
   #editGit(): void {

@@ -75,15 +75,15 @@ function scene() {
     random: () => 0,
   });
   const commits: Commits = { list: ['a'], change: () => {} };
-  let state: SyncState = NEW_STATE;
+  const memory = { state: NEW_STATE };
   const sync = async () =>
     syncObject({
       git: gitOf(commits),
       store: kv2({ client, mount: await detectMount(client, 'secret'), path: 'app' }),
       memory: {
-        load: async () => state,
+        load: async () => memory.state,
         save: async (next) => {
-          state = next;
+          memory.state = next;
         },
       },
       fingerprints: new Fingerprints(Buffer.alloc(32)),
@@ -91,7 +91,7 @@ function scene() {
       owner: 'us',
       mayDelete: false,
     });
-  return { lag, store, mount, wire, commits, sync };
+  return { lag, store, mount, wire, commits, memory, sync };
 }
 
 /**
@@ -155,6 +155,43 @@ test('an answer that is older than what was pulled is not pulled', async () => {
   lag.of = 0;
   expect(await sync()).toMatchObject({ result: 'Synced', pulled: 0 });
   expect(commits.list).toEqual(['a', 'c']);
+});
+
+test('a removal is looked at twice each time', async () => {
+  const { mount, sync } = scene();
+  mount.put('app', { key: 'a' });
+  expect(await sync()).toMatchObject({ result: 'Synced' });
+  for (const _time of [1, 2]) {
+    mount.deleteLatest('app');
+    expect(await sync()).toMatchObject({ result: 'Waiting', reason: 'Unconfirmed' });
+    mount.undeleteLatest('app');
+    expect(await sync()).toMatchObject({ result: 'Synced' });
+  }
+});
+
+test('a push that landed before the base was written is no newer base', async () => {
+  const { mount, memory, commits, sync } = scene();
+  mount.put('app', { key: 'a' });
+  expect(await sync()).toMatchObject({ result: 'Synced' });
+  const first = memory.state.base;
+  if (first === undefined) throw new Error('nothing was agreed');
+  mount.put('app', { key: 'b' });
+  commits.list.push('b');
+  expect(await sync()).toMatchObject({ result: 'Synced' });
+  const { base, ...rest } = memory.state;
+  const intent = {
+    cas: 0,
+    predecessor: { createdTime: '', whole: '', isDeleted: false },
+    target: '',
+    prints: first.prints,
+    commit: 'c2',
+    landed: first.at,
+  };
+  memory.state = { ...rest, ...(base && { base }), intents: [intent] };
+
+  commits.list.push('c');
+  expect(await sync()).toMatchObject({ result: 'Synced', pushed: 1 });
+  expect(memory.state.intents).toEqual([]);
 });
 
 test('what was seen on another mount makes nothing old here', async () => {
