@@ -53,8 +53,8 @@ export interface Clusters extends ClusterSurfaces {
   ready(): Promise<void>;
   /** Where tenants have put what they synced. */
   places(): Promise<SyncPlaces>;
-  /** Tenants that are gone and may have left something somewhere. */
-  gone(): string[];
+  /** Whether there was a tenant before this process began. */
+  readonly wasUsed: boolean;
   /** Called after each change of a tenant, with its name, when its surface is there. */
   follow(listener: (name: string) => void): void;
   close(): Promise<void>;
@@ -67,6 +67,7 @@ export function openClusters(options: ClustersOptions): Clusters {
 }
 
 class ServedClusters implements Clusters {
+  readonly wasUsed: boolean;
   readonly #options: ClustersOptions;
   readonly #found = new Map<string, ClusterSurface>();
   readonly #tenants = new Map<string, KubeObject>();
@@ -94,7 +95,8 @@ class ServedClusters implements Clusters {
     });
     const collection = { group: tenant.group, kind: tenant.kind };
     // The last tenant may be gone and what it has synced not.
-    if (hasFiles(options.directory)) this.#store = this.#openStore();
+    this.wasUsed = hasFiles(options.directory);
+    if (this.wasUsed) this.#store = this.#openStore();
     for (const { object } of options.store.list(collection).items) this.#set(object);
     this.#stop = options.store.observe(collection, ({ type, current }) => {
       if (type === 'DELETED') this.#remove(current.key.name);
@@ -114,10 +116,6 @@ class ServedClusters implements Clusters {
     await this.#store;
     if (this.#places === undefined) throw new Error('The clusters are not open');
     return this.#places;
-  }
-
-  gone(): string[] {
-    return (this.#places?.tenants ?? []).filter((name) => !this.#tenants.has(name));
   }
 
   follow(listener: (name: string) => void): void {

@@ -189,8 +189,10 @@ function syncTenants(
   });
   undo.push(() => loops.close());
   clusters.follow((name) => loops.follow(name));
-  // What went while nobody was there to see it.
-  for (const name of clusters.gone()) loops.follow(name);
+  if (clusters.wasUsed) {
+    const failed = (err: unknown): void => logger.error({ err }, 'Tenants are not followed');
+    loops.resume(options.pruneBudget).catch(failed);
+  }
   return loops;
 }
 

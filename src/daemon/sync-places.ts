@@ -49,6 +49,11 @@ export class SyncPlaces {
     });
   }
 
+  /** Whether the tenant was last seen to be there. */
+  isIn(tenant: string): boolean {
+    return this.#read(tenant).now !== undefined;
+  }
+
   former(tenant: string): readonly SyncPlace[] {
     return this.#read(tenant).former;
   }

@@ -8,6 +8,7 @@ import { type KubeconfigSource, settingsOf, type TenantSettings } from '../kinds
 import type { ClusterAccess } from '../kubeclient/cluster-access.ts';
 import { KubeClient } from '../kubeclient/kube-client.ts';
 import type { Branch } from '../registry/branch.ts';
+import { exceeds, type PruneBudget } from '../registry/consent-rules.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TenantMetrics } from '../telemetry/tenant-metrics.ts';
@@ -88,6 +89,25 @@ export class TenantLoops {
       .then(() => this.#bring(name))
       .catch((err: unknown) => this.#options.logger.error({ err, tenant: name }, 'No sync'));
     this.#turns.set(name, turn);
+  }
+
+  /**
+   * Cleans up after tenants that went while nobody was there to see it, unless those are more than
+   * may go without anybody's consent: a wrong folder looks like that.
+   */
+  async resume(budget: PruneBudget): Promise<void> {
+    const { tenants, logger } = this.#options;
+    const places = await this.#options.places();
+    const gone = places.tenants.filter((name) => tenants.get(name) === undefined);
+    const unseen = gone.filter((name) => places.isIn(name));
+    const [prunes, after] = [unseen.length, tenants.names().length];
+    const isHeld = exceeds(budget, { prunes, before: after + prunes, after });
+    if (isHeld) {
+      const text =
+        'Tenants are gone that were there when this process stopped. What they have synced stays: remove it with kubectl delete endpoints -A -l gitplane.dev/managed-by=NAME';
+      logger.error({ tenants: unseen }, text);
+    }
+    for (const name of gone) if (!isHeld || !unseen.includes(name)) this.follow(name);
   }
 
   /** Undefined: there is no such tenant, or its sync does not run. */

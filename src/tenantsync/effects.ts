@@ -8,6 +8,7 @@ import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
 import { describeFailure } from '../endpointsync/report.ts';
 import { type RoundTripDifference, roundTrip } from '../endpointsync/round-trip.ts';
 import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import { hasWayBack } from './flow-back.ts';
 import type { SourceName } from './marks.ts';
 import { PatchesFailed, type PatchRunner, wantedObject } from './object-pass.ts';
 import { type Masking, secretsOf } from './secret-values.ts';
@@ -85,12 +86,13 @@ export async function effectsOf(request: EffectsRequest): Promise<Effects> {
       if (effect === undefined || items.length === MOST_ITEMS) continue;
       items.push(masked(effect, masking, some[i]?.endpoints));
     }
-    for (const text of await pairsIn(some, { program: programs.after, runner, masking })) {
-      if (warnings.size < MOST_WARNINGS) warnings.add(text);
-    }
+    const good = some.filter((_each, i) => found[i]?.verb !== 'fail');
+    const of = { program: programs.after, runner, masking, end };
+    for (const text of await pairsIn(good, of)) warnings.add(text);
   }
   const unseen = synced.length - looked;
-  return { objects: looked, changed, items, unseen, warnings: [...warnings] };
+  const told = [...warnings].slice(0, MOST_WARNINGS);
+  return { objects: looked, changed, items, unseen, warnings: told };
 }
 
 function isSynced({ endpoints, service }: Observed): boolean {
@@ -156,23 +158,28 @@ function masked(effect: Effect, masking: Masking, of: KubeObject | undefined): E
   };
 }
 
+/** One object after the other: a hostile pair takes its time, and each object has all of them. */
 async function pairsIn(
   observed: readonly Observed[],
-  of: { program: PatchProgram | undefined; runner: PatchRunner; masking: Masking },
+  of: {
+    program: PatchProgram | undefined;
+    runner: PatchRunner;
+    masking: Masking;
+    end: number;
+  },
 ): Promise<string[]> {
-  const { program, runner, masking } = of;
-  if (program === undefined) return [];
-  const found = await Promise.all(
-    observed.map(async ({ endpoints, actual }) => {
-      const object = asJson(translateEndpoints(endpoints, program.tenant)) ?? {};
-      const ends = { virtualObject: asJson(endpoints) ?? null, hostObject: asJson(actual) ?? null };
-      const differences = await roundTrip(runner, program, { object, ...ends });
-      return differences.map((each) =>
-        masking.text(warningOf(each, sourceName(endpoints)), endpoints),
-      );
-    }),
-  );
-  return found.flat();
+  const { program, runner, masking, end } = of;
+  if (program === undefined || !hasWayBack(program)) return [];
+  const texts: string[] = [];
+  for (const { endpoints, actual } of observed) {
+    if (performance.now() > end || texts.length >= MOST_WARNINGS) break;
+    const object = asJson(translateEndpoints(endpoints, program.tenant)) ?? {};
+    const ends = { virtualObject: asJson(endpoints) ?? null, hostObject: asJson(actual) ?? null };
+    for (const difference of await roundTrip(runner, program, { object, ...ends })) {
+      texts.push(masking.text(warningOf(difference, sourceName(endpoints)), endpoints));
+    }
+  }
+  return texts;
 }
 
 function warningOf(difference: RoundTripDifference, { namespace, name }: SourceName): string {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import type { KubeClient } from '../kubeclient/kube-client.ts';
+import type { ObjectState } from './object-states.ts';
 
 export interface SyncEvent {
   readonly type: 'Normal' | 'Warning';
@@ -12,6 +13,19 @@ export interface SyncEvent {
 
 const COMPONENT = 'gitplane-endpoint-sync';
 const LONGEST_MESSAGE = 1024;
+
+/** Only what somebody may want to know: that an object fails, and that it works again. */
+export function eventOf(
+  now: Pick<ObjectState, 'state' | 'message'>,
+  before: Pick<ObjectState, 'state'> | undefined,
+): SyncEvent | undefined {
+  const { state, message } = now;
+  if (state === 'Failed') {
+    return { type: 'Warning', reason: 'SyncError', message: `Error syncing: ${message}` };
+  }
+  if (state !== 'Synced' || before?.state !== 'Failed') return undefined;
+  return { type: 'Normal', reason: 'Synced', message: 'synced to the control-plane cluster again' };
+}
 
 /** Never rejects: an event that cannot be written is not worth failing for. */
 export async function recordEvent(

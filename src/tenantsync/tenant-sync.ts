@@ -14,7 +14,8 @@ import type { KubeClient } from '../kubeclient/kube-client.ts';
 import { objectId, Reflector } from '../kubeclient/reflector.ts';
 import { WorkQueue } from '../kubeclient/work-queue.ts';
 import type { Observed } from './effects.ts';
-import { isWhereItWasPut, MARKS, type SourceName, sourceOf } from './marks.ts';
+import { EndProblems } from './end-problems.ts';
+import { MARKS, sourceOf } from './marks.ts';
 import { decide, type PatchRunner } from './object-pass.ts';
 import {
   type ObjectState,
@@ -23,7 +24,8 @@ import {
   type SyncSummary,
 } from './object-states.ts';
 import { Repairs } from './repairs.ts';
-import { recordEvent } from './sync-events.ts';
+import { idOf, nameFrom, SourceKeys, strayIn } from './source-keys.ts';
+import { eventOf, recordEvent } from './sync-events.ts';
 import { ForeignObject, TargetWriter, type WriteVerb } from './target-writer.ts';
 import { targetOf } from './translate.ts';
 
@@ -45,8 +47,6 @@ export interface TenantSyncOptions {
 const WORKERS = 16;
 /** Where only our own objects are watched, nobody tells that a foreign one is gone. */
 const FOREIGN_MS = 30_000;
-/** Before the name of an object of the target that stands where nothing of ours belongs any more. */
-const STRAY = '@';
 
 export class TenantSync {
   readonly #options: TenantSyncOptions;
@@ -56,9 +56,8 @@ export class TenantSync {
   readonly #endpoints: Reflector;
   readonly #services: Reflector;
   readonly #targets: Reflector;
-  readonly #problems = new Map<string, ApiFailure>();
-  /** By key of the target, the object of the tenant that it is about. */
-  readonly #bySource = new Map<string, string>();
+  readonly #problems = new EndProblems();
+  readonly #sources = new SourceKeys();
   readonly #repairs = new Repairs();
   readonly #returns = new Repairs();
   #program: PatchProgram;
@@ -85,7 +84,7 @@ export class TenantSync {
     const labelSelector = `${MARKS.managedBy}=${tenant}`;
     const at = mode === 'single' ? { namespace } : { labelSelector };
     this.#targets = this.#reflect('target', target, { plural: 'endpoints', ...at }, (key, object) =>
-      this.#sourceKey(key, object),
+      this.#sources.of(key, object, this.#program.tenant),
     );
     this.#writer = new TargetWriter({
       client: target,
@@ -121,20 +120,7 @@ export class TenantSync {
       unknown: Math.max(0, waiting),
       again: this.#queue.busy,
     });
-    const [problem] = this.#problems;
-    if (problem === undefined || summary.state === 'Failed') {
-      return this.#isSynced || problem !== undefined
-        ? summary
-        : {
-            ...summary,
-            state: 'Stale',
-            reason: 'Starting',
-            message: 'the clusters are being read',
-          };
-    }
-    const [end, failure] = problem;
-    const message = `the ${end} cannot be read: ${failure.message}`;
-    return { ...summary, state: 'Stale', reason: failure.reason, message };
+    return this.#problems.onto(summary, this.#isSynced);
   }
 
   /** Everything that is known is done, and nothing waits to be tried again. */
@@ -143,7 +129,7 @@ export class TenantSync {
       this.#isSynced &&
       !this.#queue.busy &&
       this.#states.count('Stale') === 0 &&
-      this.#problems.size === 0
+      !this.#problems.any
     );
   }
 
@@ -178,7 +164,8 @@ export class TenantSync {
       },
       synced: () => this.#enqueueAll(),
       problem: (failure) => {
-        const isNews = failure === undefined ? this.#recovered(id) : this.#isNew(id, failure);
+        const isNews =
+          failure === undefined ? this.#recovered(id) : this.#problems.add(id, failure);
         if (isNews) this.#options.changed();
       },
       ...(patience === undefined ? {} : { patience }),
@@ -188,32 +175,9 @@ export class TenantSync {
 
   /** What failed while an end was away need not wait for its patience to end. */
   #recovered(id: string): boolean {
-    if (!this.#problems.delete(id)) return false;
+    if (!this.#problems.recovered(id)) return false;
     for (const key of this.#states.keysIn('Stale')) this.#queue.add(key);
     return true;
-  }
-
-  #isNew(id: string, failure: ApiFailure): boolean {
-    const before = this.#problems.get(id);
-    this.#problems.set(id, failure);
-    return before?.message !== failure.message;
-  }
-
-  /** The object of the tenant that an object of the target is about. */
-  #sourceKey(key: string, object: KubeObject | undefined): string | undefined {
-    if (object === undefined) return this.#bySource.get(key);
-    const from = sourceOf(object, this.#program.tenant.name);
-    // A foreign object may stand where one of ours should: whoever waits for it is in this map.
-    if (from === undefined) return this.#bySource.get(key);
-    const source = `${from.namespace}/${from.name}`;
-    if (idOf(targetOf(from, this.#program.tenant)) !== key) {
-      // Namespaces are mapped in another way than when it was written.
-      if (isWhereItWasPut(object)) return `${STRAY}${key}`;
-      // A copy under another name is not ours, whatever its marks say.
-      return this.#bySource.get(key);
-    }
-    this.#bySource.set(key, source);
-    return source;
   }
 
   /** What is there on either side: objects of the target whose source is gone have to go, too. */
@@ -221,17 +185,15 @@ export class TenantSync {
     if (!this.#isSynced) return;
     for (const key of this.#endpoints.keys()) this.#queue.add(key);
     for (const object of this.#targets.values()) {
-      const key = this.#sourceKey(objectId(object), object);
+      const key = this.#sources.of(objectId(object), object, this.#program.tenant);
       if (key !== undefined) this.#queue.add(key);
     }
     this.#options.changed();
   }
 
   async #work(key: string): Promise<void> {
-    if (key.startsWith(STRAY)) {
-      await this.#removeStray(key.slice(STRAY.length));
-      return;
-    }
+    const stray = strayIn(key);
+    if (stray !== undefined) return await this.#removeStray(stray);
     const edition = this.#edition;
     try {
       await this.#sync(key);
@@ -245,9 +207,12 @@ export class TenantSync {
 
   async #removeStray(target: string): Promise<void> {
     const actual = this.#targets.get(target);
-    if (actual === undefined || this.#sourceKey(target, actual) !== `${STRAY}${target}`) return;
-    const source = sourceOf(actual, this.#program.tenant.name);
-    if (source !== undefined) await this.#writer.remove(actual, source);
+    const { tenant } = this.#program;
+    const key = this.#sources.of(target, actual, tenant);
+    if (actual === undefined || key === undefined || strayIn(key) === undefined) return;
+    const source = sourceOf(actual, tenant.name);
+    if (source === undefined) return;
+    await this.#writer.remove(actual, source);
   }
 
   async #sync(key: string): Promise<void> {
@@ -261,7 +226,7 @@ export class TenantSync {
       this.#forget(key, target);
       return;
     }
-    this.#bySource.set(target, key);
+    this.#sources.set(target, key);
     const service = this.#services.get(key);
     const isOurs = actual !== undefined && this.#writer.isOurs(actual, source);
     const known = (): KnownObject[] => this.#known();
@@ -296,7 +261,7 @@ export class TenantSync {
     this.#states.remove(key);
     this.#repairs.forget(key);
     this.#returns.forget(key);
-    this.#bySource.delete(target);
+    this.#sources.forget(target);
     this.#options.changed();
   }
 
@@ -307,10 +272,7 @@ export class TenantSync {
   ): Promise<void> {
     const basis = `${this.#edition} ${endpoints.metadata.resourceVersion}`;
     const wait = this.#repairs.wait(key, basis);
-    if (wait > 0) {
-      this.#queue.addLater(key, wait);
-      return;
-    }
+    if (wait > 0) return this.#waitFor(key, wait);
     try {
       const wrote = await this.#writer.put(wanted, actual, nameFrom(key));
       if (wrote) this.#repairs.count(key, basis);
@@ -323,14 +285,17 @@ export class TenantSync {
     this.#note(key, 'Synced', {});
   }
 
+  #waitFor(key: string, ms: number): void {
+    const message = 'somebody changes it again and again; it is put right at ever longer intervals';
+    this.#note(key, 'Stale', { reason: 'Disputed', message });
+    this.#queue.addLater(key, ms);
+  }
+
   /** What was changed on the control-plane cluster goes back; then the object is looked at anew. */
   async #return(key: string, wanted: KubeObject): Promise<void> {
     const basis = String(this.#edition);
     const wait = this.#returns.wait(key, basis);
-    if (wait > 0) {
-      this.#queue.addLater(key, wait);
-      return;
-    }
+    if (wait > 0) return this.#waitFor(key, wait);
     const { source, wrote } = this.#options;
     this.#endpoints.note(await source.update({ plural: 'endpoints', ...nameFrom(key) }, wanted));
     this.#returns.count(key, basis);
@@ -363,21 +328,14 @@ export class TenantSync {
     this.#options.changed();
   }
 
-  /** Only what somebody may want to know: that it fails, and that it works again. */
   #record(key: string, now: Omit<ObjectState, 'since'>, before: ObjectState | undefined): void {
     const { clock, source, target } = this.#options;
-    const fails = now.state === 'Failed';
-    if (!fails && !(before?.state === 'Failed' && now.state === 'Synced')) return;
-    const message = now.message ?? 'synced to the control-plane cluster again';
-    const event = {
-      type: fails ? ('Warning' as const) : ('Normal' as const),
-      reason: fails ? 'SyncError' : 'Synced',
-      message: fails ? `Error syncing: ${message}` : message,
-      time: clock.now(),
-    };
+    const event = eventOf(now, before);
+    if (event === undefined) return;
     const [ours, theirs] = [this.#endpoints.get(key), this.#targets.get(idOf(now.target))];
-    if (ours !== undefined) void recordEvent(source, ours, event);
-    if (theirs !== undefined) void recordEvent(target, theirs, event);
+    const at = { ...event, time: clock.now() };
+    if (ours !== undefined) void recordEvent(source, ours, at);
+    if (theirs !== undefined) void recordEvent(target, theirs, at);
   }
 }
 
@@ -389,13 +347,4 @@ function asFailure(error: unknown): ApiFailure {
 function waitAskedFor(error: unknown): number | undefined {
   const seconds = error instanceof ApiFailure ? error.retryAfterSeconds : undefined;
   return seconds === undefined ? undefined : seconds * 1000;
-}
-
-function nameFrom(key: string): SourceName {
-  const slash = key.indexOf('/');
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-}
-
-function idOf({ namespace, name }: SourceName): string {
-  return `${namespace}/${name}`;
 }

@@ -138,7 +138,7 @@ export class TenantClusters {
     this.#loops = loops;
     this.#undo.push(() => loops.close());
     clusters.follow((name) => loops.follow(name));
-    for (const name of clusters.gone()) loops.follow(name);
+    if (clusters.wasUsed) await loops.resume({ objects: 10, percent: 20 });
     this.#direct = await socket.access('/kubernetes');
   }
 

@@ -249,13 +249,16 @@ describe('patches', () => {
 });
 
 test('an object that others keep changing is repaired ever more rarely', async () => {
-  const { target, targetObject } = await scene();
+  const { target, targetObject, state } = await scene();
   const fight = async (): Promise<void> => {
     await clusters.call('PATCH', target, OTHER);
     await eventually(async () => ips(await targetObject())?.toString() === '10.0.0.1');
   };
   const started = performance.now();
-  for (let i = 0; i < 5; i++) await fight();
+  for (let i = 0; i < 4; i++) await fight();
+  const last = fight();
+  await eventually(() => state()?.reason === 'Disputed');
+  await last;
 
   // Four are free of charge, the next waits a second.
   expect(performance.now() - started).toBeGreaterThan(900);
