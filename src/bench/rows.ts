@@ -5,6 +5,7 @@ import { measureAuth } from './rows/auth.ts';
 import { measureEngine } from './rows/engine.ts';
 import { measureHistory } from './rows/history.ts';
 import { measureIsolation } from './rows/isolation.ts';
+import { measureLoop } from './rows/loop.ts';
 import { measureMaintenance } from './rows/maintenance.ts';
 import { measurePatches } from './rows/patches.ts';
 import { measurePush } from './rows/push.ts';
@@ -31,6 +32,7 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['maintenance', measureMaintenance],
   ['engine', measureEngine],
   ['patches', measurePatches],
+  ['loop', measureLoop],
   ['seal', measureSeal],
   ['secrets', measureSecretStore],
 ]);
