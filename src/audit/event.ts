@@ -25,6 +25,8 @@ export interface AuditedAnswer {
   readonly revision?: string | undefined;
   readonly requestObject?: unknown;
   readonly responseObject?: unknown;
+  /** The same as JSON on one line, where nothing has to be taken out of it. */
+  readonly responseJson?: string | undefined;
   /** By the last part of the name of the annotation. */
   readonly remarks?: Readonly<Record<string, string>>;
 }
@@ -58,7 +60,9 @@ export function eventLine(of: {
     stageTimestamp: micro(now),
     ...annotations(answer),
   };
-  return `${JSON.stringify(event)}\n`;
+  const text = JSON.stringify(event);
+  const json = answer?.responseJson;
+  return json === undefined ? `${text}\n` : `${text.slice(0, -1)},"responseObject":${json}}\n`;
 }
 
 function userOf({ name, groups, uid }: User): object {

@@ -41,6 +41,11 @@ export function redactedResponse(kind: Kind | undefined, body: unknown): unknown
   return one(body);
 }
 
+/** Whether nothing has to be taken out of what is served of a kind. */
+export function isPlain(kind: Kind): boolean {
+  return !isSensitive(kind);
+}
+
 function isSensitive(kind: Kind): boolean {
   return kind.secretPaths.length > 0 || kind.writeOnly.length > 0;
 }

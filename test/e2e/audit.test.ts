@@ -73,6 +73,11 @@ describe('an event', () => {
     expect(event.userAgent).toHaveLength(1024 + '...TRUNCATED'.length);
     expect(event.requestReceivedTimestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
     expect(await eventOf('all.log', id, 'RequestReceived')).not.toHaveProperty('requestObject');
+    const pretty = await daemon.call('GET', `${API}/teams/joined?pretty=true`);
+    expect(pretty.text).toContain('\n');
+    expect(await eventOf('all.log', pretty.headers['audit-id'])).toMatchObject({
+      responseObject: { metadata: { name: 'joined' } },
+    });
     const clone = await daemon.clone();
     const { stdout } = await daemon.git(
       ['log', '-1', '--format=%H %(trailers:key=Request-Id,valueonly)'],
