@@ -20,8 +20,6 @@ import {
  * with less memory.
  */
 const WORTH_WHILE = 20_000;
-/** While a start does other things, the processors have time for that. */
-const WORTH_WHILE_AHEAD = 2_000;
 const FILES_IN_LOT = 256;
 /** So that git fetches the next one meanwhile. */
 const LOTS_A_WORKER = 2;
@@ -86,7 +84,7 @@ export class Crew {
   }
 
   async #readAhead(context: GitContext, ref: string): Promise<FilesAhead> {
-    const { under, worthWhileAhead = WORTH_WHILE_AHEAD } = this.#options;
+    const { under, worthWhileAhead = WORTH_WHILE } = this.#options;
     const ahead = new FilesAhead();
     try {
       const files = await listAhead(context, ref, under);
