@@ -234,7 +234,7 @@ describe('keys', () => {
   });
 });
 
-describe('random files', () => {
+describe('random files', { timeout: 60_000 * runs(1) }, () => {
   test('come back with the same values, and unchanged where nothing is sealed', () => {
     fc.assert(
       fc.property(file, (text) => {
@@ -245,7 +245,7 @@ describe('random files', () => {
         expect(values(clear)).toEqual(values(text));
         expect(seal(sealed, { now: NOW + 1e6 })).toBe(sealed);
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(80) },
     );
   });
 
@@ -263,7 +263,7 @@ describe('random files', () => {
 
         expect(problems(spoilt).length).toBeGreaterThan(0);
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(80) },
     );
   });
 });
