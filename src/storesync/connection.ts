@@ -148,7 +148,10 @@ export class StoreConnection {
     if (wanted === this.#token || wanted === this.#refused) return this.#token;
     const isFirst = this.#token === undefined || wanted === undefined;
     const verdict = isFirst ? 'known' : await this.#verdictOn(wanted);
-    if (verdict === 'known') this.#token = wanted;
+    if (verdict === 'known') {
+      this.#token = wanted;
+      this.client.tryAgain();
+    }
     this.#refused = verdict === 'refused' ? wanted : undefined;
     return this.#token;
   }

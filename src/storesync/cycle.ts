@@ -51,6 +51,7 @@ export async function runCycle(
   const findings = new Map<string, Finding>();
   const { owners, disputed } = sharedPaths(secrets);
   for (const [id, first] of disputed) findings.set(id, pathShared(first));
+  const gone = parts.isFull ? await departed(parts, secrets) : [];
   const quiet = await quietAmong(parts, owners);
   for (const [id, finding] of quiet) findings.set(id, finding);
   const visit = async (secret: LinkedSecret, mayDelete: boolean): Promise<void> => {
@@ -59,7 +60,6 @@ export async function runCycle(
   const open = owners.filter(({ id }) => !quiet.has(id));
   await inParallel(parts, open, (secret) => visit(secret, false));
   if (!parts.isFull) return findings;
-  const gone = [...departed(parts)];
   await inParallel(parts, gone, (secret) => visit(secret, false));
   const wanting = [...owners, ...gone].filter(({ id }) => wantedDeletion(findings.get(id)));
   for (const side of ['DeleteInGit', 'DeleteInStore']) {
@@ -115,16 +115,35 @@ function pathShared({ key }: LinkedSecret): Finding {
   return { is: 'failed', reason: 'PathShared', message };
 }
 
-/** Secrets that are remembered and are not there any more, as they were tied last. */
-function* departed({ notes, store, kinds }: CycleParts): Iterable<LinkedSecret> {
-  for (const [id, { uid, link }] of notes.all()) {
+/**
+ * Secrets that are remembered and are not there any more, as they were tied last. What is remembered
+ * of one that was untied or tied elsewhere is forgotten, also when that happened while nothing ran:
+ * its deletion, later, is none in the store.
+ */
+async function departed(
+  { notes, store, kinds }: CycleParts,
+  secrets: readonly LinkedSecret[],
+): Promise<LinkedSecret[]> {
+  const tied = new Map(secrets.map((secret) => [secret.id, secret]));
+  const gone: LinkedSecret[] = [];
+  for (const [id, { uid, link }] of [...notes.all()]) {
+    const now = tied.get(id);
+    if (now !== undefined) {
+      const { mount, path } = now.link;
+      const isSame = now.uid === uid && mount === link.mount && path === link.path;
+      if (!isSame) await notes.forget(id);
+      continue;
+    }
     const [group = '', name = '', namespace = '', own = ''] = id.split('/');
     const key = { group, kind: name, namespace, name: own };
     const kind = kinds.find((one) => one.kind === name && one.group === group);
-    // One that is still there was untied or tied elsewhere: nothing is deleted for that.
-    const isGone = kind !== undefined && store.get(key) === undefined;
-    if (isGone) yield { id, kind, key, uid, link, generation: 0 };
+    const found = store.get(key);
+    if (found !== undefined && !found.terminating) await notes.forget(id);
+    if (found === undefined && kind !== undefined) {
+      gone.push({ id, kind, key, uid, link, generation: 0 });
+    }
   }
+  return gone;
 }
 
 async function syncOne(

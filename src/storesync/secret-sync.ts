@@ -87,6 +87,8 @@ const SOON_MS = 200;
 const SHORTEST_PAUSE_MS = 1_000;
 /** A store that does not answer keeps nobody from stopping. */
 const LONGEST_GOODBYE_MS = 3_000;
+/** What should not have happened must not happen all the time. */
+const AFTER_A_DEFECT_MS = 60_000;
 /** So that many daemons do not ask as one. */
 const JITTER = 0.1;
 
@@ -216,7 +218,10 @@ export class SecretSync {
   #begin(): void {
     if (this.#isClosed || this.#working !== undefined) return;
     this.#working = this.#work()
-      .catch((err: unknown) => this.#options.logger.error({ err }, 'The secret sync failed'))
+      .catch((err: unknown) => {
+        this.#options.logger.error({ err }, 'The secret sync failed');
+        this.#due = this.#options.clock.now() + AFTER_A_DEFECT_MS;
+      })
       .finally(() => {
         this.#working = undefined;
         this.#wake(this.#untilNext());
@@ -287,6 +292,8 @@ export class SecretSync {
 
   async #fullCycle(connection: StoreConnection, asked: readonly Waiter[]): Promise<void> {
     const { clock, metrics } = this.#options;
+    // Whoever asks may have mended the store.
+    if (asked.length > 0) connection.client.tryAgain();
     const started = clock.now();
     const began = performance.now();
     const requests = this.#requests;

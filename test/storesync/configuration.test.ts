@@ -106,6 +106,21 @@ describe('a token', () => {
     expect(lastTokens(synced)).toBe('mistyped');
   });
 
+  test('that is mended is used at once, however often the dead one failed', async () => {
+    const synced = await openSynced({ config: { enabled: false } });
+    const wrong = { ...defaultConfig(synced.server), auth: { token: 'dead' } };
+    await synced.configure(wrong);
+    synced.mount.put(PATH, { a: '1' });
+    await synced.tie({});
+    for (let cycle = 0; cycle < 5; cycle += 1) await synced.cycle();
+    expect(synced.conditions()).toEqual(['Stale=True TokenInvalid']);
+    await synced.configure(defaultConfig(synced.server));
+    await synced.cycle();
+
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    expect(synced.data()).toEqual({ a: '1' });
+  });
+
   test('that is nowhere is told with the place where it should be', async () => {
     const synced = await openSynced({ config: { enabled: false } });
     const auth = { tokenSecretRef: { name: 'token', key: 'it' } };

@@ -35,6 +35,35 @@ test('what changed on both sides while nothing ran is merged', async () => {
   expect(synced.mount.live(PATH)).toEqual({ user: 'bob', password: 'two' });
 });
 
+test.each([
+  [
+    'untied',
+    {
+      'kv-mount-path': undefined,
+      'kv-secret-path': undefined,
+      direction: undefined,
+      'deletion-in-git': undefined,
+    },
+  ],
+  ['tied elsewhere', { 'kv-secret-path': 'app/elsewhere' }],
+])(
+  'a secret that was %s while nothing ran deletes nothing where it was',
+  async (_how, annotations) => {
+    let synced = await openSynced();
+    synced.mount.put(PATH, { user: 'ann' });
+    await synced.tie({ user: 'ann' }, { ...BOTH, 'deletion-in-git': 'soft-delete' });
+    await synced.cycle();
+    synced = await synced.restart({ options: { configuration: () => undefined } });
+    await synced.annotate(annotations);
+    synced = await synced.restart({ options: {} });
+    await synced.cycle();
+    await synced.remove();
+    await synced.cycle();
+
+    expect(synced.mount.live(PATH)).toEqual({ user: 'ann' });
+  },
+);
+
 test('without the state the marker in the store tells what was agreed', async () => {
   let synced = await agreed();
   await synced.edit({ user: 'ann', password: 'two' });

@@ -56,6 +56,11 @@ export class StoreClient {
     return this.#breaker.remaining;
   }
 
+  /** Lets the next request be a trial, whatever failed before: something is different now. */
+  tryAgain(): void {
+    this.#breaker.succeeded();
+  }
+
   get namespace(): string | undefined {
     return this.#options.namespace;
   }
