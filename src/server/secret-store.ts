@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import { badRequest, noSuchRoute, tooManyRequests } from '../apimachinery/status-error.ts';
-import type { SecretSyncReport } from '../storesync/secret-sync.ts';
+import type { SecretSyncReport } from '../storesync/report.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { readPatience } from './input/patience.ts';
 import { type Answer, jsonAnswer } from './output/answer.ts';

@@ -21,8 +21,10 @@ import type { EventRing } from './events.ts';
 import { type GitParts, secretValues } from './git-side.ts';
 import { type LinkedSecret, LinkedSecrets } from './linked-secrets.ts';
 import { SyncNotes } from './memory.ts';
-import { type Attention, SyncPublisher } from './publisher.ts';
+import { asOutage, type Cycle, type Outage, withCause } from './outage.ts';
+import { SyncPublisher } from './publisher.ts';
 import { QuietSecrets } from './quiet.ts';
+import { type CycleSummary, type SecretSyncReport, sums } from './report.ts';
 import type { Environment } from './settings.ts';
 
 export interface SecretSyncOptions {
@@ -45,36 +47,6 @@ export interface SecretSyncOptions {
   readonly random?: () => number;
   /** Absent: HTTP. */
   readonly transport?: (address: string) => Transport;
-}
-
-export interface CycleSummary {
-  readonly started: number;
-  readonly milliseconds: number;
-  readonly requests: number;
-  readonly secrets: number;
-  readonly pulled: number;
-  readonly pushed: number;
-}
-
-export interface SecretSyncReport {
-  readonly state: 'disabled' | 'available' | 'unavailable';
-  /** Why the newest configuration is not in use, or the store not available. */
-  readonly problem: string | undefined;
-  readonly warnings: readonly string[];
-  readonly address: string | undefined;
-  readonly namespace: string | undefined;
-  readonly intervalMs: number | undefined;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly attention: readonly Attention[];
-  readonly lastCycle: CycleSummary | undefined;
-}
-
-type Outage = Extract<Finding, { readonly is: 'unavailable' }>;
-
-interface Cycle {
-  readonly findings: ReadonlyMap<string, Finding>;
-  /** What every secret met that could not be asked for. */
-  readonly outage: Outage | undefined;
 }
 
 interface Waiter {
@@ -359,7 +331,7 @@ export class SecretSync {
       await connection.beginCycle();
     } catch (error) {
       const outage = asOutage(findingOf({ onError }, error));
-      return this.#withCause(new Map(secrets.map(({ id }) => [id, outage])), outage);
+      return withCause(new Map(secrets.map(({ id }) => [id, outage])), [outage, this.#outage]);
     }
     const findings = await runCycle(
       {
@@ -379,21 +351,7 @@ export class SecretSync {
       secrets,
     );
     this.#quiet.note(secrets, findings);
-    return this.#withCause(findings);
-  }
-
-  /** That a store is left alone for a while is no reason of its own. */
-  #withCause(findings: ReadonlyMap<string, Finding>, began?: Outage): Cycle {
-    const outages = [...findings.values()].filter((finding) => finding.is === 'unavailable');
-    const all = began === undefined ? outages : [began, ...outages];
-    const own = all.find(({ reason }) => reason !== 'Unavailable');
-    const outage = all.length === 0 ? undefined : (own ?? this.#outage ?? all[0]);
-    if (outage === undefined) return { findings, outage };
-    const told = [...findings].map(([id, finding]): [string, Finding] => [
-      id,
-      finding.is === 'unavailable' ? outage : finding,
-    ]);
-    return { findings: new Map(told), outage };
+    return withCause(findings, [undefined, this.#outage]);
   }
 
   #noteOutage(outage: Outage | undefined): void {
@@ -432,22 +390,4 @@ export class SecretSync {
     };
     untie().catch((err: unknown) => logger.warn({ err }, 'A secret could not be untied'));
   }
-}
-
-/** What goes wrong before any secret is asked for is about all of them. */
-function asOutage(finding: Finding): Outage {
-  if (finding.is === 'unavailable') return finding;
-  const { reason, message } = finding.is === 'failed' ? finding : { reason: '', message: '' };
-  return { is: 'unavailable', reason, message };
-}
-
-function sums(findings: ReadonlyMap<string, Finding>): { pulled: number; pushed: number } {
-  let pulled = 0;
-  let pushed = 0;
-  for (const finding of findings.values()) {
-    if (finding.is !== 'outcome') continue;
-    pulled += finding.outcome.pulled;
-    pushed += finding.outcome.pushed;
-  }
-  return { pulled, pushed };
 }

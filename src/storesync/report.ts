@@ -1,0 +1,37 @@
+/** How the sync stands, for whoever asks. */
+import type { Finding } from './conditions.ts';
+import type { Attention } from './publisher.ts';
+
+export interface CycleSummary {
+  readonly started: number;
+  readonly milliseconds: number;
+  readonly requests: number;
+  readonly secrets: number;
+  readonly pulled: number;
+  readonly pushed: number;
+}
+
+export interface SecretSyncReport {
+  readonly state: 'disabled' | 'available' | 'unavailable';
+  /** Why the newest configuration is not in use, or the store not available. */
+  readonly problem: string | undefined;
+  readonly warnings: readonly string[];
+  readonly address: string | undefined;
+  readonly namespace: string | undefined;
+  readonly intervalMs: number | undefined;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly attention: readonly Attention[];
+  readonly lastCycle: CycleSummary | undefined;
+}
+
+/** Keys that a cycle wrote. */
+export function sums(findings: ReadonlyMap<string, Finding>): { pulled: number; pushed: number } {
+  let pulled = 0;
+  let pushed = 0;
+  for (const finding of findings.values()) {
+    if (finding.is !== 'outcome') continue;
+    pulled += finding.outcome.pulled;
+    pushed += finding.outcome.pushed;
+  }
+  return { pulled, pushed };
+}
