@@ -247,7 +247,16 @@ describe('options of a delete', () => {
       'propagationPolicy=Orphan&gracePeriodSeconds=5&dryRun=All',
       { ...none, propagationPolicy: 'Orphan', gracePeriodSeconds: 5, dryRun: true },
     ],
-    [undefined, 'orphanDependents=false', { ...none, orphanDependents: false }],
+    [
+      undefined,
+      'orphanDependents=false',
+      { ...none, orphanDependents: false, propagationPolicy: 'Background' },
+    ],
+    [
+      undefined,
+      'orphanDependents=true',
+      { ...none, orphanDependents: true, propagationPolicy: 'Orphan' },
+    ],
     [undefined, 'uid=u&resourceVersion=4', none],
   ])('%j ?%s', (body, text, expected) => {
     expect(parseDeleteOptions(body, query(text))).toEqual(expected);
