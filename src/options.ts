@@ -67,6 +67,16 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'how the token is sent: basic or bearer',
   },
   { name: 'repo-ca', value: 'FILE', help: 'authorities (PEM) to trust for --repo over HTTPS' },
+  {
+    name: 'repo-client-cert',
+    value: 'FILE',
+    help: 'certificate (PEM) to show --repo over HTTPS, where it asks for one',
+  },
+  {
+    name: 'repo-client-key',
+    value: 'FILE',
+    help: 'its private key (PEM, no passphrase); default: in the same file',
+  },
   { name: 'repo-ssh-key', value: 'FILE', help: 'private key for --repo over SSH' },
   {
     name: 'repo-known-hosts',

@@ -20,6 +20,8 @@ const REMOTE_ONLY = [
   'repo-token',
   'repo-token-file',
   'repo-ca',
+  'repo-client-cert',
+  'repo-client-key',
   'repo-ssh-key',
   'repo-known-hosts',
   'hook-secret-file',
@@ -41,6 +43,14 @@ export function readRemote(options: ParsedOptions): RemoteSource | undefined {
   if (tokenType !== 'basic' && tokenType !== 'bearer') {
     throw new UsageError(`Cannot use --repo-token-type "${tokenType}": use basic or bearer`);
   }
+  if (
+    options.text('repo-client-key') !== undefined &&
+    options.text('repo-client-cert') === undefined
+  ) {
+    throw new UsageError(
+      '--repo-client-key is the key of a certificate: give --repo-client-cert too',
+    );
+  }
   const file = (name: string): string | undefined => {
     const path = options.text(name);
     return path === undefined ? undefined : resolve(path);
@@ -53,6 +63,8 @@ export function readRemote(options: ParsedOptions): RemoteSource | undefined {
       tokenFile: file('repo-token-file'),
       tokenType,
       caFile: file('repo-ca'),
+      clientCertFile: file('repo-client-cert'),
+      clientKeyFile: file('repo-client-key'),
       sshKeyFile: file('repo-ssh-key'),
       knownHostsFile: file('repo-known-hosts'),
     },

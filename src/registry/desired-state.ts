@@ -98,6 +98,12 @@ export interface SealedGroup {
   readonly revision: string | undefined;
 }
 
+/** What showing a group comes to, on what the store was at a version. */
+export interface Foreseen {
+  readonly version: number;
+  apply(): void;
+}
+
 export class DesiredState {
   /** What is held, and who agreed to what. */
   readonly consent: Consent;
@@ -173,18 +179,28 @@ export class DesiredState {
     return { staged, changes, notes: this.#notes(changes, paths), revision: this.revision };
   }
 
-  /** Shows readers what was staged, at once. */
-  show({ staged, changes, notes, revision }: SealedGroup): void {
-    const { store, kinds, clock, observer } = this.#options;
-    const started = performance.now();
+  /** Works out what `show` will do, and shows nothing: what can be done while a group is on its way. */
+  foresee({ staged, changes, notes }: SealedGroup): Foreseen {
+    const { store, kinds, clock } = this.#options;
+    const { resourceVersion: version } = store;
     const time = clock.now();
-    this.#doubtful = true;
     const own = staged.flatMap(({ changes: moved, state, deletion, fields }) => [
       ...projectChanges({ kinds, store, time, deletion, fields }, moved),
       ...state,
     ]);
     const projected = this.#copies.complete(own, time);
-    store.apply(projected, notes, remarksFor(store, projected, changes));
+    const apply = store.prepare(projected, notes, remarksFor(store, projected, changes));
+    return { version, apply };
+  }
+
+  /** Shows readers what was staged, at once. `foreseen` counts unless something changed since. */
+  show(sealed: SealedGroup, foreseen?: Foreseen): void {
+    const { store, observer } = this.#options;
+    const { changes, revision } = sealed;
+    const started = performance.now();
+    this.#doubtful = true;
+    const isFresh = foreseen?.version === store.resourceVersion;
+    (isFresh ? foreseen : this.foresee(sealed)).apply();
     this.#doubtful = false;
     if (revision === undefined) return;
     this.#shown = revision;

@@ -4,7 +4,7 @@
  */
 import { keyString } from '../apimachinery/key.ts';
 import { type CommitBatch, HeadMovedError } from '../git/repository.ts';
-import type { BranchObserver, DesiredState, SealedGroup } from './desired-state.ts';
+import type { BranchObserver, DesiredState, Foreseen, SealedGroup } from './desired-state.ts';
 import type { Staged } from './staging.ts';
 
 /** Writes that were built together. */
@@ -19,6 +19,8 @@ export interface Group<S extends Staged> {
   readonly started: number;
   /** Never rejects: `outcome` says how it ended. */
   settled: Promise<void>;
+  /** What showing it comes to, once that was worked out. */
+  foreseen: Foreseen | undefined;
   outcome: 'published' | 'on its way' | { readonly error: unknown };
 }
 
@@ -83,6 +85,7 @@ export class Flight<S extends Staged> {
       tip,
       started: performance.now(),
       settled: Promise.resolve(),
+      foreseen: undefined,
       outcome: 'published',
     };
     this.#groups.push(group);
@@ -93,7 +96,21 @@ export class Flight<S extends Staged> {
         () => this.#ended(group, 'published'),
         (error: unknown) => this.#ended(group, { error }),
       );
+      this.#foreseeSoon();
     }
+  }
+
+  /** The first group, when it is on its way: only what comes before it is known. */
+  #foreseeSoon(): void {
+    setImmediate(() => {
+      const [first] = this.#groups;
+      if (first?.outcome !== 'on its way' || first.foreseen !== undefined || this.#broken) return;
+      try {
+        first.foreseen = this.#options.state.foresee(first.sealed);
+      } catch {
+        // Showing it will fail the same way, and say so.
+      }
+    });
   }
 
   /** Shows readers every group that is published, up to the first that is not. */
@@ -104,6 +121,7 @@ export class Flight<S extends Staged> {
       else {
         this.#groups.shift();
         this.#show(first);
+        this.#foreseeSoon();
       }
     }
   }
@@ -129,12 +147,12 @@ export class Flight<S extends Staged> {
   }
 
   #show(group: Group<S>): void {
-    const { staged, sealed, commits, started } = group;
+    const { staged, sealed, commits, started, foreseen } = group;
     const { observer, state } = this.#options;
     if (commits > 0) observer.published(commits, performance.now() - started);
     this.#reached = group.tip;
     try {
-      state.show(sealed);
+      state.show(sealed, foreseen);
     } catch (error) {
       // The commits are there. What readers see is mended before anything more is built on it.
       this.#broken = true;

@@ -95,6 +95,8 @@ export class ReadableStore implements Store {
 
   apply: Store['apply'] = (...step) => this.#store.apply(...step);
 
+  prepare: Store['prepare'] = (...step) => this.#store.prepare(...step);
+
   applyInSlices: Store['applyInSlices'] = (...step) => this.#store.applyInSlices(...step);
 
   filled(): Promise<void> {

@@ -184,6 +184,23 @@ class JournaledStore implements Store {
     return this.#take(runAtOnce(this.#prepare(changes, notes, remarks)));
   }
 
+  prepare(
+    changes: readonly Change[],
+    notes: Notes,
+    remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
+  ): () => void {
+    this.#assertOpen();
+    const step = runAtOnce(this.#prepare(changes, {}, remarks));
+    return () => {
+      this.#assertOpen();
+      if (step.next !== this.#next) throw new StateError('What was prepared is out of date');
+      // Others may have kept notes meanwhile: that takes no version.
+      const news = this.#news(notes);
+      const kept = news.map(([name, text]) => noteWrite(this.#codec, name, text));
+      this.#take({ ...step, news, writes: [...step.writes, ...kept] });
+    };
+  }
+
   async applyInSlices(
     changes: readonly Change[],
     notes: Notes,

@@ -143,6 +143,15 @@ export interface Store {
     remarks?: Iterable<readonly [ObjectKey, Remark | undefined]>,
   ): (StoredObject | undefined)[];
   /**
+   * Works out what `apply` would do, and changes nothing. What it returns applies it, at less cost,
+   * and as it is: whoever calls it sees to it that `resourceVersion` is what it was.
+   */
+  prepare(
+    changes: readonly Change[],
+    notes: Readonly<Record<string, JsonObject | undefined>>,
+    remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
+  ): () => void;
+  /**
    * As `apply`, for many changes: readers go on while they are worked out, and then see all of them
    * at once. Whoever calls it sees to it that nobody else changes the same objects meanwhile.
    */

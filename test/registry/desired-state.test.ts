@@ -61,12 +61,12 @@ describe('a step that fails half-way', () => {
   test('of a write that was committed is shown to readers later', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
-    const { apply } = platform.store;
-    platform.store.apply = () => {
+    const { prepare } = platform.store;
+    platform.store.prepare = () => () => {
       throw new Error('the disk is full');
     };
     await expect(platform.create('teams', { metadata: { name: 'b' } })).rejects.toThrow('full');
-    platform.store.apply = apply;
+    platform.store.prepare = prepare;
 
     await platform.branch.sync();
 
@@ -74,6 +74,35 @@ describe('a step that fails half-way', () => {
     const warm = await platform.restart();
     expect(warm.names('teams')).toEqual(['a', 'b']);
   });
+});
+
+test('what the state learns of an object while a write to it is on its way is kept', async () => {
+  const platform = await openTestPlatform();
+  await platform.commit({ 'a.yaml': team('a', { displayName: 'before' }) });
+  const { store } = platform;
+  const { prepare } = store;
+  let learned = 0;
+  store.prepare = (...step) => {
+    const apply = prepare.apply(store, step);
+    const found = platform.find('teams', 'a');
+    // Only what was worked out ahead is out of date by that.
+    if (learned === 0 && found !== undefined) {
+      learned += 1;
+      store.apply([
+        { type: 'put', key: found.key, object: { ...found.object, status: { seen: true } } },
+      ]);
+    }
+    return apply;
+  };
+
+  await platform.patch('teams', 'a', (object) => {
+    object.spec.displayName = 'after';
+  });
+
+  expect(learned).toBe(1);
+  const { object } = platform.find('teams', 'a') ?? {};
+  expect(object?.spec?.['displayName']).toBe('after');
+  expect(object?.status).toMatchObject({ seen: true });
 });
 
 describe('a hostile history', () => {

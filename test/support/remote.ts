@@ -13,6 +13,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { TLSSocket } from 'node:tls';
 import { afterAll, onTestFinished } from 'vitest';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import type { DurableFiles } from '../../src/git/durable-files.ts';
@@ -152,6 +153,8 @@ export interface GitServer {
   readonly url: string;
   /** PEM of the authority; for HTTPS. */
   readonly caFile: string | undefined;
+  /** A certificate that it takes, and its key. */
+  readonly client: { readonly clientCertFile: string; readonly clientKeyFile: string } | undefined;
   /** Requests that were answered, as `POST /x.git/git-receive-pack`. */
   readonly requests: string[];
   /** The status of what came in while it is set; 200 and so on are git's own. */
@@ -163,6 +166,8 @@ export interface GitServer {
 export interface GitServerSetup {
   readonly gitDir: string;
   readonly tls?: boolean;
+  /** Over TLS: whether clients have to show a certificate; `clientCertFile` is one. */
+  readonly asksForCertificate?: boolean;
   /** The `Authorization` header to insist on. */
   readonly authorization?: string;
   readonly redirectTo?: string;
@@ -178,6 +183,9 @@ export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     requests.push(`${request.method} ${request.url?.split('?')[0]}`);
     const { authorization } = request.headers;
+    if (setup.asksForCertificate === true && !showsCertificate(request)) {
+      return void response.writeHead(403).end('no certificate\n');
+    }
     if (made.refuseWith !== undefined) return void response.writeHead(made.refuseWith).end('no\n');
     if (setup.redirectTo !== undefined) {
       const location = `${setup.redirectTo}${request.url}`;
@@ -190,13 +198,25 @@ export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
     runBackend(setup.gitDir, request, response);
   };
   let caFile: string | undefined;
+  let client: GitServer['client'];
   let listener: ReturnType<typeof createHttpServer>;
   if (setup.tls === true) {
     const directory = mkdtempSync(join(tmpdir(), 'gitplane-tls-'));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
     const made = await ensureServerCertificate({ directory, hostnames: [], clock: Date });
     caFile = join(directory, 'ca.crt');
-    const tls = { cert: made.certificatePem, key: made.keyPem };
+    client = {
+      clientCertFile: join(directory, 'server.crt'),
+      clientKeyFile: join(directory, 'server.key'),
+    };
+    const requestCert = setup.asksForCertificate === true;
+    const tls = {
+      cert: made.certificatePem,
+      key: made.keyPem,
+      requestCert,
+      // Who shows none is told so in HTTP.
+      rejectUnauthorized: false,
+    };
     listener = createHttpsServer(tls, handle) as unknown as typeof listener;
   } else listener = createHttpServer(handle);
   const listen = (port: number): Promise<void> =>
@@ -213,6 +233,7 @@ export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
     port,
     url: `${scheme}://127.0.0.1:${port}/${basename(setup.gitDir)}`,
     caFile,
+    client,
     requests,
     refuseWith: undefined,
     stop,
@@ -220,6 +241,10 @@ export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
   };
   onTestFinished(() => (listener.listening ? stop() : undefined));
   return made;
+}
+
+function showsCertificate({ socket }: IncomingMessage): boolean {
+  return socket instanceof TLSSocket && socket.getPeerX509Certificate() !== undefined;
 }
 
 /** One request through the CGI program (RFC 3875). */

@@ -15,6 +15,10 @@ export interface RemoteAccess {
   readonly tokenType?: 'basic' | 'bearer' | undefined;
   /** Certificate authorities (PEM) to trust, in place of the system's. */
   readonly caFile?: string | undefined;
+  /** What we show a server that asks who we are in TLS (PEM). */
+  readonly clientCertFile?: string | undefined;
+  /** Its private key, without a passphrase; that of the certificate's file when absent. */
+  readonly clientKeyFile?: string | undefined;
   readonly sshKeyFile?: string | undefined;
   /** Host keys to accept. Default: those of the user who runs gitplane and of the system. */
   readonly knownHostsFile?: string | undefined;
@@ -70,6 +74,14 @@ async function httpSettings(
     ['credential.helper', ''],
   ];
   if (access.caFile !== undefined) config.push(['http.sslCAInfo', access.caFile]);
+  if (access.clientCertFile !== undefined) {
+    // Git's own words for a file that it cannot read name another reason.
+    for (const file of [access.clientCertFile, access.clientKeyFile ?? access.clientCertFile]) {
+      await readText(file);
+    }
+    config.push(['http.sslCert', access.clientCertFile]);
+    config.push(['http.sslKey', access.clientKeyFile ?? access.clientCertFile]);
+  }
   const secret = await readSecret(access, address);
   if (secret === undefined) return { config, secrets: [] };
   const username = access.username ?? address.username ?? DEFAULT_USERNAME;

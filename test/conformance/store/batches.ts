@@ -90,6 +90,24 @@ export function testBatches(make: MakeHarness): void {
     expect(paths(store.list(TEAMS))).toEqual(['quick', 'slow', 'slower']);
   });
 
+  test('what was prepared is seen when it is applied, and not when the store has moved on', async () => {
+    const { store } = fixture;
+    store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });
+    const first = store.prepare([put('ops', { a: 2 })], { head: { revision: 'two' } }, []);
+    const second = store.prepare([put('ops', { a: 3 })], { head: { revision: 'three' } }, []);
+    expect(store.get(keyOf('ops'))?.object.spec).toEqual({ a: 1 });
+    store.apply([], { head: { revision: 'kept by somebody else' } });
+
+    first();
+    expect(store.note('head')).toEqual({ revision: 'two' });
+    expect(() => second()).toThrow('out of date');
+
+    expect(store.get(keyOf('ops'))?.object.spec).toEqual({ a: 2 });
+    await fixture.restart();
+    expect(fixture.store.get(keyOf('ops'))?.object.spec).toEqual({ a: 2 });
+    expect(fixture.store.note('head')).toEqual({ revision: 'two' });
+  });
+
   test('a batch that cannot be encoded changes nothing at all', async () => {
     const { store } = fixture;
     store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });

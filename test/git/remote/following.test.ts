@@ -51,6 +51,23 @@ describe('fetching', () => {
     await following.refresh();
   });
 
+  test('over HTTPS with a client certificate', async () => {
+    const there = elsewhere();
+    const { gitDir } = there;
+    const server = await serveGit({ gitDir, tls: true, asksForCertificate: true });
+    const { url, caFile, client } = server;
+    await expect(follow({ url, access: { caFile } })).rejects.toThrow(RemoteError);
+
+    const { repository, following } = await follow({ url, access: { caFile, ...client } });
+    expect(await repository.head()).toBe(there.head());
+    const second = there.commit({ more: '2' });
+    expect(await following.refresh()).toBe(second);
+    const missing = { ...client, clientKeyFile: '/nowhere/client.key' };
+    await expect(follow({ url, access: { caFile, ...missing } })).rejects.toThrow(
+      'Cannot read /nowhere/client.key (ENOENT)',
+    );
+  });
+
   test.each([
     ['basic, from the URL', { user: `ann:${encodeURIComponent(TOKEN)}@` }, basic('ann', TOKEN), {}],
     ['basic', { user: '' }, basic('ann', TOKEN), { username: 'ann', token: TOKEN }],
