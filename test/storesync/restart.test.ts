@@ -134,7 +134,7 @@ test('a stop in the middle of a cycle waits for the secrets in hand and begins n
     await synced.tie({}, { 'kv-secret-path': `many/${index}` }, `mail-${index}`);
   }
   const cycle = synced.cycle();
-  await vi.waitFor(() => expect(synced.server.store.requests.length).toBeGreaterThan(3));
+  await vi.waitFor(() => expect(synced.server.store.requests.length).toBeGreaterThan(3), 10_000);
   await synced.sync.close();
   await cycle;
   const asked = synced.server.store.requests.length;

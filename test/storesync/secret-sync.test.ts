@@ -98,7 +98,7 @@ describe('both ways', () => {
     await synced.cycle();
 
     const merged = { user: 'eve', password: 'two' };
-    await vi.waitFor(() => expect(synced.data()).toEqual(merged));
+    await vi.waitFor(() => expect(synced.data()).toEqual(merged), 10_000);
     expect(synced.mount.live(PATH)).toEqual(merged);
     expect(synced.conditions()).toEqual(['Synced=True Synced']);
   });
@@ -231,7 +231,7 @@ describe('a deletion', () => {
     });
     await synced.cycle();
 
-    await vi.waitFor(() => expect(synced.conditions()).toEqual([]));
+    await vi.waitFor(() => expect(synced.conditions()).toEqual([]), 10_000);
     expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'one' });
   });
 
@@ -303,7 +303,7 @@ describe('a store that is in trouble', () => {
       synced.mount.put(PATH, { user: 'ann', password: 'later' });
       // Nobody asks for a cycle: the sync comes back by itself.
       await vi.waitFor(() => expect(synced.data()?.['password']).toBe('later'), 15_000);
-      await vi.waitFor(() => expect(synced.conditions()).toEqual(['Synced=True Synced']));
+      await vi.waitFor(() => expect(synced.conditions()).toEqual(['Synced=True Synced']), 10_000);
       expect(synced.sync.report().state).toBe('available');
     },
   );
