@@ -75,7 +75,11 @@ export interface StoreSide {
   keyHistory(): Promise<KeyHistory | undefined>;
   /** Writes only over what was seen: that very version, or, without versions, the same values. */
   write(change: StoreChange): Promise<WriteOutcome>;
-  deleteVersion(version: number): Promise<void>;
+  /**
+   * `createdTime`: of the version that is meant. Numbers come back with a key that is made anew, and a
+   * deletion has no condition: one that hit a later version of that number is taken back.
+   */
+  deleteVersion(version: number, createdTime?: string): Promise<void>;
   mark(marker: Marker): Promise<void>;
 }
 

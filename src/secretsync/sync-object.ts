@@ -381,8 +381,10 @@ class ObjectSync {
   async #delete({ git, store }: Seen, step: Step): Promise<SyncOutcome | undefined> {
     const reason = step.do === 'delete-in-store' ? 'DeleteInStore' : 'DeleteInGit';
     if (!this.#task.mayDelete) return this.#outcome('WantsDeletion', { reason });
-    if (step.do === 'delete-in-store') await this.#task.store.deleteVersion(step.version);
-    else if (git === undefined || !(await this.#task.git.remove(git))) return undefined;
+    if (step.do === 'delete-in-store') {
+      const { createdTime } = store.state === 'absent' ? { createdTime: undefined } : store.at;
+      await this.#task.store.deleteVersion(step.version, createdTime);
+    } else if (git === undefined || !(await this.#task.git.remove(git))) return undefined;
     await this.#task.memory.save({ intents: [], covered: [], staleReads: 0, missingReads: 0 });
     return this.#outcome('Forgotten', {
       reason,

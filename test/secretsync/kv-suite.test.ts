@@ -113,6 +113,17 @@ describe.each(targets)('%s', (_name, address) => {
     expect((await side.read(1)).state).toBe('deleted');
   });
 
+  test('a deletion that hit a key made anew is taken back', async () => {
+    const side = kv('hit-by-mistake');
+    await write(side, { a: '1' });
+    const { at } = await live(side);
+    await call('DELETE', `${v2}/metadata/hit-by-mistake`);
+    await write(side, { a: '2' });
+    await side.deleteVersion(1, at.createdTime);
+
+    expect(texts(await live(side))).toEqual({ a: '2' });
+  });
+
   test('numbers begin anew after a removal, times do not', async () => {
     const side = kv('anew');
     await write(side, { a: '1' });

@@ -21,6 +21,8 @@ export class ModelJudge {
   readonly #gitHad = new Set<string>();
   readonly #agreed = new Map<string, number>();
   readonly #unreported = new Map<string, string>();
+  /** What a deletion of ours hit and should not have; it has to be taken back. */
+  readonly #hidden = new Map<string, string>();
   /** Values of keys that belong together, as people wrote them. */
   readonly #groups = new Set<string>();
   /** Whether each side holds nothing now. */
@@ -44,6 +46,11 @@ export class ModelJudge {
     this.#sequence += 1;
     // Whoever removes a key for good removes what was covered along with it.
     if (after === undefined) this.#unreported.clear();
+    for (const [number, version] of after?.versions ?? []) {
+      const id = idOf({ version: number, createdTime: version.created });
+      if (isReadable(version)) this.#hidden.delete(id);
+    }
+    if (after === undefined) this.#hidden.clear();
     const latest = after?.versions.get(after.current);
     const previous = before?.versions.get(before.current);
     this.#isEmpty.store = Object.keys(latest?.data ?? {}).length === 0;
@@ -128,8 +135,13 @@ export class ModelJudge {
     }
   }
 
+  /** Between a deletion and its taking back: the value is hidden, and can be restored by hand. */
+  died(): void {
+    this.#hidden.clear();
+  }
+
   end(): void {
-    for (const what of this.#unreported.values()) {
+    for (const what of [...this.#unreported.values(), ...this.#hidden.values()]) {
       this.problems.push(`${what}, and nobody was told`);
     }
   }
@@ -176,7 +188,7 @@ export class ModelJudge {
       if (deletion === '' || before?.versions.get(number)?.deletion !== '') continue;
       const lost = this.#unsafe(data, {});
       const version = { version: number, createdTime: created };
-      if (lost !== '') this.#cover(version, `a deletion hid ${lost}`);
+      if (lost !== '') this.#hidden.set(idOf(version), `a deletion hid ${lost}`);
     }
   }
 

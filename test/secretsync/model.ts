@@ -171,6 +171,7 @@ export class SyncModel {
       this.#hear(outcome);
       return outcome;
     } catch (error) {
+      this.#judge.died();
       if (error instanceof Killed) {
         this.counts.crashes += 1;
         this.#client = this.#connect();
@@ -307,7 +308,7 @@ export class SyncModel {
 
   #exchange(request: StoreRequest): StoreResponse {
     const { method, path } = request;
-    const isWrite = method !== 'GET' && /\/(data|delete)\//.test(path);
+    const isWrite = method !== 'GET' && /\/(data|delete|undelete)\//.test(path);
     this.#point();
     if (isWrite) this.#race();
     else if (this.#happens((this.#options.race ?? 0) / 8)) this.#editGit();

@@ -139,9 +139,13 @@ class Kv2 implements StoreSide {
     }
   }
 
-  async deleteVersion(version: number): Promise<void> {
+  async deleteVersion(version: number, createdTime?: string): Promise<void> {
     const body = JSON.stringify({ versions: [version] });
     await this.#client.call({ method: 'POST', path: this.#url('delete'), body });
+    if (createdTime === undefined) return;
+    const hit = (await this.keyHistory())?.versions.get(version);
+    if (hit === undefined || hit <= createdTime) return;
+    await this.#client.call({ method: 'POST', path: this.#url('undelete'), body });
   }
 
   /** Other owners' fields stay. Without the right to it the sync works, but for lost state. */
@@ -161,7 +165,7 @@ class Kv2 implements StoreSide {
     }
   }
 
-  #url(part: 'data' | 'metadata' | 'delete'): string {
+  #url(part: 'data' | 'metadata' | 'delete' | 'undelete'): string {
     return `${encodePath(this.#mount.path.slice(0, -1))}/${part}/${this.#path}`;
   }
 
