@@ -6,11 +6,12 @@ import type { Rule } from '../../src/sealing/selection.ts';
 
 export const RULE: Rule = { name: 'encrypted_regex', text: '^(data|secret)$' };
 
+/** sops reads a key `<<` in quotes, and writes it without: what it prints then is another document. */
+const NOT_FOR_SOPS = /^__|^(sops|data|secret|<<)$/;
+
 const key = fc.oneof(
   fc.constantFrom('a', 'b', 'password', 'tls.key', '0', '7', '123', '01', 'on', '-', '_x'),
-  fc
-    .string({ minLength: 1, maxLength: 8 })
-    .filter((text) => !/^__|^(sops|data|secret)$/.test(text)),
+  fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !NOT_FOR_SOPS.test(text)),
 );
 
 const text = fc.oneof(
