@@ -29,6 +29,11 @@ import { createLogger } from '../../src/telemetry/logger.ts';
 import { createTenantMetrics } from '../../src/telemetry/tenant-metrics.ts';
 import { kinds } from './platform.ts';
 
+/** Of the platform: no request for a cluster asks for it. */
+function unused(): never {
+  return undefined as never;
+}
+
 const noop = (): void => undefined;
 const GROUP = 'management.gitplane.dev';
 
@@ -108,15 +113,24 @@ export class TenantClusters {
     this.#undo.push(() => clusters.close());
     await clusters.ready();
     const logger = createLogger('info', { write: (line) => this.log.push(line) });
-    const dependencies = {
+    // In full, so that whoever adds a dependency finds this place.
+    const dependencies: ServerDependencies = {
       ...{ kinds, store: this.store, clusters, logger, clock: Date, version: '0' },
       root: '/kubernetes/management',
       authorizer: rights,
+      rights: rights as unknown as ScopedAuthorizer,
       failedLogins: new FailedLogins(Date),
       config: { current: DEFAULTS, subscribe: () => noop, fromFile: false },
-      metrics: { requests: { observe: noop }, watches: { inc: noop, dec: noop } },
-      tokens: {},
-    } as unknown as ServerDependencies;
+      metrics: {
+        requests: { observe: noop },
+        watches: { inc: noop, dec: noop },
+      } as unknown as ServerDependencies['metrics'],
+      audit: { isOn: false, begin: () => undefined },
+      tokens: {} as ServerDependencies['tokens'],
+      ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
+      ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },
+      ...{ secretStore: unused(), events: unused() },
+    };
     const socket = clusterSocket(this.directory, dependencies);
     this.#undo.push(() => socket.close());
     await this.#openDoor(() => socket.access('/kubernetes'));
