@@ -250,6 +250,10 @@ export const PATCHES_OPTIONS: readonly OptionSpec[] = [
   },
   { name: 'reverse', help: 'the way back, from the control plane to the tenant' },
   {
+    name: 'patches-only',
+    help: 'take the objects as they are, without the translation of names before the patches',
+  },
+  {
     name: 'tenant',
     value: 'NAME',
     help: 'name of the tenant; default: the folder, as in tenants/NAME/vcluster.yaml',

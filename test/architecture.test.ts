@@ -71,6 +71,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'apimachinery',
     'endpointsync',
     'tenantsync',
+    'tenantsync',
     'kinds',
     'git',
     'manifests',

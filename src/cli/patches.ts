@@ -4,7 +4,7 @@
  */
 import { basename, dirname } from 'node:path';
 import { type FieldError, formatFieldError } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { PatchEngine } from '../endpointsync/engine.ts';
 import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
 import type { Direction, PatchOutcome } from '../endpointsync/report.ts';
@@ -15,6 +15,7 @@ import { checkEndpointsSetting } from '../endpointsync/validate.ts';
 import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options.ts';
+import { translateEndpoints } from '../tenantsync/translate.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial } from './patches-text.ts';
 
@@ -32,6 +33,13 @@ export interface Trial {
   readonly before: JsonObject;
   readonly outcome: PatchOutcome;
   readonly differences: readonly RoundTripDifference[];
+}
+
+interface Tried {
+  readonly objects: readonly JsonObject[];
+  readonly direction: Direction;
+  /** Objects are translated before they are patched, as the loop does it. */
+  readonly isTranslated: boolean;
 }
 
 /** Resolves to the exit status: 1 when something is wrong with the file, or a patch failed. */
@@ -55,9 +63,11 @@ export async function patches(options: ParsedOptions, around: Surroundings): Pro
     tenant: tenantOf(options, { file, config }),
     patches: readEndpointsSetting(config).patches,
   });
-  const direction = options.text('reverse') === undefined ? 'forward' : 'reverse';
+  const direction: Direction = options.text('reverse') === undefined ? 'forward' : 'reverse';
   const engine = around.engine ?? new PatchEngine();
-  const trials = await tryAll(engine, program, { objects, direction });
+  const isTranslated = direction === 'forward' && options.text('patches-only') === undefined;
+  const tried: Tried = { objects, direction, isTranslated };
+  const trials = await tryAll(engine, program, tried);
   if (around.engine === undefined) await engine.close();
   around.out.write(output === 'json' ? jsonOf(trials) : textOf(trials, program));
   return trials.some(({ outcome }) => outcome.object === undefined) ? 1 : 0;
@@ -125,17 +135,33 @@ function folderName(file: string): string {
 async function tryAll(
   engine: PatchEngine,
   program: PatchProgram,
-  { objects, direction }: { objects: readonly JsonObject[]; direction: Direction },
+  { objects, direction, isTranslated }: Tried,
 ): Promise<Trial[]> {
   const forward = direction === 'forward';
   return await Promise.all(
-    objects.map(async (object) => {
-      const ends = forward ? { virtualObject: object } : { hostObject: object };
+    objects.map(async (given) => {
+      const object = isTranslated ? translated(given, program) : given;
+      const ends = forward ? { virtualObject: given } : { hostObject: given };
       const outcome = await engine.apply(program, { object, direction, ...ends });
       const differences = forward ? await roundTrip(engine, program, { object, ...ends }) : [];
-      return { name: nameOf(object), before: object, outcome, differences };
+      return { name: nameOf(given), before: object, outcome, differences };
     }),
   );
+}
+
+/** As the patches of the loop find it: with the names and marks of the control-plane cluster. */
+function translated(object: JsonObject, { tenant }: PatchProgram): JsonObject {
+  const { apiVersion, kind, metadata } = object;
+  const isEndpoints = apiVersion === 'v1' && kind === 'Endpoints' && isRecord(metadata);
+  if (!isEndpoints || typeof metadata['name'] !== 'string') return object;
+  const { namespace } = metadata;
+  const placed = typeof namespace === 'string' ? object : inDefault(object, metadata);
+  return translateEndpoints(placed as unknown as KubeObject, tenant) as unknown as JsonObject;
+}
+
+/** Where kubectl would put it. */
+function inDefault(object: JsonObject, metadata: JsonObject): JsonObject {
+  return { ...object, metadata: { ...metadata, namespace: 'default' } };
 }
 
 function nameOf({ kind, metadata }: JsonObject): string {

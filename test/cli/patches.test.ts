@@ -54,6 +54,18 @@ const HOSTNAME = {
   expression: 'value + "-" + context.vcluster.name',
 };
 
+test.each([
+  [[], { name: expect.stringMatching(/^web-x-shop-x-/), namespace: 'vcluster-blue' }],
+  [['--patches-only'], { name: 'web', namespace: 'shop' }],
+  [['--reverse'], { name: 'web', namespace: 'shop' }],
+])('objects are translated before the patches: %j', async (more, metadata) => {
+  const setting = file(config(HOSTNAME), 'tenants/blue/vcluster.yaml');
+
+  const { output } = await run(['-f', setting, '-i', file(ENDPOINTS), '-o', 'json', ...more]);
+
+  expect(JSON.parse(output).object.metadata).toMatchObject(metadata);
+});
+
 test('each step is explained, and the difference shown', async () => {
   const list = [HOSTNAME, { path: 'spec.none', expression: 'value' }];
   const setting = file(config(...list), 'tenants/blue/vcluster.yaml');
@@ -66,7 +78,7 @@ test('each step is explained, and the difference shown', async () => {
     subsets.0.addresses.0.hostname: "a" → "a-blue"
   patches[1] "spec.none" (expression): skipped, the path leads nowhere in this object
 
-   namespace: shop
+   namespace: vcluster-blue
  subsets:
    - addresses:
 -      - hostname: a
