@@ -4,8 +4,8 @@
  */
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { Condition, JsonObject } from '../apimachinery/object.ts';
-import type { SyncOutcome } from '../secretsync/sync-object.ts';
 import type { SyncState } from '../secretsync/sync-state.ts';
+import type { SyncOutcome } from '../secretsync/sync-task.ts';
 
 export const SYNCED = 'Synced';
 export const STALE = 'Stale';

@@ -15,8 +15,9 @@ import {
   type Transport,
   TransportError,
 } from '../../src/secretsync/store/transport.ts';
-import { type SyncOutcome, syncObject } from '../../src/secretsync/sync-object.ts';
+import { syncObject } from '../../src/secretsync/sync-object.ts';
 import { NEW_STATE, type SyncState } from '../../src/secretsync/sync-state.ts';
+import type { SyncOutcome } from '../../src/secretsync/sync-task.ts';
 import type { KvMount } from '../support/kv/kv-mount.ts';
 import { KvStore } from '../support/kv/kv-store.ts';
 import type { Random } from '../support/random.ts';

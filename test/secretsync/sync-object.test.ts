@@ -6,8 +6,9 @@ import { Fingerprints } from '../../src/secretsync/prints.ts';
 import { StoreClient } from '../../src/secretsync/store/client.ts';
 import { kv2 } from '../../src/secretsync/store/kv2.ts';
 import { detectMount } from '../../src/secretsync/store/mount.ts';
-import { type SyncTask, syncObject } from '../../src/secretsync/sync-object.ts';
+import { syncObject } from '../../src/secretsync/sync-object.ts';
 import { NEW_STATE, type SyncState } from '../../src/secretsync/sync-state.ts';
+import type { SyncTask } from '../../src/secretsync/sync-task.ts';
 import { KvStore } from '../support/kv/kv-store.ts';
 
 const EMPTY_STORE: StoreSide = {
