@@ -8,7 +8,6 @@ import { sameKey } from '../apimachinery/key.ts';
 import type { SecretStoreConfig } from '../config/platform-config.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
-import { Fingerprints, samePrints } from '../secretsync/prints.ts';
 import type { Transport } from '../secretsync/store/transport.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -16,14 +15,12 @@ import type { SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
 import type { Finding } from './conditions.ts';
 import { ConfiguredStore } from './configured-store.ts';
 import { StoreConnection } from './connection.ts';
-import { findingOf, runCycle } from './cycle.ts';
+import { CycleRunner, type Surroundings } from './cycle-runner.ts';
 import type { EventRing } from './events.ts';
-import { type GitParts, secretValues } from './git-side.ts';
-import { type LinkedSecret, LinkedSecrets } from './linked-secrets.ts';
-import { SyncNotes } from './memory.ts';
-import { asOutage, type Cycle, type Outage, withCause } from './outage.ts';
+import type { GitParts } from './git-side.ts';
+import { LinkedSecrets } from './linked-secrets.ts';
+import type { Outage } from './outage.ts';
 import { SyncPublisher } from './publisher.ts';
-import { QuietSecrets } from './quiet.ts';
 import { type CycleSummary, type SecretSyncReport, sums } from './report.ts';
 import type { Environment } from './settings.ts';
 
@@ -67,15 +64,10 @@ const JITTER = 0.1;
 export class SecretSync {
   readonly #options: SecretSyncOptions;
   readonly #linked: LinkedSecrets;
-  readonly #notes: SyncNotes;
-  readonly #quiet = new QuietSecrets();
+  readonly #cycles: CycleRunner;
   readonly #publisher: SyncPublisher;
   readonly #configured: ConfiguredStore;
-  readonly #fingerprints: Fingerprints;
-  readonly #owner: string;
   readonly #changed = new Set<string>();
-  /** How each secret was tied in the newest cycle that was about it. */
-  readonly #syncedAs = new Map<string, string>();
   readonly #stops: (() => void)[] = [];
   #connection: StoreConnection | undefined;
   #asked: Waiter[] = [];
@@ -95,12 +87,9 @@ export class SecretSync {
   constructor(options: SecretSyncOptions) {
     this.#options = options;
     this.#linked = new LinkedSecrets(options);
-    this.#notes = new SyncNotes(options.store);
+    this.#cycles = new CycleRunner(options);
     this.#publisher = new SyncPublisher(options);
     this.#configured = new ConfiguredStore(options);
-    this.#fingerprints = new Fingerprints(options.secret);
-    // Known by whoever has the secret: another daemon on the same store is somebody else.
-    this.#owner = this.#fingerprints.whole(new Map([['owner', '']])).slice(0, 22);
     options.metrics.follow(() => ({
       objects: this.#publisher.counts(),
       isAvailable: this.#connection && this.#outage === undefined,
@@ -245,7 +234,7 @@ export class SecretSync {
     if (connection === this.#connection) return;
     this.#connection?.close();
     this.#connection = connection;
-    this.#quiet.clear();
+    this.#cycles.readAll();
     this.#due = 0;
     this.#outage = undefined;
     const address = this.#configured.current?.address;
@@ -273,8 +262,11 @@ export class SecretSync {
     this.#changed.clear();
     const secrets = this.#linked.all();
     const allowDeletions = asked.some((waiter) => waiter.allowDeletions);
-    const of = { allowDeletions, isFull: true };
-    const { findings, outage } = await this.#cycle(connection, secrets, of);
+    const { findings, outage } = await this.#cycles.run(secrets, {
+      ...this.#surroundings(connection),
+      allowDeletions,
+      isFull: true,
+    });
     await this.#publisher.publish(secrets, findings);
     const milliseconds = performance.now() - began;
     this.#noteOutage(outage);
@@ -299,59 +291,26 @@ export class SecretSync {
     if (this.#outage !== undefined) return;
     const secrets = ids
       .flatMap((id) => this.#linked.get(id) ?? [])
-      .filter((one) => this.#isNews(one));
+      .filter((one) => this.#cycles.isNews(one));
     if (secrets.length === 0) return;
-    const of = { allowDeletions: false, isFull: false };
-    const { findings, outage } = await this.#cycle(connection, secrets, of);
+    const { findings, outage } = await this.#cycles.run(secrets, {
+      ...this.#surroundings(connection),
+      allowDeletions: false,
+      isFull: false,
+    });
     await this.#publisher.publish(secrets, findings);
     if (outage === undefined) return;
     this.#noteOutage(outage);
     this.#due = Math.min(this.#due, this.#options.clock.now() + this.#pause(connection));
   }
 
-  /** What the sync itself brought into git is none. */
-  #isNews({ id, uid, key, link }: LinkedSecret): boolean {
-    if (this.#syncedAs.get(id) !== JSON.stringify(link)) return true;
-    const { base } = this.#notes.stateOf(id, { uid, link });
-    const stored = this.#options.store.get(key);
-    if (base === undefined || stored === undefined) return true;
-    return !samePrints(base.prints, this.#fingerprints.of(secretValues(stored.object)));
-  }
-
-  async #cycle(
-    connection: StoreConnection,
-    secrets: readonly LinkedSecret[],
-    of: { allowDeletions: boolean; isFull: boolean },
-  ): Promise<Cycle> {
-    for (const { id, link } of secrets) this.#syncedAs.set(id, JSON.stringify(link));
-    const { store, branch, registry, history, isReviewed, kinds, logger } = this.#options;
-    const onError = (err: unknown): void => logger.error({ err }, 'A secret could not be synced');
-    const git = { store, branch, registry, history, isReviewed };
-    try {
-      await connection.beginCycle();
-    } catch (error) {
-      const outage = asOutage(findingOf({ onError }, error));
-      return withCause(new Map(secrets.map(({ id }) => [id, outage])), [outage, this.#outage]);
-    }
-    const findings = await runCycle(
-      {
-        connection,
-        notes: this.#notes,
-        quiet: this.#quiet,
-        git,
-        store,
-        kinds: kinds.kinds,
-        fingerprints: this.#fingerprints,
-        owner: this.#owner,
-        tracked: this.#linked.all().length,
-        ...of,
-        isStopping: () => this.#isClosed,
-        onError,
-      },
-      secrets,
-    );
-    this.#quiet.note(secrets, findings);
-    return withCause(findings, [undefined, this.#outage]);
+  #surroundings(connection: StoreConnection): Surroundings {
+    return {
+      connection,
+      tracked: () => this.#linked.all().length,
+      knownOutage: this.#outage,
+      isStopping: () => this.#isClosed,
+    };
   }
 
   #noteOutage(outage: Outage | undefined): void {
@@ -380,12 +339,12 @@ export class SecretSync {
   #untie(key: Parameters<SyncPublisher['untie']>[0], id: string): void {
     const { store, logger } = this.#options;
     this.#publisher.forget(id);
-    this.#syncedAs.delete(id);
+    this.#cycles.untie(id);
     const found = store.get(key);
     // What is gone may have something to say to the store; what was untied has not.
     if (found === undefined || found.terminating) return;
     const untie = async (): Promise<void> => {
-      await this.#notes.forget(id);
+      await this.#cycles.forget(id);
       await this.#publisher.untie(key);
     };
     untie().catch((err: unknown) => logger.warn({ err }, 'A secret could not be untied'));

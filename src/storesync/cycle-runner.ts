@@ -1,0 +1,113 @@
+/**
+ * Cycles one after another, and what one of them leaves to the next: what is remembered of each
+ * secret, which of them rest, and how each was tied. When there is one is not told here.
+ */
+import type { KindTable } from '../kinds/table.ts';
+import { Fingerprints, samePrints } from '../secretsync/prints.ts';
+import type { Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { StoreConnection } from './connection.ts';
+import { findingOf, runCycle } from './cycle.ts';
+import { type GitParts, secretValues } from './git-side.ts';
+import type { LinkedSecret } from './linked-secrets.ts';
+import { SyncNotes } from './memory.ts';
+import { asOutage, type Cycle, type Outage, withCause } from './outage.ts';
+import { QuietSecrets } from './quiet.ts';
+
+export interface CycleRunnerOptions extends GitParts {
+  readonly kinds: KindTable;
+  readonly store: Store;
+  /** 32 bytes that live as long as the state. */
+  readonly secret: Uint8Array;
+  readonly logger: Logger;
+}
+
+/** How things are when a cycle begins. */
+export interface Surroundings {
+  readonly connection: StoreConnection;
+  /** How many secrets are tied to the store in all. */
+  readonly tracked: () => number;
+  /** The outage that the cycle before met. */
+  readonly knownOutage: Outage | undefined;
+  readonly isStopping: () => boolean;
+}
+
+/** As `CycleParts` has them. */
+export interface CycleRun extends Surroundings {
+  readonly allowDeletions: boolean;
+  readonly isFull: boolean;
+}
+
+export class CycleRunner {
+  readonly #options: CycleRunnerOptions;
+  readonly #notes: SyncNotes;
+  readonly #quiet = new QuietSecrets();
+  readonly #fingerprints: Fingerprints;
+  readonly #owner: string;
+  /** How each secret was tied in the newest cycle that was about it. */
+  readonly #syncedAs = new Map<string, string>();
+
+  constructor(options: CycleRunnerOptions) {
+    this.#options = options;
+    this.#notes = new SyncNotes(options.store);
+    this.#fingerprints = new Fingerprints(options.secret);
+    // Known by whoever has the secret: another daemon on the same store is somebody else.
+    this.#owner = this.#fingerprints.whole(new Map([['owner', '']])).slice(0, 22);
+  }
+
+  async run(secrets: readonly LinkedSecret[], of: CycleRun): Promise<Cycle> {
+    for (const { id, link } of secrets) this.#syncedAs.set(id, JSON.stringify(link));
+    const { store, branch, registry, history, isReviewed, kinds, logger } = this.#options;
+    const onError = (err: unknown): void => logger.error({ err }, 'A secret could not be synced');
+    try {
+      await of.connection.beginCycle();
+    } catch (error) {
+      const outage = asOutage(findingOf({ onError }, error));
+      return withCause(new Map(secrets.map(({ id }) => [id, outage])), [outage, of.knownOutage]);
+    }
+    const findings = await runCycle(
+      {
+        connection: of.connection,
+        notes: this.#notes,
+        quiet: this.#quiet,
+        git: { store, branch, registry, history, isReviewed },
+        store,
+        kinds: kinds.kinds,
+        fingerprints: this.#fingerprints,
+        owner: this.#owner,
+        tracked: of.tracked(),
+        allowDeletions: of.allowDeletions,
+        isFull: of.isFull,
+        isStopping: of.isStopping,
+        onError,
+      },
+      secrets,
+    );
+    this.#quiet.note(secrets, findings);
+    return withCause(findings, [undefined, of.knownOutage]);
+  }
+
+  /** Whether a secret changed since its cycle. What the sync itself brought into git is no news. */
+  isNews({ id, uid, key, link }: LinkedSecret): boolean {
+    if (this.#syncedAs.get(id) !== JSON.stringify(link)) return true;
+    const { base } = this.#notes.stateOf(id, { uid, link });
+    const stored = this.#options.store.get(key);
+    if (base === undefined || stored === undefined) return true;
+    return !samePrints(base.prints, this.#fingerprints.of(secretValues(stored.object)));
+  }
+
+  /** The next cycle reads every secret: the store may be another one. */
+  readAll(): void {
+    this.#quiet.clear();
+  }
+
+  /** The secret is tied no more; what is remembered of it stays for the store's sake. */
+  untie(id: string): void {
+    this.#syncedAs.delete(id);
+  }
+
+  /** What is remembered of the secret goes too. */
+  async forget(id: string): Promise<void> {
+    await this.#notes.forget(id);
+  }
+}
