@@ -9,6 +9,7 @@
  * left behind it, ends the run. A block of its own keeps a record out of reach of the next write.
  */
 import { crc32 } from 'node:zlib';
+import { GitError } from './git-error.ts';
 import {
   decodePublication,
   encodePublication,
@@ -74,8 +75,22 @@ export function publicationPayload(publication: Publication): Buffer {
   return Buffer.concat([length, head, bytes]);
 }
 
-/** Undefined where there is no log. Never throws, whatever the bytes. */
+/**
+ * Undefined where there is no log. Throws a GitError where a record is whole and says nothing that
+ * is known here: what it holds may have been acknowledged, so that it must not be passed over.
+ */
 export function decodeLog(bytes: Buffer): LogContent | undefined {
+  try {
+    return readLog(bytes);
+  } catch (cause) {
+    throw new GitError('The write log holds a record that this version of gitplane cannot read', {
+      remedy: 'Start the version that wrote it once, and stop it',
+      cause,
+    });
+  }
+}
+
+function readLog(bytes: Buffer): LogContent | undefined {
   const records = readRecords(bytes);
   const first = records.next().value;
   if (first?.kind !== 'head') return undefined;

@@ -37,7 +37,7 @@ export async function replayLogs(gitDir: string, options: ReplayOptions): Promis
   if (present.length === 0 && !isOwn) return;
   try {
     const logs = await readLogs(present);
-    if (!isOwn && logs.some((log) => !isAbandoned(log.owner, log.ageMs))) return;
+    if (!isOwn && (isInUse(logs) || isEmpty(logs))) return;
     await replay(gitDir, logs, options);
     for (const path of present) await files.remove(path);
     if (present.length > 0) await files.syncDirectory(join(gitDir, CLAIMS));
@@ -45,6 +45,18 @@ export async function replayLogs(gitDir: string, options: ReplayOptions): Promis
     if (error instanceof GitError || errorCode(error) === undefined) throw error;
     throw new StorageError(gitDir, { cause: error });
   }
+}
+
+function isInUse(logs: readonly (LogContent & { ageMs: number })[]): boolean {
+  return logs.some((log) => !isAbandoned(log.owner, log.ageMs));
+}
+
+/**
+ * Nothing waits in it. It may be in the making, or of a daemon in another container that has had
+ * nothing to write for a while: without its files, that one would write to what nobody finds again.
+ */
+function isEmpty(logs: readonly LogContent[]): boolean {
+  return logs.every(({ publications }) => publications.length === 0);
 }
 
 /** Oldest first. */

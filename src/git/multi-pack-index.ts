@@ -31,6 +31,7 @@ async function readNames(path: string): Promise<string[]> {
       if (chunks.toString('latin1', at, at + 4) !== PACK_NAMES) continue;
       const start = Number(chunks.readBigUInt64BE(at + 4));
       const end = Number(chunks.readBigUInt64BE(at + CHUNK + 4));
+      if (start > end || end > (await file.stat()).size) return [];
       const names = (await read(start, end - start)).toString('utf8').split('\0');
       return names.filter((name) => name !== '').map((name) => name.replace(/\.[^.]*$/, ''));
     }

@@ -18,7 +18,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { realFiles } from '../../src/git/durable-files.ts';
-import { StorageError } from '../../src/git/git-error.ts';
+import { GitError, StorageError } from '../../src/git/git-error.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
 import {
   calledOffPayload,
@@ -30,6 +30,7 @@ import {
 import { replayLogs } from '../../src/git/log-replay.ts';
 import { LoggedPublisher } from '../../src/git/logged-publisher.ts';
 import { silent } from '../../src/git/logger.ts';
+import { packsOfMultiPackIndex } from '../../src/git/multi-pack-index.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { thisOwner } from '../../src/git/owner.ts';
 import type { Publication } from '../../src/git/publisher.ts';
@@ -309,6 +310,46 @@ test('a log of a process that is still there is left alone', async () => {
   expect(before).toContain(`pack-gitplane-${id}.pack`);
 });
 
+test('a log that nothing waits in is left alone by others, whoever may write it', async () => {
+  const { gitDir, repository } = await scene('0123456789ab-7-7');
+  const [id = ''] = await publish(repository, commitOf({ d: '1' }));
+  const folder = join(gitDir, 'gitplane');
+  // Saves: what only the log held is in a pack now.
+  await repository.maintain();
+  const saved = readdirSync(folder).sort();
+  for (const name of ['log-0', 'log-1']) utimesSync(join(folder, name), 1, 1);
+  const asOther = { files: realFiles, logger: silent, isOwn: false };
+
+  await replayLogs(gitDir, asOther);
+
+  expect(readdirSync(folder).sort()).toEqual(saved);
+  expect(saved).toEqual(expect.arrayContaining(['log-0', 'log-1']));
+  expect(await repository.head()).toBe(id);
+
+  await repository.close();
+  // Of a daemon that is about to make its log.
+  for (const name of ['log-0', 'log-1']) writeFileSync(join(folder, name), Buffer.alloc(LOG_BYTES));
+  await replayLogs(gitDir, asOther);
+  expect(readdirSync(folder).sort()).toEqual(['log-0', 'log-1']);
+});
+
+test('an index over many packs that is damaged names none', async () => {
+  const folder = temporaryFolder();
+  const index = Buffer.alloc(60);
+  index.write('MIDX');
+  index.writeUInt8(1, 6);
+  index.write('PNAM', 12);
+  for (const [start, end] of [
+    [100n, 1n],
+    [0n, 2n ** 63n],
+  ] as const) {
+    index.writeBigUInt64BE(start, 16);
+    index.writeBigUInt64BE(end, 28);
+    writeFileSync(join(folder, 'multi-pack-index'), index);
+    expect(await packsOfMultiPackIndex(folder)).toEqual(new Set());
+  }
+});
+
 test('git can clone, pack and check between a write and the time it is brought to its place', async () => {
   const { gitDir, repository } = await scene(thisOwner);
   await publish(repository, commitOf({ 'a/b': '1' }));
@@ -386,6 +427,16 @@ describe('the bytes of a log', () => {
       epoch: 7,
       publications: [publication(1), publication(3)],
     });
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['a length beyond its end', '\xff\xff\xff\xff{'],
+    ['no objects', '\0\0\0\x02{}'],
+  ])('that are whole and of another version (%s) are not passed over', (_what, text) => {
+    const payload = Buffer.from(text, 'latin1');
+    const other = encodeRecord({ kind: 'publication', epoch: 7, sequence: 2, payload });
+    expect(() => decodeLog(Buffer.concat([head(), record(1), other]))).toThrow(GitError);
   });
 
   test('that were torn anywhere give what came before, and never something else', () => {
