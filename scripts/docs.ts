@@ -302,6 +302,8 @@ const LAYERS: Readonly<Record<string, string>> = {
   sealing: 'secret values sealed for age recipients in the file format of SOPS, and opened',
   secretsync:
     'secrets that git and a KV store both hold: the merge, the decisions, the client of the store',
+  storesync:
+    'the loop that keeps secrets and a KV store in step: what is tied, cycles, commits, conditions',
   signatures: 'who signed a commit, the policy of who must, the key that signs ours',
   admission: 'what makes an object valid, whoever wrote it',
   state: 'objects in memory, the journal, watches, and the engine that keeps them',

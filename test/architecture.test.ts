@@ -71,7 +71,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'apimachinery',
     'endpointsync',
     'tenantsync',
-    'tenantsync',
     'kinds',
     'git',
     'manifests',

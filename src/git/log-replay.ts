@@ -18,7 +18,7 @@ import { savePublications } from './logged-publisher.ts';
 import type { GitLogger } from './logger.ts';
 import { moveRef } from './move-ref.ts';
 import { isAbandoned, thisOwner } from './owner.ts';
-import { packFolder, shortLivedPacks } from './pack-names.ts';
+import { packFolder, shortLivedNames, shortLivedPacks } from './pack-names.ts';
 import { readRef } from './ref-file.ts';
 import { outwaitLock } from './stale-lock.ts';
 import { logPaths } from './write-log.ts';
@@ -84,9 +84,7 @@ async function replay(
     await outwaitLock(gitDir, lock);
     await savePublications(files, { gitDir, ref, owner: thisOwner }, publications);
   }
-  // Whatever they hold is in the pack that was just made, or in one that was made when they were in
-  // the log, or nobody was told of it.
-  await removeShortLived(gitDir, files);
+  await settleShortLived(gitDir, files, new Set(publications.map((one) => one.tip)));
   if (tip === undefined || ref === undefined) return;
   const outcome = await mendRef({ gitDir, ref, tip }, files);
   const { length: groups } = publications;
@@ -100,14 +98,52 @@ async function replay(
     logger.warn({ ref, commit: tip, groups, branch: outcome }, 'Writes were taken from the log');
 }
 
-async function removeShortLived(gitDir: string, files: DurableFiles): Promise<void> {
-  const names = await shortLivedPacks(gitDir);
-  if (names.length === 0) return;
+/**
+ * What the log holds is in the pack that was just made. Others are there where the repository came
+ * without its log, as a copy or a clone by path does: they hold what nothing else holds, and stay.
+ * Those that a loss of power spoilt were saved before, or nobody was told of them.
+ */
+async function settleShortLived(
+  gitDir: string,
+  files: DurableFiles,
+  logged: ReadonlySet<string>,
+): Promise<void> {
+  const packs = await shortLivedPacks(gitDir);
+  if (packs.size === 0) return;
   const folder = packFolder(gitDir);
   // It may name them, and is made anew when packs are next put together.
   await remove(files, join(folder, 'multi-pack-index'));
-  for (const name of names) await remove(files, join(folder, name));
+  for (const [tip, names] of packs) {
+    const { pack, index } = shortLivedNames(gitDir, tip, thisOwner);
+    if (!logged.has(tip) && (await isSound(gitDir, index))) await keepPack({ pack, index }, files);
+    // The index, which git looks for, goes before the pack.
+    for (const name of names) await remove(files, join(folder, name));
+  }
   await files.syncDirectory(folder);
+}
+
+async function isSound(gitDir: string, index: string): Promise<boolean> {
+  return (await tryGit({ gitDir }, ['verify-pack', index])).code === 0;
+}
+
+/** Gives a pack the name of one that stays. */
+async function keepPack(
+  { pack, index }: { pack: string; index: string },
+  files: DurableFiles,
+): Promise<void> {
+  const checksum = (await readFile(pack)).subarray(-20).toString('hex');
+  const stays = join(dirname(pack), `pack-${checksum}`);
+  await files.syncFile(pack);
+  await files.syncFile(index);
+  await link(files, pack, `${stays}.pack`);
+  await link(files, index, `${stays}.idx`);
+  await files.syncDirectory(dirname(pack));
+}
+
+async function link(files: DurableFiles, from: string, to: string): Promise<void> {
+  await files.link(from, to).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  });
 }
 
 async function remove(files: DurableFiles, path: string): Promise<void> {

@@ -30,7 +30,7 @@ export function packNames(gitDir: string, checksum: string, owner: string): Pack
   };
 }
 
-const SHORT_LIVED = /^pack-gitplane-[0-9a-f]{40}\./;
+const SHORT_LIVED = /^pack-gitplane-([0-9a-f]{40})\./;
 
 /**
  * Of a pack that another one will soon replace, named after the commit that it ends with: git takes
@@ -52,8 +52,14 @@ export function isShortLived(name: string): boolean {
   return SHORT_LIVED.test(name);
 }
 
-export async function shortLivedPacks(gitDir: string): Promise<string[]> {
-  return (await readdir(packFolder(gitDir))).filter(isShortLived).sort();
+/** Names of their files, by the commit that they are named after. */
+export async function shortLivedPacks(gitDir: string): Promise<ReadonlyMap<string, string[]>> {
+  const packs = new Map<string, string[]>();
+  for (const name of (await readdir(packFolder(gitDir))).sort()) {
+    const [, tip] = SHORT_LIVED.exec(name) ?? [];
+    if (tip !== undefined) packs.set(tip, [...(packs.get(tip) ?? []), name]);
+  }
+  return packs;
 }
 
 /**

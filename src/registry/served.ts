@@ -221,7 +221,9 @@ function servedStatus(
   const derived = kind.deriveStatus(object);
   const base = derived ?? kept;
   const old = conditionsOf(kept);
-  const others = conditionsOf(base).filter(({ type }) => type !== DEGRADED && type !== SEALED);
+  // What a controller said of the object stays until that controller says otherwise.
+  const said = derived?.['conditions'] === undefined ? kept : derived;
+  const others = conditionsOf(said).filter(({ type }) => type !== DEGRADED && type !== SEALED);
   const found = [degradedCondition(context, old), sealedCondition(context, old)];
   const conditions = [...others, ...found.filter((condition) => condition !== undefined)];
   const { conditions: _replaced, ...rest } = base ?? {};

@@ -33,6 +33,7 @@ import { silent } from '../../src/git/logger.ts';
 import { packsOfMultiPackIndex } from '../../src/git/multi-pack-index.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { thisOwner } from '../../src/git/owner.ts';
+import { isShortLived } from '../../src/git/pack-names.ts';
 import type { Publication } from '../../src/git/publisher.ts';
 import { Crash, FragileFiles, type Remains } from '../support/fragile-files.ts';
 import {
@@ -365,6 +366,26 @@ test('git can clone, pack and check between a write and the time it is brought t
   expectSound(gitDir);
   expect(filesOf(gitDir, 'main')).toMatchObject({ 'a/b': '3' });
 });
+
+test.each(['--local', '--no-local'])(
+  'a clone %s has every write, though not the log',
+  async (how) => {
+    const one = await scene(thisOwner);
+    const acknowledged: string[] = [];
+    await work(one, acknowledged);
+    const gitDir = join(temporaryFolder(), 'clone.git');
+    git(one.gitDir, ['clone', '-q', '--mirror', how, one.gitDir, gitDir]);
+    if (how === '--local') expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(true);
+
+    const clone = await openForTest({ gitDir, logBytes: LOG_BYTES });
+
+    expect(await clone.head()).toBe(acknowledged.at(-1));
+    expectSound(gitDir);
+    expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(false);
+    await clone.close();
+    await one.repository.close();
+  },
+);
 
 test('publications that are asked for at once take effect in their order', async () => {
   const { gitDir, repository } = await scene(thisOwner);
