@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API, type Daemon, scratchDir } from '../support/daemon.ts';
 import {
+  FAULTY_ARGS,
   isAlive,
   type Kill,
   killGroup,
@@ -97,7 +98,7 @@ export class Campaign {
     if (daemon === undefined) throw new Error('The daemon died without a fault');
     try {
       await this.#check(daemon);
-      const differences = await rebuildDifferences(daemon);
+      const differences = await rebuildDifferences(daemon, FAULTY_ARGS);
       this.rebuilds += 1;
       for (const difference of differences) this.journal.violation(`rebuilt: ${difference}`);
     } finally {

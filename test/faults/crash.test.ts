@@ -59,6 +59,7 @@ test(
       say([JSON.stringify(Object.fromEntries(totals)), sites.coverage, ...refusals].join('\n  '));
     } while (goOn() && violations.length === 0);
     expect(violations).toEqual([]);
+    expect(totals.get('pushes')).toBeGreaterThan(0);
   },
   timeoutMs(CAMPAIGN_SECONDS),
 );

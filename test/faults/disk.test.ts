@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { commitFiles, manifest } from '../e2e/clones.ts';
 import { watching } from '../e2e/watching.ts';
 import { type Answer, API, type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
-import { startFaultyDaemon } from '../support/faults/fault-daemon.ts';
+import { FAULTY_ARGS, startFaultyDaemon } from '../support/faults/fault-daemon.ts';
 import { repositoryOf } from './history.ts';
 import { rebuildDifferences } from './rebuild.ts';
 
@@ -133,7 +133,7 @@ test('nothing of all that outlives a crash, or a rebuild from git', async () => 
   daemon = await startFaultyDaemon({ dataDir: daemon.dataDir, control });
 
   expect(await names()).toEqual(before);
-  expect(await rebuildDifferences(daemon)).toEqual([]);
+  expect(await rebuildDifferences(daemon, FAULTY_ARGS)).toEqual([]);
 });
 
 test('a daemon on a full disk can be stopped', async () => {

@@ -14,8 +14,11 @@ const COLLECTIONS = [
   ),
 ];
 
-/** One line for each object that differs. */
-export async function rebuildDifferences(daemon: Daemon): Promise<string[]> {
+/** One line for each object that differs. `args`: what the daemon was started with as well. */
+export async function rebuildDifferences(
+  daemon: Daemon,
+  args: readonly string[] = [],
+): Promise<string[]> {
   const dataDir = join(scratchDir('gitplane-rebuild-'), 'data');
   const source = join(daemon.dataDir, 'repo.git');
   const target = join(dataDir, 'repo.git');
@@ -23,7 +26,7 @@ export async function rebuildDifferences(daemon: Daemon): Promise<string[]> {
   if (clone.code !== 0) throw new Error(`git clone failed: ${clone.stderr}`);
   // Secrets are sealed in git: history alone and its key.
   copyFileSync(join(daemon.dataDir, 'age.key'), join(dataDir, 'age.key'));
-  const rebuilt = await startDaemon({ dataDir, seed: undefined });
+  const rebuilt = await startDaemon({ dataDir, seed: undefined, args });
   try {
     const differences = [];
     for (const path of COLLECTIONS) {

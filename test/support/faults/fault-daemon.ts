@@ -24,10 +24,14 @@ export interface FaultSetup extends DaemonSetup {
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'preload.mjs')).href;
 
+/** Pushes may have secrets in the clear. */
+export const FAULTY_ARGS: readonly string[] = ['--allow-plaintext-secrets'];
+
 /** Rejects when the daemon dies before it serves, as it may be told to. */
 export function startFaultyDaemon(setup: FaultSetup): Promise<Daemon> {
   const { dataDir: root, kill, trace, control } = setup;
   return startDaemon({
+    args: FAULTY_ARGS,
     ...setup,
     node: ['--import', PRELOAD],
     env: { ...setup.env, GITPLANE_FAULTS: JSON.stringify({ root, kill, trace, control }) },
