@@ -340,6 +340,19 @@ describe('at the start', () => {
     expect(await after.left()).toEqual([]);
   });
 
+  test.each(['foregroundDeletion', 'orphan'])(
+    'an owner that only %s holds goes',
+    async (finalizer) => {
+      const before = await open();
+      await before.team('owner');
+      await before.finalizers('owner', [finalizer]);
+      await before.garbage.stop();
+      await before.delete('owner');
+      const after = new Collected(await before.platform.restart());
+      expect(await after.left()).toEqual([]);
+    },
+  );
+
   test('more than the prune budget allows is kept until somebody changes it', async () => {
     const platform = await openTestPlatform();
     const reference = {

@@ -54,6 +54,8 @@ export class GarbageCollector {
   /** Objects that nobody agreed to lose, in the version that was found at the start. */
   readonly #held = new Map<string, number>();
   readonly #scanned: Promise<void>;
+  /** What is to be looked at once it is known who owns what. */
+  readonly #early = new Set<string>();
   #ready = false;
   #stopped = false;
   #awaitingIdle: (() => void)[] = [];
@@ -135,7 +137,8 @@ export class GarbageCollector {
       );
     }
     this.#ready = true;
-    for (const key of this.#graph.keys()) this.#add(key);
+    for (const id of this.#early) this.#queue.add(id);
+    this.#early.clear();
   }
 
   #hold(key: ObjectKey): void {
@@ -174,6 +177,7 @@ export class GarbageCollector {
 
   #add(key: ObjectKey): void {
     if (this.#ready) this.#queue.add(keyString(key));
+    else this.#early.add(keyString(key));
   }
 
   #addDependents({ metadata: { uid = '' } }: KubeObject): void {
