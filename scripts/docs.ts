@@ -294,6 +294,8 @@ const LAYERS: Readonly<Record<string, string>> = {
     'patches of tenant clusters: paths, expressions in a sandbox, references, labels, their report',
   fieldmanagement: 'who owns which field of an object, and what an apply makes of it',
   kinds: 'one file a kind, one table of them, and the compiler of `schemas/*.json`',
+  signin:
+    'signing in through others: connectors, what they say of a person, and what becomes of it',
   audit: 'which requests are recorded, what of them, and the file that the records are in',
   config:
     'the one configuration in force: variables of the environment put in, handed to whoever acts on it',

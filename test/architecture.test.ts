@@ -26,6 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   auth: ['apimachinery', 'kinds'],
   config: ['apimachinery', 'kinds'],
   audit: ['apimachinery', 'kinds', 'config'],
+  signin: ['apimachinery', 'config', 'auth'],
   tls: ['apimachinery', 'auth'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'sealing', 'admission'],
   registry: [
@@ -59,6 +60,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'auth',
     'config',
     'audit',
+    'signin',
     'registry',
     'history',
     'state',

@@ -1,0 +1,93 @@
+/**
+ * HTTP to identity providers: no redirects, a deadline, a limit on every answer, and the trust that
+ * the connector is configured with.
+ */
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
+import { Agent, fetch as undiciFetch } from 'undici';
+import { SignInError } from './sign-in-error.ts';
+
+export interface ProviderTrust {
+  /** PEM, beside the roots of the system. */
+  readonly ca?: string;
+  /** No certificate is looked at. */
+  readonly isInsecure?: boolean;
+}
+
+export interface ProviderHttp {
+  /** As `fetch`; throws SignInError 502 for what cannot be reached, 504 after the deadline. */
+  readonly fetch: typeof globalThis.fetch;
+  close(): Promise<void>;
+}
+
+const DEADLINE_MS = 10_000;
+const MOST_BYTES = 1024 * 1024;
+
+/** The PEM certificates of a file, read at every call. Throws SignInError. */
+export function readCertificates(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new SignInError(`cannot read the certificates in ${path}`, {
+      reason: 'ca-unreadable',
+      code: 502,
+      cause,
+    });
+  }
+}
+
+export function providerHttp(
+  trust: ProviderTrust = {},
+  limits: { deadlineMs?: number; mostBytes?: number } = {},
+): ProviderHttp {
+  const { deadlineMs = DEADLINE_MS, mostBytes = MOST_BYTES } = limits;
+  const agent = new Agent({
+    maxResponseSize: mostBytes,
+    connect: {
+      timeout: deadlineMs,
+      ...(trust.ca === undefined ? {} : { ca: [...rootCertificates, trust.ca] }),
+      ...(trust.isInsecure === true ? { rejectUnauthorized: false } : {}),
+    },
+  });
+  const fetch = async (
+    input: string | URL | Request,
+    init: RequestInit = {},
+  ): Promise<Response> => {
+    const deadline = AbortSignal.timeout(deadlineMs);
+    const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+    try {
+      const response = await undiciFetch(input as string, {
+        ...(init as object),
+        redirect: 'manual',
+        dispatcher: agent,
+        signal,
+      });
+      // Read here, so that limit and deadline hold for the body and not for its head alone.
+      const body = [101, 204, 205, 304].includes(response.status)
+        ? null
+        : await response.arrayBuffer();
+      return new Response(body, {
+        status: response.status,
+        headers: [...response.headers] as [string, string][],
+      });
+    } catch (cause) {
+      throw unreachable(String(input instanceof Request ? input.url : input), deadline, cause);
+    }
+  };
+  return { fetch, close: () => agent.destroy() };
+}
+
+function unreachable(url: string, deadline: AbortSignal, cause: unknown): SignInError {
+  const { origin } = new URL(url);
+  return deadline.aborted
+    ? new SignInError(`${origin} did not answer in time`, {
+        reason: 'provider-slow',
+        code: 504,
+        cause,
+      })
+    : new SignInError(`${origin} cannot be asked`, {
+        reason: 'provider-unreachable',
+        code: 502,
+        cause,
+      });
+}

@@ -1,0 +1,28 @@
+/** Why somebody was not let in. Browsers see `shown`; the reason is for log and audit. */
+export class SignInError extends Error {
+  /** A word for metrics and audit: `state-mismatch`, `not-a-member` … */
+  readonly reason: string;
+  /** 400 for a broken request, 403 for somebody who may not, 502–504 for a provider's fault. */
+  readonly code: number;
+  /** For a refresh: access is over, not merely unknown. */
+  readonly isFinal: boolean;
+
+  constructor(
+    message: string,
+    of: { reason: string; code?: number; isFinal?: boolean; cause?: unknown },
+  ) {
+    super(message, of.cause === undefined ? undefined : { cause: of.cause });
+    this.name = 'SignInError';
+    this.reason = of.reason;
+    this.code = of.code ?? 400;
+    this.isFinal = of.isFinal ?? this.code < 500;
+  }
+
+  /** Nothing that came from outside is repeated to a browser. */
+  get shown(): string {
+    if (this.code === 403) return 'You may not sign in here.';
+    return this.code >= 500
+      ? 'The identity provider does not answer as it should. Try again later.'
+      : 'Signing in did not work. Begin again.';
+  }
+}
