@@ -116,7 +116,6 @@ export const CONFIG_FIELDS: readonly [string, string][] = [
     [`${home}.resources.claims[].request`, 'string'],
   ]),
   ...fields(`
-    auth: object
     auth.providerE.host: string
     auth.providerE.bearerToken: string
     auth.providerE.insecure: boolean
@@ -232,7 +231,7 @@ const SECTIONS: readonly [RegExp, string][] = [
   [/^auth\.(connectors\[\]\.)?providerC/, '2.8.5'],
   [/^auth\.(connectors\[\]\.)?providerD/, '2.8.6'],
   [/^auth\.(connectors\[\]\.)?saml/, '2.8.7'],
-  [/^auth/, '2.8.1'],
+  [/^auth(\.|$)/, '2.8.1'],
   [/^audit/, '2.8.9'],
   [/^uiSettings/, '2.8.10'],
   [/^secretStore/, '2.8.11'],
