@@ -4,6 +4,7 @@
  * teams and keys, keeps nothing between the two steps, and reads the configuration it was made with.
  */
 import type { JsonObject } from '../apimachinery/object.ts';
+import type { ProviderHttp, ProviderTrust } from './provider-http.ts';
 
 /** One attempt to sign in, from the click to the callback; single use, and bound to one browser. */
 export interface LoginTransaction {
@@ -52,6 +53,12 @@ export interface ProvidedIdentity {
   readonly connectorData?: JsonObject;
 }
 
+/**
+ * Keeps the data of an identity at once, in the place of what it had. Tokens that may be used once
+ * are replaced while a refresh goes on, and the rest of it can fail: the old ones are void by then.
+ */
+export type KeepConnectorData = (connectorData: JsonObject) => Promise<void>;
+
 export interface Connector {
   readonly id: string;
   /** `oidc`, `providerA` … as `/auth/info` says it. */
@@ -70,7 +77,11 @@ export interface Connector {
    * Asks the provider again. Throws SignInError: `isFinal` when access is over, else it is tried
    * later. Absent: this provider cannot be asked, the identity holds until the key ends.
    */
-  refresh?(known: ProvidedIdentity, signal: AbortSignal): Promise<ProvidedIdentity>;
+  refresh?(
+    known: ProvidedIdentity,
+    signal: AbortSignal,
+    keep: KeepConnectorData,
+  ): Promise<ProvidedIdentity>;
   /** Where the browser signs out at the provider; undefined when that is nowhere. */
   logoutUrl?(known: ProvidedIdentity | undefined): Promise<string | undefined>;
   /** Releases connections and threads. */
@@ -84,4 +95,6 @@ export interface ConnectorContext {
   readonly clock: { now(): number };
   /** What an operator should know of a connector; never a secret. */
   warn(message: string): void;
+  /** How providers are reached, if not as `providerHttp` does. Tests lead it to servers of their own. */
+  readonly http?: (trust?: ProviderTrust) => ProviderHttp;
 }

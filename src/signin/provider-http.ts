@@ -65,7 +65,7 @@ export function providerHttp(
       // Read here, so that limit and deadline hold for the body and not for its head alone.
       const body = [101, 204, 205, 304].includes(response.status)
         ? null
-        : await response.arrayBuffer();
+        : await bodyOf(response.body, mostBytes);
       return new Response(body, {
         status: response.status,
         headers: [...response.headers] as [string, string][],
@@ -75,6 +75,21 @@ export function providerHttp(
     }
   };
   return { fetch, close: () => agent.destroy() };
+}
+
+/** The limit of the connection is one of bytes on the wire; a packed answer may hold a thousand times that. */
+async function bodyOf(
+  stream: AsyncIterable<Uint8Array> | null,
+  mostBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream ?? []) {
+    length += chunk.byteLength;
+    if (length > mostBytes) throw new Error(`the answer has more than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return new Uint8Array(Buffer.concat(chunks));
 }
 
 function unreachable(url: string, deadline: AbortSignal, cause: unknown): SignInError {
