@@ -215,7 +215,7 @@ export class Campaign {
     const damage = await git.damage();
     this.fscks += 1;
     if (damage !== undefined) journal.violation(damage);
-    const leftovers = git.leftovers();
+    const leftovers = await git.leftovers();
     if (leftovers.length > 0) journal.violation(`left behind: ${leftovers.join(', ')}`);
   }
 

@@ -113,7 +113,7 @@ async function firstStart(
     return {
       found: items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
       leftovers: [
-        ...git.leftovers(),
+        ...(await git.leftovers()),
         ...(damage === undefined ? [] : [damage]),
         ...(token === daemon.token ? [] : ['another token']),
       ],

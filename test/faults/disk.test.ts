@@ -77,7 +77,7 @@ describe.each([
     expect((await daemon.call('GET', `${TEAMS}/platform`)).code).toBe(200);
     expect((await create(daemon, name)).code).toBe(201);
     expect(await git.damage()).toBeUndefined();
-    expect(git.leftovers()).toEqual([]);
+    expect(await git.leftovers()).toEqual([]);
   });
 });
 

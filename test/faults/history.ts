@@ -1,5 +1,5 @@
 /** What the repository says happened, read by git itself. */
-import { readdirSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from '../support/daemon.ts';
@@ -12,6 +12,8 @@ export interface LoggedCommit {
   readonly key: string | undefined;
   readonly requestIds: readonly string[];
 }
+
+const LEFTOVER = /tmp_gitplane|claim-|refs\/heads\/.*\.lock$|\.new$/;
 
 export class GitReader {
   readonly gitDir: string;
@@ -67,11 +69,19 @@ export class GitReader {
     return found;
   }
 
-  /** What a process that died may leave, and the next one must remove. */
-  leftovers(): string[] {
-    const { gitDir } = this;
-    const names = readdirSync(gitDir, { recursive: true, encoding: 'utf8' });
-    return names.filter((name) => /tmp_gitplane|claim-|refs\/heads\/.*\.lock$|\.new$/.test(name));
+  /**
+   * What a process that died may leave, and the next one must remove. Asks again while the daemon
+   * saves what its log holds: those files go.
+   */
+  async leftovers(): Promise<string[]> {
+    for (let attempt = 0; ; attempt++) {
+      const names = await readdir(this.gitDir, { recursive: true, encoding: 'utf8' }).catch(
+        () => undefined,
+      );
+      const found = names?.filter((name) => LEFTOVER.test(name));
+      if (found?.length === 0 || attempt === 100) return found ?? [`${this.gitDir} unread`];
+      await sleep(200);
+    }
   }
 
   async #git(...args: string[]): Promise<string> {

@@ -146,7 +146,7 @@ test(
       { timeout: 10_000 },
     );
     expect(await git.damage()).toBeUndefined();
-    expect(git.leftovers()).toEqual([]);
+    expect(await git.leftovers()).toEqual([]);
     say(`races: ${race.made.length} commits, of them ${counts} by update-ref, path, HTTPS`);
   },
   timeoutMs(SECONDS),
