@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    setupFiles: ['test/support/properties.ts'],
+    setupFiles: ['test/support/properties.ts', 'test/support/patience.ts'],
+    expect: { poll: { timeout: 30_000 } },
     testTimeout: 90_000 * Number(process.env['GITPLANE_TEST_RUNS'] ?? 1),
     hookTimeout: 60_000,
     // Vitest leaves a core to itself; here tests wait for git and for daemons much of the time.
