@@ -42,7 +42,7 @@ export class Follower {
 
   /** Compares what it believes with a list, which it must come to agree with. */
   async expectInStep(daemon: Daemon): Promise<void> {
-    const giveUp = performance.now() + 5_000;
+    const giveUp = performance.now() + 30_000;
     for (;;) {
       if (this.#take()) {
         this.resumed -= 1;

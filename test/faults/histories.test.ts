@@ -286,7 +286,7 @@ async function expectEvents(scene: Scene, watch: Watching): Promise<void> {
   const marker = { metadata: { name: `end-${resourceVersion}` }, spec: {} };
   expect((await daemon.call('POST', TEAMS, { body: marker })).code).toBe(201);
   const isEnd = (): boolean => watch.events.at(-1)?.object.metadata.name === marker.metadata.name;
-  for (let wait = 0; wait < 500 && !isEnd(); wait++) await sleep(10);
+  for (let wait = 0; wait < 3000 && !isEnd(); wait++) await sleep(10);
   watch.close();
   const seen = new Map<number, string>();
   let last = 0;

@@ -26,7 +26,7 @@ describe('on the wire', () => {
   beforeEach(async () => {
     server = await startKvServer();
     server.store.mount('secret/').put('a', { key: SECRET });
-    client = clientOf(httpTransport({ address: server.address, timeoutMs: 300 }));
+    client = clientOf(httpTransport({ address: server.address, timeoutMs: 1_500 }));
   });
 
   afterEach(async () => {

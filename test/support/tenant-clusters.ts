@@ -317,7 +317,7 @@ export async function startTenantClusters(
 /** Polls: what it looks at is on its way. */
 export async function eventually<T>(look: () => T | Promise<T>): Promise<T> {
   return await expect
-    .poll(look, { timeout: 15_000, interval: 10 })
+    .poll(look, { timeout: 30_000, interval: 10 })
     .toBeTruthy()
     .then(() => look());
 }
