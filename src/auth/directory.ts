@@ -3,7 +3,7 @@
  * team. An index kept up to date by `set…` and `remove…`, one call per change of an object, so that
  * a change of membership acts on the next request.
  */
-import type { KubeObject } from '../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import { text, texts } from './fields.ts';
 import { isReservedGroup, PLATFORM_PREFIX } from './reserved-names.ts';
 
@@ -16,6 +16,16 @@ export interface DirectoryUser {
   readonly groups: readonly string[];
   /** Raising it voids the endpoint tokens of the user. */
   readonly tokenGeneration: number;
+  /** Who signs in as the user through a provider. */
+  readonly identity: ProviderIdentity | undefined;
+  /** Undefined: the user has no password. */
+  readonly passwordHash: string | undefined;
+}
+
+/** Somebody as a provider knows them. */
+export interface ProviderIdentity {
+  readonly connector: string;
+  readonly subject: string;
 }
 
 export interface DirectoryTeam {
@@ -31,6 +41,10 @@ export interface Directory {
   readonly version: number;
   user(name: string): DirectoryUser | undefined;
   team(name: string): DirectoryTeam | undefined;
+  /** Every user that an identity signs in as, by name; more than one is a mistake. */
+  usersOf(identity: ProviderIdentity): string[];
+  /** Names of the teams that have a group, sorted. */
+  teamsWith(group: string): string[];
   /** Names of the teams that list the user or one of its groups, sorted. */
   teamsOf(user: Pick<DirectoryUser, 'name' | 'groups'>): string[];
 }
@@ -60,6 +74,7 @@ export class DirectoryIndex implements Directory {
   readonly #teams = new Map<string, DirectoryTeam>();
   readonly #teamsByUser = new Multimap();
   readonly #teamsByGroup = new Multimap();
+  readonly #usersByIdentity = new Multimap();
   #version = 0;
 
   get version(): number {
@@ -74,6 +89,14 @@ export class DirectoryIndex implements Directory {
     return this.#teams.get(name);
   }
 
+  usersOf(identity: ProviderIdentity): string[] {
+    return [...this.#usersByIdentity.get(identityKey(identity))].sort();
+  }
+
+  teamsWith(group: string): string[] {
+    return [...this.#teamsByGroup.get(group)].sort();
+  }
+
   teamsOf(user: Pick<DirectoryUser, 'name' | 'groups'>): string[] {
     const teams = new Set(this.#teamsByUser.get(user.name));
     for (const group of user.groups) {
@@ -83,14 +106,19 @@ export class DirectoryIndex implements Directory {
   }
 
   /** A user that is being deleted is gone: its keys stop at once, whatever its finalizers. */
-  setUser(object: KubeObject): void {
-    const user = readUser(object);
-    if (object.metadata.deletionTimestamp === undefined) this.#users.set(user.name, user);
-    else this.#users.delete(user.name);
-    this.#version++;
+  setUser(object: KubeObject, passwordHash?: string): void {
+    const user = readUser(object, passwordHash);
+    this.removeUser(user.name);
+    if (object.metadata.deletionTimestamp !== undefined) return;
+    this.#users.set(user.name, user);
+    if (user.identity !== undefined) {
+      this.#usersByIdentity.add(identityKey(user.identity), user.name);
+    }
   }
 
   removeUser(name: string): void {
+    const identity = this.#users.get(name)?.identity;
+    if (identity !== undefined) this.#usersByIdentity.delete(identityKey(identity), name);
     this.#users.delete(name);
     this.#version++;
   }
@@ -118,7 +146,7 @@ export class DirectoryIndex implements Directory {
  * so it may name `system:masters`; `spec.ssoGroups` is what an identity provider claims, so reserved
  * names in it are dropped. Groups of the platform itself are computed and never taken from either.
  */
-function readUser(object: KubeObject): DirectoryUser {
+function readUser(object: KubeObject, passwordHash: string | undefined): DirectoryUser {
   const spec = object.spec ?? {};
   const own = texts(spec['groups']).filter((group) => !group.startsWith(PLATFORM_PREFIX));
   const claimed = texts(spec['ssoGroups']).filter((group) => !isReservedGroup(group));
@@ -130,7 +158,18 @@ function readUser(object: KubeObject): DirectoryUser {
     disabled: spec['disabled'] === true,
     groups: [...new Set([...own, ...claimed])],
     tokenGeneration: typeof tokenGeneration === 'number' ? tokenGeneration : 0,
+    identity: readIdentity(spec),
+    passwordHash,
   };
+}
+
+function readIdentity(spec: JsonObject): ProviderIdentity | undefined {
+  const [connector, subject] = [text(spec['connector']), text(spec['subject'])];
+  return connector === undefined || subject === undefined ? undefined : { connector, subject };
+}
+
+function identityKey({ connector, subject }: ProviderIdentity): string {
+  return JSON.stringify([connector, subject]);
 }
 
 function readTeam(object: KubeObject): DirectoryTeam {

@@ -17,17 +17,19 @@ const MOST_SOURCES = 10_000;
 
 export class FailedLogins {
   readonly #clock: Clock;
+  readonly #rate: TokenBucketRate;
   readonly #buckets = new Map<string, TokenBucket>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, rate: TokenBucketRate = RATE) {
     this.#clock = clock;
+    this.#rate = rate;
   }
 
   /** Notes a failure. Returns after how many seconds the source may fail again; 0: now. */
   failed(source: string): number {
     const id = networkOf(source);
     const now = this.#clock.now();
-    const bucket = this.#buckets.get(id) ?? new TokenBucket(RATE, now);
+    const bucket = this.#buckets.get(id) ?? new TokenBucket(this.#rate, now);
     this.#buckets.delete(id);
     this.#buckets.set(id, bucket);
     if (this.#buckets.size > MOST_SOURCES) this.#forgetOldest();

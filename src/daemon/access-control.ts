@@ -115,7 +115,8 @@ function feeds(
     {
       group,
       plural: 'users',
-      set: ({ object }) => directory.setUser(object),
+      set: ({ object, hidden }) =>
+        directory.setUser(object, hiddenText(hidden, 'spec.passwordHash')),
       remove: (name) => directory.removeUser(name),
     },
     {
@@ -135,6 +136,11 @@ function feeds(
     { group: RBAC_GROUP, plural: 'rolebindings', ...binding },
     { group: RBAC_GROUP, plural: 'clusterrolebindings', ...binding },
   ];
+}
+
+function hiddenText(hidden: JsonObject | undefined, path: string): string | undefined {
+  const value = hidden?.[path];
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function hiddenKey(hidden: JsonObject | undefined): JsonObject | undefined {

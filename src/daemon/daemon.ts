@@ -31,6 +31,7 @@ import { collectAfter } from './memory.ts';
 import type { Address, DaemonOptions } from './options.ts';
 import { planEffects } from './plan-effects.ts';
 import { openPlatform, type Platform } from './platform.ts';
+import { openSignIn } from './sign-in/sign-in-service.ts';
 import { syncService } from './sync-service.ts';
 import { TenantLoops } from './tenant-loops.ts';
 
@@ -102,10 +103,20 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const remote = await followRemote(starting, platform, follower);
   const clusters = await serveClusters(starting, platform);
   const root = `/${options.proxyPrefix}/management`;
+  let base = url;
+  const signingIn = openSignIn({
+    ...platform,
+    publicUrl: () => options.publicUrl ?? base,
+    isPublicUrlGiven: options.publicUrl !== undefined,
+    clock,
+    logger,
+  });
+  undo.push(() => signingIn.close());
   const dependencies = {
     ...platform,
     authenticate: platform.access.authenticate,
     failedLogins: new FailedLogins(clock),
+    signIn: signingIn.signIn,
     authorizer: platform.access.authorizer,
     rights: platform.access.rules,
     git: pushes.service(follower),
@@ -132,7 +143,8 @@ async function startAll(starting: Starting): Promise<Daemon> {
   };
   const port = await listen(options.listen, { tls: { cert: tls.cert, key: tls.key } });
   if (options.listenHttp !== undefined) await listen(options.listenHttp, {});
-  const base = `https://${shownHost(options.listen)}:${port}`;
+  base = `https://${shownHost(options.listen)}:${port}`;
+  signingIn.start();
   if (token !== undefined)
     await writeKubeconfig(data, { server: `${base}${root}`, caPem: tls.ca, token });
   const { revision } = platform.branch.state;

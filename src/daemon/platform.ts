@@ -53,6 +53,8 @@ export interface Platform {
   readonly store: Store;
   readonly branch: Branch;
   readonly registry: ObjectRegistry;
+  /** Writes to the branch that is served, and to the state, wherever those of others go. */
+  readonly served: Registry;
   /** Absent: writes go to the branch that is served. */
   readonly pending: PendingWrites | undefined;
   readonly history: History;
@@ -147,10 +149,9 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     authorizer: access.authorizer,
     signatures: signatures.judge,
   });
-  const isReviewed = pending !== undefined;
   const reading = { store, readable, history, config, observation };
   const caretakers = { ...parts, kinds, ...reading, branch, access, registry, served, onError };
-  const controllers = startControllers({ ...caretakers, isReviewed });
+  const controllers = startControllers({ ...caretakers, isReviewed: pending !== undefined });
   return {
     kinds,
     repository,
@@ -158,6 +159,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     store: readable,
     branch,
     registry,
+    served,
     pending,
     history,
     planner: new Planner({ repository, judge, kinds }),

@@ -5,6 +5,7 @@ import { accessWarnings, outsideGroupProblems, ownershipProblems } from './acces
 import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type Membership } from './kind.ts';
+import { passwordHashProblems } from './password-hash.ts';
 import { secretPathsOf } from './schema-files.ts';
 import { assignedClusterRoles, clusterRoleProblems } from './team.ts';
 
@@ -37,6 +38,14 @@ export function user(group: string): Kind {
       AGE,
     ],
     hasAccessRules: true,
+    writeOnly: [
+      {
+        path: ['spec', 'passwordHash'],
+        conceal: (value) => value,
+        sealed: true,
+        validate: passwordHashProblems,
+      },
+    ],
     secretPaths: secretPathsOf('user'),
     memberships,
     assignedRoles: assignedClusterRoles,
@@ -50,11 +59,18 @@ export function user(group: string): Kind {
       ...clusterRoleProblems(object),
       ...ownershipProblems(object),
     ],
-    warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
+    warnings: (object) => [
+      ...deprecated(object),
+      ...subjectWarnings(object),
+      ...accessWarnings(object),
+    ],
   });
 }
 
-/** A user that is shut out acts as nobody, so letting it in again gives it all that it has. */
+/**
+ * A user that is shut out acts as nobody, so letting it in again gives it all that it has; and so
+ * does letting somebody else sign in as the user.
+ */
 function memberships(object: KubeObject): Membership[] {
   if (object.spec?.['disabled'] === true) return [];
   const name = object.metadata.name ?? '';
@@ -63,7 +79,20 @@ function memberships(object: KubeObject): Membership[] {
     ...textsAt(object, ['spec', 'groups']),
     ...textsAt(object, ['spec', 'ssoGroups']),
   ];
-  return [{ member: name, rightsOf: { users: [name], groups } }];
+  const [connector, subject] = [
+    textAt(object, ['spec', 'connector']),
+    textAt(object, ['spec', 'subject']),
+  ];
+  const signsIn = connector !== undefined && subject !== undefined;
+  const member = signsIn ? JSON.stringify([name, connector, subject]) : name;
+  return [{ member, rightsOf: { users: [name], groups } }];
+}
+
+function subjectWarnings(object: KubeObject): string[] {
+  const hasSubject = textAt(object, ['spec', 'subject']) !== undefined;
+  return hasSubject && textAt(object, ['spec', 'connector']) === undefined
+    ? ['spec.subject: has no effect without spec.connector']
+    : [];
 }
 
 /** Going back would make endpoint tokens valid again that were meant to be void. */

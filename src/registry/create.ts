@@ -20,6 +20,7 @@ import { type FieldWrite, recordAfter, updaterOf } from './field-managers.ts';
 import { applyGuards } from './guards.ts';
 import { desiredPart } from './rebase.ts';
 import { serveObject } from './served.ts';
+import { createdInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, WriteOptions } from './write-context.ts';
 import { byPath, takeWriteOnly, withConcealed } from './write-only.ts';
@@ -34,6 +35,8 @@ export interface CreateRequest {
   readonly path?: string | undefined;
   /** Who owns its fields, where an apply creates it. */
   readonly managers?: Managers | undefined;
+  /** It is kept beside git, in the state alone: see `state-objects.ts`. */
+  readonly inState?: true;
 }
 
 /** A create that was found valid, ready to take its turn. */
@@ -80,7 +83,12 @@ export function prepareCreate(parts: DecisionParts, request: CreateRequest): Pre
     warnings: [...decoded.warnings, ...objectWarnings(kind, served)],
     generated,
     preview: () => preview(kind, { key, manifest, now: parts.clock.now(), fields }),
-    prepare: () => turn(parts, { kind, key, manifest, options, path: request.path, fields }),
+    prepare: () => {
+      refuseExisting(parts, kind, key);
+      if (request.inState === true)
+        return createdInState({ kind, key, manifest }, parts.clock.now());
+      return commit(parts, { kind, key, manifest, options, path: request.path, fields });
+    },
   };
 }
 
@@ -106,7 +114,20 @@ function nameFor(parts: DecisionParts, kind: Kind, object: KubeObject): string {
   throw generateNameExhausted(kind, name);
 }
 
-function turn(
+function refuseExisting(parts: DecisionParts, kind: Kind, key: ObjectKey): void {
+  const existing = parts.store.get(key);
+  if (existing?.object.metadata.deletionTimestamp !== undefined) {
+    throw new StatusError(
+      409,
+      'AlreadyExists',
+      `object is being deleted: ${alreadyExists(kind, key.name).message}`,
+      { name: key.name, group: kind.group, kind: kind.plural },
+    );
+  }
+  if (existing !== undefined) throw alreadyExists(kind, key.name);
+}
+
+function commit(
   parts: DecisionParts,
   write: {
     kind: Kind;
@@ -118,16 +139,6 @@ function turn(
   },
 ): Prepared {
   const { kind, key, manifest, options } = write;
-  const existing = parts.store.get(key);
-  if (existing?.object.metadata.deletionTimestamp !== undefined) {
-    throw new StatusError(
-      409,
-      'AlreadyExists',
-      `object is being deleted: ${alreadyExists(kind, key.name).message}`,
-      { name: key.name, group: kind.group, kind: kind.plural },
-    );
-  }
-  if (existing !== undefined) throw alreadyExists(kind, key.name);
   return {
     do: 'commit',
     edit: {

@@ -7,6 +7,7 @@ import { authorOf, commitMessage } from './commit-message.ts';
 import { FOREGROUND, ORPHAN } from './finalizers.ts';
 import { applyGuards } from './guards.ts';
 import { isFinished, isHeld, terminating, withFinalizers } from './served.ts';
+import { isKeptInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 
@@ -85,7 +86,7 @@ function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject)
   const { key, hidden } = found;
   const finalizers = finalizersFor(request.delete.propagationPolicy, found.object);
   const object = withFinalizers(found.object, finalizers);
-  if (object.metadata.deletionTimestamp === undefined) {
+  if (object.metadata.deletionTimestamp === undefined && !isKeptInState(found)) {
     const deletion = { gracePeriodSeconds, finalizers };
     return {
       do: 'commit',

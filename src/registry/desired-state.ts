@@ -37,6 +37,7 @@ import type { PreparedMove, PreparedStep } from './foresight.ts';
 import { type FillingContext, fillStore, remarksFor } from './kept.ts';
 import type { Sealer } from './sealer.ts';
 import { type Deletion, projectChange, projectChanges } from './served.ts';
+import { isKeptInState } from './state-objects.ts';
 
 /** What others want to know of the branch; called synchronously, must not throw. */
 export interface BranchObserver {
@@ -389,7 +390,7 @@ export class DesiredState {
       kinds.kinds
         .flatMap(({ group, kind }) => store.list({ group, kind }).items)
         // What is being deleted is in no manifest any more and waits for its finalizers.
-        .filter(({ terminating }) => !terminating)
+        .filter((stored) => !stored.terminating && !isKeptInState(stored))
         .map(({ key }) => key)
     );
   }

@@ -15,6 +15,7 @@ import type { CreateRequest } from './create.ts';
 import type { DeleteRequest } from './delete.ts';
 import { desiredPart } from './rebase.ts';
 import type { DeleteResult, ObjectRegistry, Registry, WriteResult } from './registry.ts';
+import { isKeptInState } from './state-objects.ts';
 import type { UpdateRequest } from './update.ts';
 import type { Target } from './write-context.ts';
 
@@ -65,7 +66,7 @@ export class PendingWrites implements ObjectRegistry {
   }
 
   async update(request: UpdateRequest): Promise<WriteResult> {
-    if (this.#isEnding(request)) return await this.#options.served.registry.update(request);
+    if (this.#isInState(request)) return await this.#options.served.registry.update(request);
     return await this.#write((shadow) => {
       const change = (current: KubeObject): unknown => this.#change(request, current);
       return shadow.registry.update({ ...request, change });
@@ -73,11 +74,12 @@ export class PendingWrites implements ObjectRegistry {
   }
 
   async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
+    if (this.#isInState(request)) return await this.#options.served.registry.apply(request);
     return await this.#write(({ registry }) => registry.apply(request));
   }
 
   async delete(request: DeleteRequest): Promise<DeleteResult> {
-    if (this.#isEnding(request)) return await this.#options.served.registry.delete(request);
+    if (this.#isInState(request)) return await this.#options.served.registry.delete(request);
     return await this.#write((shadow) => {
       const current = shadow.store.get(keyOf(request))?.object;
       const served = current && this.#sameAsServed(request, current);
@@ -164,10 +166,10 @@ export class PendingWrites implements ObjectRegistry {
     return jsonEqual(desiredPart(served), desiredPart(current)) ? served : undefined;
   }
 
-  /** Only the state knows an object whose manifest is gone. */
-  #isEnding(target: Target): boolean {
+  /** Only the state knows an object whose manifest is gone, or that never had one. */
+  #isInState(target: Target): boolean {
     const served = this.#options.served.store.get(keyOf(target));
-    return served?.object.metadata.deletionTimestamp !== undefined;
+    return served !== undefined && (served.terminating || isKeptInState(served));
   }
 }
 

@@ -29,6 +29,7 @@ import {
 import { applyGuards } from './guards.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
+import { isKeptInState, updatedInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 import {
@@ -235,6 +236,7 @@ function plan(
   if (current.object.metadata.deletionTimestamp !== undefined) {
     return finishing(parts, current, last.object);
   }
+  if (isKeptInState(current)) return updatedInState(current, last.object, byPath(last.concealed));
   return {
     do: 'commit',
     edit: {

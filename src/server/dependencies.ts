@@ -9,6 +9,7 @@ import type { History } from '../history/history.ts';
 import type { Planner } from '../history/planner.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
+import type { SignIn } from '../signin/sign-in.ts';
 import type { Store } from '../state/store.ts';
 import type { CountedEvent } from '../storesync/events.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -53,6 +54,7 @@ export interface ServerDependencies {
   readonly planner: Planner;
   readonly authenticate: Authenticate;
   readonly failedLogins: FailedLogins;
+  readonly signIn: SignIn;
   readonly authorizer: Authorizer;
   /** The same rights as rules. */
   readonly rights: ScopedAuthorizer;

@@ -29,6 +29,7 @@ import { type Answer, jsonAnswer, textAnswer } from './output/answer.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
 import { closingSignal } from './shutdown.ts';
+import { registerSignIn } from './sign-in/routes.ts';
 import { buildSurfaces, METHODS, type Surface } from './surfaces.ts';
 
 declare module 'fastify' {
@@ -109,6 +110,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     done(refusal);
   });
   registerHooks(app, deps);
+  registerSignIn(app, deps);
   app.route({
     method: [...METHODS],
     url: '*',

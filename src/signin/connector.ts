@@ -45,6 +45,8 @@ export interface ProvidedIdentity {
   readonly userId: string;
   readonly username: string;
   readonly preferredUsername?: string;
+  /** What the User object is to be called, where the configuration names a claim for it. */
+  readonly accountName?: string;
   readonly email?: string;
   readonly emailVerified: boolean;
   readonly groups: readonly string[];
@@ -65,6 +67,8 @@ export interface Connector {
   readonly type: string;
   /** The method of the callback; the other one is refused. */
   readonly callbackMethod: 'GET' | 'POST';
+  /** Put in front of names by whoever lets the identity in; the connector judges without them. */
+  readonly prefixes?: NamePrefixes;
   /** Throws SignInError. */
   begin(transaction: LoginTransaction, signal: AbortSignal): Promise<SendOff>;
   /** Checks everything that its own block allows or forbids. Throws SignInError. */
@@ -87,6 +91,22 @@ export interface Connector {
   /** Releases connections and threads. */
   close?(): Promise<void>;
 }
+
+/** Texts in front of what a provider says, so that its names cannot be taken for others. */
+export interface NamePrefixes {
+  readonly username: string;
+  readonly groups: string;
+}
+
+/** A provider that nobody is sent to: people bring a token of theirs (providerE). */
+export interface TokenConnector extends Pick<Connector, 'id' | 'type' | 'refresh' | 'close'> {
+  readonly callbackMethod: 'none';
+  readonly prefixes?: NamePrefixes;
+  /** Asks the provider whose token it is, and forgets it. Throws SignInError. */
+  verify(token: string, signal: AbortSignal): Promise<ProvidedIdentity>;
+}
+
+export type AnyConnector = Connector | TokenConnector;
 
 /** What connectors are built with. */
 export interface ConnectorContext {

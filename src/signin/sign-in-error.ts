@@ -6,21 +6,33 @@ export class SignInError extends Error {
   readonly code: number;
   /** For a refresh: access is over, not merely unknown. */
   readonly isFinal: boolean;
+  /** When it may be tried again, in seconds. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(
     message: string,
-    of: { reason: string; code?: number; isFinal?: boolean; cause?: unknown },
+    of: {
+      reason: string;
+      code?: number;
+      isFinal?: boolean;
+      retryAfterSeconds?: number;
+      cause?: unknown;
+    },
   ) {
     super(message, of.cause === undefined ? undefined : { cause: of.cause });
     this.name = 'SignInError';
     this.reason = of.reason;
     this.code = of.code ?? 400;
     this.isFinal = of.isFinal ?? this.code < 500;
+    this.retryAfterSeconds = of.retryAfterSeconds;
   }
 
   /** Nothing that came from outside is repeated to a browser. */
   get shown(): string {
+    if (this.code === 401) return 'The user name or the password is wrong.';
     if (this.code === 403) return 'You may not sign in here.';
+    if (this.code === 429) return 'Too many attempts. Wait a while, and try again.';
+    if (this.code === 500) return 'Something went wrong here. Try again later.';
     return this.code >= 500
       ? 'The identity provider does not answer as it should. Try again later.'
       : 'Signing in did not work. Begin again.';

@@ -36,7 +36,10 @@ describe('a token', () => {
     jti: 'j',
     gitplane: { kind: 'User', name: 'ann', uid: 'u1', gen: 2, key: 'laptop', scope: null },
   };
-  const user = { name: 'ann', uid: 'u1', email: undefined, disabled: false, groups: [] };
+  const user = {
+    ...{ name: 'ann', uid: 'u1', email: undefined, disabled: false, groups: [] },
+    ...{ identity: undefined, passwordHash: undefined },
+  };
   const facts = (changes: {
     user?: object | null;
     keyWorks?: boolean;
@@ -50,6 +53,8 @@ describe('a token', () => {
           : { ...user, tokenGeneration: 2, ...(changes.user as object | undefined) },
       team: () => undefined,
       teamsOf: () => [],
+      usersOf: () => [],
+      teamsWith: () => [],
     },
     keyWorks: () => changes.keyWorks ?? true,
     isRevoked: () => changes.isRevoked ?? false,

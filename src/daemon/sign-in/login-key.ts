@@ -1,0 +1,71 @@
+/** The key of a login as an object, and what is read from it again. */
+import { createHash } from 'node:crypto';
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
+import type { DirectoryUser } from '../../auth/directory.ts';
+import type { AdmittedIdentity, KeptIdentity, NewLoginKey } from '../../signin/accounts.ts';
+import type { ProvidedIdentity } from '../../signin/connector.ts';
+import type { StoredObject } from '../../state/store.ts';
+
+/** Which password the user had when the key was made: another one ends the session. */
+const PASSWORD_VERSION = 'gitplane.dev/password-version';
+
+export function loginKeyManifest(
+  of: Omit<NewLoginKey, 'user'> & {
+    readonly user: DirectoryUser;
+    readonly apiVersion: string;
+    readonly now: number;
+  },
+): JsonObject {
+  const { user, apiVersion, displayName, description, identity, now } = of;
+  const version = passwordVersion(user.passwordHash);
+  const owner = { apiVersion, kind: 'User', name: user.name, uid: user.uid ?? '' };
+  return {
+    metadata: {
+      generateName: `login-${user.name}`.slice(0, 50).concat('-'),
+      ...(user.uid === undefined ? {} : { ownerReferences: [owner] }),
+      ...(version === undefined ? {} : { annotations: { [PASSWORD_VERSION]: version } }),
+    },
+    spec: {
+      type: 'Login',
+      user: user.name,
+      displayName,
+      ...(description === undefined ? {} : { description }),
+      ...(identity === undefined ? {} : { identity: identitySpec(identity, now) }),
+    },
+  };
+}
+
+/** Says which password it is, and nothing about it. */
+function passwordVersion(hash: string | undefined): string | undefined {
+  return hash === undefined
+    ? undefined
+    : createHash('sha256').update(`gitplane password\0${hash}`).digest('hex').slice(0, 16);
+}
+
+/** `spec.identity` of a key (spec section 2.6). */
+function identitySpec(identity: AdmittedIdentity, now: number): JsonObject {
+  const { provided, accountName: _name, groups, email, preferredUsername, ...rest } = identity;
+  return {
+    ...rest,
+    ...(preferredUsername === undefined ? {} : { preferredUsername }),
+    ...(email === undefined ? {} : { email }),
+    groups: [...groups],
+    connectorData: keptText(provided),
+    identityRefresh: rfc3339(now),
+  };
+}
+
+/** All that a refresh needs, in the one field that is sealed and never shown. */
+function keptText(provided: ProvidedIdentity): string {
+  return JSON.stringify(provided);
+}
+
+export function readKeptIdentity({ object, hidden }: StoredObject): KeptIdentity | undefined {
+  const text = hidden?.['spec.identity.connectorData'];
+  const identity = object.spec?.['identity'];
+  const connector = isRecord(identity) ? identity['connector'] : undefined;
+  if (typeof text !== 'string' || typeof connector !== 'string') return undefined;
+  const provided = JSON.parse(text) as ProvidedIdentity;
+  return { connector, provided };
+}

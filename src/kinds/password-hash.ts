@@ -1,0 +1,41 @@
+/**
+ * What a password is checked against: `$scrypt$ln=15,r=8,p=1$<salt>$<hash>`, both in base64 without
+ * padding (the PHC string format). The limits keep a check below a second, whoever wrote the hash.
+ */
+
+export interface PasswordHash {
+  /** Binary logarithm of the cost. */
+  readonly ln: number;
+  readonly r: number;
+  readonly p: number;
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
+
+const FORM = /^\$scrypt\$ln=(1[4-7]),r=8,p=([1-3])\$([A-Za-z0-9+/]{22,86})\$([A-Za-z0-9+/]{43})$/;
+
+/** Undefined for any other text. */
+export function parsePasswordHash(text: string): PasswordHash | undefined {
+  const match = FORM.exec(text);
+  if (match === null) return undefined;
+  const [, ln = '', p = '', salt = '', hash = ''] = match;
+  return {
+    ln: Number(ln),
+    r: 8,
+    p: Number(p),
+    salt: Buffer.from(salt, 'base64'),
+    hash: Buffer.from(hash, 'base64'),
+  };
+}
+
+/** In place of a hash: the user has no password. */
+const NONE = '!';
+
+/** Never repeats the value: it may be a password. */
+export function passwordHashProblems(value: unknown): string[] {
+  if (value === NONE) return [];
+  if (typeof value === 'string' && parsePasswordHash(value) !== undefined) return [];
+  return [
+    'must be "$scrypt$ln=15,r=8,p=1$<salt>$<hash>", as `gitplane users passwd` makes it, or "!" for none; never a password',
+  ];
+}

@@ -1,0 +1,91 @@
+/** What browsers bring and take: the session, and what ties attempts to sign in to one of them. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../../apimachinery/request.ts';
+import type { PlatformConfig } from '../../config/platform-config.ts';
+import {
+  type CookieUse,
+  cookieName,
+  isSameOrigin,
+  readCookie,
+  setCookie,
+} from '../../signin/cookies.ts';
+import { SignInError } from '../../signin/sign-in-error.ts';
+import { random } from '../../signin/transactions.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+
+/** Whoever uses the browser. */
+export interface BrowserSession {
+  readonly user: User;
+  /** The text of the login key. */
+  readonly key: string;
+}
+
+export function isHttps(deps: Pick<ServerDependencies, 'signIn'>): boolean {
+  return deps.signIn.baseUrl.startsWith('https:');
+}
+
+export function cookieOf(
+  deps: Pick<ServerDependencies, 'signIn'>,
+  request: Pick<FastifyRequest, 'headers'>,
+  use: CookieUse,
+): string | undefined {
+  return readCookie(request.headers.cookie, cookieName(use, isHttps(deps)));
+}
+
+/** By its cookie alone; undefined: nobody is signed in there. */
+export function browserSession(
+  deps: ServerDependencies,
+  request: Pick<FastifyRequest, 'headers'>,
+): BrowserSession | undefined {
+  const key = cookieOf(deps, request, 'session');
+  const found = key === undefined ? undefined : deps.authenticate(key);
+  return key !== undefined && found !== undefined && 'user' in found
+    ? { user: found.user, key }
+    : undefined;
+}
+
+/** Another site may send people here, and neither sign them in nor out. Throws SignInError. */
+export function refuseOtherSites(
+  deps: Pick<ServerDependencies, 'signIn'>,
+  request: FastifyRequest,
+): void {
+  const { headers } = request;
+  // Typed, or from a bookmark.
+  if (request.method === 'GET' && headers['sec-fetch-site'] === 'none') return;
+  if (isSameOrigin(headers, new URL(deps.signIn.baseUrl).origin) !== false) return;
+  throw new SignInError('the request comes from another site', { reason: 'other-site', code: 403 });
+}
+
+const BROWSER_ID = /^[\w-]{43}$/;
+
+/** What ties an attempt to the browser; a new one where it has none. */
+export function browserId(deps: ServerDependencies, request: FastifyRequest): string {
+  const known = cookieOf(deps, request, 'login');
+  return known !== undefined && BROWSER_ID.test(known) ? known : random();
+}
+
+const ATTEMPT_SECONDS = 15 * 60;
+
+export function keepBrowserId(deps: ServerDependencies, reply: FastifyReply, value: string): void {
+  const of = { isHttps: isHttps(deps), value, maxAgeSeconds: ATTEMPT_SECONDS };
+  void reply.header('set-cookie', setCookie('login', of));
+}
+
+/** The browser has the key from now on, for as long as it can live. */
+export function beginSession(deps: ServerDependencies, reply: FastifyReply, key: string): void {
+  const maxAgeSeconds = longestLife(deps.config.current.auth);
+  const https = isHttps(deps);
+  const session = setCookie('session', { isHttps: https, value: key, maxAgeSeconds });
+  void reply.header('set-cookie', [session, setCookie('login', { isHttps: https })]);
+}
+
+export function endSession(deps: ServerDependencies, reply: FastifyReply): void {
+  void reply.header('set-cookie', setCookie('session', { isHttps: isHttps(deps) }));
+}
+
+/** Undefined: no limit, and the cookie goes with the browser. */
+function longestLife(auth: PlatformConfig['auth']): number | undefined {
+  const limits = [auth.loginAccessKeyTTLSeconds, auth.accessKeyMaxTTLSeconds ?? 0];
+  const least = Math.min(...limits.filter((seconds) => seconds > 0));
+  return Number.isFinite(least) ? least : undefined;
+}

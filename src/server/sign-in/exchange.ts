@@ -1,0 +1,102 @@
+/**
+ * One request below `/auth`: headers, the record of who came in and who did not, and answers that
+ * tell a stranger nothing. Sign-in pages of others use it as well.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import type { AuditTrail } from '../../audit/auditor.ts';
+import { SignInError } from '../../signin/sign-in-error.ts';
+import { beginAudit } from '../audit.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { limitBody, secureHeaders } from '../hardening.ts';
+import { signInHeaders } from './headers.ts';
+import { errorPage, PAGE_CSP, sendPage } from './pages.ts';
+
+export interface Exchange {
+  readonly deps: ServerDependencies;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Aborted when the caller is gone. */
+  readonly signal: AbortSignal;
+  /** What log and audit say of it beside: `connector`, `user`. Never a secret. */
+  readonly facts: Record<string, string>;
+}
+
+/** What is answered when something is refused; `reference` is the id of the request. */
+export type Refusal = (
+  exchange: Exchange,
+  of: { readonly error: SignInError; readonly reference: string },
+) => FastifyReply;
+
+/**
+ * Runs a route. It is recorded whatever comes of it; with `signsIn`, it is a line in the log as
+ * well, with the reason where it was refused.
+ */
+export function signInRoute(
+  deps: ServerDependencies,
+  of: {
+    readonly facts?: (request: FastifyRequest) => Record<string, string>;
+    readonly signsIn: boolean;
+    readonly refuse?: Refusal;
+    work(exchange: Exchange): Promise<FastifyReply> | FastifyReply;
+  },
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  return async (request, reply) => {
+    secureHeaders(reply.raw);
+    signInHeaders(deps, reply);
+    const trail = recorded(deps, request);
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const facts = of.facts?.(request) ?? {};
+    const exchange: Exchange = { deps, request, reply, signal: gone.signal, facts };
+    try {
+      const sent = await of.work(exchange);
+      trail?.ended({ code: reply.statusCode, remarks: facts });
+      if (of.signsIn) deps.logger.info({ ...facts, requestId: request.id }, 'Signed in');
+      return sent;
+    } catch (error) {
+      const refusal = asRefusal(exchange, error);
+      const { reason, code, message } = refusal;
+      trail?.ended({ code, reason: 'SignInRefused', message, remarks: { ...facts, reason } });
+      const log = { ...facts, reason, problem: message, ip: request.ip, requestId: request.id };
+      deps.logger.warn(log, 'A sign-in was refused');
+      return (of.refuse ?? asPage)(exchange, { error: refusal, reference: request.id });
+    }
+  };
+}
+
+/** For routes with a body: a slow one is cut off, before any of it is read. */
+export async function limitSlowBody(request: FastifyRequest): Promise<void> {
+  limitBody(request.raw);
+}
+
+const asPage: Refusal = ({ reply }, { error, reference }) =>
+  sendPage(reply, {
+    code: error.code,
+    html: errorPage({ shown: error.shown, reference }),
+    csp: PAGE_CSP,
+  });
+
+/** A fault of ours is told in the log, with its stack, and to nobody else. */
+function asRefusal({ deps, request }: Exchange, error: unknown): SignInError {
+  if (error instanceof SignInError) return error;
+  if (error instanceof StatusError) {
+    const { code, message } = error;
+    return new SignInError(message, { reason: 'refused', code, cause: error });
+  }
+  deps.logger.error({ err: error, requestId: request.id }, 'Signing in failed');
+  return new SignInError('an error of the platform', { reason: 'internal', code: 500 });
+}
+
+function recorded(deps: ServerDependencies, request: FastifyRequest): AuditTrail | undefined {
+  const [path = '', query] = request.url.split('?');
+  const verb = request.method.toLowerCase();
+  const info = {
+    isResource: false,
+    path,
+    belowRoot: false,
+    query: new URLSearchParams(query),
+    verb,
+  };
+  return beginAudit(deps, { request, info: { ...info, isResource: false }, user: undefined });
+}

@@ -1,0 +1,24 @@
+/** Bodies of the routes below `/auth`: forms and JSON, read by these routes alone. */
+import type { FastifyRequest } from 'fastify';
+import { SignInError } from '../../signin/sign-in-error.ts';
+import { mediaTypeOf } from '../input/body.ts';
+
+const MOST_FIELDS = 32;
+const MEDIA_FORM = 'application/x-www-form-urlencoded';
+
+/** Throws SignInError for what is no form, and for one that names a field twice. */
+export function readForm(request: FastifyRequest): URLSearchParams {
+  if (mediaTypeOf(request.headers['content-type']) !== MEDIA_FORM) throw unreadable(415);
+  const form = new URLSearchParams(textOf(request));
+  const names = [...form.keys()];
+  if (names.length > MOST_FIELDS || new Set(names).size < names.length) throw unreadable(400);
+  return form;
+}
+
+function textOf({ body }: FastifyRequest): string {
+  return Buffer.isBuffer(body) ? body.toString('utf8') : '';
+}
+
+function unreadable(code: number): SignInError {
+  return new SignInError('the body of the request cannot be read', { reason: 'bad-body', code });
+}

@@ -1,0 +1,80 @@
+/** The few pages of signing in that are no page of anybody's design: errors, and forms that post themselves. */
+import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import type { SendOff } from '../../signin/connector.ts';
+
+const STYLE =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}';
+const SUBMIT = 'document.forms[0].submit()';
+
+/** What somebody is told who cannot be let in; nothing that came from outside is in it. */
+export function errorPage(of: { readonly shown: string; readonly reference: string }): string {
+  return page(
+    'Sign in',
+    `<h1>Signing in did not work</h1>
+<p>${escaped(of.shown)}</p>
+<p>Reference for whoever looks after the platform: <code>${escaped(of.reference)}</code></p>
+<p><a href="/login">Sign in</a></p>`,
+  );
+}
+
+/** A form that the browser posts to the provider. */
+export function postingPage({ url, fields }: Extract<SendOff, { kind: 'post' }>): string {
+  const inputs = Object.entries(fields).map(
+    ([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
+  );
+  return page(
+    'Sign in',
+    `<form method="post" action="${escaped(url)}">
+${inputs.join('\n')}
+<button type="submit">Go on to sign in</button>
+</form>
+<script>${SUBMIT}</script>`,
+  );
+}
+
+export function sendPage(
+  reply: FastifyReply,
+  of: { readonly code: number; readonly html: string; readonly csp: string },
+): FastifyReply {
+  void reply.header('content-security-policy', of.csp);
+  return reply.code(of.code).header('content-type', 'text/html; charset=utf-8').send(of.html);
+}
+
+const digest = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+const COMMON_CSP = `default-src 'none'; style-src ${digest(STYLE)}; base-uri 'none'; frame-ancestors 'none'`;
+
+export const PAGE_CSP = `${COMMON_CSP}; form-action 'none'`;
+
+/** Browsers follow the redirects of a form only where the policy names them, so none is excluded. */
+export const POSTING_CSP = `${COMMON_CSP}; script-src ${digest(SUBMIT)}; form-action https: http:`;
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+export function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? '');
+}

@@ -1,0 +1,165 @@
+/**
+ * `/auth/<connector>/…`: to a provider and back. Strangers come here, so that nothing of a request
+ * is answered with, and nothing of it is looked at before the attempt that it belongs to is known.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FailedLogins } from '../../auth/failed-logins.ts';
+import type { Callback, SendOff } from '../../signin/connector.ts';
+import type { SignedIn } from '../../signin/sign-in.ts';
+import { SignInError } from '../../signin/sign-in-error.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import {
+  beginSession,
+  browserId,
+  browserSession,
+  cookieOf,
+  endSession,
+  keepBrowserId,
+  refuseOtherSites,
+} from './browser.ts';
+import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
+import { readForm } from './forms.ts';
+import { POSTING_CSP, postingPage, sendPage } from './pages.ts';
+
+/** Attempts that one address may begin at once, and then one a second. */
+const BEGIN_RATE = { burst: 60, perSecond: 1 };
+/** A SAML response in base64 has room in it. */
+const MOST_FORM_BYTES = 384 * 1024;
+const LOGIN_PAGE = '/login';
+
+export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): void {
+  const config = { ownAccess: true };
+  const begun = new FailedLogins(deps.clock, BEGIN_RATE);
+  const withConnector = (request: FastifyRequest) => ({ connector: idOf(request) });
+
+  app.get(
+    '/auth/:id/login',
+    { config },
+    signInRoute(deps, {
+      facts: withConnector,
+      signsIn: false,
+      work: async (exchange) => {
+        const wait = begun.failed(exchange.request.ip);
+        if (wait > 0) throw tooMany(wait);
+        return await sendOff(exchange);
+      },
+    }),
+  );
+  app.get(
+    '/auth/:id/callback',
+    { config },
+    signInRoute(deps, {
+      facts: withConnector,
+      signsIn: true,
+      work: async (exchange) => {
+        const { request } = exchange;
+        const callback = callbackOf(exchange, new URLSearchParams());
+        const of = { ...ofBrowser(exchange), callback };
+        return welcome(exchange, await deps.signIn.complete(idOf(request), of));
+      },
+    }),
+  );
+  app.post(
+    '/auth/:id/callback',
+    { config, bodyLimit: MOST_FORM_BYTES, onRequest: limitSlowBody },
+    signInRoute(deps, {
+      facts: withConnector,
+      signsIn: false,
+      work: async (exchange) => {
+        const { request, reply } = exchange;
+        const id = idOf(request);
+        const code = await deps.signIn.post(id, callbackOf(exchange, readForm(request)));
+        // The cookie that proves the browser comes with requests from our own pages only.
+        return reply.redirect(`/auth/${id}/finish?c=${code}`, 303);
+      },
+    }),
+  );
+  app.get(
+    '/auth/:id/finish',
+    { config },
+    signInRoute(deps, {
+      facts: withConnector,
+      signsIn: true,
+      work: async (exchange) => {
+        const { c: code } = exchange.request.query as { c?: unknown };
+        const of = { ...ofBrowser(exchange), code: typeof code === 'string' ? code : '' };
+        return welcome(exchange, await deps.signIn.finish(idOf(exchange.request), of));
+      },
+    }),
+  );
+  for (const url of ['/auth/:id/logout', '/auth/logout']) {
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      config,
+      bodyLimit: MOST_FORM_BYTES,
+      onRequest: limitSlowBody,
+      handler: signInRoute(deps, { signsIn: false, work: signOut }),
+    });
+  }
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { id?: string }).id ?? '';
+}
+
+async function sendOff(exchange: Exchange): Promise<FastifyReply> {
+  const { deps, request, reply, signal } = exchange;
+  const { returnTo } = request.query as { returnTo?: unknown };
+  const browser = browserId(deps, request);
+  const wanted = typeof returnTo === 'string' ? returnTo : undefined;
+  const next = await deps.signIn.begin(idOf(request), { browser, returnTo: wanted, signal });
+  keepBrowserId(deps, reply, browser);
+  return follow(reply, next);
+}
+
+function follow(reply: FastifyReply, next: SendOff): FastifyReply {
+  if (next.kind === 'redirect') return reply.redirect(next.url, 303);
+  return sendPage(reply, { code: 200, html: postingPage(next), csp: POSTING_CSP });
+}
+
+function callbackOf({ deps, request }: Exchange, form: URLSearchParams): Callback {
+  return { url: new URL(request.url, deps.signIn.baseUrl), form };
+}
+
+function ofBrowser({ deps, request, signal }: Exchange): {
+  cookie: string | undefined;
+  requestId: string;
+  signal: AbortSignal;
+} {
+  return { cookie: cookieOf(deps, request, 'login'), requestId: request.id, signal };
+}
+
+/** The browser gets its key, and goes where it wanted to. */
+function welcome(exchange: Exchange, { login, returnTo }: SignedIn): FastifyReply {
+  const { deps, reply, facts } = exchange;
+  facts['user'] = login.user;
+  facts['access-key'] = login.name;
+  beginSession(deps, reply, login.key);
+  return reply.redirect(returnTo, 303);
+}
+
+/** First here, where it counts, and then at the provider. */
+async function signOut(exchange: Exchange): Promise<FastifyReply> {
+  const { deps, request, reply, facts } = exchange;
+  refuseOtherSites(deps, request);
+  const session = browserSession(deps, request);
+  const keyName = session?.user.accessKey;
+  const identity = keyName === undefined ? undefined : deps.signIn.accounts.identityOf(keyName);
+  if (session !== undefined) facts['user'] = session.user.name;
+  if (keyName !== undefined) await deps.signIn.accounts.revoke(keyName);
+  endSession(deps, reply);
+  const wanted = idOf(request);
+  const id = wanted === '' ? identity?.connector : wanted;
+  const known = identity?.connector === id ? identity?.provided : undefined;
+  const there = id === undefined ? undefined : await deps.signIn.logoutUrl(id, known);
+  return reply.redirect(there ?? LOGIN_PAGE, 303);
+}
+
+function tooMany(seconds: number): SignInError {
+  return new SignInError('too many attempts to sign in', {
+    reason: 'too-many',
+    code: 429,
+    retryAfterSeconds: seconds,
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * What signing in needs of the platform: users, teams and keys. Who may be let in is decided in this
+ * folder; how it is written down is not.
+ */
+import type { JsonObject } from '../apimachinery/object.ts';
+import type { ProvidedIdentity } from './connector.ts';
+
+/** An identity that may come in, as the platform takes it: prefixed, filtered, in one form. */
+export interface AdmittedIdentity {
+  readonly connector: string;
+  /** With the connector, what users are found by; the provider's own bytes. */
+  readonly userId: string;
+  readonly username: string;
+  readonly preferredUsername?: string;
+  readonly email?: string;
+  readonly emailVerified: boolean;
+  /** Those that are saved: none reserved, none twice, in order. */
+  readonly groups: readonly string[];
+  readonly extraClaims: JsonObject;
+  /** What a User object for it is called, before it is made a name of an object. */
+  readonly accountName: string;
+  /** As the connector said it, for the next refresh. */
+  readonly provided: ProvidedIdentity;
+}
+
+/** A key that acts as a user, with the text that is shown once. */
+export interface LoginKey {
+  readonly name: string;
+  readonly key: string;
+  /** Name of the User. */
+  readonly user: string;
+}
+
+export interface NewLoginKey {
+  /** Name of the User. */
+  readonly user: string;
+  /** For whoever lists keys: `Browser, signed in with oidc`. */
+  readonly displayName: string;
+  readonly description?: string | undefined;
+  /** Absent: nobody else vouches for the user, as with a password. */
+  readonly identity?: AdmittedIdentity | undefined;
+  /** Who asked, for the commits that it takes. */
+  readonly requestId?: string | undefined;
+}
+
+export interface Accounts {
+  /**
+   * Finds or makes the user of an identity, takes over its groups, makes teams for groups that have
+   * none, all as far as the configuration lets it, and returns the name of the User. Throws
+   * SignInError: 403 for who may not come in, 503 while nothing can be written.
+   */
+  enter(identity: AdmittedIdentity, requestId?: string): Promise<string>;
+  /** Makes a login key. Throws SignInError 403 for a user that is disabled or gone. */
+  mint(key: NewLoginKey): Promise<LoginKey>;
+  /** Deletes a login key by its name; of any other key, and of one that is gone, nothing. */
+  revoke(name: string): Promise<void>;
+  /** What a login key was made from; undefined for keys without. */
+  identityOf(keyName: string): KeptIdentity | undefined;
+}
+
+export interface KeptIdentity {
+  readonly connector: string;
+  readonly provided: ProvidedIdentity;
+}

@@ -1,0 +1,132 @@
+/**
+ * From what a provider says to what the platform takes (reference: identity, section 1.0): prefixes,
+ * filters, reserved names. Pure; what a connector allows or denies it has decided before.
+ */
+import type { JsonObject } from '../apimachinery/object.ts';
+import { isReservedGroup } from '../auth/reserved-names.ts';
+import type { AdmittedIdentity } from './accounts.ts';
+import type { NamePrefixes, ProvidedIdentity } from './connector.ts';
+import { SignInError } from './sign-in-error.ts';
+
+export interface AdmissionRules {
+  /** Id of the connector. */
+  readonly connector: string;
+  readonly prefixes?: NamePrefixes | undefined;
+  /** Which groups are kept; absent: all. */
+  readonly keepsGroup?: ((group: string) => boolean) | undefined;
+}
+
+export interface Admission {
+  readonly identity: AdmittedIdentity;
+  /** Groups that were left out for what they are, not by a filter. */
+  readonly refusedGroups: number;
+}
+
+const LONGEST_NAME = 256;
+const LONGEST_EMAIL = 320;
+const MOST_GROUPS = 500;
+const CONTROL = /[\p{Cc}\p{Surrogate}\u2028\u2029]/u;
+
+/** Throws SignInError for who cannot be told apart from the platform itself. */
+export function admit(provided: ProvidedIdentity, rules: AdmissionRules): Admission {
+  const { username: namePrefix = '', groups: groupPrefix = '' } = rules.prefixes ?? {};
+  const userId = oneLine(provided.userId, 'user id');
+  const username = namePrefix + named(provided.username, 'user name');
+  const preferred = optional(provided.preferredUsername);
+  const accountName = namePrefix + (optional(provided.accountName) ?? preferred ?? rest(username));
+  for (const name of [userId, username, accountName]) refuseReserved(name);
+  const { kept, refused } = keptGroups(provided.groups, groupPrefix, rules.keepsGroup);
+  const email = optional(provided.email, LONGEST_EMAIL);
+  return {
+    identity: {
+      connector: rules.connector,
+      userId,
+      username,
+      ...(preferred === undefined ? {} : { preferredUsername: namePrefix + preferred }),
+      ...(email === undefined ? {} : { email }),
+      emailVerified: email !== undefined && provided.emailVerified,
+      groups: kept,
+      extraClaims: cappedClaims(provided.extraClaims),
+      accountName,
+      provided,
+    },
+    refusedGroups: refused,
+  };
+
+  function rest(prefixed: string): string {
+    return prefixed.slice(namePrefix.length);
+  }
+}
+
+function keptGroups(
+  groups: readonly string[],
+  prefix: string,
+  keeps: AdmissionRules['keepsGroup'] = () => true,
+): { kept: string[]; refused: number } {
+  const named = [...new Set(groups.map((group) => prefix + group.normalize('NFC')))].sort();
+  const sound = named.filter(
+    (group) =>
+      group !== prefix &&
+      group.length <= LONGEST_NAME &&
+      !CONTROL.test(group) &&
+      !isReservedGroup(group),
+  );
+  const wanted = sound.filter(keeps);
+  // In order, so that the same groups are left out at every login.
+  const kept = wanted.slice(0, MOST_GROUPS);
+  return { kept, refused: named.length - sound.length + (wanted.length - kept.length) };
+}
+
+/** An id is compared byte by byte, so it is not brought into another form. */
+function oneLine(text: string, what: string): string {
+  if (text !== '' && text.length <= LONGEST_NAME && !CONTROL.test(text)) return text;
+  throw new SignInError(`the provider gave a ${what} that is empty, too long or no plain text`, {
+    reason: 'bad-identity',
+    code: 403,
+  });
+}
+
+function named(text: string, what: string): string {
+  return oneLine(text.normalize('NFC').trim(), what);
+}
+
+/** What is not there, and what cannot be used, is left out. */
+function optional(text: string | undefined, longest = LONGEST_NAME): string | undefined {
+  const plain = text?.normalize('NFC').trim() ?? '';
+  return plain === '' || plain.length > longest || CONTROL.test(plain) ? undefined : plain;
+}
+
+function refuseReserved(name: string): void {
+  if (!isReservedGroup(name)) return;
+  throw new SignInError('the provider gave a name that belongs to the platform', {
+    reason: 'reserved-name',
+    code: 403,
+  });
+}
+
+const MOST_CLAIM_BYTES = 16 * 1024;
+/** What says who issued the token, for whom and until when is no property of a user. */
+const OF_THE_TOKEN = new Set([
+  'iss',
+  'aud',
+  'exp',
+  'iat',
+  'nbf',
+  'nonce',
+  'azp',
+  'at_hash',
+  'groups',
+]);
+
+/** Claims together above the limit are left out from where they pass it. */
+function cappedClaims(claims: JsonObject): JsonObject {
+  let left = MOST_CLAIM_BYTES;
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(claims)) {
+    if (value === undefined || OF_THE_TOKEN.has(name) || name === '__proto__') continue;
+    left -= JSON.stringify([name, value]).length;
+    if (left < 0) break;
+    kept[name] = value;
+  }
+  return kept;
+}

@@ -1,0 +1,151 @@
+/** One connector from its first try to be built until nobody uses it any more. */
+import type { AnyConnector } from '../connector.ts';
+import { SignInError } from '../sign-in-error.ts';
+
+/** A connector while something is done with it. */
+export interface ConnectorUse {
+  readonly connector: AnyConnector;
+  /** Another one after each change of its block: what began with one is not ended with another. */
+  readonly generation: number;
+  /** Where its provider sends browsers back to. */
+  readonly redirectUri: string;
+  release(): void;
+}
+
+export interface SlotOptions {
+  readonly id: string;
+  readonly type: string;
+  /** What it is built from, as one text. */
+  readonly madeFrom: string;
+  readonly generation: number;
+  readonly redirectUri: string;
+  build(): Promise<AnyConnector>;
+  warn(message: string): void;
+  readonly retryMs?: (tries: number) => number;
+}
+
+export interface ConnectorSlot extends Pick<SlotOptions, 'id' | 'type' | 'madeFrom'> {
+  readonly problem: string | undefined;
+  use(): Promise<ConnectorUse>;
+  /** Resolves when what used it has ended and it is closed. Never rejects. */
+  close(): Promise<void>;
+}
+
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 5 * 60_000;
+/** Whoever clicked does not wait longer for one that is being built. */
+const PATIENCE_MS = 8_000;
+
+/** Begins to build it at once. */
+export function openSlot(options: SlotOptions): ConnectorSlot {
+  return new Slot(options);
+}
+
+class Slot implements ConnectorSlot {
+  readonly #options: SlotOptions;
+  #connector: AnyConnector | undefined;
+  #problem: string | undefined;
+  #building: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #tries = 0;
+  #uses = 0;
+  #closed = false;
+  #unused: (() => void) | undefined;
+
+  constructor(options: SlotOptions) {
+    this.#options = options;
+    this.#try();
+  }
+
+  get id(): string {
+    return this.#options.id;
+  }
+
+  get type(): string {
+    return this.#options.type;
+  }
+
+  get madeFrom(): string {
+    return this.#options.madeFrom;
+  }
+
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async use(): Promise<ConnectorUse> {
+    if (this.#connector === undefined) await this.#wait();
+    const connector = this.#connector;
+    if (connector === undefined || this.#closed) throw this.#unavailable();
+    this.#uses += 1;
+    let isOver = false;
+    const release = (): void => {
+      if (isOver) return;
+      isOver = true;
+      this.#uses -= 1;
+      if (this.#uses === 0) this.#unused?.();
+    };
+    const { generation, redirectUri } = this.#options;
+    return { connector, generation, redirectUri, release };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#building;
+    if (this.#uses > 0) {
+      await new Promise<void>((resolve) => {
+        this.#unused = resolve;
+      });
+    }
+    await this.#connector?.close?.().catch(() => undefined);
+  }
+
+  async #wait(): Promise<void> {
+    if (this.#building === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, PATIENCE_MS);
+    });
+    await Promise.race([this.#building, late]);
+    clearTimeout(timer);
+  }
+
+  #try(): void {
+    this.#tries += 1;
+    this.#building = this.#build().finally(() => {
+      this.#building = undefined;
+    });
+  }
+
+  /** Never rejects. */
+  async #build(): Promise<void> {
+    const { build, warn, retryMs = backoff } = this.#options;
+    try {
+      this.#connector = await build();
+      if (this.#problem !== undefined) warn('works now');
+      this.#problem = undefined;
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      // Once for each way to fail, not for each try.
+      if (problem !== this.#problem) warn(`cannot be used: ${problem}`);
+      this.#problem = problem;
+      if (this.#closed) return;
+      this.#timer = setTimeout(() => this.#try(), retryMs(this.#tries)).unref();
+    }
+  }
+
+  #unavailable(): SignInError {
+    const why = this.#closed ? 'its configuration changed' : (this.#problem ?? 'it is being built');
+    return new SignInError(`connector ${this.id} cannot be used: ${why}`, {
+      reason: 'connector-unavailable',
+      code: 503,
+    });
+  }
+}
+
+/** Milliseconds; spread, so that the replicas of a platform do not ask together. */
+function backoff(tries: number): number {
+  const full = Math.min(FIRST_RETRY_MS * 2 ** (tries - 1), LONGEST_RETRY_MS);
+  return full * (0.5 + Math.random() / 2);
+}

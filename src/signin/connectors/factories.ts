@@ -1,0 +1,33 @@
+/**
+ * How the blocks of the configuration become connectors: one line a block. Each loads its module,
+ * and with it the library that it needs, when a configuration has the block.
+ */
+import type { AuthConfig } from '../../config/platform-config.ts';
+import type { AnyConnector, ConnectorContext } from '../connector.ts';
+
+/** The blocks of `auth` that are connectors. */
+export interface ConnectorBlocks
+  extends Required<
+    Pick<
+      AuthConfig,
+      'oidc' | 'providerA' | 'providerB' | 'providerC' | 'providerD' | 'providerE' | 'saml'
+    >
+  > {}
+
+export type BlockName = keyof ConnectorBlocks;
+
+/**
+ * Rejects when the connector cannot be built now, such as while discovery does not answer: it is
+ * tried again in the background, until the configuration changes.
+ */
+export type ConnectorFactory<Block> = (
+  id: string,
+  block: Block,
+  context: ConnectorContext,
+) => Promise<AnyConnector>;
+
+export type ConnectorFactories = {
+  readonly [Name in BlockName]?: ConnectorFactory<ConnectorBlocks[Name]>;
+};
+
+export const FACTORIES: ConnectorFactories = {};

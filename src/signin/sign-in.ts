@@ -1,0 +1,236 @@
+/**
+ * Signing in through a provider, from the click to the key: attempts, connectors and admission put
+ * together. Knows nothing of HTTP but what a browser brought.
+ */
+import { type LinearRegExp, linearRegExp } from '../apimachinery/linear-regexp.ts';
+import type { PlatformConfigSource } from '../config/config-feed.ts';
+import type { Accounts, AdmittedIdentity, LoginKey } from './accounts.ts';
+import { admit } from './admission.ts';
+import type { AnyConnector, Callback, Connector, ProvidedIdentity, SendOff } from './connector.ts';
+import type { ConnectorSet } from './connectors/connector-set.ts';
+import type { ConnectorUse } from './connectors/connector-slot.ts';
+import { OneTimeCodes } from './one-time-codes.ts';
+import { safeReturnTo } from './return-to.ts';
+import { SignInError } from './sign-in-error.ts';
+import { isSameBrowser, LoginTransactions, type PendingLogin } from './transactions.ts';
+
+export interface SignInOptions {
+  readonly config: PlatformConfigSource;
+  readonly connectors: ConnectorSet;
+  readonly accounts: Accounts;
+  readonly clock: { now(): number };
+  /** With scheme, without a slash at the end. */
+  readonly baseUrl: () => string;
+  readonly warn: (connector: string, message: string) => void;
+}
+
+/** Somebody who was let in. */
+export interface SignedIn {
+  readonly login: LoginKey;
+  readonly identity: AdmittedIdentity;
+  readonly returnTo: string;
+}
+
+/** A callback that came by POST, until the browser is back with its cookies. */
+interface Posted {
+  readonly pending: PendingLogin;
+  readonly callback: Callback;
+}
+
+const BOUNCE_MS = 60_000;
+const MOST_BOUNCES = 1_000;
+
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #pending: LoginTransactions;
+  readonly #posted: OneTimeCodes<Posted>;
+  #filters: { readonly of: readonly string[]; readonly compiled: readonly LinearRegExp[] };
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.#pending = new LoginTransactions(clock);
+    this.#posted = new OneTimeCodes({ clock, lifeMs: BOUNCE_MS, most: MOST_BOUNCES });
+    this.#filters = { of: [], compiled: [] };
+  }
+
+  get baseUrl(): string {
+    return this.#options.baseUrl();
+  }
+
+  get accounts(): Accounts {
+    return this.#options.accounts;
+  }
+
+  get connectors(): ConnectorSet {
+    return this.#options.connectors;
+  }
+
+  /** `browser`: what its cookie holds. Throws SignInError. */
+  async begin(
+    id: string,
+    of: { browser: string; returnTo: string | undefined; signal: AbortSignal },
+  ): Promise<SendOff> {
+    return await this.#with(id, async ({ connector, generation, redirectUri }) => {
+      const pending = this.#pending.begin({
+        connector: id,
+        generation,
+        browser: of.browser,
+        returnTo: safeReturnTo(of.returnTo),
+        redirectUri,
+      });
+      return await asked(connector).begin(pending, of.signal);
+    });
+  }
+
+  /** A callback by GET. `cookie`: what the browser brought. Throws SignInError. */
+  async complete(
+    id: string,
+    of: { cookie: string | undefined; callback: Callback; requestId: string; signal: AbortSignal },
+  ): Promise<SignedIn> {
+    const pending = this.#take(id, of.callback.url.searchParams.get('state'));
+    return await this.#with(id, async (use) => {
+      refuseMethod(use.connector, 'GET');
+      return await this.#end(use, { ...of, pending });
+    });
+  }
+
+  /**
+   * A callback by POST, which comes from another site and so without our cookies. Returns the code
+   * with which the browser comes back. Throws SignInError.
+   */
+  async post(id: string, callback: Callback): Promise<string> {
+    // Nothing of the body is looked at before this: anybody can post.
+    const state = callback.form.get('RelayState') ?? callback.form.get('state');
+    const pending = this.#take(id, state);
+    return await this.#with(id, async ({ connector }) => {
+      refuseMethod(connector, 'POST');
+      return this.#posted.keep({ pending, callback });
+    });
+  }
+
+  /** The browser is back with the code of `post`. Throws SignInError. */
+  async finish(
+    id: string,
+    of: { cookie: string | undefined; code: string; requestId: string; signal: AbortSignal },
+  ): Promise<SignedIn> {
+    const posted = this.#posted.take(of.code);
+    if (posted === undefined || posted.pending.connector !== id) throw unknownAttempt();
+    return await this.#with(id, async (use) => await this.#end(use, { ...of, ...posted }));
+  }
+
+  /** For providers that give people tokens to show. Throws SignInError. */
+  async verify(
+    id: string,
+    of: { token: string; requestId: string; signal: AbortSignal },
+  ): Promise<SignedIn> {
+    return await this.#with(id, async ({ connector }) => {
+      if (connector.callbackMethod !== 'none') throw wrongWay(id);
+      const provided = await connector.verify(of.token, of.signal);
+      return await this.#letIn(connector, { provided, returnTo: '/', requestId: of.requestId });
+    });
+  }
+
+  /** Where the browser signs out at the provider; undefined: nowhere. Never rejects. */
+  async logoutUrl(id: string, known: ProvidedIdentity | undefined): Promise<string | undefined> {
+    try {
+      return await this.#with(id, async ({ connector }) => {
+        return 'logoutUrl' in connector ? await connector.logoutUrl?.(known) : undefined;
+      });
+    } catch (error) {
+      // Our own session has ended already, which must not look as if it had not.
+      if (error instanceof SignInError) return undefined;
+      throw error;
+    }
+  }
+
+  /** What the platform takes of an identity, by the configuration of now. Throws SignInError. */
+  admit(connector: AnyConnector, provided: ProvidedIdentity): AdmittedIdentity {
+    const { id, prefixes } = connector;
+    const keepsGroup = this.#groupsFilter();
+    const { identity, refusedGroups } = admit(provided, { connector: id, prefixes, keepsGroup });
+    if (refusedGroups > 0) {
+      this.#options.warn(id, `${refusedGroups} groups of a user were left out`);
+    }
+    return identity;
+  }
+
+  #take(id: string, state: string | null): PendingLogin {
+    const pending = state === null ? undefined : this.#pending.take(state);
+    if (pending === undefined || pending.connector !== id) throw unknownAttempt();
+    return pending;
+  }
+
+  async #end(
+    use: ConnectorUse,
+    of: Posted & { cookie: string | undefined; requestId: string; signal: AbortSignal },
+  ): Promise<SignedIn> {
+    const { connector, generation } = use;
+    const { pending, callback, signal, requestId } = of;
+    if (!isSameBrowser(pending, of.cookie)) {
+      throw new SignInError('another browser began this attempt', { reason: 'other-browser' });
+    }
+    if (pending.generation !== generation) {
+      throw new SignInError('the connector changed meanwhile', { reason: 'connector-changed' });
+    }
+    // The URL that the provider was told, whatever a proxy made of it on the way.
+    const url = new URL(pending.redirectUri);
+    url.search = callback.url.search;
+    const provided = await asked(connector).complete(pending, { ...callback, url }, signal);
+    const { returnTo } = pending;
+    return await this.#letIn(connector, { provided, returnTo: safeReturnTo(returnTo), requestId });
+  }
+
+  async #letIn(
+    connector: AnyConnector,
+    of: { provided: ProvidedIdentity; returnTo: string; requestId: string },
+  ): Promise<SignedIn> {
+    const { accounts } = this.#options;
+    const { provided, returnTo, requestId } = of;
+    const identity = this.admit(connector, provided);
+    const user = await accounts.enter(identity, requestId);
+    const displayName = `Signed in with ${connector.id}`;
+    const login = await accounts.mint({ user, displayName, identity, requestId });
+    return { login, identity, returnTo };
+  }
+
+  async #with<T>(id: string, work: (use: ConnectorUse) => Promise<T>): Promise<T> {
+    const use = await this.#options.connectors.use(id);
+    try {
+      return await work(use);
+    } finally {
+      use.release();
+    }
+  }
+
+  /** Compiled once for each configuration. */
+  #groupsFilter(): ((group: string) => boolean) | undefined {
+    const of = this.#options.config.current.auth.groupsFilters ?? [];
+    if (this.#filters.of !== of) this.#filters = { of, compiled: of.map(linearRegExp) };
+    const { compiled } = this.#filters;
+    return compiled.length === 0 ? undefined : (group) => compiled.some((fits) => fits(group));
+  }
+}
+
+function asked(connector: AnyConnector): Connector {
+  if (connector.callbackMethod === 'none') throw wrongWay(connector.id);
+  return connector;
+}
+
+function refuseMethod(connector: AnyConnector, method: 'GET' | 'POST'): void {
+  if (connector.callbackMethod === method) return;
+  throw new SignInError(`connector ${connector.id} is not called back by ${method}`, {
+    reason: 'wrong-method',
+    code: 405,
+  });
+}
+
+function wrongWay(id: string): SignInError {
+  return new SignInError(`nobody signs in with ${id} that way`, { reason: 'wrong-way', code: 404 });
+}
+
+function unknownAttempt(): SignInError {
+  return new SignInError('no attempt to sign in is known by that state, or it is over', {
+    reason: 'unknown-state',
+  });
+}
