@@ -2,10 +2,12 @@
 /** From the command line to a command to an exit status; no logic of its own. */
 import {
   BENCH_OPTIONS,
+  CREDENTIAL_OPTIONS,
   describeOptions,
   EDIT_OPTIONS,
   KEYS_OPTIONS,
   KUBECONFIG_OPTIONS,
+  LOGIN_OPTIONS,
   type OptionSpec,
   PATCHES_OPTIONS,
   type ParsedOptions,
@@ -19,6 +21,7 @@ import {
   UNSEAL_OPTIONS,
   UsageError,
   VALIDATE_OPTIONS,
+  WHOAMI_OPTIONS,
 } from './options.ts';
 import { VERSION } from './version.ts';
 
@@ -71,6 +74,38 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     operands: '',
     options: KUBECONFIG_OPTIONS,
     run: async (options) => (await import('./cli/keys.ts')).kubeconfig(options, process.stdout),
+  },
+  login: {
+    summary: 'sign in with a browser and make a context for kubectl',
+    operands: '[SERVER]',
+    options: LOGIN_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/login.ts')).login(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
+  },
+  logout: {
+    summary: 'end the key of a login and take its context away',
+    operands: '[SERVER]',
+    options: WHOAMI_OPTIONS,
+    run: async (options) => (await import('./cli/login.ts')).logout(options, process.stdout),
+  },
+  whoami: {
+    summary: 'say whom a login acts as',
+    operands: '[SERVER]',
+    options: WHOAMI_OPTIONS,
+    run: async (options) => (await import('./cli/login.ts')).whoami(options, process.stdout),
+  },
+  credential: {
+    summary: 'give kubectl the key of a login; it is what kubeconfigs of gitplane login run',
+    operands: 'NAME',
+    options: CREDENTIAL_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/credential.ts')).credential(options, {
+        out: process.stdout,
+        now: Date.now(),
+      }),
   },
   token: {
     summary: 'say what an endpoint token claims; exit 1 when it does not hold',

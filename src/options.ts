@@ -296,6 +296,39 @@ const CONNECTION_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+const LOGIN_STORE: OptionSpec = {
+  name: 'config-dir',
+  value: 'DIR',
+  help: 'where keys of logins are kept; default: gitplane in $XDG_CONFIG_HOME or ~/.config',
+};
+
+export const CREDENTIAL_OPTIONS: readonly OptionSpec[] = [LOGIN_STORE];
+
+export const WHOAMI_OPTIONS: readonly OptionSpec[] = [
+  { name: 'context', value: 'NAME', help: 'which login; default: the current context' },
+  {
+    name: 'kubeconfig',
+    value: 'FILE',
+    help: 'the only kubeconfig to use; default: $KUBECONFIG, else ~/.kube/config',
+  },
+  LOGIN_STORE,
+];
+
+export const LOGIN_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'headless',
+    help: 'show a code for a browser elsewhere; the default where there is none',
+  },
+  {
+    name: 'access-key',
+    value: 'KEY',
+    help: 'take this key and ask nobody; -: standard input. Better than on the command line',
+  },
+  { name: 'ca-file', value: 'FILE', help: 'authority of the server (PEM)' },
+  { name: 'insecure', help: 'look at no certificate, now and in the kubeconfig' },
+  ...WHOAMI_OPTIONS,
+];
+
 const KEY_OPTIONS: readonly OptionSpec[] = [
   { name: 'user', value: 'NAME', help: 'the user that the key acts as' },
   { name: 'team', value: 'NAME', help: 'the team that the key acts as, instead of a user' },

@@ -43,7 +43,7 @@ export class FailedLogins {
 }
 
 /** Who has one IPv6 address has all of its /64. */
-function networkOf(source: string): string {
+export function networkOf(source: string): string {
   if (!isIPv6(source) || source.startsWith('::ffff:')) return source;
   const [head = '', tail] = source.split('::');
   const before = head.split(':').filter((part) => part !== '');

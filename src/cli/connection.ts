@@ -1,10 +1,12 @@
 /** The platform that a command talks to: the one of a kubeconfig, as kubectl would find it. */
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
-import { isRecord } from '../apimachinery/object.ts';
+import { promisify } from 'node:util';
+import { isRecord, valueAt } from '../apimachinery/object.ts';
 import { type ParsedOptions, UsageError } from '../options.ts';
 import { getJson } from './https-client.ts';
+import { kubeconfigFiles, readKubeconfigs } from './kubeconfig-file.ts';
 
 export interface Connection {
   /** The API root, such as `https://127.0.0.1:8443/kubernetes/management`. */
@@ -18,49 +20,95 @@ export interface Connection {
 
 /** Throws UsageError when there is no kubeconfig, or none that can be used. */
 export async function openConnection(options: ParsedOptions): Promise<Connection> {
-  const file = options.required('kubeconfig');
-  if (!existsSync(file)) {
-    throw new UsageError(`There is no kubeconfig at ${file}; name one with --kubeconfig`);
+  const files = connectionFiles(options);
+  if (!files.some((file) => existsSync(file))) {
+    throw new UsageError(
+      `There is no kubeconfig at ${files.join(', ')}; name one with --kubeconfig, or run gitplane login`,
+    );
   }
-  const { server, caPem, token } = await readKubeconfig(file);
+  const { server, caPem: ca, insecure, token } = await readAccess(files, options.environment);
   const base = `${server}/apis/${options.required('api-group')}/v1`;
   return {
     server,
-    caPem,
+    caPem: ca,
     call: (method, path, body, type) =>
-      getJson(`${base}/${path}`, { method, ca: caPem, token, body, type }),
+      getJson(`${base}/${path}`, { method, ca, insecure, token, body, type }),
     ask: (method, path, timeoutMs) =>
-      getJson(`${server}/${path}`, { method, ca: caPem, token, timeoutMs }),
+      getJson(`${server}/${path}`, { method, ca, insecure, token, timeoutMs }),
   };
 }
 
-async function readKubeconfig(
-  file: string,
-): Promise<{ server: string; caPem: string | undefined; token: string }> {
-  const config: unknown = parse(await readFile(file, 'utf8'));
-  const context = entry(config, 'contexts', text(config, 'current-context'))?.['context'];
-  const cluster = entry(config, 'clusters', text(context, 'cluster'))?.['cluster'];
-  const user = entry(config, 'users', text(context, 'user'))?.['user'];
-  const server = text(cluster, 'server');
-  const token = text(user, 'token');
-  if (server === '' || token === '') {
-    throw new UsageError(`${file} names no server, or no token, in its current context`);
-  }
-  const inline = text(cluster, 'certificate-authority-data');
-  const path = text(cluster, 'certificate-authority');
-  const caPem =
-    inline !== ''
-      ? Buffer.from(inline, 'base64').toString('utf8')
-      : path === ''
-        ? undefined
-        : await readFile(path, 'utf8');
-  return { server: server.replace(/\/+$/, ''), caPem, token };
+/** The daemon's own kubeconfig where there is one, and otherwise what kubectl would take. */
+function connectionFiles(options: ParsedOptions): readonly string[] {
+  const { environment } = options;
+  const named = options.required('kubeconfig');
+  if (named === environment['KUBECONFIG']) return kubeconfigFiles(undefined, environment);
+  const [usual = ''] = kubeconfigFiles(undefined, { ...environment, KUBECONFIG: undefined });
+  const isDefault = named === DEFAULT_KUBECONFIG && !existsSync(named) && existsSync(usual);
+  return [isDefault ? usual : named];
 }
 
-function entry(config: unknown, list: string, name: string): Record<string, unknown> | undefined {
-  const entries = isRecord(config) ? config[list] : undefined;
-  if (!Array.isArray(entries)) return undefined;
-  return entries.filter(isRecord).find((one) => one['name'] === name);
+const DEFAULT_KUBECONFIG = 'data/kubeconfig';
+
+interface Access {
+  readonly server: string;
+  readonly caPem: string | undefined;
+  readonly insecure: boolean;
+  readonly token: string;
+}
+
+async function readAccess(
+  files: readonly string[],
+  environment: ParsedOptions['environment'],
+): Promise<Access> {
+  const config = await readKubeconfigs(files);
+  const context = config.find('contexts', config.currentContext)?.['context'];
+  const cluster = config.find('clusters', text(context, 'cluster'))?.['cluster'];
+  const user = config.find('users', text(context, 'user'))?.['user'];
+  const server = text(cluster, 'server').replace(/\/+$/, '');
+  const token = text(user, 'token') || (await credentialOf(user, server, environment));
+  if (server === '' || token === '') {
+    throw new UsageError(
+      `${files.join(', ')} names no server, or no token, in its current context`,
+    );
+  }
+  const insecure = valueAt(cluster, ['insecure-skip-tls-verify']) === true;
+  return { server, caPem: await authorityOf(cluster), insecure, token };
+}
+
+async function authorityOf(cluster: unknown): Promise<string | undefined> {
+  const inline = text(cluster, 'certificate-authority-data');
+  if (inline !== '') return Buffer.from(inline, 'base64').toString('utf8');
+  const path = text(cluster, 'certificate-authority');
+  return path === '' ? undefined : await readFile(path, 'utf8');
+}
+
+const PLUGIN_WITHIN_MS = 60_000;
+
+/** Runs what the kubeconfig names for it, as kubectl does; empty where it names nothing. */
+async function credentialOf(
+  user: unknown,
+  server: string,
+  environment: ParsedOptions['environment'],
+): Promise<string> {
+  const exec = isRecord(user) ? user['exec'] : undefined;
+  const command = text(exec, 'command');
+  if (!isRecord(exec) || command === '') return '';
+  const apiVersion = text(exec, 'apiVersion');
+  const info = {
+    apiVersion,
+    kind: 'ExecCredential',
+    spec: { interactive: false, cluster: { server } },
+  };
+  const variables = Array.isArray(exec['env']) ? exec['env'].filter(isRecord) : [];
+  const env = {
+    ...environment,
+    ...Object.fromEntries(variables.map(({ name, value }) => [String(name), String(value)])),
+    KUBERNETES_EXEC_INFO: JSON.stringify(info),
+  };
+  const args = Array.isArray(exec['args']) ? exec['args'].map(String) : [];
+  const { stdout } = await promisify(execFile)(command, args, { env, timeout: PLUGIN_WITHIN_MS });
+  return text(valueAt(JSON.parse(stdout), ['status']), 'token');
 }
 
 function text(from: unknown, field: string): string {

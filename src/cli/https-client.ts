@@ -6,6 +6,8 @@ import { text as readAll } from 'node:stream/consumers';
 export interface CallOptions {
   readonly method?: string;
   readonly ca?: string | undefined;
+  /** No certificate is looked at. */
+  readonly insecure?: boolean | undefined;
   readonly token?: string | undefined;
   readonly body?: unknown;
   /** Media type of the body; JSON when absent. */
@@ -19,10 +21,13 @@ const TIMEOUT_MS = 30_000;
 /** An answer that is none of 2xx. */
 export class AnswerError extends Error {
   readonly code: number;
+  /** The body as JSON; undefined: it is none. */
+  readonly body: unknown;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, body?: unknown) {
     super(message);
     this.code = code;
+    this.body = body;
   }
 }
 
@@ -36,12 +41,12 @@ export async function getJson(url: string, options: CallOptions = {}): Promise<u
   }
   const message = (body as { message?: unknown } | undefined)?.message;
   const why = typeof message === 'string' ? message : text.trim();
-  throw new AnswerError(code, `${url} answered ${code}: ${why}`);
+  throw new AnswerError(code, `${url} answered ${code}: ${why}`, body);
 }
 
 function call(url: string, options: CallOptions): Promise<{ code: number; text: string }> {
   const { method = 'GET', ca, token, body, type = 'application/json' } = options;
-  const { timeoutMs = TIMEOUT_MS } = options;
+  const { timeoutMs = TIMEOUT_MS, insecure = false } = options;
   const send = url.startsWith('https:') ? httpsRequest : httpRequest;
   const text = body === undefined ? undefined : JSON.stringify(body);
   const headers = {
@@ -54,7 +59,8 @@ function call(url: string, options: CallOptions): Promise<{ code: number; text: 
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void =>
       reject(new Error(`Cannot reach ${url}: ${error.message}`, { cause: error }));
-    const request = send(url, { method, headers, timeout: timeoutMs, ...(ca ? { ca } : {}) });
+    const trust = { ...(ca ? { ca } : {}), ...(insecure ? { rejectUnauthorized: false } : {}) };
+    const request = send(url, { method, headers, timeout: timeoutMs, ...trust });
     request.on('response', (response) => {
       readAll(response).then(
         (answer) => resolve({ code: response.statusCode ?? 0, text: answer }),

@@ -38,17 +38,17 @@ const isWebUrl: Rule = (text) => {
 };
 
 /** What a page loads or leads to: scripts in the place of addresses would run in it. */
-const isPageUrl: Rule = (text) =>
+export const isPageUrl: Rule = (text) =>
   /^\/(?![/\\])[^\s\\]*$/.test(text) ? undefined : isWebUrl(text) && PAGE_URL;
 const PAGE_URL = 'must begin with "https://", "http://" or one "/"';
 
-const isImage: Rule = (text) =>
+export const isImage: Rule = (text) =>
   /^data:image\/(png|jpeg|gif|webp|svg\+xml|x-icon);base64,[A-Za-z0-9+/=]+$/.test(text)
     ? undefined
     : isPageUrl(text);
 
 /** Colors go into style sheets: nothing that could end one, or load anything. */
-const isColor: Rule = (text) =>
+export const isColor: Rule = (text) =>
   /^(#[0-9a-fA-F]{3,8}|[a-zA-Z]+|(rgb|hsl|hwb|lab|lch|oklab|oklch)a?\([\d\s.,%/+a-z-]*\))$/.test(
     text,
   )

@@ -1,0 +1,133 @@
+/** What the sign-in of the command line asks of a platform. */
+import { readFile } from 'node:fs/promises';
+import { isRecord } from '../apimachinery/object.ts';
+import { type ParsedOptions, UsageError } from '../options.ts';
+import { AnswerError, getJson } from './https-client.ts';
+
+export interface SignInServer {
+  /** `https://platform.example.com`. */
+  readonly url: string;
+  readonly caPem: string | undefined;
+  readonly insecure: boolean;
+}
+
+/** A key that the platform made for this login. */
+export interface GivenKey {
+  readonly accessKey: string;
+  readonly user: string;
+  readonly apiRoot: string;
+  readonly expirationTimestamp?: string | undefined;
+}
+
+/** What a key says about itself. */
+export interface KeyHolder {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly apiRoot: string;
+  readonly accessKey: {
+    readonly name: string;
+    readonly expirationTimestamp?: string | undefined;
+  };
+}
+
+export async function signInServer(options: ParsedOptions, url: string): Promise<SignInServer> {
+  const caFile = options.text('ca-file');
+  const insecure = options.text('insecure') === 'true';
+  if (caFile !== undefined && insecure) {
+    throw new UsageError('Give --ca-file, or --insecure, and not both');
+  }
+  return {
+    url: serverUrl(url),
+    caPem: caFile === undefined ? undefined : await readFile(caFile, 'utf8'),
+    insecure,
+  };
+}
+
+/** kubectl sends keys over TLS and nothing else; neither does this. */
+export function serverUrl(text: string): string {
+  const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  if (url?.protocol !== 'https:' || url.username !== '' || url.search !== '' || url.hash !== '') {
+    throw new UsageError(`Cannot use the server "${text}": write https://HOST[:PORT]`);
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '');
+}
+
+export async function ask(
+  server: SignInServer,
+  path: string,
+  of: { readonly method?: string; readonly token?: string; readonly body?: unknown } = {},
+): Promise<Record<string, unknown>> {
+  const { url, caPem: ca, insecure } = server;
+  try {
+    const answer = await getJson(`${url}${path}`, { ...of, ca, insecure });
+    return isRecord(answer) ? answer : {};
+  } catch (error) {
+    throw isMistrust(error) ? untrusted(url, error) : error;
+  }
+}
+
+export function givenKey(answer: Record<string, unknown>): GivenKey {
+  const { accessKey, user, apiRoot, expirationTimestamp: end } = answer;
+  if (typeof accessKey !== 'string' || typeof user !== 'string' || typeof apiRoot !== 'string') {
+    throw new Error('The platform answered without a key');
+  }
+  return {
+    accessKey,
+    user,
+    apiRoot,
+    ...(typeof end === 'string' ? { expirationTimestamp: end } : {}),
+  };
+}
+
+/** Throws AnswerError 401 for a key that does not work. */
+export async function keyHolder(server: SignInServer, token: string): Promise<KeyHolder> {
+  const { user, groups, apiRoot, accessKey } = await ask(server, '/auth/self', { token });
+  const { name, expirationTimestamp: end } = isRecord(accessKey) ? accessKey : {};
+  if (typeof user !== 'string' || typeof apiRoot !== 'string') {
+    throw new Error(`${server.url} does not say whose key it is; is it a platform of gitplane?`);
+  }
+  return {
+    user,
+    groups: Array.isArray(groups) ? groups.map(String) : [],
+    apiRoot,
+    accessKey: {
+      name: String(name ?? ''),
+      ...(typeof end === 'string' ? { expirationTimestamp: end } : {}),
+    },
+  };
+}
+
+/** Ends the key, where the platform made it for a login. Returns false when it had ended before. */
+export async function endKey(server: SignInServer, token: string): Promise<boolean> {
+  try {
+    await ask(server, '/auth/self', { method: 'DELETE', token });
+    return true;
+  } catch (error) {
+    if (error instanceof AnswerError && error.code === 401) return false;
+    throw error;
+  }
+}
+
+const MISTRUST = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+function isMistrust(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return isRecord(cause) || cause instanceof Error
+    ? MISTRUST.has(String((cause as { code?: unknown }).code))
+    : false;
+}
+
+function untrusted(url: string, cause: unknown): Error {
+  const remedy =
+    'give its authority with --ca-file FILE (tls/ca.crt in the data directory of a daemon that made its own)';
+  return new Error(`The certificate of ${url} is by nobody that is trusted here: ${remedy}`, {
+    cause,
+  });
+}

@@ -1,0 +1,48 @@
+/** Pages on which a person who signed in agrees that a program gets a key of theirs. */
+import { type Html, html } from './html.ts';
+import { hidden } from './login-page.ts';
+import { type Notice, noticeBox } from './page.ts';
+
+export interface ConfirmPage {
+  readonly user: string;
+  /** What the program says about itself: shown, and not believed. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly warning: string;
+  /** Where the decision goes, with the fields that say what it is about. */
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string | undefined>>;
+  readonly csrf: Html;
+}
+
+export function confirmBody({ user, facts, warning, action, fields, csrf }: ConfirmPage): Html {
+  const rows = [...facts, ['It will act as', user] as const];
+  return html`<h1>Let this program sign in?</h1>
+<p class="lead">It asks for an access key of yours.</p>
+<dl>
+${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>\n`)}</dl>
+<p id="warning">${warning}</p>
+<form method="post" action="${action}">
+${csrf}${hidden(fields)}<div class="choices">
+<button class="button primary" name="decision" value="allow" aria-describedby="warning">Let it sign in</button>
+<button class="button" name="decision" value="deny">Cancel</button>
+</div>
+</form>`;
+}
+
+export function codeBody(of: { user: string; notice: Notice | undefined }): Html {
+  return html`<h1>Sign in a program</h1>
+<p class="lead">as <strong>${of.user}</strong></p>
+${noticeBox(of.notice)}<form method="get" action="/device">
+<div class="field code"><label for="user_code">Code that the program shows</label>
+<input id="user_code" name="user_code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="16" placeholder="BCDF-GHJK" aria-describedby="code-hint" required>
+<p class="hint" id="code-hint">Eight letters. Use no code that somebody sent you.</p></div>
+<button class="button primary">Continue</button>
+</form>`;
+}
+
+/** The end of a way: what happened, and what to do now. */
+export function messageBody(of: { title: string; text: string; notice?: Notice }): Html {
+  return html`<h1>${of.title}</h1>
+<p class="lead">${of.text}</p>
+${noticeBox(of.notice)}`;
+}

@@ -1,0 +1,57 @@
+/**
+ * What the pages may load from elsewhere (`uiSettings.externalURLs`), as sources of a content
+ * security policy. What a page names is judged by the same words before it is named, so that
+ * nothing is asked of the browser that its policy forbids.
+ */
+import type { UISettingsConfig } from '../../config/platform-config.ts';
+
+export interface ExternalUrls {
+  /** Where anything else may come from; `https:` when nothing is blocked. */
+  readonly sources: readonly string[];
+  mayLoad(url: string): boolean;
+}
+
+export function externalUrls(settings: UISettingsConfig['externalURLs']): ExternalUrls {
+  if (settings?.block !== true) return { sources: ['https:'], mayLoad: () => true };
+  // Names of modules stand for parts of other user interfaces.
+  const allowed = (settings.allow ?? []).flatMap((text) => allowedUrl(text) ?? []);
+  return {
+    sources: allowed.map(({ source }) => source),
+    mayLoad: (url) => isOwn(url) || allowed.some((one) => one.matches(new URL(url))),
+  };
+}
+
+/** A path of this host, or data in the page itself. */
+export function isOwn(url: string): boolean {
+  return url.startsWith('/') || url.startsWith('data:');
+}
+
+/** A URL as a source expression: neither query nor fragment, and nothing that ends the expression. */
+export function sourceOf(url: string): string {
+  if (isOwn(url)) return "'self'";
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname.replace(/[;,]/g, encodeURIComponent)}`;
+}
+
+interface AllowedUrl {
+  readonly source: string;
+  matches(url: URL): boolean;
+}
+
+/** `https://*.example.com` stands for every host below example.com. */
+function allowedUrl(text: string): AllowedUrl | undefined {
+  const [, scheme = '', any = '', rest = ''] = /^(https?:\/\/)(\*\.)?(.*)$/i.exec(text) ?? [];
+  const address = `${scheme}${rest}`;
+  if (!URL.canParse(address)) return undefined;
+  const { protocol, hostname, port, pathname } = new URL(address);
+  const source = sourceOf(address).replace('://', `://${any}`);
+  return {
+    // A path that is only a slash would match nothing but itself.
+    source: pathname === '/' ? source.slice(0, -1) : source,
+    matches: (url) =>
+      (url.protocol === protocol || (protocol === 'http:' && url.protocol === 'https:')) &&
+      (any === '' ? url.hostname === hostname : url.hostname.endsWith(`.${hostname}`)) &&
+      url.port === port &&
+      (pathname.endsWith('/') ? url.pathname.startsWith(pathname) : url.pathname === pathname),
+  };
+}

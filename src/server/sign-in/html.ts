@@ -1,0 +1,35 @@
+/** HTML from templates: whatever is put in is text, unless it is HTML already. */
+
+export interface Html {
+  readonly html: string;
+}
+
+type Part = string | number | undefined | Html | readonly Html[];
+
+export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  const written = texts.map((text, index) => text + textOf(parts[index]));
+  return { html: written.join('') };
+}
+
+/** For what was sanitised before. */
+export function trustedHtml(text: string): Html {
+  return { html: text };
+}
+
+function textOf(part: Part): string {
+  if (part === undefined) return '';
+  if (typeof part === 'string' || typeof part === 'number') return escaped(String(part));
+  return 'html' in part ? part.html : part.map(({ html: text }) => text).join('');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? '');
+}

@@ -1,0 +1,165 @@
+/**
+ * Sign-ins of programs that have no browser beside them (RFC 8628): the program polls with a secret
+ * device code while somebody types the short user code into a browser elsewhere and agrees.
+ *
+ * Strangers begin them, so each network has few at a time and there is a limit on all; a user code
+ * counts until somebody decided, a device code until it was answered. They live in memory.
+ */
+import { randomBytes, randomInt } from 'node:crypto';
+import type { Clock } from '../apimachinery/clock.ts';
+import { networkOf } from '../auth/failed-logins.ts';
+
+const LIFE_MS = 10 * 60_000;
+/** Seconds between two polls, and what each poll that comes too soon adds. */
+const INTERVAL = 5;
+/** Clocks and networks are not exact. */
+const TOLERANCE_MS = 500;
+const MOST_PENDING = 5_000;
+const MOST_OF_ONE_SOURCE = 20;
+/** No vowels, so no words; nothing that is read as another one (RFC 8628, section 6.1). */
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const LETTERS_OF_CODE = 8;
+
+/** What the person who is asked to agree is shown. */
+export interface DeviceRequest {
+  /** Address that the program asked from. */
+  readonly source: string;
+  /** What it calls itself. */
+  readonly client: string;
+  /** The name it gave to its computer. */
+  readonly device: string;
+}
+
+export interface BegunSignIn {
+  readonly deviceCode: string;
+  /** `BCDF-GHJK`. */
+  readonly userCode: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+  readonly interval: number;
+}
+
+export type Polled<Grant> =
+  /** The words of RFC 8628, section 3.5. */
+  | { readonly error: 'authorization_pending' | 'slow_down' | 'access_denied' | 'expired_token' }
+  | { readonly grant: Grant; readonly request: DeviceRequest };
+
+interface Pending<Grant> {
+  readonly request: DeviceRequest;
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly endsAt: number;
+  interval: number;
+  nextPollAt: number;
+  decision: { readonly grant: Grant } | 'denied' | undefined;
+}
+
+/** `Grant`: who agreed, as the key will be made for them. */
+export class DeviceCodes<Grant> {
+  readonly #clock: Clock;
+  /** Oldest first; all live equally long. */
+  readonly #byDevice = new Map<string, Pending<Grant>>();
+  /** Those that nobody decided. */
+  readonly #byUser = new Map<string, Pending<Grant>>();
+  readonly #bySource = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Undefined: there are too many, of this source or at all. */
+  begin(request: DeviceRequest): BegunSignIn | undefined {
+    const now = this.#clock.now();
+    this.#forgetEnded(now);
+    const source = networkOf(request.source);
+    const own = this.#bySource.get(source) ?? 0;
+    if (own >= MOST_OF_ONE_SOURCE || this.#byDevice.size >= MOST_PENDING) return undefined;
+    const pending: Pending<Grant> = {
+      request,
+      deviceCode: randomBytes(32).toString('base64url'),
+      userCode: this.#freeUserCode(),
+      endsAt: now + LIFE_MS,
+      interval: INTERVAL,
+      nextPollAt: now,
+      decision: undefined,
+    };
+    this.#byDevice.set(pending.deviceCode, pending);
+    this.#byUser.set(pending.userCode, pending);
+    this.#bySource.set(source, own + 1);
+    const { deviceCode, userCode } = pending;
+    const shown = `${userCode.slice(0, 4)}-${userCode.slice(4)}`;
+    return { deviceCode, userCode: shown, expiresIn: LIFE_MS / 1000, interval: INTERVAL };
+  }
+
+  /** What somebody who typed a user code is asked; undefined: it counts no more, or never did. */
+  requestOf(userCode: string): DeviceRequest | undefined {
+    return this.#undecided(userCode)?.request;
+  }
+
+  /** False when the code counts no more: somebody else decided, or it came too late. */
+  decide(userCode: string, decision: { readonly grant: Grant } | 'denied'): boolean {
+    const pending = this.#undecided(userCode);
+    if (pending === undefined) return false;
+    pending.decision = decision;
+    this.#byUser.delete(pending.userCode);
+    return true;
+  }
+
+  /** A grant is given once. */
+  poll(deviceCode: string): Polled<Grant> {
+    const now = this.#clock.now();
+    const pending = this.#byDevice.get(deviceCode);
+    if (pending === undefined || now >= pending.endsAt) return { error: 'expired_token' };
+    const { decision, nextPollAt } = pending;
+    if (now + TOLERANCE_MS < nextPollAt) {
+      pending.interval += INTERVAL;
+      pending.nextPollAt = now + pending.interval * 1000;
+      return { error: 'slow_down' };
+    }
+    pending.nextPollAt = now + pending.interval * 1000;
+    if (decision === undefined) return { error: 'authorization_pending' };
+    this.#forget(pending);
+    if (decision === 'denied') return { error: 'access_denied' };
+    return { grant: decision.grant, request: pending.request };
+  }
+
+  #undecided(typed: string): Pending<Grant> | undefined {
+    const pending = this.#byUser.get(normalUserCode(typed));
+    return pending !== undefined && this.#clock.now() < pending.endsAt ? pending : undefined;
+  }
+
+  #freeUserCode(): string {
+    for (;;) {
+      const code = Array.from(
+        { length: LETTERS_OF_CODE },
+        () => LETTERS[randomInt(LETTERS.length)],
+      ).join('');
+      if (!this.#byUser.has(code)) return code;
+    }
+  }
+
+  #forgetEnded(now: number): void {
+    for (const pending of this.#byDevice.values()) {
+      if (pending.endsAt > now) return;
+      this.#forget(pending);
+    }
+  }
+
+  #forget({ deviceCode, userCode, request }: Pending<Grant>): void {
+    const source = networkOf(request.source);
+    this.#byDevice.delete(deviceCode);
+    // Once it was decided, its user code may be another's.
+    if (this.#byUser.get(userCode)?.deviceCode === deviceCode) this.#byUser.delete(userCode);
+    const left = (this.#bySource.get(source) ?? 1) - 1;
+    if (left > 0) this.#bySource.set(source, left);
+    else this.#bySource.delete(source);
+  }
+}
+
+/** As people type it: in any case, with anything between the letters. */
+function normalUserCode(typed: string): string {
+  return typed
+    .slice(0, 64)
+    .toUpperCase()
+    .replace(/[^A-Z]/g, '');
+}
