@@ -26,7 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   auth: ['apimachinery', 'kinds'],
   config: ['apimachinery', 'kinds'],
   audit: ['apimachinery', 'kinds', 'config'],
-  signin: ['apimachinery', 'config', 'auth'],
+  signin: ['apimachinery', 'kinds', 'config', 'auth'],
   tls: ['apimachinery', 'auth'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'sealing', 'admission'],
   registry: [

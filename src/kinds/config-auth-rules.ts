@@ -9,11 +9,11 @@ import {
   forbidden,
   invalid,
   invalidSecret,
-  notSupported,
   required,
   tooLong,
   tooMany,
 } from '../apimachinery/field-error.ts';
+import { type Saml, samlProblems, samlWarnings } from './config-saml-rules.ts';
 
 type Texts = readonly string[];
 
@@ -36,20 +36,6 @@ interface ProviderC {
 interface ProviderD {
   readonly groups?: Texts;
   readonly tenant?: string;
-}
-
-interface Saml {
-  readonly redirectURI?: string;
-  readonly ssoURL?: string;
-  readonly caData?: string;
-  readonly ca?: string;
-  readonly insecureSkipSignatureValidation?: boolean;
-  readonly usernameAttr?: string;
-  readonly emailAttr?: string;
-  readonly groupsAttr?: string;
-  readonly allowedGroups?: Texts;
-  readonly filterGroups?: boolean;
-  readonly nameIDPolicyFormat?: string;
 }
 
 interface Blocks {
@@ -188,52 +174,6 @@ function providerDProblems(provider: ProviderD, path: FieldPath): FieldError[] {
     : [];
 }
 
-const NAME_ID_FORMATS = [
-  ...['emailAddress', 'unspecified', 'X509SubjectName', 'WindowsDomainQualifiedName'].map(
-    (name) => `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`,
-  ),
-  ...['encrypted', 'entity', 'kerberos', 'persistent', 'transient'].map(
-    (name) => `urn:oasis:names:tc:SAML:2.0:nameid-format:${name}`,
-  ),
-];
-
-function samlProblems(saml: Saml, path: FieldPath): FieldError[] {
-  const errors = (['ssoURL', 'redirectURI', 'usernameAttr', 'emailAttr'] as const)
-    .filter((field) => !isSet(saml[field]))
-    .map((field) => required([...path, field]));
-  errors.push(...samlTrustProblems(saml, path));
-  if (isSet(saml.allowedGroups) && !isSet(saml.groupsAttr)) {
-    const detail = 'allowedGroups limits who may log in by an attribute; name the attribute';
-    errors.push(required([...path, 'groupsAttr'], detail));
-  }
-  const format = saml.nameIDPolicyFormat;
-  const known = (name: string): boolean =>
-    NAME_ID_FORMATS.some((uri) => uri.split(':').at(-1) === name);
-  if (isSet(format) && !NAME_ID_FORMATS.includes(String(format)) && !known(String(format))) {
-    errors.push(notSupported([...path, 'nameIDPolicyFormat'], format, NAME_ID_FORMATS));
-  }
-  return errors;
-}
-
-function samlTrustProblems(saml: Saml, path: FieldPath): FieldError[] {
-  if (isSet(saml.ca) && isSet(saml.caData)) {
-    return [forbidden([...path, 'ca'], 'caData is set as well; keep one of them')];
-  }
-  if (!isSet(saml.ca) && !isSet(saml.caData) && saml.insecureSkipSignatureValidation !== true) {
-    const detail = 'one of caData, ca and insecureSkipSignatureValidation must be set';
-    return [required([...path, 'caData'], detail)];
-  }
-  if (isSet(saml.caData)) {
-    const data = Buffer.from(String(saml.caData), 'base64');
-    if (!data.includes('-----BEGIN CERTIFICATE-----')) {
-      return [
-        invalidSecret([...path, 'caData'], 'must be base64 of a PEM file that holds a certificate'),
-      ];
-    }
-  }
-  return [];
-}
-
 function connectorProblems(connector: Connector, path: FieldPath): FieldError[] {
   const errors = blockProblems(connector, path);
   const id = connector.id;
@@ -313,15 +253,7 @@ export function authWarnings(auth: AuthConfig, platformHost: string | undefined)
     if (platformHost && host !== undefined && host !== platformHost) {
       warnings.push(`${at}.redirectURI leads to ${host}, but platformHost is ${platformHost}`);
     }
-    if (block['insecureSkipSignatureValidation'] === true) {
-      warnings.push(`${at}.insecureSkipSignatureValidation lets anyone log in as anyone`);
-    }
-    if (block['filterGroups'] === true && !isSet(block['allowedGroups'] as Texts | undefined)) {
-      warnings.push(`${at}.filterGroups has no effect without allowedGroups`);
-    }
-    if (String(block['nameIDPolicyFormat'] ?? '').endsWith('transient')) {
-      warnings.push(`${at}.nameIDPolicyFormat gives each login a new user id`);
-    }
+    if (path.at(-1) === 'saml') warnings.push(...samlWarnings(block as Saml, at));
     return warnings;
   });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { valueAt } from '../../src/apimachinery/object.ts';
 import { parseConfigRaw, plainConfigText } from '../../src/kinds/config-raw.ts';
+import { signingKey } from '../support/saml-peer.ts';
 import { kindNamed, object, problems } from './objects.ts';
 
 /** Problems as `line:col message`. */
@@ -8,7 +9,8 @@ function located(raw: string): string[] {
   return parseConfigRaw(raw).problems.map(({ at, message }) => `${at?.line}:${at?.col} ${message}`);
 }
 
-const PEM = Buffer.from('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
+const PEM = Buffer.from((await signingKey()).certificatePem);
+const weak = await signingKey({ bits: 1024 });
 const SAML = `ssoURL: https://i/sso
       redirectURI: https://p/auth/saml/callback
       usernameAttr: name
@@ -191,6 +193,22 @@ describe('rules', () => {
       `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      caData: ${PEM.toString('base64')}`,
     ],
     [
+      'auth.saml.insecureSkipSignatureValidation',
+      `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      insecureSkipSignatureValidation: true`,
+    ],
+    ...[
+      'hunter2',
+      'no certificate',
+      `${PEM}behind it`,
+      `${PEM}-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n`,
+      '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+      weak.certificatePem,
+    ].map((text) => [
+      'auth.saml.caData',
+      `auth:\n  saml:\n      ${SAML}\n      caData: ${Buffer.from(text).toString('base64')}`,
+    ]),
+    ['auth.saml.caData', `auth:\n  saml:\n      ${SAML}\n      caData: "AAA"`],
+    [
       'auth.saml.groupsAttr',
       `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      allowedGroups: [a]`,
     ],
@@ -302,6 +320,7 @@ describe('rules', () => {
     'auth: {providerC: {groups: [a], serviceAccountFilePath: /x, adminEmail: a@b}}',
     'auth: {providerD: {groups: [a], tenant: 0d4c6a4e-9e0c-4a7b-8a8a-3f1b2c3d4e5f}}',
     `auth:\n  saml:\n      ${SAML}\n      caData: ${PEM.toString('base64')}`,
+    `auth:\n  saml:\n      ${SAML}\n      caData: ${Buffer.from(`subject=CN = idp\n${PEM}\n${PEM}`).toString('base64')}`,
     `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      nameIDPolicyFormat: emailAddress`,
     'oidc: {wildcardRedirect: true, clients: [{clientId: a, redirectURIs: ["https://*"]}]}',
     'secretStore: {syncInterval: 1m30s}',
@@ -335,6 +354,10 @@ describe('rules', () => {
     [
       `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      nameIDPolicyFormat: transient`,
       'new user id',
+    ],
+    [
+      `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      nameIDPolicyFormat: encrypted`,
+      'no key for it',
     ],
     [
       'platformHost: a.example\nauth: {oidc: {redirectURI: "https://b.example/x"}}',

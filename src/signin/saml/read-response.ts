@@ -1,0 +1,44 @@
+/** A response from its text to what it says, or the reason why not. Runs in a thread of its own. */
+import { checkIssuers, checkResponse, readAssertion } from './assertion.ts';
+import type { AssertionFacts, ReadingAnswer, ReadingRequest } from './reading.ts';
+import { demand, Refusal } from './refusal.ts';
+import { type ResponseShape, responseShape } from './response-shape.ts';
+import { signedAssertion } from './signed-assertion.ts';
+import { parseXml } from './xml.ts';
+
+export async function readResponse(request: ReadingRequest): Promise<ReadingAnswer> {
+  try {
+    return { facts: await factsOf(request) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) {
+      const message = 'it cannot be read';
+      return { refused: { reason: 'unreadable', message, code: 400 } };
+    }
+    const { reason, message, code } = error;
+    return { refused: { reason, message, code } };
+  }
+}
+
+async function factsOf(request: ReadingRequest): Promise<AssertionFacts> {
+  const { text, expected, trust } = request;
+  const shape = responseShape(await parseXml(text));
+  checkResponse(shape.response, expected);
+  const claimed = readAssertion(shape.assertion, expected);
+  checkIssuers(shape.response, claimed);
+  return trust === 'unsigned' ? claimed : await provenFacts(request, shape, claimed);
+}
+
+async function provenFacts(
+  request: ReadingRequest,
+  shape: ResponseShape,
+  claimed: AssertionFacts,
+): Promise<AssertionFacts> {
+  const facts = readAssertion(await signedAssertion(request, shape), request.expected);
+  // Two readings of one document: whoever tells them apart has found a gap.
+  demand(
+    JSON.stringify(facts) === JSON.stringify(claimed),
+    'signature',
+    'it says something else than what was signed',
+  );
+  return facts;
+}

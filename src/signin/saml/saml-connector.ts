@@ -1,0 +1,185 @@
+/**
+ * Signing in through a SAML 2.0 provider (spec 2.8.7): the browser takes a request there and brings a
+ * signed response back, both as forms. The platform itself never talks to the provider.
+ */
+import type { SAMLConfig } from '../../config/platform-config.ts';
+import { nameIdFormat } from '../../kinds/name-id-formats.ts';
+import type {
+  Callback,
+  Connector,
+  ConnectorContext,
+  LoginTransaction,
+  ProvidedIdentity,
+  SendOff,
+} from '../connector.ts';
+import { SignInError } from '../sign-in-error.ts';
+import { encodedRequest } from './authn-request.ts';
+import { providedIdentity } from './provided-identity.ts';
+import type { AssertionFacts } from './reading.ts';
+import { demand, Refusal } from './refusal.ts';
+import { replays } from './replays.ts';
+import { responseText } from './response-text.ts';
+import { holdReaders } from './shared-readers.ts';
+import { TrustedCertificates } from './trusted-certificates.ts';
+
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
+
+/** `id`: `saml`, or that of an entry of `connectors`. */
+export async function samlConnector(
+  id: string,
+  block: SAMLConfig,
+  context: ConnectorContext,
+): Promise<Connector> {
+  const connector = new SamlConnector(id, block, context);
+  await connector.lookAtCertificates();
+  return connector;
+}
+
+class SamlConnector implements Connector {
+  readonly id: string;
+  readonly type = 'saml';
+  readonly callbackMethod = 'POST';
+  readonly #block: SAMLConfig;
+  readonly #context: ConnectorContext;
+  readonly #redirectUri: string;
+  readonly #nameIdFormat: string;
+  /** Undefined: signatures are not checked. Only the configuration can say so, never an empty list. */
+  readonly #certificates: TrustedCertificates | undefined;
+  readonly #held = holdReaders();
+  #isClosed = false;
+
+  constructor(id: string, block: SAMLConfig, context: ConnectorContext) {
+    this.id = id;
+    this.#block = block;
+    this.#context = context;
+    this.#redirectUri = block.redirectURI || `${context.baseUrl}/auth/${id}/callback`;
+    this.#nameIdFormat = nameIdFormat(block.nameIDPolicyFormat) ?? PERSISTENT;
+    this.#certificates = certificatesOf(block, context);
+  }
+
+  /** Warns of what would keep everybody out, or let everybody in. */
+  async lookAtCertificates(): Promise<void> {
+    if (this.#certificates === undefined) {
+      this.#context.warn(
+        'insecureSkipSignatureValidation is set: signatures are not checked, and anyone can sign in as anyone',
+      );
+      return;
+    }
+    try {
+      await this.#certificates.current();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.#context.warn(`nobody can sign in: ${error.message}`);
+    }
+  }
+
+  async begin({ requestId, state, startedAt }: LoginTransaction): Promise<SendOff> {
+    const destination = this.#block.ssoURL ?? '';
+    this.#held.readers.warm();
+    const SAMLRequest = encodedRequest({
+      id: requestId,
+      issuedAt: startedAt,
+      issuer: this.#audience,
+      destination,
+      redirectUri: this.#redirectUri,
+      nameIdFormat: this.#nameIdFormat,
+    });
+    return { kind: 'post', url: destination, fields: { SAMLRequest, RelayState: state } };
+  }
+
+  async complete(
+    transaction: LoginTransaction,
+    { form }: Callback,
+    signal: AbortSignal,
+  ): Promise<ProvidedIdentity> {
+    try {
+      return await this.#identity(transaction, form, signal);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const { reason, message, code } = error;
+      throw new SignInError(`the SAML response is not taken: ${message}`, {
+        reason,
+        code,
+        cause: error,
+      });
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#held.release();
+  }
+
+  async #identity(
+    transaction: LoginTransaction,
+    form: URLSearchParams,
+    signal: AbortSignal,
+  ): Promise<ProvidedIdentity> {
+    const states = form.getAll('RelayState');
+    demand(
+      states.every((state) => state === transaction.state),
+      'relay-state',
+      'it belongs to another login',
+    );
+    const [encoded, ...more] = form.getAll('SAMLResponse');
+    demand(encoded !== undefined && more.length === 0, 'no-response', 'the form has no response');
+    const facts = await this.#read(responseText(encoded), transaction, signal);
+    this.#checkFormat(facts);
+    const { clock } = this.#context;
+    demand(
+      replays.take(JSON.stringify([this.id, facts.issuer, facts.id]), facts.until, clock.now()),
+      'replayed',
+      'it was used before',
+    );
+    const isProven = this.#certificates !== undefined;
+    if (!isProven) this.#context.warn('a person signs in with a response that nobody checked');
+    return providedIdentity(facts, this.#block, isProven);
+  }
+
+  async #read(
+    text: string,
+    { requestId }: LoginTransaction,
+    signal: AbortSignal,
+  ): Promise<AssertionFacts> {
+    const certificates = await this.#certificates?.current();
+    const expected = {
+      requestId,
+      redirectUri: this.#redirectUri,
+      audience: this.#audience,
+      issuer: this.#block.ssoIssuer || undefined,
+      now: this.#context.clock.now(),
+    };
+    const trust = certificates === undefined ? 'unsigned' : 'signed';
+    return await this.#held.readers.read(
+      { text, expected, certificates: certificates ?? [], trust },
+      signal,
+    );
+  }
+
+  /** A NameID that is another one each time would make a new user each time. */
+  #checkFormat({ nameIdFormat: format }: AssertionFacts): void {
+    demand(
+      format !== TRANSIENT || this.#nameIdFormat === TRANSIENT,
+      'transient-name-id',
+      'its NameID is a transient one, which was not asked for',
+    );
+  }
+
+  /** Who the provider knows us as. */
+  get #audience(): string {
+    return this.#block.entityIssuer || this.#redirectUri;
+  }
+}
+
+function certificatesOf(
+  { ca, caData, insecureSkipSignatureValidation }: SAMLConfig,
+  context: ConnectorContext,
+): TrustedCertificates | undefined {
+  if (ca) return new TrustedCertificates({ ca }, context);
+  if (caData || insecureSkipSignatureValidation !== true) {
+    return new TrustedCertificates({ caData: caData ?? '' }, context);
+  }
+  return undefined;
+}

@@ -1,0 +1,87 @@
+/**
+ * The assertion of a response, from the bytes that a known certificate signed. What the library does
+ * not look at on this path (issuer, recipient, status, weak algorithms …) is looked at before and
+ * after; what it falls back from, a broken signature of the response, is asked for where there is one.
+ */
+import { X509Certificate } from 'node:crypto';
+import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
+import { MOST_AGE_MS, SKEW_MS } from './assertion.ts';
+import type { ReadingRequest } from './reading.ts';
+import { Refusal } from './refusal.ts';
+import type { ResponseShape } from './response-shape.ts';
+import { childElements, parseXml, type XmlElement } from './xml.ts';
+
+/** Throws Refusal. */
+export async function signedAssertion(
+  { text, expected, certificates }: ReadingRequest,
+  shape: ResponseShape,
+): Promise<XmlElement> {
+  // The library would take an unsigned document for one to be checked by nobody.
+  if (certificates.length === 0) {
+    throw new Refusal('there is no certificate to check it with', {
+      reason: 'no-certificate',
+      code: 502,
+    });
+  }
+  if (!shape.isResponseSigned && !shape.isAssertionSigned) {
+    throw new Refusal('it is not signed', { reason: 'unsigned' });
+  }
+  const isKnown = (id: string): boolean => id === expected.requestId;
+  const library = new SAML({
+    callbackUrl: expected.redirectUri,
+    issuer: expected.audience,
+    audience: expected.audience,
+    idpCert: [...certificates],
+    wantAuthnResponseSigned: shape.isResponseSigned,
+    wantAssertionsSigned: shape.isAssertionSigned,
+    validateInResponseTo: ValidateInResponseTo.always,
+    cacheProvider: {
+      saveAsync: async () => null,
+      getAsync: async (id) => (isKnown(id) ? new Date(expected.now).toISOString() : null),
+      removeAsync: async () => null,
+    },
+    acceptedClockSkewMs: SKEW_MS,
+    maxAssertionAgeMs: MOST_AGE_MS,
+    disableRequestedAuthnContext: true,
+  });
+  const SAMLResponse = Buffer.from(text).toString('base64');
+  let signed: string | undefined;
+  try {
+    const { profile } = await library.validatePostResponseAsync({ SAMLResponse });
+    signed = profile?.getAssertionXml?.();
+  } catch (cause) {
+    throw isForeign(shape, certificates)
+      ? new Refusal('it is signed with a certificate that is not configured', {
+          reason: 'other-certificate',
+          cause,
+        })
+      : new Refusal('its signature does not hold', { reason: 'signature', cause });
+  }
+  if (signed === undefined) throw new Refusal('nothing of it is signed', { reason: 'signature' });
+  return await parseXml(signed);
+}
+
+/** Tells who changed a certificate from who changed a response; nothing is trusted for it. */
+function isForeign(shape: ResponseShape, certificates: readonly string[]): boolean {
+  const known = new Set(certificates.map((pem) => new X509Certificate(pem).fingerprint256));
+  return [shape.response, shape.assertion].some((signed) =>
+    named(signed, ['Signature', 'KeyInfo', 'X509Data', 'X509Certificate']).some(
+      ({ textContent }) => !known.has(fingerprint(textContent)),
+    ),
+  );
+}
+
+function named(of: XmlElement, [name, ...rest]: readonly string[]): XmlElement[] {
+  if (name === undefined) return [of];
+  return childElements(of)
+    .filter(({ localName }) => localName === name)
+    .flatMap((child) => named(child, rest));
+}
+
+function fingerprint(base64: string): string {
+  try {
+    return new X509Certificate(Buffer.from(base64, 'base64')).fingerprint256;
+  } catch {
+    return '';
+  }
+}
