@@ -30,4 +30,6 @@ export type ConnectorFactories = {
   readonly [Name in BlockName]?: ConnectorFactory<ConnectorBlocks[Name]>;
 };
 
-export const FACTORIES: ConnectorFactories = {};
+export const FACTORIES: ConnectorFactories = {
+  saml: async (...of) => (await import('../saml/saml-connector.ts')).samlConnector(...of),
+};

@@ -75,6 +75,8 @@ class SamlConnector implements Connector {
   }
 
   async begin({ requestId, state, startedAt }: LoginTransaction): Promise<SendOff> {
+    // Better said before somebody signs in elsewhere than after.
+    await refusalsTold('nobody can sign in', this.#certificates?.current());
     const destination = this.#block.ssoURL ?? '';
     this.#held.readers.warm();
     const SAMLRequest = encodedRequest({
@@ -93,17 +95,8 @@ class SamlConnector implements Connector {
     { form }: Callback,
     signal: AbortSignal,
   ): Promise<ProvidedIdentity> {
-    try {
-      return await this.#identity(transaction, form, signal);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const { reason, message, code } = error;
-      throw new SignInError(`the SAML response is not taken: ${message}`, {
-        reason,
-        code,
-        cause: error,
-      });
-    }
+    const identity = this.#identity(transaction, form, signal);
+    return await refusalsTold('the SAML response is not taken', identity);
   }
 
   async close(): Promise<void> {
@@ -170,6 +163,20 @@ class SamlConnector implements Connector {
   /** Who the provider knows us as. */
   get #audience(): string {
     return this.#block.entityIssuer || this.#redirectUri;
+  }
+}
+
+async function refusalsTold<T>(what: string, work: Promise<T> | T): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { reason, message, code } = error;
+    throw new SignInError(`${what}: ${message}`, {
+      reason,
+      code,
+      cause: error,
+    });
   }
 }
 

@@ -113,7 +113,7 @@ describe('legal text', () => {
   });
 });
 
-// covers: uiSettings.externalURLs uiSettings.externalURLs.{block,allow} uiSettings.{logoURL,faviconURL,customCss,customJavaScript}
+// covers: uiSettings.externalURLs.{block,allow} uiSettings.{logoURL,faviconURL,customCss,customJavaScript}
 describe('external URLs', () => {
   const logoURL = 'https://cdn.example.com/logo.png';
   const customCss = ['https://cdn.example.com/a/x.css', '/own.css'];

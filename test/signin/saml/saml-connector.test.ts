@@ -297,6 +297,7 @@ describe('a response', () => {
     expect(await refusal(signIn(at, { responseIssuer: undefined }))).toBe(reason);
   });
 
+  // covers: auth.{,connectors[].}saml.entityIssuer
   test.each([
     ['urn:us', 'urn:us', 'none'],
     ['urn:us', REDIRECT, 'audience 400'],
@@ -307,6 +308,7 @@ describe('a response', () => {
     expect(await refusal(signIn(at, { audiences: [audience] }))).toBe(reason);
   });
 
+  // covers: auth.{,connectors[].}saml.redirectURI
   test('goes to redirectURI and nowhere else', async () => {
     const at = await connector();
     const destination = 'https://p.example.com/auth/other/callback';
@@ -403,6 +405,12 @@ describe('certificates', () => {
       expect.stringMatching(/^nobody can sign in: .*missing.pem cannot be read$/),
     ]);
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
+  });
+
+  test('that are none send nobody to the provider', async () => {
+    const at = await connector({ ca: join(folder, 'missing.pem') });
+    const begun = at.begin(transaction(), new AbortController().signal);
+    expect(await refusal(begun)).toBe('no-certificate 502');
   });
 
   test('that are none never mean that none are needed', async () => {
