@@ -36,6 +36,11 @@ export class FailedLogins {
     return Math.ceil(bucket.take(now));
   }
 
+  /** Takes a failure back that was noted before it was known to be none. */
+  forgive(source: string): void {
+    this.#buckets.get(networkOf(source))?.giveBack();
+  }
+
   #forgetOldest(): void {
     const [oldest] = this.#buckets.keys();
     if (oldest !== undefined) this.#buckets.delete(oldest);

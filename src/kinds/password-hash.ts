@@ -28,6 +28,11 @@ export function parsePasswordHash(text: string): PasswordHash | undefined {
   };
 }
 
+export function formatPasswordHash({ ln, r, p, salt, hash }: PasswordHash): string {
+  const text = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
+  return `$scrypt$ln=${ln},r=${r},p=${p}$${text(salt)}$${text(hash)}`;
+}
+
 /** In place of a hash: the user has no password. */
 const NONE = '!';
 

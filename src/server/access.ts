@@ -2,6 +2,7 @@
  * Who may pass, decided before a body is read: authentication (401), then authorization (403), and
  * only then what exists (404), so that a stranger learns nothing.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Attributes, rightOnObject, type User } from '../apimachinery/request.ts';
 import {
   forbiddenError,
@@ -11,6 +12,7 @@ import {
 } from '../apimachinery/status-error.ts';
 import { forbidden } from '../auth/forbidden.ts';
 import type { KindTable } from '../kinds/table.ts';
+import { cookieName, isOwnRequest, readCookie } from '../signin/cookies.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import type { RequestInfo } from './input/request-info.ts';
 import { GIT_PATH, PLAN_PATH } from './paths.ts';
@@ -42,7 +44,7 @@ export function authenticateRequest(
   request: Signed,
   scheme: 'bearer' | 'basic',
 ): User {
-  const token = tokenOf(request.headers.authorization, scheme);
+  const token = tokenOf(request.headers.authorization, scheme) ?? sessionOf(deps, request, scheme);
   if (token === undefined) throw unauthorized();
   const result = deps.authenticate(token);
   if ('user' in result) return result.user;
@@ -57,7 +59,7 @@ export function wouldPass(
   { headers }: Pick<Signed, 'headers'>,
   info: RequestInfo,
 ): boolean {
-  const token = tokenOf(headers.authorization, 'bearer');
+  const token = tokenOf(headers.authorization, 'bearer') ?? sessionKey(deps, headers);
   const result = token === undefined ? undefined : deps.authenticate(token);
   if (result === undefined || !('user' in result)) return false;
   return deps.authorizer.authorize(result.user, attributesOf(info, deps.kinds)).allowed;
@@ -65,9 +67,37 @@ export function wouldPass(
 
 /** What authentication looks at of a request. */
 interface Signed {
-  readonly headers: { readonly authorization?: string | undefined };
+  readonly headers: IncomingHttpHeaders;
+  readonly method: string;
   /** Where it came from. */
   readonly ip: string;
+}
+
+const SAFE_METHODS = ['GET', 'HEAD'];
+
+/**
+ * The key in the cookie of a browser, for who shows no other. Browsers send it with whatever a page
+ * makes them send, so a change must come from a page of ours, and prove it. Throws 403.
+ */
+function sessionOf(
+  deps: ServerDependencies,
+  { headers, method }: Signed,
+  scheme: 'bearer' | 'basic',
+): string | undefined {
+  if (scheme !== 'bearer' || headers.cookie === undefined) return undefined;
+  if (headers.authorization !== undefined) return undefined;
+  const key = sessionKey(deps, headers);
+  if (key === undefined || SAFE_METHODS.includes(method)) return key;
+  if (!isOwnRequest(headers, key, new URL(deps.signIn.baseUrl).origin)) throw forbiddenError(CSRF);
+  return key;
+}
+
+const CSRF =
+  'a change with the session of a browser needs a request from the same origin, and the header x-csrf-token as /auth/session tells it';
+
+function sessionKey(deps: ServerDependencies, headers: IncomingHttpHeaders): string | undefined {
+  if (headers.cookie === undefined) return undefined;
+  return readCookie(headers.cookie, cookieName('session', deps.signIn.baseUrl));
 }
 
 function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string | undefined {

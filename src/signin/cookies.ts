@@ -4,11 +4,16 @@
  * host (`__Host-`); plain HTTP, for a loopback, has no such names.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 
 export type CookieUse = 'session' | 'login';
 
-export function cookieName(use: CookieUse, isHttps: boolean): string {
-  return isHttps ? `__Host-${use}` : `gitplane-${use}`;
+export function cookieName(use: CookieUse, baseUrl: string): string {
+  return isHttps(baseUrl) ? `__Host-${use}` : `gitplane-${use}`;
+}
+
+function isHttps(baseUrl: string): boolean {
+  return baseUrl.startsWith('https:');
 }
 
 /** The first value of a cookie; undefined: it is not there. */
@@ -25,19 +30,19 @@ export function readCookie(header: string | undefined, name: string): string | u
 export function setCookie(
   use: CookieUse,
   of: {
-    readonly isHttps: boolean;
+    readonly baseUrl: string;
     readonly value?: string | undefined;
     readonly maxAgeSeconds?: number | undefined;
   },
 ): string {
-  const { isHttps, value, maxAgeSeconds } = of;
+  const { baseUrl, value, maxAgeSeconds } = of;
   const age = value === undefined ? 0 : maxAgeSeconds;
   return [
-    `${cookieName(use, isHttps)}=${value ?? ''}`,
+    `${cookieName(use, baseUrl)}=${value ?? ''}`,
     'Path=/',
     'HttpOnly',
     'SameSite=Lax',
-    ...(isHttps ? ['Secure'] : []),
+    ...(isHttps(baseUrl) ? ['Secure'] : []),
     ...(age === undefined ? [] : [`Max-Age=${age}`]),
   ].join('; ');
 }
@@ -50,20 +55,28 @@ export function csrfToken(sessionKey: string): string {
   return createHmac('sha256', sessionKey).update('gitplane csrf token').digest('base64url');
 }
 
-export function isCsrfToken(sessionKey: string, given: string | undefined): boolean {
-  const [wanted, shown] = [csrfToken(sessionKey), given ?? ''].map((text) => Buffer.from(text));
+function isCsrfToken(sessionKey: string, given: unknown): boolean {
+  if (typeof given !== 'string') return false;
+  const [wanted, shown] = [csrfToken(sessionKey), given].map((text) => Buffer.from(text));
   if (wanted === undefined || shown === undefined || wanted.length !== shown.length) return false;
   return timingSafeEqual(wanted, shown);
+}
+
+/** Whether a page of ours sent a request with the cookie of a session, and can prove it. */
+export function isOwnRequest(
+  headers: IncomingHttpHeaders,
+  sessionKey: string,
+  ownOrigin: string,
+): boolean {
+  const isOwn = isSameOrigin(headers, ownOrigin) === true;
+  return isOwn && isCsrfToken(sessionKey, headers['x-csrf-token']);
 }
 
 /**
  * Whether a request comes from a page of ours, by what browsers say and no page can change.
  * Undefined: nothing says so, as with programs that are no browsers.
  */
-export function isSameOrigin(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-  ownOrigin: string,
-): boolean | undefined {
+export function isSameOrigin(headers: IncomingHttpHeaders, ownOrigin: string): boolean | undefined {
   const site = headers['sec-fetch-site'];
   const { origin, host } = headers;
   // A page that sends no referrer sends `Origin: null` with its forms.

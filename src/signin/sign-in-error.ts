@@ -8,6 +8,7 @@ export class SignInError extends Error {
   readonly isFinal: boolean;
   /** When it may be tried again, in seconds. */
   readonly retryAfterSeconds: number | undefined;
+  readonly #shown: string | undefined;
 
   constructor(
     message: string,
@@ -16,6 +17,7 @@ export class SignInError extends Error {
       code?: number;
       isFinal?: boolean;
       retryAfterSeconds?: number;
+      shown?: string;
       cause?: unknown;
     },
   ) {
@@ -25,10 +27,12 @@ export class SignInError extends Error {
     this.code = of.code ?? 400;
     this.isFinal = of.isFinal ?? this.code < 500;
     this.retryAfterSeconds = of.retryAfterSeconds;
+    this.#shown = of.shown;
   }
 
   /** Nothing that came from outside is repeated to a browser. */
   get shown(): string {
+    if (this.#shown !== undefined) return this.#shown;
     if (this.code === 401) return 'The user name or the password is wrong.';
     if (this.code === 403) return 'You may not sign in here.';
     if (this.code === 429) return 'Too many attempts. Wait a while, and try again.';

@@ -10,6 +10,7 @@ import type { AnyConnector, Callback, Connector, ProvidedIdentity, SendOff } fro
 import type { ConnectorSet } from './connectors/connector-set.ts';
 import type { ConnectorUse } from './connectors/connector-slot.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
+import type { PasswordLogin } from './password-login.ts';
 import { safeReturnTo } from './return-to.ts';
 import { SignInError } from './sign-in-error.ts';
 import { isSameBrowser, LoginTransactions, type PendingLogin } from './transactions.ts';
@@ -22,6 +23,7 @@ export interface SignInOptions {
   /** With scheme, without a slash at the end. */
   readonly baseUrl: () => string;
   readonly warn: (connector: string, message: string) => void;
+  readonly passwords: PasswordLogin;
 }
 
 /** Somebody who was let in. */
@@ -60,6 +62,10 @@ export class SignIn {
 
   get accounts(): Accounts {
     return this.#options.accounts;
+  }
+
+  get passwords(): PasswordLogin {
+    return this.#options.passwords;
   }
 
   get connectors(): ConnectorSet {

@@ -1,6 +1,7 @@
 /** Signing in as the daemon runs it. */
 import type { PlatformConfig } from '../../config/platform-config.ts';
 import { ConnectorSet } from '../../signin/connectors/connector-set.ts';
+import { PasswordLogin } from '../../signin/password-login.ts';
 import { SignIn } from '../../signin/sign-in.ts';
 import { type AccountParts, PlatformAccounts } from './accounts.ts';
 
@@ -26,8 +27,10 @@ export function openSignIn(parts: SignInParts): SignInService {
     logger.warn({ connector, problem }, 'A connector needs to be looked at');
   const connectors = new ConnectorSet({ config, clock, baseUrl, warn });
   const accounts = new PlatformAccounts(parts);
+  const { directory } = parts.access;
   const signIn = new SignIn({
     config,
+    passwords: new PasswordLogin({ config, directory, accounts, clock }),
     connectors,
     accounts,
     clock,

@@ -20,16 +20,12 @@ export interface BrowserSession {
   readonly key: string;
 }
 
-export function isHttps(deps: Pick<ServerDependencies, 'signIn'>): boolean {
-  return deps.signIn.baseUrl.startsWith('https:');
-}
-
 export function cookieOf(
   deps: Pick<ServerDependencies, 'signIn'>,
   request: Pick<FastifyRequest, 'headers'>,
   use: CookieUse,
 ): string | undefined {
-  return readCookie(request.headers.cookie, cookieName(use, isHttps(deps)));
+  return readCookie(request.headers.cookie, cookieName(use, deps.signIn.baseUrl));
 }
 
 /** By its cookie alone; undefined: nobody is signed in there. */
@@ -67,20 +63,20 @@ export function browserId(deps: ServerDependencies, request: FastifyRequest): st
 const ATTEMPT_SECONDS = 15 * 60;
 
 export function keepBrowserId(deps: ServerDependencies, reply: FastifyReply, value: string): void {
-  const of = { isHttps: isHttps(deps), value, maxAgeSeconds: ATTEMPT_SECONDS };
+  const of = { baseUrl: deps.signIn.baseUrl, value, maxAgeSeconds: ATTEMPT_SECONDS };
   void reply.header('set-cookie', setCookie('login', of));
 }
 
 /** The browser has the key from now on, for as long as it can live. */
 export function beginSession(deps: ServerDependencies, reply: FastifyReply, key: string): void {
   const maxAgeSeconds = longestLife(deps.config.current.auth);
-  const https = isHttps(deps);
-  const session = setCookie('session', { isHttps: https, value: key, maxAgeSeconds });
-  void reply.header('set-cookie', [session, setCookie('login', { isHttps: https })]);
+  const { baseUrl } = deps.signIn;
+  const session = setCookie('session', { baseUrl, value: key, maxAgeSeconds });
+  void reply.header('set-cookie', [session, setCookie('login', { baseUrl })]);
 }
 
 export function endSession(deps: ServerDependencies, reply: FastifyReply): void {
-  void reply.header('set-cookie', setCookie('session', { isHttps: isHttps(deps) }));
+  void reply.header('set-cookie', setCookie('session', { baseUrl: deps.signIn.baseUrl }));
 }
 
 /** Undefined: no limit, and the cookie goes with the browser. */

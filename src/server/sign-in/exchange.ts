@@ -3,7 +3,7 @@
  * tell a stranger nothing. Sign-in pages of others use it as well.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { StatusError } from '../../apimachinery/status-error.ts';
+import { StatusError, type StatusReason } from '../../apimachinery/status-error.ts';
 import type { AuditTrail } from '../../audit/auditor.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import { beginAudit } from '../audit.ts';
@@ -76,6 +76,22 @@ const asPage: Refusal = ({ reply }, { error, reference }) =>
     html: errorPage({ shown: error.shown, reference }),
     csp: PAGE_CSP,
   });
+
+/** For programs. */
+export const asStatus: Refusal = ({ reply }, { error, reference }) => {
+  const { code, shown } = error;
+  const retry = error.retryAfterSeconds;
+  if (retry !== undefined) void reply.header('retry-after', String(retry));
+  const status = new StatusError(code, reasonOf(code), `${shown} (${reference})`).toStatus();
+  return reply.code(code).header('content-type', 'application/json').send(JSON.stringify(status));
+};
+
+function reasonOf(code: number): StatusReason {
+  if (code === 401) return 'Unauthorized';
+  if (code === 403) return 'Forbidden';
+  if (code === 429) return 'TooManyRequests';
+  return code >= 500 ? 'ServiceUnavailable' : 'BadRequest';
+}
 
 /** A fault of ours is told in the log, with its stack, and to nobody else. */
 function asRefusal({ deps, request }: Exchange, error: unknown): SignInError {

@@ -1,5 +1,6 @@
 /** Bodies of the routes below `/auth`: forms and JSON, read by these routes alone. */
 import type { FastifyRequest } from 'fastify';
+import { isRecord } from '../../apimachinery/object.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import { mediaTypeOf } from '../input/body.ts';
 
@@ -15,8 +16,29 @@ export function readForm(request: FastifyRequest): URLSearchParams {
   return form;
 }
 
+/** Texts of a form or of a JSON object. Throws SignInError for anything else. */
+export function readFields(request: FastifyRequest): ReadonlyMap<string, string> {
+  if (mediaTypeOf(request.headers['content-type']) !== 'application/json') {
+    return new Map(readForm(request));
+  }
+  const value = parsed(textOf(request));
+  if (!isRecord(value)) throw unreadable(400);
+  const texts = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return new Map(texts);
+}
+
 function textOf({ body }: FastifyRequest): string {
   return Buffer.isBuffer(body) ? body.toString('utf8') : '';
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function unreadable(code: number): SignInError {

@@ -20,6 +20,8 @@ import {
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readForm } from './forms.ts';
 import { POSTING_CSP, postingPage, sendPage } from './pages.ts';
+import { registerPassword } from './password.ts';
+import { registerSession } from './session.ts';
 
 /** Attempts that one address may begin at once, and then one a second. */
 const BEGIN_RATE = { burst: 60, perSecond: 1 };
@@ -87,6 +89,8 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
       },
     }),
   );
+  registerPassword(app, deps);
+  registerSession(app, deps);
   for (const url of ['/auth/:id/logout', '/auth/logout']) {
     app.route({
       method: ['GET', 'POST'],

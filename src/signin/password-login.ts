@@ -1,0 +1,94 @@
+/**
+ * Signing in with a password. Names and addresses that fail too often wait, whoever asks next: a
+ * right password is refused as well meanwhile, or waiting would tell which one is right. Unknown
+ * users, users without a password and wrong passwords look the same, and take as long.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { Directory } from '../auth/directory.ts';
+import { FailedLogins } from '../auth/failed-logins.ts';
+import { PasswordChecker, TooManyPasswordsError } from '../auth/password.ts';
+import type { PlatformConfigSource } from '../config/config-feed.ts';
+import type { Accounts, LoginKey } from './accounts.ts';
+import { SignInError } from './sign-in-error.ts';
+
+export interface PasswordLoginOptions {
+  readonly config: PlatformConfigSource;
+  readonly directory: Pick<Directory, 'user'>;
+  readonly accounts: Pick<Accounts, 'mint'>;
+  readonly clock: Clock;
+}
+
+export interface PasswordAttempt {
+  readonly username: string;
+  readonly password: string;
+  /** Where it comes from. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** One that failed so often waits a minute for each further try. */
+const PER_USER = { burst: 8, perSecond: 1 / 60 };
+const PER_ADDRESS = { burst: 20, perSecond: 1 / 5 };
+const LONGEST_NAME = 253;
+
+export class PasswordLogin {
+  readonly #options: PasswordLoginOptions;
+  readonly #checker = new PasswordChecker();
+  readonly #byUser: FailedLogins;
+  readonly #byAddress: FailedLogins;
+
+  constructor(options: PasswordLoginOptions) {
+    this.#options = options;
+    this.#byUser = new FailedLogins(options.clock, PER_USER);
+    this.#byAddress = new FailedLogins(options.clock, PER_ADDRESS);
+  }
+
+  /** Throws SignInError: 401 for a wrong one, 403 where nobody may, 429 for who has to wait. */
+  async signIn(attempt: PasswordAttempt): Promise<LoginKey> {
+    if (this.#options.config.current.auth.password?.disabled === true) {
+      throw new SignInError('signing in with a password is disabled', {
+        reason: 'password-disabled',
+        code: 403,
+      });
+    }
+    const { address, requestId } = attempt;
+    const username = attempt.username.slice(0, LONGEST_NAME);
+    // Each counts as failed until it is known not to be: tries at the same time count as well.
+    const wait = Math.max(this.#byAddress.failed(address), this.#byUser.failed(username));
+    if (wait > 0) throw tooMany(wait);
+    const user = this.#options.directory.user(username);
+    const isRight = await this.#check(attempt.password, user?.passwordHash);
+    if (user === undefined || !isRight) throw wrong();
+    this.#byUser.forgive(username);
+    this.#byAddress.forgive(address);
+    return await this.#options.accounts.mint({
+      user: user.name,
+      displayName: 'Signed in with a password',
+      requestId,
+    });
+  }
+
+  async #check(password: string, hash: string | undefined): Promise<boolean> {
+    try {
+      return await this.#checker.check(password, hash);
+    } catch (error) {
+      if (error instanceof TooManyPasswordsError) throw tooMany(1);
+      throw error;
+    }
+  }
+}
+
+function wrong(): SignInError {
+  return new SignInError('the user name or the password is wrong', {
+    reason: 'wrong-password',
+    code: 401,
+  });
+}
+
+function tooMany(seconds: number): SignInError {
+  return new SignInError('too many failed attempts to sign in', {
+    reason: 'too-many',
+    code: 429,
+    retryAfterSeconds: seconds,
+  });
+}
