@@ -304,6 +304,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   sealing: 'secret values sealed for age recipients in the file format of SOPS, and opened',
   secretsync:
     'secrets that git and a KV store both hold: the merge, the decisions, the client of the store',
+  oidcserver: 'the built-in OpenID provider: clients, sessions, tokens, and where they are kept',
   storesync:
     'the loop that keeps secrets and a KV store in step: what is tied, cycles, commits, conditions',
   signatures: 'who signed a commit, the policy of who must, the key that signs ours',

@@ -41,6 +41,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'state',
   ],
   history: ['apimachinery', 'kinds', 'git', 'manifests', 'catalog', 'registry', 'state'],
+  oidcserver: ['apimachinery', 'kinds', 'config', 'state', 'registry'],
   storesync: [
     'apimachinery',
     'secretsync',
@@ -61,6 +62,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'config',
     'audit',
     'signin',
+    'oidcserver',
     'registry',
     'history',
     'state',

@@ -1,16 +1,21 @@
 /**
- * The keys that sign endpoint tokens, one after the other. A key is published before anything is
+ * The keys that sign tokens of one sort, one after the other. A key is published before anything is
  * signed with it, for longer than verifiers keep what they fetched, and stays published until the
  * last token signed with it has ended. Which key does what follows from the ages of the keys alone.
  *
- * The first key is `token-signing.key`; later ones are `token-signing.<time>.key` beside it, where
+ * The first key is, say, `token-signing.key`; later ones are `token-signing.<time>.key` beside it, where
  * the time is when they were made, in milliseconds since the epoch. Removing a file and starting
  * again ends the tokens of that key at once.
  */
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { Clock } from '../apimachinery/clock.ts';
-import { createSigningKey, openSigningKey, type SigningKey } from './signing-key.ts';
+import {
+  createSigningKey,
+  openSigningKey,
+  type SigningAlgorithm,
+  type SigningKey,
+} from './signing-key.ts';
 
 /** More than verifiers cache a key set (5 minutes by our header) and wait to ask again. */
 export const PUBLISHED_AHEAD_MS = 15 * 60_000;
@@ -27,6 +32,8 @@ export interface SigningKeys {
 export interface KeyRingOptions {
   /** The file of the first key. */
   readonly file: string;
+  /** `ES256` when absent. */
+  readonly algorithm?: SigningAlgorithm;
   readonly clock: Clock;
   /** A key of this age gets a successor. */
   readonly rotateAfterMs: number;
@@ -56,7 +63,7 @@ export class KeyRing implements SigningKeys {
     const files = later.length === 0 || (await exists(options.file)) ? [options.file] : [];
     const keys: AgedKey[] = [];
     for (const file of [...files, ...later]) {
-      const key = await openSigningKey(file);
+      const key = await openSigningKey(file, options.algorithm);
       keys.push({ file, key, madeAt: madeAtOf(file) ?? (await stat(file)).mtimeMs });
     }
     keys.sort((a, b) => a.madeAt - b.madeAt);
@@ -75,11 +82,11 @@ export class KeyRing implements SigningKeys {
 
   /** Makes the next key when it is due, and removes those that no living token needs. */
   async tend(): Promise<void> {
-    const { clock, rotateAfterMs, file } = this.#options;
+    const { clock, rotateAfterMs, file, algorithm } = this.#options;
     const now = clock.now();
     if (this.#at(this.#keys.length - 1).madeAt + rotateAfterMs <= now) {
       const made = { file: laterFile(file, now), madeAt: now };
-      this.#keys = [...this.#keys, { ...made, key: await createSigningKey(made.file) }];
+      this.#keys = [...this.#keys, { ...made, key: await createSigningKey(made.file, algorithm) }];
     }
     const over = this.#keys.slice(0, this.#firstPublished());
     this.#keys = this.#keys.slice(over.length);

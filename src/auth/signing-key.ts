@@ -1,16 +1,15 @@
-/** The key pair that signs endpoint tokens: one PKCS #8 PEM file, made when it is not there. */
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-} from 'node:crypto';
+/** A key pair that signs tokens: one PKCS #8 PEM file, made when it is not there. */
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { createFile, readIfThere } from './secret-file.ts';
+
+export type SigningAlgorithm = 'ES256' | 'RS256';
 
 const CURVE = 'P-256';
 /** What node calls P-256. */
 const CURVE_OF_KEY = 'prime256v1';
+const RSA_BITS = 2048;
 
 export interface SigningKey {
   readonly privateKey: KeyObject;
@@ -21,45 +20,68 @@ export interface SigningKey {
 }
 
 /** Throws when the file holds something else, with its path and what to do. */
-export async function openSigningKey(path: string): Promise<SigningKey> {
+export async function openSigningKey(
+  path: string,
+  algorithm: SigningAlgorithm = 'ES256',
+): Promise<SigningKey> {
   let pem = await readIfThere(path);
   if (pem === undefined) {
-    await createFile(path, newKey());
+    await createFile(path, await newKey(algorithm));
     pem = await readIfThere(path);
   }
-  return signingKey(parse(path, pem ?? ''));
+  return signingKey(parse(path, pem ?? '', algorithm), algorithm);
 }
 
-function newKey(): string {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: CURVE });
+const generate = promisify(generateKeyPair);
+
+async function newKey(algorithm: SigningAlgorithm): Promise<string> {
+  const { privateKey } =
+    algorithm === 'ES256'
+      ? await generate('ec', { namedCurve: CURVE })
+      : await generate('rsa', { modulusLength: RSA_BITS });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
 /** Throws when the file exists. */
-export async function createSigningKey(path: string): Promise<SigningKey> {
-  const pem = newKey();
+export async function createSigningKey(
+  path: string,
+  algorithm: SigningAlgorithm = 'ES256',
+): Promise<SigningKey> {
+  const pem = await newKey(algorithm);
   if (!(await createFile(path, pem))) throw new Error(`${path} exists already`);
-  return await signingKey(parse(path, pem));
+  return await signingKey(parse(path, pem, algorithm), algorithm);
 }
 
-async function signingKey(privateKey: KeyObject): Promise<SigningKey> {
+async function signingKey(privateKey: KeyObject, alg: SigningAlgorithm): Promise<SigningKey> {
   const publicKey = createPublicKey(privateKey);
   const jwk = await exportJWK(publicKey);
   const kid = await calculateJwkThumbprint(jwk);
-  return { privateKey, publicKey, kid, publicJwk: { ...jwk, kid, alg: 'ES256', use: 'sig' } };
+  return { privateKey, publicKey, kid, publicJwk: { ...jwk, kid, alg, use: 'sig' } };
 }
 
-function parse(path: string, pem: string): KeyObject {
+const SHAPES: Readonly<Record<SigningAlgorithm, string>> = {
+  ES256: `curve ${CURVE}`,
+  RS256: `RSA, ${RSA_BITS} bits or more`,
+};
+
+function parse(path: string, pem: string, algorithm: SigningAlgorithm): KeyObject {
   const remedy =
     'restore it from a backup, or remove it to get a new one: tokens signed with the old one end then';
-  const problem = `${path} is not a private key for ES256 (PKCS #8 PEM, curve ${CURVE}); ${remedy}`;
+  const shape = `PKCS #8 PEM, ${SHAPES[algorithm]}`;
+  const problem = `${path} is not a private key for ${algorithm} (${shape}); ${remedy}`;
   let key: KeyObject;
   try {
     key = createPrivateKey(pem);
   } catch (error) {
     throw new Error(problem, { cause: error });
   }
-  const isRight = key.asymmetricKeyDetails?.namedCurve === CURVE_OF_KEY;
-  if (key.asymmetricKeyType !== 'ec' || !isRight) throw new Error(problem);
+  if (!isFor(algorithm, key)) throw new Error(problem);
   return key;
+}
+
+function isFor(algorithm: SigningAlgorithm, key: KeyObject): boolean {
+  const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  return algorithm === 'ES256'
+    ? key.asymmetricKeyType === 'ec' && namedCurve === CURVE_OF_KEY
+    : key.asymmetricKeyType === 'rsa' && modulusLength >= RSA_BITS;
 }

@@ -17,6 +17,8 @@ export interface DataDirectory {
   readonly hookSecret: string;
   readonly kubeconfig: string;
   readonly signingKey: string;
+  /** Where the OpenID provider has the keys that it signs with. */
+  readonly oidcKeys: string;
   /** The identity that sealed secrets are opened with. */
   readonly ageKey: string;
 }
@@ -48,6 +50,7 @@ export function openDataDirectory(path: string): DataDirectory {
     hookSecret: join(root, 'hook.secret'),
     kubeconfig: join(root, 'kubeconfig'),
     signingKey: join(root, 'token-signing.key'),
+    oidcKeys: join(root, 'oidc'),
     ageKey: join(root, 'age.key'),
   };
 }

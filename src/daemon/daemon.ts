@@ -28,6 +28,7 @@ import { clusterSocket } from './cluster-socket.ts';
 import { type Clusters, openClusters } from './clusters.ts';
 import { receivePushes } from './git-service.ts';
 import { collectAfter } from './memory.ts';
+import { openOidcService } from './oidc-service.ts';
 import type { Address, DaemonOptions } from './options.ts';
 import { planEffects } from './plan-effects.ts';
 import { openPlatform, type Platform } from './platform.ts';
@@ -112,6 +113,14 @@ async function startAll(starting: Starting): Promise<Daemon> {
     logger,
   });
   undo.push(() => signingIn.close());
+  const oidc = openOidcService({
+    ...platform,
+    baseUrl: () => options.publicUrl ?? base,
+    keysIn: data.oidcKeys,
+    clock,
+    logger,
+  });
+  undo.push(async () => oidc.close());
   const dependencies = {
     ...platform,
     authenticate: platform.access.authenticate,
@@ -122,6 +131,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
     git: pushes.service(follower),
     sync: syncService(platform, follower, remote?.refresh),
     hooks: remote?.hooks,
+    oidc,
     secretStore: platform.secretStore.sync,
     events: platform.secretStore.events,
     health: platform.observation.health,

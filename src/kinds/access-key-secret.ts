@@ -36,9 +36,12 @@ export function accessKeyPrefix(type: string): string {
   return PREFIX_OF_TYPE[type] ?? 'gpo';
 }
 
-/** A new key. `prefix` is `gp` and one to three lower-case letters. */
-export function mintAccessKey(prefix: string): string {
-  const start = `${prefix}_${randomBase62(RANDOM_LENGTH)}`;
+/**
+ * A new key. `prefix` is `gp` and one to three lower-case letters; `beginning` is what the random
+ * characters begin with, where keys that follow each other have something in common.
+ */
+export function mintAccessKey(prefix: string, beginning = ''): string {
+  const start = `${prefix}_${beginning}${randomBase62(RANDOM_LENGTH - beginning.length)}`;
   const key = start + checksum(start);
   if (!MINTED.test(key)) throw new TypeError(`"${prefix}" is no prefix of an access key`);
   return key;

@@ -10,6 +10,11 @@ import {
 } from '../apimachinery/field-error.ts';
 import { type JsonObject, valueAt } from '../apimachinery/object.ts';
 import { type AuthConfig, authProblems, authWarnings } from './config-auth-rules.ts';
+import {
+  type OidcServerConfig,
+  oidcServerProblems,
+  oidcServerWarnings,
+} from './config-oidc-rules.ts';
 import { resourceNameProblems, valueProblems } from './config-value-rules.ts';
 import { type Deprecation, deprecationWarnings } from './deprecation.ts';
 import { isOwnVariable, namedVariable, referenceTexts } from './environment-references.ts';
@@ -29,14 +34,6 @@ interface Audit {
   };
 }
 
-interface OidcServer {
-  readonly wildcardRedirect?: boolean;
-  readonly clients?: readonly {
-    readonly clientId?: string;
-    readonly redirectURIs?: readonly string[];
-  }[];
-}
-
 interface ComputeResources {
   readonly claims?: readonly { readonly name: string; readonly request?: string }[];
   readonly limits?: Readonly<Record<string, string | number>>;
@@ -46,7 +43,7 @@ interface ComputeResources {
 interface ConfigShape {
   readonly auth?: AuthConfig;
   readonly audit?: Audit;
-  readonly oidc?: OidcServer;
+  readonly oidc?: OidcServerConfig;
   readonly platformHost?: string;
   readonly projectNamespacePrefix?: string;
   readonly secretStore?: {
@@ -90,12 +87,13 @@ const DEPRECATIONS: readonly Deprecation[] = [
 
 /** What works but should go, or is likely not meant. */
 export function configWarnings(config: JsonObject): string[] {
-  const { auth, audit, platformHost } = config as unknown as ConfigShape;
+  const { auth, audit, oidc, platformHost } = config as unknown as ConfigShape;
   const unused = ['dataStoreEndpoint', 'dataStoreTTL'].filter((field) => field in (audit ?? {}));
   return [
     ...deprecationWarnings(config, DEPRECATIONS),
     ...unused.map((field) => `audit.${field} has no effect in this version; the log is a file`),
     ...(auth ? authWarnings(auth, platformHost) : []),
+    ...(oidc ? oidcServerWarnings(oidc) : []),
   ];
 }
 
@@ -113,24 +111,6 @@ function auditProblems(audit: Audit, path: FieldPath): FieldError[] {
   }
   for (const [index, rule] of rules.entries()) {
     errors.push(...requestRuleProblems(rule, [...path, 'policy', 'rules', index]));
-  }
-  return errors;
-}
-
-function oidcServerProblems(oidc: OidcServer, path: FieldPath): FieldError[] {
-  const errors: FieldError[] = [];
-  const seen = new Set<string>();
-  for (const [index, client] of (oidc.clients ?? []).entries()) {
-    const at = [...path, 'clients', index];
-    const id = client.clientId ?? '';
-    if (id === '') errors.push(required([...at, 'clientId']));
-    else if (seen.has(id)) errors.push(duplicate([...at, 'clientId'], id));
-    seen.add(id);
-    for (const [position, uri] of (client.redirectURIs ?? []).entries()) {
-      if (!uri.includes('*') || oidc.wildcardRedirect === true) continue;
-      const detail = 'may have "*" only where wildcardRedirect is true';
-      errors.push(invalid([...at, 'redirectURIs', position], uri, detail));
-    }
   }
   return errors;
 }

@@ -19,6 +19,7 @@ import type { Previewed, PreviewRequest } from '../tenantsync/preview.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
 import type { HookService } from './hooks.ts';
+import type { OidcService } from './oidc.ts';
 import type { SecretStoreService } from './secret-store.ts';
 import type { SyncService } from './sync.ts';
 
@@ -62,6 +63,7 @@ export interface ServerDependencies {
   readonly sync: SyncService;
   /** Absent: no branch elsewhere is followed, and there are no webhooks. */
   readonly hooks?: HookService | undefined;
+  readonly oidc: OidcService;
   readonly health: HealthChecks;
   readonly logger: Logger;
   readonly metrics: Metrics;

@@ -7,3 +7,5 @@ export const PLAN_PATH = '/plan';
 export const UI_SETTINGS_PATH = '/ui/settings';
 export const AUTH_INFO_PATH = '/auth/info';
 export const PLATFORM_SETTINGS_PATH = '/platform/settings';
+/** The built-in OpenID provider. */
+export const OIDC_PATH = '/oidc';

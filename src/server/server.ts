@@ -25,6 +25,7 @@ import { limitBody, limitConnections, secureHeaders, tlsOptions } from './harden
 import { registerHooks } from './hooks.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import type { RequestInfo } from './input/request-info.ts';
+import { registerOidc } from './oidc.ts';
 import { type Answer, jsonAnswer, textAnswer } from './output/answer.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
@@ -111,6 +112,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   });
   registerHooks(app, deps);
   registerSignIn(app, deps);
+  registerOidc(app, deps);
   app.route({
     method: [...METHODS],
     url: '*',

@@ -231,6 +231,34 @@ describe('rules', () => {
       'oidc.clients[0].redirectURIs[0]',
       'oidc: {clients: [{clientId: a, redirectURIs: ["https://*"]}]}',
     ],
+    ['oidc.clients[0].clientId', 'oidc: {clients: [{clientId: "a\u00e9"}]}'],
+    ['oidc.clients[0].clientSecret', 'oidc: {clients: [{clientId: a, clientSecret: ""}]}'],
+    [
+      'oidc.clients[0].clientSecret',
+      'oidc: {clients: [{clientId: a, clientSecret: "a\u00e9", redirectURIs: ["https://a/"]}]}',
+    ],
+    [
+      'oidc.clients[0].redirectURIs',
+      'oidc: {clients: [{clientId: a, clientSecret: 0123456789abcdef}]}',
+    ],
+    ...[
+      '/callback',
+      'https://a/#b',
+      'https://user@a/',
+      'https://a\\\\b/',
+      'javascript:alert(1)',
+      'https://*/cb',
+      'https://*.com/cb',
+      'https://a.*.com/cb',
+      'https://a*.example.com/cb',
+      'https://a.example.com:*/cb',
+      'https://a.example.com/c*b',
+      'https://a.example.com/cb?*',
+      'com.example.app:/*',
+    ].map((uri): [string, string] => [
+      'oidc.clients[0].redirectURIs[0]',
+      `oidc: {wildcardRedirect: true, clients: [{clientId: a, redirectURIs: ["${uri}"]}]}`,
+    ]),
     ['secretStore.syncInterval', 'secretStore: {syncInterval: 1d}'],
     ['secretStore.syncInterval', 'secretStore: {syncInterval: 0s}'],
     ['secretStore.auth.tokenSecretRef.key', 'secretStore: {auth: {tokenSecretRef: {name: a}}}'],
@@ -322,7 +350,9 @@ describe('rules', () => {
     `auth:\n  saml:\n      ${SAML}\n      caData: ${PEM.toString('base64')}`,
     `auth:\n  saml:\n      ${SAML}\n      caData: ${Buffer.from(`subject=CN = idp\n${PEM}\n${PEM}`).toString('base64')}`,
     `auth:\n  saml:\n      ${SAML}\n      ca: /x\n      nameIDPolicyFormat: emailAddress`,
-    'oidc: {wildcardRedirect: true, clients: [{clientId: a, redirectURIs: ["https://*"]}]}',
+    'oidc: {clients: [{clientId: a}, {clientId: b, redirectURIs: ["com.example.app:/cb"]}]}',
+    'oidc: {clients: [{clientId: a, clientSecret: $SECRET, redirectURIs: ["https://a/"]}]}',
+    'oidc: {wildcardRedirect: true, clients: [{clientId: a, redirectURIs: ["https://*.example.com/*/cb"]}]}',
     'secretStore: {syncInterval: 1m30s}',
     'imageBuilder: {resources: {limits: {cpu: 1}, requests: {cpu: 500m, memory: 1e3}}}',
     'database: {enabled: true, dataSource: "mysql://x"}',
@@ -339,6 +369,22 @@ describe('rules', () => {
     'auth: {oidc: {clientSecret: $$***}}',
   ])('accept %s', (raw) => {
     expect(located(raw)).toEqual([]);
+  });
+
+  test.each([
+    [
+      'clients: [{clientId: a, clientSecret: short, redirectURIs: ["https://a/"]}]',
+      'oidc.clients[0].clientSecret can be guessed',
+    ],
+    [
+      'clients: [{clientId: a, redirectURIs: ["http://localhost/", "http://a/"]}]',
+      "oidc.clients[0].redirectURIs[1] sends people's codes over plain HTTP",
+    ],
+  ])('warn of the OpenID provider: %s', (clients, message) => {
+    expect(parseConfigRaw(`oidc: {${clients}}`).warnings).toEqual([
+      expect.stringContaining('oidc is deprecated'),
+      expect.stringContaining(message),
+    ]);
   });
 
   // covers: workspaceSubDomain

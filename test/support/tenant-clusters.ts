@@ -129,7 +129,7 @@ export class TenantClusters {
       tokens: {} as ServerDependencies['tokens'],
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
       ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },
-      ...{ secretStore: unused(), events: unused(), signIn: unused() },
+      ...{ secretStore: unused(), events: unused(), signIn: unused(), oidc: unused() },
     };
     const socket = clusterSocket(this.directory, dependencies);
     this.#undo.push(() => socket.close());

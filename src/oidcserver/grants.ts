@@ -1,0 +1,87 @@
+/**
+ * What a person let a client have. A grant lives as long as the process, unless the client got a
+ * refresh token: then it is the key of that login, and can be told from it after a restart.
+ */
+import type { AdapterPayload } from 'oidc-provider';
+import type { ExpiringMap } from './expiring-map.ts';
+import type { Person } from './people.ts';
+import type { Login, RefreshTokens } from './refresh-tokens.ts';
+
+/** What a grant was given by, and what goes when it goes. */
+interface Bond {
+  readonly uid: string;
+  readonly tokenGeneration: number;
+  /** Names of keys of logins that began with the grant. */
+  readonly logins: Set<string>;
+}
+
+export interface GrantsOptions {
+  readonly kept: ExpiringMap<AdapterPayload>;
+  readonly refreshTokens: RefreshTokens;
+  readonly person: (name: string) => Person | undefined;
+}
+
+const OF_LOGIN = 'login:';
+
+/** The grant that a login is by itself. */
+export function grantIdOf({ name }: Login): string {
+  return `${OF_LOGIN}${name}`;
+}
+
+export class Grants {
+  readonly #options: GrantsOptions;
+  readonly #bonds = new Map<string, Bond>();
+
+  constructor(options: GrantsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined as well for a person who is gone, disabled, another one of the same name, or who voided it. */
+  find(id: string): AdapterPayload | undefined {
+    if (id.startsWith(OF_LOGIN)) {
+      const login = this.#options.refreshTokens.login(id.slice(OF_LOGIN.length));
+      return login && grantOf(id, login);
+    }
+    const grant = this.#options.kept.get(id);
+    const bond = this.#bonds.get(id);
+    if (grant?.accountId === undefined || bond === undefined) return undefined;
+    const person = this.#options.person(grant.accountId);
+    const isSame = person?.uid === bond.uid && person.tokenGeneration <= bond.tokenGeneration;
+    return isSame ? grant : undefined;
+  }
+
+  /** Ties a grant to the person as they are now. */
+  keep(id: string, grant: AdapterPayload, seconds: number): void {
+    const person = this.#options.person(grant.accountId ?? '');
+    if (person === undefined) return;
+    const { uid, tokenGeneration } = person;
+    const logins = this.#bonds.get(id)?.logins ?? new Set();
+    this.#options.kept.set(id, grant, seconds);
+    this.#bonds.set(id, { uid, tokenGeneration, logins });
+  }
+
+  /** From now on the login ends with the grant. False: the grant has ended already. */
+  link(id: string, login: string): boolean {
+    if (this.find(id) === undefined) return false;
+    this.#bonds.get(id)?.logins.add(login);
+    return true;
+  }
+
+  /** Ends every login of the grant, and the grant. */
+  async end(id: string): Promise<void> {
+    const logins = id.startsWith(OF_LOGIN)
+      ? [id.slice(OF_LOGIN.length)]
+      : [...(this.#bonds.get(id)?.logins ?? [])];
+    this.#options.kept.delete(id);
+    for (const name of logins) await this.#options.refreshTokens.end({ name });
+  }
+
+  /** For a grant that is no longer kept. */
+  forget(id: string): void {
+    this.#bonds.delete(id);
+  }
+}
+
+function grantOf(jti: string, { user, clientId, scope }: Login): AdapterPayload {
+  return { kind: 'Grant', jti, accountId: user, clientId, openid: { scope } };
+}

@@ -1,0 +1,78 @@
+/**
+ * The step in which a person has to do something: sign in, or sign in again. That happens on the
+ * pages of the platform, which lead back here; nothing else is asked, since an administrator chose
+ * the clients.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { InteractionResults, Provider } from 'oidc-provider';
+import type { Clients } from './clients.ts';
+import type { PersonSession } from './people.ts';
+
+export interface InteractionParts {
+  readonly provider: Provider;
+  readonly clients: Clients;
+  /** Whoever is signed in, with a key that may be used here or not. */
+  readonly sessionOf: (request: IncomingMessage) => PersonSession | undefined;
+  /** What the sign-in page is told to come back to; `again`: although somebody is signed in. */
+  readonly signInUrl: (returnTo: string, again: boolean) => string;
+  /** Where this step is, with the path of the base URL. */
+  readonly path: string;
+}
+
+/** Throws an error of the library for a step that nobody is at. */
+export async function answerInteraction(
+  { provider, clients, sessionOf, signInUrl, path }: InteractionParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const step = await provider.interactionDetails(request, response);
+  const finish = (result: InteractionResults): Promise<void> =>
+    provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true });
+  const { client_id: clientId, redirect_uri: uri } = step.params;
+  if (!clients.allowsRedirect(String(clientId), uri as string | undefined)) {
+    throw new RedirectGoneError();
+  }
+  if (step.prompt.name === 'consent') return await finish({ consent: {} });
+  const session = sessionOf(request);
+  if (session === undefined || !isRecentEnough(step, session)) {
+    return redirect(response, signInUrl(path, session !== undefined));
+  }
+  if (!session.isWhole) return await finish(DENIED);
+  // They signed in, and are still not who the client asked for.
+  if (step.lastSubmission?.login !== undefined) return await finish(ANOTHER);
+  const ts = Math.floor(session.signedInAt / 1000);
+  return await finish({ login: { accountId: session.person, remember: false, ts } });
+}
+
+/** The client was changed while somebody signed in: there is nowhere to send them back to. */
+export class RedirectGoneError extends Error {}
+
+const DENIED: InteractionResults = {
+  error: 'access_denied',
+  error_description: 'the access key behind the session is limited by a scope',
+};
+const ANOTHER: InteractionResults = {
+  error: 'login_required',
+  error_description: 'somebody else is signed in',
+};
+
+interface Step {
+  readonly iat: number;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly prompt: { readonly name: string; readonly reasons: readonly string[] };
+}
+
+/** Reasons for which the sign-in that there is does not do. */
+const AGAIN = ['login_prompt', 'id_token_hint', 'claims_id_token_sub_value', 'essential_acrs'];
+
+function isRecentEnough({ iat, params, prompt }: Step, { signedInAt }: PersonSession): boolean {
+  if (prompt.reasons.some((reason) => AGAIN.includes(reason))) return signedInAt >= iat * 1000;
+  const { max_age: maxAge } = params;
+  if (!prompt.reasons.includes('max_age')) return true;
+  return Date.now() - signedInAt <= Number(maxAge) * 1000;
+}
+
+function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(303, { location, 'content-length': '0', 'cache-control': 'no-store' });
+  response.end();
+}

@@ -1,0 +1,280 @@
+/**
+ * The platform as an OpenID provider for clients of the configuration (spec section 2.8.8, `oidc`).
+ * Nothing of it is loaded before the configuration wants it, and every change of the configuration
+ * acts on the next request.
+ */
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import type { Clock } from '../apimachinery/clock.ts';
+import type { PlatformConfigSource } from '../config/config-feed.ts';
+import { Clients, type OidcConfig } from './clients.ts';
+import { answerInteraction, RedirectGoneError } from './interaction.ts';
+import { type Library, loadLibrary } from './library.ts';
+import { errorPage, PAGE_POLICY } from './pages.ts';
+import type { Person, PersonSession } from './people.ts';
+import { allowForm, buildProvider, newCookieKey } from './provider.ts';
+import { RefreshTokens, type RefreshTokensOptions } from './refresh-tokens.ts';
+import { Storage } from './storage.ts';
+
+/** Where it is, below the base URL. */
+const OIDC_PATH = '/oidc';
+
+/** What signs ID tokens. */
+export interface ProviderKeys {
+  /** Changes whenever the keys do. */
+  readonly version: string;
+  /** Private keys of both algorithms; of each the one that signs comes first. */
+  readonly jwks: readonly JWK[];
+}
+
+export interface OidcServerOptions {
+  readonly config: PlatformConfigSource;
+  /** With scheme, without a slash at the end; asked when the provider is first wanted. */
+  readonly baseUrl: () => string;
+  readonly clock: Clock;
+  /** Opened when the provider is first wanted, and asked at every request. */
+  readonly keys: () => Promise<() => ProviderKeys>;
+  readonly signWith?: 'RS256' | 'ES256';
+  /** Undefined for nobody, and for who is disabled. */
+  readonly person: (name: string) => Person | undefined;
+  readonly sessionOf: (request: IncomingMessage) => PersonSession | undefined;
+  /** Ends the session of the browser, and says so to it. */
+  readonly endSession: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  /** The sign-in page; it leads back to the path it is given. `again`: it must ask for credentials. */
+  readonly signInUrl: (returnTo: string, again: boolean) => string;
+  readonly refreshTokens: Omit<RefreshTokensOptions, 'clock' | 'person' | 'requestId'>;
+  /** Where writes are reviewed, a login cannot wait for its key. */
+  readonly writesAreReviewed: boolean;
+  onError(error: unknown): void;
+  /** A request of a client that was not answered as it wanted; `problem` is for operators alone. */
+  onRefused(of: Handled & { readonly problem: string; readonly requestId: string }): void;
+}
+
+/** Who a request was about, as far as it got; for the audit log. */
+export interface Handled {
+  readonly client?: string;
+  readonly person?: string;
+}
+
+export interface OidcRequest {
+  /** How log and audit call it. */
+  readonly id: string;
+  /** Path and query below the issuer: `/token`. */
+  readonly path: string;
+}
+
+interface Built {
+  readonly version: string;
+  readonly provider: Provider;
+  readonly answer: ReturnType<Provider['callback']>;
+}
+
+interface Running {
+  readonly library: Library;
+  readonly storage: Storage;
+  readonly refreshTokens: RefreshTokens;
+  readonly clients: Clients;
+  readonly keys: () => ProviderKeys;
+  readonly cookieKey: string;
+}
+
+export class OidcServer {
+  readonly #options: OidcServerOptions;
+  #issuerUrl: URL | undefined;
+  readonly #ids = new WeakMap<IncomingMessage, string>();
+  readonly #handled = new WeakMap<IncomingMessage, Handled>();
+  readonly #stop: () => void;
+  #running: Promise<Running> | undefined;
+  #built: Built | undefined;
+
+  constructor(options: OidcServerOptions) {
+    this.#options = options;
+    this.#stop = options.config.subscribe((now, before) => {
+      if (now.oidc?.enabled !== true && before.oidc?.enabled === true) void this.#forgetAll();
+    });
+  }
+
+  /** False: there is no such provider, whatever the path. */
+  get isOn(): boolean {
+    return this.#options.config.current.oidc?.enabled === true;
+  }
+
+  /** Answers; rejects only where the socket is to blame. */
+  async handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { id, path }: OidcRequest,
+  ): Promise<Handled> {
+    this.#ids.set(request, id);
+    try {
+      const running = await this.#run();
+      const { provider, answer } = this.#provider(running);
+      this.#pinAddress(request, path);
+      if (!/^\/interaction\/[^/?]+$/.test(path)) await answer(request, response);
+      else await this.#interaction({ ...running, provider }, request, response);
+    } catch (error) {
+      this.#fail(error, response, id);
+    }
+    return this.#handled.get(request) ?? {};
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  get #issuer(): URL {
+    this.#issuerUrl ??= new URL(`${this.#options.baseUrl()}${OIDC_PATH}`);
+    return this.#issuerUrl;
+  }
+
+  #config(): OidcConfig {
+    return this.#options.config.current.oidc ?? {};
+  }
+
+  /** Once; after a failure (a key that cannot be read) the next request tries again. */
+  #run(): Promise<Running> {
+    this.#running ??= this.#load().catch((error: unknown) => {
+      this.#running = undefined;
+      throw error;
+    });
+    return this.#running;
+  }
+
+  async #load(): Promise<Running> {
+    const { clock, person, config, keys, refreshTokens: parts } = this.#options;
+    const library = await loadLibrary();
+    const clients = new Clients(() => this.#config());
+    const requestId = (): string | undefined =>
+      this.#ids.get(library.Provider.ctx?.req as IncomingMessage);
+    const refreshTokens = new RefreshTokens({ ...parts, clock, person, requestId });
+    const storage = new Storage({
+      clients,
+      refreshTokens,
+      person,
+      clock,
+      request: () => ({
+        redirectUri: library.Provider.ctx?.oidc.entities.AuthorizationCode?.redirectUri,
+      }),
+      refreshTtl: () => config.current.auth.loginAccessKeyTTLSeconds,
+      refusal: (message) => new library.errors.InvalidGrant(message),
+    });
+    const cookieKey = newCookieKey();
+    return { library, clients, refreshTokens, storage, cookieKey, keys: await keys() };
+  }
+
+  /** Made anew when the keys change; what it handed out is elsewhere. */
+  #provider(running: Running): Built {
+    const { version, jwks } = running.keys();
+    if (this.#built?.version === version) return this.#built;
+    const { person, sessionOf, signWith = 'RS256', writesAreReviewed, onError } = this.#options;
+    const provider = buildProvider({
+      ...running,
+      keys: jwks,
+      signWith,
+      person,
+      issuer: this.#issuer.href,
+      sessionOf: (request) => {
+        const session = sessionOf(request);
+        return session?.isWhole === true ? session : undefined;
+      },
+      referenceOf: (request) => this.#ids.get(request) ?? '',
+      offersRefresh: () => !writesAreReviewed,
+    });
+    provider.use(async (ctx, next) => {
+      allowForm(ctx);
+      await next();
+      const { oidc = {} } = ctx as unknown as { oidc?: OidcFacts };
+      this.#note(ctx.req, oidc);
+      if (oidc.session?.destroyed === true) await this.#options.endSession(ctx.req, ctx.res);
+    });
+    const events: EventEmitter = provider;
+    events.on('server_error', (_ctx, error) => onError(error));
+    // Of its framework, which would write to the console.
+    events.on('error', onError);
+    for (const event of REFUSALS) events.on(event, (ctx, error) => this.#refused(ctx, error));
+    this.#built = { version, provider, answer: provider.callback() };
+    return this.#built;
+  }
+
+  #refused(ctx: KoaContextWithOIDC, { message, error_detail: detail }: Refusal): void {
+    const { client } = ctx.oidc;
+    this.#options.onRefused({
+      ...(client === undefined ? {} : { client: client.clientId }),
+      problem: detail ?? message,
+      requestId: this.#ids.get(ctx.req) ?? '',
+    });
+  }
+
+  #note(request: IncomingMessage, { client, account, session }: OidcFacts): void {
+    const person = account?.accountId ?? session?.accountId;
+    this.#handled.set(request, {
+      ...(client === undefined ? {} : { client: client.clientId }),
+      ...(person === undefined ? {} : { person }),
+    });
+  }
+
+  async #interaction(
+    { provider, clients }: Running & { provider: Provider },
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { sessionOf, signInUrl } = this.#options;
+    const path = `${this.#issuer.pathname}${request.url ?? ''}`;
+    await answerInteraction({ provider, clients, sessionOf, signInUrl, path }, request, response);
+  }
+
+  /** Whatever the request says of host and scheme: addresses in answers are those of the issuer. */
+  #pinAddress(request: IncomingMessage, path: string): void {
+    const { host, protocol, pathname } = this.#issuer;
+    const { headers } = request;
+    headers.host = host;
+    headers['x-forwarded-host'] = host;
+    headers['x-forwarded-proto'] = protocol.slice(0, -1);
+    request.url = path;
+    Object.assign(request, { originalUrl: `${pathname}${path}` });
+  }
+
+  #fail(error: unknown, response: ServerResponse, id: string): void {
+    const isExpected =
+      error instanceof RedirectGoneError || (error as { expose?: boolean }).expose === true;
+    if (!isExpected) this.#options.onError(error);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const code = isExpected ? 400 : 500;
+    const reason = error instanceof RedirectGoneError ? 'invalid_redirect_uri' : 'invalid_request';
+    response.writeHead(code, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': PAGE_POLICY,
+      'cache-control': 'no-store',
+    });
+    response.end(errorPage(isExpected ? reason : 'server_error', id));
+  }
+
+  async #forgetAll(): Promise<void> {
+    const running = await this.#running?.catch(() => undefined);
+    if (!this.isOn) running?.storage.clear();
+  }
+}
+
+const REFUSALS = [
+  'authorization.error',
+  'grant.error',
+  'introspection.error',
+  'revocation.error',
+  'userinfo.error',
+  'end_session.error',
+];
+
+interface Refusal {
+  readonly message: string;
+  readonly error_detail?: string | undefined;
+}
+
+interface OidcFacts {
+  readonly client?: { readonly clientId: string };
+  readonly account?: { readonly accountId: string };
+  readonly session?: { readonly accountId?: string; readonly destroyed?: boolean };
+}

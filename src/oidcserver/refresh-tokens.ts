@@ -1,0 +1,301 @@
+/**
+ * Refresh tokens: each login of a person at a client is one access key of type OIDCRefreshToken in
+ * git, and the token that works is the one whose hash it holds. A token that is used is replaced,
+ * and whoever shows a former one ends the login.
+ *
+ * The first characters of a token are the same for all tokens of a login. The name of its key is a
+ * hash of them: who can read names and hashes can neither make a token nor pass for a former one,
+ * and no former token has to be remembered to be recognised.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../apimachinery/clock.ts';
+import { isRecord, type KubeObject } from '../apimachinery/object.ts';
+import { StatusError } from '../apimachinery/status-error.ts';
+import {
+  accessKeyPrefix,
+  concealAccessKey,
+  hasValidChecksum,
+  mintAccessKey,
+} from '../kinds/access-key-secret.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { ObjectRegistry } from '../registry/registry.ts';
+import type { WriteOptions } from '../registry/write-context.ts';
+import type { Store, StoredObject } from '../state/store.ts';
+import type { Person } from './people.ts';
+
+export const TOKEN_TYPE = 'OIDCRefreshToken';
+const PREFIX = `${accessKeyPrefix(TOKEN_TYPE)}_`;
+/** 95 bits that name the login; 131 are left for the secret. */
+const COMMON_LENGTH = 16;
+
+const SIGNED_IN_AT = 'gitplane.dev/oidc-signed-in-at';
+const USER_UID = 'gitplane.dev/oidc-user-uid';
+const GENERATION = 'gitplane.dev/oidc-token-generation';
+
+/** How long a client that never saw the answer may ask again (two at once, a line that broke). */
+const GRACE_MS = 10_000;
+/** Of one person at one client; the oldest makes room. */
+const MOST_LOGINS = 20;
+
+/** A login that goes on, as its key tells. */
+export interface Login {
+  /** Name of the access key. */
+  readonly name: string;
+  readonly user: string;
+  readonly clientId: string;
+  readonly scope: string;
+  readonly nonce: string | undefined;
+  readonly redirectUri: string;
+  /** Unix times in seconds. */
+  readonly signedInAt: number | undefined;
+  readonly issuedAt: number;
+  /** Undefined: when somebody ends it. */
+  readonly expiresAt: number | undefined;
+}
+
+export interface NewLogin extends Omit<Login, 'name' | 'user' | 'issuedAt' | 'expiresAt'> {
+  readonly person: Person;
+  /** 0: until somebody ends it. */
+  readonly ttlSeconds: number;
+}
+
+export interface RefreshTokensOptions {
+  readonly kind: Kind;
+  readonly store: Pick<Store, 'get' | 'list'>;
+  readonly registry: Pick<ObjectRegistry, 'create' | 'update' | 'delete'>;
+  readonly clock: Clock;
+  /** Undefined for nobody, and for who may not sign in. */
+  readonly person: (name: string) => Person | undefined;
+  /** Whether a key of that name is enabled and has not ended. */
+  readonly keyWorks: (name: string) => boolean;
+  /** Who the commits are by. */
+  readonly writer: WriteOptions['user'];
+  /** Id of the request that is being answered. */
+  readonly requestId: () => string | undefined;
+}
+
+interface Successor {
+  readonly token: string;
+  readonly until: number;
+}
+
+export class RefreshTokens {
+  readonly #options: RefreshTokensOptions;
+  /** Former token → the one that took its place. In memory only, and for seconds. */
+  readonly #successors = new Map<string, Successor>();
+  /** The same, looked at from the new one. */
+  readonly #replaced = new Map<string, string>();
+
+  constructor(options: RefreshTokensOptions) {
+    this.#options = options;
+  }
+
+  /** Name of the key of the login that a token belongs to. */
+  nameOf(token: string): string {
+    return nameOf(token);
+  }
+
+  mint(): string {
+    return mintAccessKey(PREFIX.slice(0, -1));
+  }
+
+  /** The token that is to take the place of another; the same for who asks again at once. */
+  successorOf(token: string): string {
+    this.#forgetOld();
+    const known = this.#successors.get(token);
+    if (known !== undefined) return known.token;
+    const made = mintAccessKey(PREFIX.slice(0, -1), commonPart(token));
+    this.#successors.set(token, { token: made, until: this.#options.clock.now() + GRACE_MS });
+    this.#replaced.set(made, token);
+    setTimeout(() => this.#forgetOld(), GRACE_MS + 1).unref();
+    return made;
+  }
+
+  /** `isFormer`: another one has taken its place, and who shows it should not have it. */
+  find(token: string): { readonly login: Login; readonly isFormer: boolean } | undefined {
+    if (!token.startsWith(PREFIX) || !hasValidChecksum(token)) return undefined;
+    const login = this.login(nameOf(token));
+    if (login === undefined) return undefined;
+    this.#forgetOld();
+    const isFormer = !this.#isCurrent(login.name, token) && !this.#successors.has(token);
+    return { login, isFormer };
+  }
+
+  /** Undefined where the key, its time or its owner is gone, or the owner wants none of it. */
+  login(name: string): Login | undefined {
+    const stored = this.#stored(name);
+    if (stored === undefined || stored.terminating || !this.#options.keyWorks(name)) {
+      return undefined;
+    }
+    const { object } = stored;
+    const login = readLogin(name, object);
+    const person = login === undefined ? undefined : this.#options.person(login.user);
+    return login !== undefined && person !== undefined && isOf(object, person) ? login : undefined;
+  }
+
+  /** Keeps a login that begins with `token`; resolves with the name of its key. */
+  async begin(token: string, login: NewLogin): Promise<string> {
+    const { kind, registry } = this.#options;
+    const { person, clientId } = login;
+    await this.#makeRoom(person.name, clientId);
+    const name = nameOf(token);
+    await registry.create({
+      kind,
+      namespace: '',
+      duplicates: [],
+      body: { metadata: { name, annotations: annotationsOf(login) }, spec: specOf(token, login) },
+      options: this.#as(`${person.name} signed in at the client ${JSON.stringify(clientId)}.`),
+    });
+    return name;
+  }
+
+  /** Puts `next` in the place of the token that it is the successor of. False: somebody was first. */
+  async replace(next: string): Promise<boolean> {
+    const { kind, registry } = this.#options;
+    const former = this.#replaced.get(next) ?? '';
+    const name = nameOf(next);
+    try {
+      await registry.update({
+        verb: 'patch',
+        kind,
+        namespace: '',
+        name,
+        duplicates: [],
+        options: this.#as('The token was used, and replaced.'),
+        change: (current) => {
+          if (this.#isCurrent(name, next)) return current;
+          if (!this.#isCurrent(name, former)) throw new ReplacedError();
+          return { ...structuredClone(current), spec: { ...current.spec, key: next } };
+        },
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof ReplacedError || isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Ends the login of a token, or of the key of that name. */
+  async end(of: { readonly token: string } | { readonly name: string }): Promise<void> {
+    const { kind, registry } = this.#options;
+    const name = 'name' in of ? of.name : nameOf(of.token);
+    if (this.#stored(name) === undefined) return;
+    const options = this.#as('The login was ended, or a former token of it was shown.');
+    try {
+      await registry.delete({ kind, namespace: '', name, delete: {}, options });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  async #makeRoom(user: string, clientId: string): Promise<void> {
+    const { store, kind } = this.#options;
+    const own = store
+      .list({ group: kind.group, kind: kind.kind })
+      .items.filter(({ key, terminating }) => NAME.test(key.name) && !terminating)
+      .map(({ key, object }) => readLogin(key.name, object))
+      .filter((login) => login?.user === user && login.clientId === clientId)
+      .filter((login) => login !== undefined)
+      .sort((a, b) => a.issuedAt - b.issuedAt);
+    const over = own.slice(0, Math.max(0, own.length - MOST_LOGINS + 1));
+    for (const { name } of over) await this.end({ name });
+  }
+
+  #isCurrent(name: string, token: string): boolean {
+    const held = this.#stored(name)?.hidden?.['spec.key'];
+    if (typeof held !== 'string') return false;
+    const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+    return timingSafeEqual(digest(held), digest(concealAccessKey(token)));
+  }
+
+  #stored(name: string): StoredObject | undefined {
+    const { store, kind } = this.#options;
+    return store.get({ group: kind.group, kind: kind.kind, namespace: '', name });
+  }
+
+  #forgetOld(): void {
+    const now = this.#options.clock.now();
+    for (const [token, { token: next, until }] of this.#successors) {
+      if (until > now) return;
+      this.#successors.delete(token);
+      this.#replaced.delete(next);
+    }
+  }
+
+  #as(reason: string): WriteOptions {
+    const { writer: user, requestId } = this.#options;
+    return { user, dryRun: false, fieldValidation: 'Strict', reason, requestId: requestId() };
+  }
+}
+
+/** Another request replaced the token first. */
+class ReplacedError extends Error {}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 404;
+}
+
+const NAME = /^oidc-[0-9a-f]{32}$/;
+
+function commonPart(token: string): string {
+  return token.slice(PREFIX.length, PREFIX.length + COMMON_LENGTH);
+}
+
+function nameOf(token: string): string {
+  const hash = createHash('sha256').update(`gitplane.dev/oidc-login\0${commonPart(token)}`);
+  return `oidc-${hash.digest('hex').slice(0, 32)}`;
+}
+
+function annotationsOf({ person, signedInAt }: NewLogin): Record<string, string> {
+  return {
+    [USER_UID]: person.uid,
+    [GENERATION]: String(person.tokenGeneration),
+    ...(signedInAt === undefined ? {} : { [SIGNED_IN_AT]: String(signedInAt) }),
+  };
+}
+
+function specOf(key: string, login: NewLogin): object {
+  const { person, clientId, nonce, redirectUri, scope, ttlSeconds } = login;
+  return {
+    displayName: `Login at ${clientId}`,
+    type: TOKEN_TYPE,
+    user: person.name,
+    key,
+    ...(ttlSeconds > 0 ? { ttl: ttlSeconds } : {}),
+    oidcProvider: {
+      clientId,
+      redirectUri,
+      scopes: scope,
+      ...(nonce === undefined ? {} : { nonce }),
+    },
+  };
+}
+
+function readLogin(name: string, { metadata, spec = {} }: KubeObject): Login | undefined {
+  const { oidcProvider, user, type, scope, ttl } = spec;
+  if (type !== TOKEN_TYPE || typeof user !== 'string' || !isRecord(oidcProvider)) return undefined;
+  // What a scope would forbid, an identity token cannot.
+  if (scope !== undefined) return undefined;
+  const { clientId, nonce, redirectUri, scopes } = oidcProvider;
+  if (typeof clientId !== 'string' || typeof redirectUri !== 'string') return undefined;
+  const signedInAt = Number(metadata.annotations?.[SIGNED_IN_AT] ?? Number.NaN);
+  const issuedAt = Math.floor(Date.parse(metadata.creationTimestamp ?? '') / 1000) || 0;
+  return {
+    name,
+    user,
+    clientId,
+    redirectUri,
+    scope: typeof scopes === 'string' ? scopes : '',
+    nonce: typeof nonce === 'string' ? nonce : undefined,
+    signedInAt: Number.isSafeInteger(signedInAt) ? signedInAt : undefined,
+    issuedAt,
+    expiresAt: typeof ttl === 'number' && ttl > 0 ? issuedAt + ttl : undefined,
+  };
+}
+
+/** A user of the same name may be another one, and may have voided what was given out before. */
+function isOf({ metadata }: KubeObject, { uid, tokenGeneration }: Person): boolean {
+  const annotations = metadata.annotations ?? {};
+  const generation = Number(annotations[GENERATION] ?? Number.NaN);
+  return annotations[USER_UID] === uid && generation >= tokenGeneration;
+}

@@ -1,0 +1,221 @@
+/**
+ * Where the provider keeps what it hands out. Refresh tokens are access keys in git, and clients are
+ * in the configuration; everything else is in memory, and people who sign in while the process ends
+ * begin again.
+ */
+import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
+import type { Clock } from '../apimachinery/clock.ts';
+import type { Clients } from './clients.ts';
+import { ExpiringMap, type ExpiringMapLimits } from './expiring-map.ts';
+import { Grants, grantIdOf } from './grants.ts';
+import type { Person } from './people.ts';
+import type { Login, RefreshTokens } from './refresh-tokens.ts';
+
+/** What of the request that is answered matters to what is kept. */
+export interface TokenRequest {
+  /** Where the code that a refresh token follows from was sent. */
+  readonly redirectUri: string | undefined;
+}
+
+export interface StorageOptions {
+  readonly clients: Clients;
+  readonly refreshTokens: RefreshTokens;
+  readonly person: (name: string) => Person | undefined;
+  readonly clock: Clock;
+  readonly request: () => TokenRequest;
+  /** Seconds that a new refresh token lives; 0: until somebody ends it. */
+  readonly refreshTtl: () => number;
+  /** The error of the library for a token that is none any more. */
+  readonly refusal: (message: string) => Error;
+}
+
+const MIB = 1024 * 1024;
+
+/** Strangers make interactions, and sessions while they sign in. */
+const LIMITS: Readonly<Record<string, ExpiringMapLimits>> = {
+  Interaction: { entries: 10_000, bytes: 32 * MIB },
+  Session: { entries: 50_000, bytes: 32 * MIB },
+  Grant: { entries: 100_000, bytes: 64 * MIB },
+  AuthorizationCode: { entries: 20_000, bytes: 32 * MIB },
+  AccessToken: { entries: 100_000, bytes: 64 * MIB },
+};
+
+/** A token that is said to live for ever does so for ten years, as far as the library is told. */
+export const LONGEST_SECONDS = 10 * 365 * 86_400;
+
+export class Storage {
+  readonly grants: Grants;
+  readonly #options: StorageOptions;
+  readonly #maps = new Map<string, ExpiringMap<AdapterPayload>>();
+  /** Uid of a session → its id. */
+  readonly #sessions = new Map<string, string>();
+  /** Id of a grant → what was handed out for it, by kind. */
+  readonly #members = new Map<string, Map<string, Set<string>>>();
+
+  constructor(options: StorageOptions) {
+    this.#options = options;
+    const { clock } = options;
+    const gone = (kind: string) => (id: string, payload: AdapterPayload) => {
+      this.#forget(kind, id, payload);
+    };
+    for (const [kind, limits] of Object.entries(LIMITS)) {
+      this.#maps.set(kind, new ExpiringMap(limits, clock, gone(kind)));
+    }
+    this.grants = new Grants({ ...options, kept: this.#map('Grant') });
+  }
+
+  /** For the library: one adapter a kind. */
+  readonly factory: AdapterFactory = (kind) => {
+    if (kind === 'Client') return this.#clients();
+    if (kind === 'RefreshToken') return this.#refreshTokens();
+    return kind === 'Grant' ? this.#grants() : this.#inMemory(kind);
+  };
+
+  /** Everything that is in memory. */
+  clear(): void {
+    for (const map of this.#maps.values()) map.clear();
+    this.#sessions.clear();
+    this.#members.clear();
+  }
+
+  #inMemory(kind: string): Adapter {
+    return {
+      ...NOTHING,
+      find: async (id) => this.#map(kind).get(id),
+      findByUid: async (uid) => this.#map(kind).get(this.#sessions.get(uid) ?? ''),
+      upsert: async (id, payload, expiresIn = 0) => {
+        this.#map(kind).set(id, payload, expiresIn);
+        this.#note(kind, id, payload);
+      },
+      consume: (id) => this.#consume(kind, id),
+      destroy: async (id) => this.#map(kind).delete(id),
+      revokeByGrantId: async (grantId) => this.#revoke(kind, grantId),
+    };
+  }
+
+  #clients(): Adapter {
+    return { ...NOTHING, find: async (id) => this.#options.clients.metadata(id) };
+  }
+
+  #grants(): Adapter {
+    return {
+      ...NOTHING,
+      find: async (id) => this.grants.find(id),
+      upsert: async (id, payload, expiresIn = 0) => this.grants.keep(id, payload, expiresIn),
+      destroy: (id) => this.grants.end(id),
+    };
+  }
+
+  #refreshTokens(): Adapter {
+    const { refreshTokens } = this.#options;
+    return {
+      ...NOTHING,
+      find: async (token) => {
+        const found = refreshTokens.find(token);
+        if (found === undefined || !this.#isStillAllowed(found.login)) return undefined;
+        return this.#payloadOf(token, found);
+      },
+      upsert: (token, payload) => this.#keepRefreshToken(token, payload),
+      destroy: (token) => refreshTokens.end({ token }),
+      revokeByGrantId: (grantId) => this.grants.end(grantId),
+    };
+  }
+
+  /** A redirect that was taken away from the client keeps nothing that came by it. */
+  #isStillAllowed({ clientId, redirectUri }: Login): boolean {
+    return this.#options.clients.allowsRedirect(clientId, redirectUri);
+  }
+
+  #payloadOf(
+    token: string,
+    { login, isFormer }: { login: Login; isFormer: boolean },
+  ): AdapterPayload {
+    const now = Math.floor(this.#options.clock.now() / 1000);
+    const { clientId, user, scope, nonce, signedInAt, issuedAt, expiresAt } = login;
+    return {
+      kind: 'RefreshToken',
+      jti: token,
+      clientId,
+      accountId: user,
+      scope,
+      nonce,
+      authTime: signedInAt,
+      iat: issuedAt,
+      iiat: issuedAt,
+      exp: expiresAt ?? now + LONGEST_SECONDS,
+      grantId: grantIdOf(login),
+      gty: 'authorization_code',
+      ...(isFormer ? { consumed: now } : {}),
+    };
+  }
+
+  async #keepRefreshToken(token: string, payload: AdapterPayload): Promise<void> {
+    const { refreshTokens, refusal, person: find, request, refreshTtl } = this.#options;
+    if (refreshTokens.login(refreshTokens.nameOf(token)) !== undefined) {
+      if (await refreshTokens.replace(token)) return;
+      throw refusal('the refresh token was replaced by another request');
+    }
+    const { accountId = '', clientId = '', grantId = '', scope = '', nonce, authTime } = payload;
+    const person = find(accountId);
+    const { redirectUri } = request();
+    if (person === undefined || redirectUri === undefined) throw refusal('the login is over');
+    const login = { person, clientId, scope, nonce, redirectUri, signedInAt: authTime };
+    const name = await refreshTokens.begin(token, { ...login, ttlSeconds: refreshTtl() });
+    // Somebody showed the code again, or the person was shut out, while the key was written.
+    if (this.grants.link(grantId, name)) return;
+    await refreshTokens.end({ name });
+    throw refusal('the login is over');
+  }
+
+  /** Decided in one go: of two requests with the same code, at most one gets tokens that work. */
+  async #consume(kind: string, id: string): Promise<void> {
+    const payload = this.#map(kind).get(id);
+    const isUsed = payload?.consumed !== undefined;
+    if (payload !== undefined) payload.consumed = Math.floor(this.#options.clock.now() / 1000);
+    if (isUsed) await this.grants.end(payload.grantId ?? '');
+    if (isUsed || payload === undefined) throw this.#options.refusal('it was used already');
+  }
+
+  #note(kind: string, id: string, { uid, grantId }: AdapterPayload): void {
+    if (kind === 'Session' && uid !== undefined) this.#sessions.set(uid, id);
+    if (grantId === undefined || !HANDED_OUT.has(kind)) return;
+    const members = this.#members.get(grantId) ?? new Map<string, Set<string>>();
+    members.set(kind, (members.get(kind) ?? new Set()).add(id));
+    this.#members.set(grantId, members);
+  }
+
+  #forget(kind: string, id: string, { uid, grantId }: AdapterPayload): void {
+    if (kind === 'Grant') this.grants.forget(id);
+    if (kind === 'Session' && uid !== undefined && this.#sessions.get(uid) === id) {
+      this.#sessions.delete(uid);
+    }
+    const members = grantId === undefined ? undefined : this.#members.get(grantId);
+    const ids = members?.get(kind);
+    if (grantId === undefined || members === undefined || !ids?.delete(id)) return;
+    if (ids.size === 0) members.delete(kind);
+    if (members.size === 0) this.#members.delete(grantId);
+  }
+
+  #revoke(kind: string, grantId: string): void {
+    for (const id of [...(this.#members.get(grantId)?.get(kind) ?? [])]) this.#map(kind).delete(id);
+  }
+
+  #map(kind: string): ExpiringMap<AdapterPayload> {
+    const map = this.#maps.get(kind);
+    if (map === undefined) throw new Error(`Nothing of the kind ${kind} is kept`);
+    return map;
+  }
+}
+
+/** Kinds that go when their grant goes. */
+const HANDED_OUT = new Set(['AuthorizationCode', 'AccessToken']);
+
+const NOTHING: Adapter = {
+  find: async () => undefined,
+  findByUid: async () => undefined,
+  findByUserCode: async () => undefined,
+  upsert: async () => undefined,
+  consume: async () => undefined,
+  destroy: async () => undefined,
+  revokeByGrantId: async () => undefined,
+};

@@ -1,0 +1,137 @@
+/** The built-in OpenID provider in the built daemon: over TLS, switched by the configuration, and over a restart. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Browser, KUBECTL, RelyingParty, SECRET, WEB } from '../oidcserver/running.ts';
+import { API, type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
+import { freePort } from '../support/kube-apiserver/api-server.ts';
+
+let daemon: Daemon;
+let ca: string;
+let issuer: string;
+const logs: string[] = [];
+
+async function configure(config: object): Promise<void> {
+  const body = { spec: { raw: JSON.stringify(config) } };
+  const options = { body, type: 'application/merge-patch+json' };
+  const changed = await daemon.call('PATCH', `${API}/config/platform`, options);
+  expect(changed.code, changed.text).toBe(200);
+}
+
+const audited = { enabled: true, path: 'audit.log', level: 4 };
+
+async function loginOf(user: string): Promise<string> {
+  const answer = await daemon.call('POST', `${API}/ownedaccesskeys`, {
+    body: { spec: { user, type: 'Login' } },
+  });
+  expect(answer.code, answer.text).toBe(201);
+  return answer.json().spec.key;
+}
+
+async function keysOf(type: string): Promise<{ metadata: { name: string } }[]> {
+  const { items } = (await daemon.call('GET', `${API}/ownedaccesskeys`)).json();
+  return items.filter(({ spec }: { spec: { type?: string } }) => spec.type === type);
+}
+
+describe('the daemon as an OpenID provider', () => {
+  let args: string[];
+  let dataDir: string;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    dataDir = join(scratchDir(), 'data');
+    issuer = `https://127.0.0.1:${port}/oidc`;
+    args = ['--listen', `127.0.0.1:${port}`];
+    daemon = await startDaemon({ dataDir, args });
+    ca = readFileSync(join(dataDir, 'tls/ca.crt'), 'utf8');
+    const user = { metadata: { name: 'ann' }, spec: { groups: ['dev'] } };
+    const made = await daemon.call('POST', `${API}/users`, { body: user });
+    expect([201, 409], made.text).toContain(made.code);
+  }, 60_000);
+
+  afterAll(async () => {
+    await daemon?.stop();
+  });
+
+  // covers: oidc.enabled oidc.clients oidc.clients[].{name,clientId,clientSecret,redirectURIs}
+  test('is one as soon as the configuration says so, and none when it does not', async () => {
+    const discovery = '/oidc/.well-known/openid-configuration';
+    const metadata = '/.well-known/oauth-authorization-server/oidc';
+    await configure({ oidc: { enabled: false, clients: [WEB] } });
+    for (const path of [discovery, metadata, '/oidc/auth', '/oidc/token']) {
+      expect((await daemon.call('GET', path, { token: null })).code, path).toBe(404);
+    }
+    await configure({ oidc: { enabled: true, clients: [WEB, KUBECTL] }, audit: audited });
+    const found = await daemon.call('GET', discovery, { token: null });
+    expect(found.json()).toMatchObject({
+      issuer,
+      authorization_endpoint: `${issuer}/auth`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/jwks`,
+      end_session_endpoint: `${issuer}/logout`,
+      scopes_supported: expect.arrayContaining(['openid', 'groups', 'offline_access']),
+      code_challenge_methods_supported: ['S256'],
+    });
+    expect((await daemon.call('GET', metadata, { token: null })).json()).toEqual(found.json());
+    // Nobody gets to say where clients send people.
+    const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
+    const pinned = await daemon.call('GET', discovery, { token: null, headers });
+    expect(pinned.text).not.toContain('evil');
+  });
+
+  test('serves clients of both sorts, keeps refresh tokens over a restart, and tells no secret', async () => {
+    const browser = new Browser(ca);
+    const key = await loginOf('ann');
+    browser.signIn(key);
+    const web = await RelyingParty.web(issuer, ca);
+    expect((await web.signIn(browser)).claims()).toMatchObject({ sub: 'ann' });
+    const kubectl = await RelyingParty.kubectl(issuer, ca);
+    const scope = 'openid groups offline_access';
+    const { refresh_token: first = '', id_token: identity = '' } = await kubectl.signIn(browser, {
+      scope,
+    });
+    const [kept] = await keysOf('OIDCRefreshToken');
+    expect(kept).toMatchObject({
+      spec: { user: 'ann', oidcProvider: { clientId: 'kubectl', scopes: scope } },
+    });
+    expect(JSON.stringify(kept)).not.toContain(first);
+
+    logs.push(daemon.output());
+    expect(await daemon.stop()).toBe(0);
+    daemon = await startDaemon({ dataDir, args });
+    const tokens = await kubectl.refresh(first);
+    const { refresh_token: second = '' } = tokens;
+    expect(tokens.claims()).toMatchObject({ sub: 'ann', groups: expect.arrayContaining(['dev']) });
+    expect(second).not.toBe(first);
+    await daemon.call('DELETE', `${API}/ownedaccesskeys/${kept?.metadata.name}`);
+    await expect(kubectl.refresh(second)).rejects.toMatchObject({ error: 'invalid_grant' });
+
+    await configure({ oidc: { enabled: true, clients: [WEB, KUBECTL] } });
+    const written = [
+      ...logs,
+      daemon.output(),
+      readFileSync(join(dataDir, 'audit.log'), 'utf8'),
+      (await daemon.git(['--git-dir', join(dataDir, 'repo.git'), 'log', '-p'], dataDir)).stdout,
+    ];
+    const config = JSON.stringify(WEB);
+    for (const secret of [first, second, identity, key, web.lastCode, kubectl.lastCode]) {
+      expect(secret.length).toBeGreaterThan(20);
+      for (const text of written) expect(text.replaceAll(config, '')).not.toContain(secret);
+    }
+    for (const text of written.slice(0, -1)) expect(text).not.toContain(SECRET);
+    const lines = written[2]?.trim().split('\n') ?? [];
+    const events = lines.map((line) => JSON.parse(line) as AuditLine);
+    const of = (path: string): AuditLine[] =>
+      events.filter(({ requestURI }) => requestURI.startsWith(path));
+    expect(of('/oidc/auth')[0]?.user.username).toBe('ann');
+    expect(of('/oidc/token').map(({ annotations }) => JSON.stringify(annotations))).toEqual(
+      expect.arrayContaining([expect.stringMatching(/web.*ann/), expect.stringMatching(/kubectl/)]),
+    );
+  });
+});
+
+interface AuditLine {
+  readonly requestURI: string;
+  readonly user: { readonly username: string };
+  readonly annotations?: Readonly<Record<string, string>>;
+}
