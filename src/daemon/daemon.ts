@@ -115,7 +115,8 @@ async function startAll(starting: Starting): Promise<Daemon> {
   undo.push(() => signingIn.close());
   const oidc = openOidcService({
     ...platform,
-    baseUrl: () => options.publicUrl ?? base,
+    baseUrl: () => signingIn.signIn.baseUrl,
+    accounts: signingIn.signIn.accounts,
     keysIn: data.oidcKeys,
     clock,
     logger,

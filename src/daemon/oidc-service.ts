@@ -10,12 +10,16 @@ import type { SigningAlgorithm, SigningKey } from '../auth/signing-key.ts';
 import { OidcServer, type ProviderKeys } from '../oidcserver/oidc-server.ts';
 import type { Person, PersonSession } from '../oidcserver/people.ts';
 import type { OidcService } from '../server/oidc.ts';
+import type { Accounts } from '../signin/accounts.ts';
+import { cookieName, readCookie, setCookie } from '../signin/cookies.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Platform } from './platform.ts';
 
 export interface OidcServiceParts
   extends Pick<Platform, 'kinds' | 'store' | 'registry' | 'pending' | 'access' | 'config'> {
   readonly baseUrl: () => string;
+  /** Ends logins; keys that people made for themselves outlive what they did with them in a browser. */
+  readonly accounts: Pick<Accounts, 'revoke'>;
   /** Folder of the signing keys; made when the provider is first wanted. */
   readonly keysIn: string;
   readonly clock: Clock;
@@ -33,7 +37,7 @@ const SYSTEM: User = {
 };
 
 export function openOidcService(parts: OidcServiceParts): RunningOidcService {
-  const { kinds, store, registry, access, clock, logger } = parts;
+  const { kinds, store, registry, access, accounts, baseUrl, clock, logger } = parts;
   const [group = ''] = kinds.groups;
   const kind = kinds.byPlural(group, 'ownedaccesskeys');
   if (kind === undefined) throw new Error('The table of kinds has no access keys');
@@ -41,15 +45,15 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
   const userOf = (request: IncomingMessage): User | undefined => browserUser(parts, request);
   const server = new OidcServer({
     config: parts.config,
-    baseUrl: parts.baseUrl,
+    baseUrl,
     clock,
     keys: () => openKeys(parts, stops),
     person: (name) => personOf(parts, name),
     sessionOf: (request) => sessionOf(parts, userOf(request)),
     endSession: async (request, response) => {
       const user = userOf(request);
-      response.appendHeader('set-cookie', endOfCookie(request));
-      if (user?.accessKey !== undefined) await endLogin(parts, user.accessKey);
+      response.appendHeader('set-cookie', setCookie('session', { isHttps: isHttps(baseUrl()) }));
+      if (user?.accessKey !== undefined) await accounts.revoke(user.accessKey);
     },
     signInUrl: (returnTo, again) =>
       `/login?${new URLSearchParams({ returnTo, ...(again ? { prompt: 'login' } : {}) })}`,
@@ -97,18 +101,18 @@ function personOf({ access, kinds, store }: OidcServiceParts, name: string): Per
   };
 }
 
-const SESSION_COOKIE = /(?:^|;\s*)(?:__Host-session|gitplane-session)=([^;\s]+)/;
-
-function browserUser({ access }: OidcServiceParts, { headers }: IncomingMessage): User | undefined {
-  const key = SESSION_COOKIE.exec(headers.cookie ?? '')?.[1];
+/** By the cookie of the session alone. */
+function browserUser(
+  { access, baseUrl }: OidcServiceParts,
+  { headers }: IncomingMessage,
+): User | undefined {
+  const key = readCookie(headers.cookie, cookieName('session', isHttps(baseUrl())));
   const found = key === undefined ? undefined : access.authenticate(key);
   return found !== undefined && 'user' in found ? found.user : undefined;
 }
 
-function endOfCookie({ headers }: IncomingMessage): string {
-  const isHost = headers.cookie?.includes('__Host-session=') === true;
-  const name = isHost ? '__Host-session' : 'gitplane-session';
-  return `${name}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0${isHost ? '; Secure' : ''}`;
+function isHttps(url: string): boolean {
+  return url.startsWith('https:');
 }
 
 function sessionOf(
@@ -122,17 +126,6 @@ function sessionOf(
   const key = store.get({ group, kind, namespace: '', name: user.accessKey });
   const signedInAt = Date.parse(key?.object.metadata.creationTimestamp ?? '') || 0;
   return { person: owner.name, signedInAt, isWhole: user.scope === undefined };
-}
-
-/** Keys that people made for themselves outlive what they did with them in a browser. */
-async function endLogin({ kinds, store, registry }: OidcServiceParts, name: string): Promise<void> {
-  const [group = ''] = kinds.groups;
-  const kind = kinds.byPlural(group, 'ownedaccesskeys');
-  if (kind === undefined) return;
-  const found = store.get({ group, kind: kind.kind, namespace: '', name });
-  if (found?.object.spec?.['type'] !== 'Login') return;
-  const options = { user: SYSTEM, dryRun: false, fieldValidation: 'Strict' } as const;
-  await registry.delete({ kind, namespace: '', name, delete: {}, options });
 }
 
 const DAY_MS = 86_400_000;

@@ -30,7 +30,7 @@ export interface ProviderKeys {
 
 export interface OidcServerOptions {
   readonly config: PlatformConfigSource;
-  /** With scheme, without a slash at the end; asked when the provider is first wanted. */
+  /** With scheme, without a slash at the end; asked at every request. */
   readonly baseUrl: () => string;
   readonly clock: Clock;
   /** Opened when the provider is first wanted, and asked at every request. */
@@ -81,7 +81,6 @@ interface Running {
 
 export class OidcServer {
   readonly #options: OidcServerOptions;
-  #issuerUrl: URL | undefined;
   readonly #ids = new WeakMap<IncomingMessage, string>();
   readonly #handled = new WeakMap<IncomingMessage, Handled>();
   readonly #stop: () => void;
@@ -124,8 +123,7 @@ export class OidcServer {
   }
 
   get #issuer(): URL {
-    this.#issuerUrl ??= new URL(`${this.#options.baseUrl()}${OIDC_PATH}`);
-    return this.#issuerUrl;
+    return new URL(`${this.#options.baseUrl()}${OIDC_PATH}`);
   }
 
   #config(): OidcConfig {
@@ -163,9 +161,11 @@ export class OidcServer {
     return { library, clients, refreshTokens, storage, cookieKey, keys: await keys() };
   }
 
-  /** Made anew when the keys change; what it handed out is elsewhere. */
+  /** Made anew when its keys or its name change; what it handed out is elsewhere. */
   #provider(running: Running): Built {
-    const { version, jwks } = running.keys();
+    const { version: keys, jwks } = running.keys();
+    const { href: issuer } = this.#issuer;
+    const version = `${issuer} ${keys}`;
     if (this.#built?.version === version) return this.#built;
     const { person, sessionOf, signWith = 'RS256', writesAreReviewed, onError } = this.#options;
     const provider = buildProvider({
@@ -173,7 +173,7 @@ export class OidcServer {
       keys: jwks,
       signWith,
       person,
-      issuer: this.#issuer.href,
+      issuer,
       sessionOf: (request) => {
         const session = sessionOf(request);
         return session?.isWhole === true ? session : undefined;

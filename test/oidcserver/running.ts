@@ -72,6 +72,7 @@ export async function startProvider(oidc: Partial<OidcSettings> = {}): Promise<R
       access: platform.access,
       config: config as unknown as ConfigService,
       baseUrl: () => base,
+      accounts: { revoke: (name) => remove(platform, name) },
       keysIn,
       clock,
       logger: createLogger('info', { write: (line) => log.push(line) }),
@@ -115,6 +116,16 @@ export async function startProvider(oidc: Partial<OidcSettings> = {}): Promise<R
       return String(made.spec?.['key']);
     },
   };
+}
+
+async function remove({ platform }: GuardedPlatform, name: string): Promise<void> {
+  await platform.registry.delete({
+    kind: kindOf('ownedaccesskeys'),
+    namespace: '',
+    name,
+    delete: {},
+    options: { user: ROOT, dryRun: false, fieldValidation: 'Strict' },
+  });
 }
 
 class ChangingConfig {
