@@ -119,13 +119,15 @@ function sessionOf(
   { access, kinds, store }: OidcServiceParts,
   user: User | undefined,
 ): PersonSession | undefined {
-  const owner = user === undefined ? undefined : access.session(user)?.owner;
-  if (user?.accessKey === undefined || owner?.kind !== 'User') return undefined;
+  // Keys of teams and subjects have names that no user has.
+  if (user?.accessKey === undefined || access.directory.user(user.name) === undefined) {
+    return undefined;
+  }
   const [group = ''] = kinds.groups;
   const kind = kinds.byPlural(group, 'ownedaccesskeys')?.kind ?? '';
   const key = store.get({ group, kind, namespace: '', name: user.accessKey });
   const signedInAt = Date.parse(key?.object.metadata.creationTimestamp ?? '') || 0;
-  return { person: owner.name, signedInAt, isWhole: user.scope === undefined };
+  return { person: user.name, signedInAt, isWhole: user.scope === undefined };
 }
 
 const DAY_MS = 86_400_000;
