@@ -52,7 +52,7 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
     sessionOf: (request) => sessionOf(parts, userOf(request)),
     endSession: async (request, response) => {
       const user = userOf(request);
-      response.appendHeader('set-cookie', setCookie('session', { isHttps: isHttps(baseUrl()) }));
+      response.appendHeader('set-cookie', setCookie('session', { baseUrl: baseUrl() }));
       if (user?.accessKey !== undefined) await accounts.revoke(user.accessKey);
     },
     signInUrl: (returnTo, again) =>
@@ -106,13 +106,9 @@ function browserUser(
   { access, baseUrl }: OidcServiceParts,
   { headers }: IncomingMessage,
 ): User | undefined {
-  const key = readCookie(headers.cookie, cookieName('session', isHttps(baseUrl())));
+  const key = readCookie(headers.cookie, cookieName('session', baseUrl()));
   const found = key === undefined ? undefined : access.authenticate(key);
   return found !== undefined && 'user' in found ? found.user : undefined;
-}
-
-function isHttps(url: string): boolean {
-  return url.startsWith('https:');
 }
 
 function sessionOf(
