@@ -49,6 +49,8 @@ export interface ProvidedIdentity {
   readonly accountName?: string;
   readonly email?: string;
   readonly emailVerified: boolean;
+  /** Nobody checked that the provider said it, since the configuration says so; log and audit tell. */
+  readonly isUnchecked?: true;
   readonly groups: readonly string[];
   readonly extraClaims: JsonObject;
   /** What a refresh needs (tokens of the provider); sealed at rest, and in no answer, log or event. */

@@ -135,10 +135,11 @@ function ofBrowser({ deps, request, signal }: Exchange): {
 }
 
 /** The browser gets its key, and goes where it wanted to. */
-function welcome(exchange: Exchange, { login, returnTo }: SignedIn): FastifyReply {
+function welcome(exchange: Exchange, { login, identity, returnTo }: SignedIn): FastifyReply {
   const { deps, reply, facts } = exchange;
   facts['user'] = login.user;
   facts['access-key'] = login.name;
+  if (identity.provided.isUnchecked) facts['identity'] = 'unchecked';
   beginSession(deps, reply, login.key);
   return reply.redirect(returnTo, 303);
 }

@@ -20,6 +20,7 @@ export function providedIdentity(
     username: oneValue(facts, mapping.usernameAttr, 'user name'),
     email: oneValue(facts, mapping.emailAttr, 'mail address'),
     emailVerified: isProven,
+    ...(isProven ? {} : { isUnchecked: true }),
     groups: groupsIn(facts, mapping),
     extraClaims: {},
   };

@@ -126,9 +126,7 @@ class SamlConnector implements Connector {
       'replayed',
       'it was used before',
     );
-    const isProven = this.#certificates !== undefined;
-    if (!isProven) this.#context.warn('a person signs in with a response that nobody checked');
-    return providedIdentity(facts, this.#block, isProven);
+    return providedIdentity(facts, this.#block, this.#certificates !== undefined);
   }
 
   async #read(
