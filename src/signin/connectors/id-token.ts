@@ -1,0 +1,61 @@
+/**
+ * ID tokens (OpenID Connect Core, 3.1.3.7) of providers whose issuer openid-client cannot be told
+ * beforehand. The signature is always verified, whatever way the token came.
+ */
+import { createRemoteJWKSet, customFetch, type JWTPayload, jwtVerify } from 'jose';
+import type { ProviderHttp } from '../provider-http.ts';
+import { SignInError } from '../sign-in-error.ts';
+
+export interface IdTokenRules {
+  readonly clientId: string;
+  /** Whether the token may have been issued by whom it says. */
+  isIssuer(claims: JWTPayload): boolean;
+  /** Undefined: none is expected, as after a refresh. */
+  readonly nonce?: string | undefined;
+  /** Unix time in ms. */
+  readonly now: number;
+}
+
+export type IdTokenReader = (token: string, rules: IdTokenRules) => Promise<JWTPayload>;
+
+const SKEW_SECONDS = 30;
+
+/** Keys are fetched at the first token, and again for a key that is not known. */
+export function idTokenReader(jwksUrl: string, http: ProviderHttp): IdTokenReader {
+  const keys = createRemoteJWKSet(new URL(jwksUrl), {
+    timeoutDuration: 10_000,
+    [customFetch]: (url, { headers, method, signal }) =>
+      http.fetch(url, { headers, method, signal }),
+  });
+  return async (token, { clientId, isIssuer, nonce, now }) => {
+    const { payload } = await jwtVerify(token, keys, {
+      audience: clientId,
+      algorithms: ['RS256'],
+      requiredClaims: ['iss', 'sub', 'exp', 'iat'],
+      clockTolerance: SKEW_SECONDS,
+      currentDate: new Date(now),
+    }).catch((error: unknown) => {
+      throw error instanceof SignInError ? error : bad(codeOf(error));
+    });
+    if (!isIssuer(payload)) throw bad('its issuer is another one');
+    const parties = [payload['azp'] ?? clientId, ...[payload.aud ?? []].flat()];
+    if (parties.some((party) => party !== clientId)) throw bad('it is meant for others as well');
+    if (nonce !== undefined && payload['nonce'] !== nonce) {
+      throw bad('it belongs to another attempt to sign in');
+    }
+    return payload;
+  };
+}
+
+function bad(why: string): SignInError {
+  return new SignInError(`the ID token cannot be relied on: ${why}`, {
+    reason: 'bad-id-token',
+    code: 502,
+  });
+}
+
+/** Errors of the library may show claims; their codes do not. */
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' ? code : 'it cannot be read';
+}

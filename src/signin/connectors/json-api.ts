@@ -1,0 +1,95 @@
+/**
+ * The API of a provider, asked with a bearer token. The token goes to the origin of the API and
+ * nowhere else: not after a redirect, and not to a next page that the answer says is elsewhere.
+ */
+import type { ProviderHttp } from '../provider-http.ts';
+import { SignInError } from '../sign-in-error.ts';
+import { busy, type ProviderAnswer, readAnswer } from './provider-answers.ts';
+
+export interface JsonApi {
+  /** `place`: below the base, beginning with `/`, or a whole URL of the same origin. */
+  get(place: string): Promise<ProviderAnswer>;
+  post(place: string, body: unknown): Promise<ProviderAnswer>;
+}
+
+export interface JsonApiOptions {
+  readonly http: ProviderHttp;
+  /** Without a slash at its end. */
+  readonly base: string;
+  readonly token: string;
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether an answer asks for fewer requests; 429 always does. */
+  readonly isBusy?: (answer: ProviderAnswer) => boolean;
+}
+
+export function jsonApi(options: JsonApiOptions): JsonApi {
+  return {
+    get: (place) => ask(options, { method: 'GET', place }),
+    post: (place, body) => ask(options, { method: 'POST', place, body: JSON.stringify(body) }),
+  };
+}
+
+async function ask(
+  { http, base, token, signal, headers, isBusy }: JsonApiOptions,
+  { method, place, body }: { method: string; place: string; body?: string },
+): Promise<ProviderAnswer> {
+  const url = placeIn(base, place);
+  const response = await http.fetch(url, {
+    method,
+    signal,
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'gitplane',
+      ...headers,
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const answer = await readAnswer(url, response);
+  if (isBusy?.(answer) === true) throw busy(new URL(url).origin);
+  return answer;
+}
+
+function placeIn(base: string, place: string): string {
+  const url = new URL(place.startsWith('/') ? base + place : place);
+  const isThere = url.origin === new URL(base).origin && url.username === '' && url.password === '';
+  if (isThere) return url.href;
+  throw new SignInError(`${new URL(base).origin} leads to ${url.origin}, where nobody is asked`, {
+    reason: 'foreign-link',
+    code: 502,
+  });
+}
+
+/** Far more than anybody's groups take; a provider that goes on for ever is stopped. */
+const MOST_PAGES = 100;
+
+/** An answer and those after it; `nextOf` finds the link, relative ones included. */
+export async function* pagesFrom(
+  api: JsonApi,
+  first: ProviderAnswer | Promise<ProviderAnswer>,
+  nextOf: (answer: ProviderAnswer) => string | undefined,
+): AsyncGenerator<ProviderAnswer> {
+  let answer = await first;
+  for (let page = 1; page <= MOST_PAGES; page++) {
+    yield answer;
+    const link = nextOf(answer);
+    if (link === undefined) return;
+    if (!URL.canParse(link, answer.url)) break;
+    answer = await api.get(new URL(link, answer.url).href);
+  }
+  const { origin } = new URL(answer.url);
+  const message = `${origin} gives no end of pages`;
+  throw new SignInError(message, { reason: 'endless-pages', code: 502 });
+}
+
+/** The next page of RFC 8288. */
+export function linkedNext({ headers }: ProviderAnswer): string | undefined {
+  for (const [, url, parameters = ''] of (headers.get('link') ?? '').matchAll(
+    /<([^<>]*)>([^<>]*)/g,
+  )) {
+    if (/;\s?rel="?next"?/i.test(parameters)) return url;
+  }
+  return undefined;
+}

@@ -1,0 +1,117 @@
+/** providerA (spec 2.8.3): GitHub, and GitHub Enterprise Server where `hostName` names one. */
+import { isRecord } from '../../apimachinery/object.ts';
+import type { ProviderAConfig } from '../../config/platform-config.ts';
+import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector.ts';
+import { providerHttp } from '../provider-http.ts';
+import { codeFlow } from './code-flow.ts';
+import { type JsonApi, jsonApi, linkedNext, pagesFrom } from './json-api.ts';
+import { organizationGroups } from './organizations.ts';
+import {
+  numericId,
+  type ProviderAnswer,
+  recordOf,
+  recordsOf,
+  textOf,
+  unexpected,
+} from './provider-answers.ts';
+import { trustingHttp } from './root-trust.ts';
+import { samePerson } from './same-person.ts';
+import { keptTokens, type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
+
+const HEADERS = {
+  accept: 'application/vnd.github+json',
+  'x-github-api-version': '2022-11-28',
+};
+
+export function createProviderA(
+  id: string,
+  block: ProviderAConfig,
+  context: ConnectorContext,
+): Connector {
+  const { hostName, orgs = [] } = block;
+  const web = hostName ? `https://${hostName}` : 'https://github.com';
+  const base = hostName ? `https://${hostName}/api/v3` : 'https://api.github.com';
+  if (orgs.length === 0) {
+    context.warn(`no orgs are named: everybody with an account at ${web} may sign in`);
+  }
+  const trust = trustingHttp(hostName ? block.rootCA : undefined, context.http ?? providerHttp);
+  const flow = codeFlow({
+    issuer: `${web}/login/oauth`,
+    authorizeUrl: `${web}/login/oauth/authorize`,
+    tokenUrl: `${web}/login/oauth/access_token`,
+    clientId: block.clientId ?? '',
+    clientSecret: block.clientSecret,
+    scopes: ['user:email', ...(orgs.length > 0 ? ['read:org'] : [])],
+    http: trust.http,
+    clock: context.clock,
+  });
+  const identityOf = async (tokens: Tokens, signal: AbortSignal): Promise<ProvidedIdentity> => {
+    const { accessToken: token } = tokens;
+    const api = jsonApi({
+      ...{ http: trust.http(), base, token, signal, headers: HEADERS, isBusy },
+    });
+    const person = await personOf(api, { isOwnHost: Boolean(hostName) });
+    const groups = await organizationGroups(api, {
+      ...{ orgs, login: person.preferredUsername, warn: context.warn },
+    });
+    return { ...person, groups, extraClaims: {}, connectorData: keptTokens(tokens) };
+  };
+  return {
+    id,
+    type: 'providerA',
+    callbackMethod: 'GET',
+    begin: async (transaction) => ({
+      kind: 'redirect',
+      url: await flow.authorizationUrl(transaction),
+    }),
+    complete: async (transaction, callback, signal) =>
+      identityOf(await flow.exchange(transaction, callback, signal), signal),
+    refresh: (known, signal, keep) =>
+      withGoodTokens(
+        tokensOf(known),
+        { clock: context.clock, keep, renew: (token) => flow.renew(token, signal) },
+        async (tokens) => samePerson(known, await identityOf(tokens, signal)),
+      ),
+    close: trust.close,
+  };
+}
+
+/** Overload has no status of its own here. */
+function isBusy({ status, headers, body }: ProviderAnswer): boolean {
+  if (status !== 403) return false;
+  const message = isRecord(body) ? body['message'] : undefined;
+  return (
+    headers.has('retry-after') ||
+    headers.get('x-ratelimit-remaining') === '0' ||
+    (typeof message === 'string' && /rate limit/i.test(message))
+  );
+}
+
+type Person = Pick<ProvidedIdentity, 'userId' | 'username' | 'email' | 'emailVerified'> & {
+  readonly preferredUsername: string;
+};
+
+async function personOf(api: JsonApi, { isOwnHost }: { isOwnHost: boolean }): Promise<Person> {
+  const answer = await api.get('/user');
+  const user = recordOf(answer);
+  const login = textOf(user['login']);
+  if (login === undefined) throw unexpected(answer.url, 'no login');
+  const email = textOf(user['email']) ?? (await primaryEmail(api, isOwnHost));
+  return {
+    userId: numericId(answer),
+    username: textOf(user['name']) ?? login,
+    preferredUsername: login,
+    // Only an address that was verified can be made public.
+    ...(email === undefined ? { emailVerified: false } : { email, emailVerified: true }),
+  };
+}
+
+/** A server of one's own verifies no addresses and says so of all. */
+async function primaryEmail(api: JsonApi, isOwnHost: boolean): Promise<string | undefined> {
+  for await (const page of pagesFrom(api, api.get('/user/emails?per_page=100'), linkedNext)) {
+    for (const { email, primary, verified } of recordsOf(page)) {
+      if (primary === true && (verified === true || isOwnHost)) return textOf(email);
+    }
+  }
+  return undefined;
+}

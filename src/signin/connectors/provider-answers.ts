@@ -1,0 +1,88 @@
+/** What answers of providers mean for whoever signs in, whatever they are about. */
+import { isRecord } from '../../apimachinery/object.ts';
+import { SignInError } from '../sign-in-error.ts';
+import { TOKEN_REFUSED } from './tokens.ts';
+
+export interface ProviderAnswer {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed JSON; undefined where there is none. */
+  readonly body: unknown;
+}
+
+/** Reads an answer. Throws SignInError for what is no answer to the question: redirects, overload, faults. */
+export async function readAnswer(url: string, response: Response): Promise<ProviderAnswer> {
+  const { origin } = new URL(url);
+  const { status, headers } = response;
+  if (status === 429) throw busy(origin);
+  if (status >= 500) {
+    throw new SignInError(`${origin} answers ${status}`, { reason: 'provider-failed', code: 502 });
+  }
+  return { url, status, headers, body: parsed(await response.text()) };
+}
+
+export function busy(origin: string): SignInError {
+  return new SignInError(`${origin} asks for fewer requests`, {
+    reason: 'provider-busy',
+    code: 503,
+  });
+}
+
+/** The body of an answer with status 200. Throws SignInError for every other one. */
+export function bodyOf({ url, status, body }: ProviderAnswer): unknown {
+  const { origin } = new URL(url);
+  if (status === 200 && body !== undefined) return body;
+  if (status === 401) {
+    const message = `${origin} does not take the access token`;
+    throw new SignInError(message, { reason: TOKEN_REFUSED, code: 502, isFinal: true });
+  }
+  if (status === 403) {
+    throw new SignInError(`${origin} forbids what was asked`, {
+      reason: 'provider-forbids',
+      code: 403,
+    });
+  }
+  throw unexpected(url, status === 200 ? 'no JSON' : `status ${status}`);
+}
+
+/** `what` names no value. */
+export function unexpected(url: string, what: string): SignInError {
+  const { origin, pathname } = new URL(url);
+  const message = `${origin}${pathname} gave an answer that was not expected: ${what}`;
+  return new SignInError(message, { reason: 'unexpected-answer', code: 502 });
+}
+
+/** A record, or SignInError. */
+export function recordOf(answer: ProviderAnswer): Record<string, unknown> {
+  const body = bodyOf(answer);
+  if (!isRecord(body)) throw unexpected(answer.url, 'no JSON object');
+  return body;
+}
+
+/** The records of a list, be it the body or one of its fields. Throws SignInError where there is no list. */
+export function recordsOf(answer: ProviderAnswer, field?: string): Record<string, unknown>[] {
+  const list = field === undefined ? bodyOf(answer) : recordOf(answer)[field];
+  if (!Array.isArray(list)) throw unexpected(answer.url, 'no list');
+  return list.filter(isRecord);
+}
+
+/** A text that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The id of an account that is a number. Throws SignInError: nobody may be let in without one. */
+export function numericId(answer: ProviderAnswer): string {
+  const { id } = recordOf(answer);
+  if (!Number.isSafeInteger(id) || Number(id) <= 0) throw unexpected(answer.url, 'no numeric id');
+  return String(id);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

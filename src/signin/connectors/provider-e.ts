@@ -1,0 +1,142 @@
+/**
+ * providerE (spec 2.8.1): Rancher. People sign in with an API key of theirs, which is used to ask who
+ * they are and then dropped. No key goes to another host than the configured one.
+ */
+import { isRecord } from '../../apimachinery/object.ts';
+import type { AuthConfig } from '../../config/platform-config.ts';
+import type { ConnectorContext, KeepConnectorData, ProvidedIdentity } from '../connector.ts';
+import { providerHttp } from '../provider-http.ts';
+import { SignInError } from '../sign-in-error.ts';
+
+import { type JsonApi, jsonApi, pagesFrom } from './json-api.ts';
+import {
+  type ProviderAnswer,
+  recordOf,
+  recordsOf,
+  textOf,
+  unexpected,
+} from './provider-answers.ts';
+import { samePerson } from './same-person.ts';
+
+export type ProviderEConfig = NonNullable<AuthConfig['providerE']>;
+
+/** A way to sign in without a browser: with a token of the provider. */
+export interface TokenConnector {
+  readonly id: string;
+  readonly type: string;
+  readonly callbackMethod: 'none';
+  /** Throws SignInError. */
+  verify(token: string, signal: AbortSignal): Promise<ProvidedIdentity>;
+  /** As that of a Connector. */
+  refresh?(
+    known: ProvidedIdentity,
+    signal: AbortSignal,
+    keep: KeepConnectorData,
+  ): Promise<ProvidedIdentity>;
+  close(): Promise<void>;
+}
+
+export function createProviderE(
+  id: string,
+  block: ProviderEConfig,
+  context: ConnectorContext,
+): TokenConnector {
+  const { host = '', bearerToken } = block;
+  const base = `https://${host}`;
+  if (block.insecure === true) {
+    context.warn(`nobody checks that ${host} is it: whoever is in between can sign in as anybody`);
+  }
+  const http = (context.http ?? providerHttp)({ isInsecure: block.insecure === true });
+  const apiWith = (token: string, signal: AbortSignal): JsonApi =>
+    jsonApi({ http, base, token, signal });
+  return {
+    id,
+    type: 'providerE',
+    callbackMethod: 'none',
+    async verify(token, signal) {
+      if (host === '') throw notConfigured();
+      if (!/^[\x21-\x7e]{1,1024}$/.test(token)) throw noToken();
+      const api = apiWith(token, signal);
+      const person = personOf(await api.get('/v3/users?me=true'));
+      return { ...person, groups: await groupsOf(api), emailVerified: false, extraClaims: {} };
+    },
+    ...(bearerToken
+      ? { refresh: (known, signal) => stillEnabled(known, apiWith(bearerToken, signal)) }
+      : {}),
+    close: () => http.close(),
+  };
+}
+
+/** Exactly one: whoever may list users would else be taken for the first of them. */
+function personOf(
+  answer: ProviderAnswer,
+): Pick<ProvidedIdentity, 'userId' | 'username' | 'preferredUsername'> {
+  if (answer.status === 401 || answer.status === 403) throw noToken();
+  const [user, ...others] = recordsOf(answer, 'data');
+  if (user === undefined || others.length > 0 || user['me'] === false) {
+    throw unexpected(answer.url, 'not one user');
+  }
+  return accountOf(answer.url, user);
+}
+
+function accountOf(
+  url: string,
+  user: Record<string, unknown>,
+): Pick<ProvidedIdentity, 'userId' | 'username' | 'preferredUsername'> {
+  if (user['enabled'] === false) throw disabled();
+  const userId = textOf(user['id']);
+  if (userId === undefined) throw unexpected(url, 'no id');
+  const login = textOf(user['username']);
+  return {
+    userId,
+    username: textOf(user['name']) ?? login ?? userId,
+    ...(login === undefined ? {} : { preferredUsername: login }),
+  };
+}
+
+/** Ids of the group principals that the caller has: their names are not unique. */
+async function groupsOf(api: JsonApi): Promise<string[]> {
+  const groups = new Set<string>();
+  for await (const page of pagesFrom(api, api.get('/v3/principals'), nextPage)) {
+    for (const { id, principalType, memberOf } of recordsOf(page, 'data')) {
+      const group = textOf(id);
+      if (principalType === 'group' && memberOf !== false && group) groups.add(group);
+    }
+  }
+  return [...groups];
+}
+
+function nextPage(answer: ProviderAnswer): string | undefined {
+  const { pagination } = recordOf(answer);
+  return isRecord(pagination) ? textOf(pagination['next']) : undefined;
+}
+
+/** With the key of the platform; groups stay as they were, since only their own token tells them. */
+async function stillEnabled(known: ProvidedIdentity, api: JsonApi): Promise<ProvidedIdentity> {
+  const answer = await api.get(`/v3/users/${encodeURIComponent(known.userId)}`);
+  if (answer.status === 404) throw disabled();
+  if (answer.status === 401 || answer.status === 403) {
+    const message = `bearerToken may not read users: the answer is ${answer.status}`;
+    throw new SignInError(message, { reason: 'client-refused', code: 502 });
+  }
+  const user = recordOf(answer);
+  return samePerson(known, { ...known, ...accountOf(answer.url, user) });
+}
+
+function noToken(): SignInError {
+  return new SignInError('the token is not one that the provider takes', {
+    reason: 'bad-token',
+    code: 403,
+  });
+}
+
+function disabled(): SignInError {
+  return new SignInError('the account is disabled at the provider, or gone', {
+    reason: 'not-active',
+    code: 403,
+  });
+}
+
+function notConfigured(): SignInError {
+  return new SignInError('the connector has no host', { reason: 'not-configured', code: 502 });
+}

@@ -1,0 +1,19 @@
+/** Signs ID tokens as a provider does, and as somebody does who is none. */
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+
+export interface Issuer {
+  readonly jwks: { readonly keys: object[] };
+  sign(claims: JWTPayload, header?: object): Promise<string>;
+}
+
+export async function newIssuer(kid = 'key-1'): Promise<Issuer> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' };
+  return {
+    jwks: { keys: [jwk] },
+    sign: (claims, header = {}) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT', ...header })
+        .sign(privateKey),
+  };
+}
