@@ -13,6 +13,11 @@ import {
   tooLong,
   tooMany,
 } from '../apimachinery/field-error.ts';
+import {
+  type ProviderBlocks,
+  providerProblems,
+  providerWarnings,
+} from './config-provider-rules.ts';
 import { type Saml, samlProblems, samlWarnings } from './config-saml-rules.ts';
 
 type Texts = readonly string[];
@@ -22,28 +27,8 @@ interface Oidc {
   readonly groupsClaim?: string;
 }
 
-interface ProviderA {
-  readonly hostName?: string;
-  readonly rootCA?: string;
-}
-
-interface ProviderC {
-  readonly groups?: Texts;
-  readonly serviceAccountFilePath?: string;
-  readonly adminEmail?: string;
-}
-
-interface ProviderD {
-  readonly groups?: Texts;
-  readonly tenant?: string;
-}
-
-interface Blocks {
+interface Blocks extends ProviderBlocks {
   readonly oidc?: Oidc;
-  readonly providerA?: ProviderA;
-  readonly providerB?: object;
-  readonly providerC?: ProviderC;
-  readonly providerD?: ProviderD;
   readonly saml?: Saml;
 }
 
@@ -106,12 +91,10 @@ export function authBlocks(
 }
 
 function blockProblems(home: Blocks, path: FieldPath): FieldError[] {
-  const { oidc, providerA, providerC, providerD, saml } = home;
+  const { oidc, saml } = home;
   return [
     ...(oidc ? oidcProblems(oidc, [...path, 'oidc']) : []),
-    ...(providerA ? providerAProblems(providerA, [...path, 'providerA']) : []),
-    ...(providerC ? providerCProblems(providerC, [...path, 'providerC']) : []),
-    ...(providerD ? providerDProblems(providerD, [...path, 'providerD']) : []),
+    ...providerProblems(home, path),
     ...(saml ? samlProblems(saml, [...path, 'saml']) : []),
   ];
 }
@@ -126,49 +109,6 @@ function oidcProblems(oidc: Oidc, path: FieldPath): FieldError[] {
         required(
           [...path, 'groupsClaim'],
           'groups limits who may log in by a claim; name the claim',
-        ),
-      ]
-    : [];
-}
-
-function providerAProblems(provider: ProviderA, path: FieldPath): FieldError[] {
-  const errors: FieldError[] = [];
-  if (provider.hostName?.includes('/')) {
-    const detail = 'must be a host name without scheme and path';
-    errors.push(invalid([...path, 'hostName'], provider.hostName, detail));
-  }
-  if (isSet(provider.rootCA) && !isSet(provider.hostName)) {
-    errors.push(
-      required([...path, 'hostName'], 'rootCA is for a self-hosted edition; name its host'),
-    );
-  }
-  return errors;
-}
-
-function providerCProblems(provider: ProviderC, path: FieldPath): FieldError[] {
-  const errors: FieldError[] = [];
-  const hasAccount = isSet(provider.serviceAccountFilePath);
-  if (hasAccount && !isSet(provider.adminEmail)) {
-    const detail = 'the service account reads groups in the name of an administrator';
-    errors.push(required([...path, 'adminEmail'], detail));
-  }
-  if (isSet(provider.groups) && !hasAccount) {
-    const detail = 'groups cannot be checked without a service account, and everyone would get in';
-    errors.push(required([...path, 'serviceAccountFilePath'], detail));
-  }
-  return errors;
-}
-
-const SHARED_TENANTS = new Set(['common', 'consumers', 'organizations']);
-
-function providerDProblems(provider: ProviderD, path: FieldPath): FieldError[] {
-  const tenant = isSet(provider.tenant) ? String(provider.tenant) : 'common';
-  return isSet(provider.groups) && SHARED_TENANTS.has(tenant)
-    ? [
-        invalid(
-          [...path, 'tenant'],
-          tenant,
-          'groups can be checked in a single tenant only, and everyone would get in; name the tenant',
         ),
       ]
     : [];
@@ -246,18 +186,34 @@ function headerProblems(headers: Readonly<Record<string, string>>, path: FieldPa
 
 /** What works but is likely not meant. */
 export function authWarnings(auth: AuthConfig, platformHost: string | undefined): string[] {
-  return authBlocks(auth, ['auth']).flatMap(({ block, path }) => {
+  const ofBlocks = authBlocks(auth, ['auth']).flatMap(({ block, path }) => {
     const at = path.join('.');
-    const warnings: string[] = [];
-    const host = hostOf(block['redirectURI']);
-    if (platformHost && host !== undefined && host !== platformHost) {
-      warnings.push(`${at}.redirectURI leads to ${host}, but platformHost is ${platformHost}`);
-    }
-    if (path.at(-1) === 'saml') warnings.push(...samlWarnings(block as Saml, at));
+    const name = String(path.at(-1));
+    const warnings = redirectWarnings(block['redirectURI'], { platformHost, auth, path });
+    if (name === 'saml') warnings.push(...samlWarnings(block as Saml, at));
+    else warnings.push(...providerWarnings({ [name]: block }, path.slice(0, -1)));
     return warnings;
   });
+  const { providerE } = auth;
+  return [...ofBlocks, ...(providerE ? providerWarnings({ providerE }, ['auth']) : [])];
 }
 
-function hostOf(uri: unknown): string | undefined {
-  return typeof uri === 'string' && URL.canParse(uri) ? new URL(uri).host : undefined;
+function redirectWarnings(
+  uri: unknown,
+  of: { platformHost: string | undefined; auth: AuthConfig; path: FieldPath },
+): string[] {
+  if (typeof uri !== 'string' || !URL.canParse(uri)) return [];
+  const { host, pathname } = new URL(uri);
+  const { platformHost, auth, path } = of;
+  const [, , index] = path;
+  const id = path.length === 2 ? path[1] : auth.connectors?.[Number(index)]?.id;
+  const at = `${path.join('.')}.redirectURI`;
+  const warnings: string[] = [];
+  if (platformHost && host !== platformHost) {
+    warnings.push(`${at} leads to ${host}, but platformHost is ${platformHost}`);
+  }
+  if (!pathname.endsWith(`/auth/${id}/callback`)) {
+    warnings.push(`${at} leads to ${pathname}, but the platform answers at /auth/${id}/callback`);
+  }
+  return warnings;
 }

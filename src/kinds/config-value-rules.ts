@@ -65,11 +65,12 @@ const isSize: Rule = (text) =>
 const isRetention: Rule = (text) =>
   /[1-9]/.test(text) ? undefined : 'must be a time above zero, as in "30d" or "1y"';
 
-const isHost: Rule = (text) => {
+/** What is wrong with the name of a host, with or without a port. */
+export function hostProblem(text: string): string | undefined {
   const [, host = ''] = /^([^:]*)(?::\d{1,5})?$/.exec(text) ?? [];
   const isName = dnsSubdomainProblems(host.toLowerCase()).length === 0;
   return isName || /^\[[0-9a-fA-F:.]+\](?::\d{1,5})?$/.test(text) ? undefined : HOST;
-};
+}
 const HOST =
   'must be a host name, without a scheme such as "https://" and without a path; a port may follow';
 
@@ -95,8 +96,8 @@ const VALUE_RULES: readonly (readonly [string, Rule])[] = [
       (field): [string, Rule] => [`${home}.${field}`, isWebUrl],
     ),
   ),
-  ['platformHost', isHost],
-  ['auth.providerE.host', isHost],
+  ['platformHost', hostProblem],
+  ['auth.providerE.host', hostProblem],
   ['secretStore.address', isWebUrl],
   ['apps.repositories.*.url', isRepositoryUrl],
   ['apps.predefinedApps.*.iconUrl', isImage],

@@ -406,7 +406,7 @@ describe('rules', () => {
       'no key for it',
     ],
     [
-      'platformHost: a.example\nauth: {oidc: {redirectURI: "https://b.example/x"}}',
+      'platformHost: a.example\nauth: {oidc: {redirectURI: "https://b.example/auth/oidc/callback"}}',
       'leads to b.example',
     ],
   ])('warn: %s', (raw, message) => {

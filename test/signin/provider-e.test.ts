@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  for (const connector of open.splice(0)) await connector.close();
+  for (const connector of open.splice(0)) await connector.close?.();
 });
 
 function connectorOf(block: ProviderEConfig = {}) {

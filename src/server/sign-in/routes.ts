@@ -21,6 +21,7 @@ import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readForm } from './forms.ts';
 import { POSTING_CSP, postingPage, sendPage } from './pages.ts';
 import { registerPassword } from './password.ts';
+import { registerProviderToken } from './provider-token.ts';
 import { registerSession } from './session.ts';
 
 /** Attempts that one address may begin at once, and then one a second. */
@@ -90,6 +91,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
     }),
   );
   registerPassword(app, deps);
+  registerProviderToken(app, deps);
   registerSession(app, deps);
   for (const url of ['/auth/:id/logout', '/auth/logout']) {
     app.route({

@@ -31,5 +31,10 @@ export type ConnectorFactories = {
 };
 
 export const FACTORIES: ConnectorFactories = {
+  providerA: async (...of) => (await import('./provider-a.ts')).createProviderA(...of),
+  providerB: async (...of) => (await import('./provider-b.ts')).createProviderB(...of),
+  providerC: async (...of) => (await import('./provider-c.ts')).createProviderC(...of),
+  providerD: async (...of) => (await import('./provider-d.ts')).createProviderD(...of),
+  providerE: async (...of) => (await import('./provider-e.ts')).createProviderE(...of),
   saml: async (...of) => (await import('../saml/saml-connector.ts')).samlConnector(...of),
 };

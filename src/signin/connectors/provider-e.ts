@@ -4,7 +4,7 @@
  */
 import { isRecord } from '../../apimachinery/object.ts';
 import type { AuthConfig } from '../../config/platform-config.ts';
-import type { ConnectorContext, KeepConnectorData, ProvidedIdentity } from '../connector.ts';
+import type { ConnectorContext, ProvidedIdentity, TokenConnector } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 
@@ -19,22 +19,6 @@ import {
 import { samePerson } from './same-person.ts';
 
 export type ProviderEConfig = NonNullable<AuthConfig['providerE']>;
-
-/** A way to sign in without a browser: with a token of the provider. */
-export interface TokenConnector {
-  readonly id: string;
-  readonly type: string;
-  readonly callbackMethod: 'none';
-  /** Throws SignInError. */
-  verify(token: string, signal: AbortSignal): Promise<ProvidedIdentity>;
-  /** As that of a Connector. */
-  refresh?(
-    known: ProvidedIdentity,
-    signal: AbortSignal,
-    keep: KeepConnectorData,
-  ): Promise<ProvidedIdentity>;
-  close(): Promise<void>;
-}
 
 export function createProviderE(
   id: string,

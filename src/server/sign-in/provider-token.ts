@@ -1,0 +1,50 @@
+/**
+ * `POST /auth/providerE/login {token}`: for a provider that gives people tokens to show. The token is
+ * used to ask the provider whose it is, and kept nowhere.
+ */
+import type { FastifyInstance } from 'fastify';
+import { FailedLogins } from '../../auth/failed-logins.ts';
+import { SignInError } from '../../signin/sign-in-error.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { refuseOtherSites } from './browser.ts';
+import { limitSlowBody, signInRoute } from './exchange.ts';
+import { readFields } from './forms.ts';
+import { backToForm, letIn } from './own-forms.ts';
+
+const ID = 'providerE';
+const MOST_BYTES = 16 * 1024;
+/** Tokens of one address that the provider is asked about in vain; each is a request to it. */
+const RATE = { burst: 20, perSecond: 1 / 5 };
+
+export function registerProviderToken(app: FastifyInstance, deps: ServerDependencies): void {
+  const tried = new FailedLogins(deps.clock, RATE);
+  app.post(
+    `/auth/${ID}/login`,
+    { config: { ownAccess: true }, bodyLimit: MOST_BYTES, onRequest: limitSlowBody },
+    signInRoute(deps, {
+      facts: () => ({ connector: ID }),
+      signsIn: true,
+      refuse: backToForm,
+      work: async (exchange) => {
+        const { request, signal } = exchange;
+        refuseOtherSites(deps, request);
+        const fields = readFields(request);
+        // Each counts as failed until it is known not to be: tries at the same time count as well.
+        const wait = tried.failed(request.ip);
+        if (wait > 0) throw tooMany(wait);
+        const token = fields.get('token') ?? '';
+        const { login } = await deps.signIn.verify(ID, { token, requestId: request.id, signal });
+        tried.forgive(request.ip);
+        return letIn(exchange, { login, returnTo: fields.get('returnTo') });
+      },
+    }),
+  );
+}
+
+function tooMany(seconds: number): SignInError {
+  return new SignInError('too many attempts to sign in', {
+    reason: 'too-many',
+    code: 429,
+    retryAfterSeconds: seconds,
+  });
+}
