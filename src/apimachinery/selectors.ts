@@ -1,4 +1,5 @@
 /** Label and field selectors (reference: Kubernetes API, section 2.6). Errors are 400. */
+import type { ObjectKey } from './key.ts';
 import { labelValueProblems, qualifiedNameProblems } from './names.ts';
 import type { KubeObject } from './object.ts';
 import { badRequest } from './status-error.ts';
@@ -141,9 +142,17 @@ function satisfies(requirement: Requirement, labels: Labels): boolean {
 
 export function parseLabelSelector(text: string): LabelSelector {
   const requirements = new SelectorParser(text).parse();
+  // Objects that follow one another often have the same labels, and then the same value of them.
+  let last: { labels: Labels | undefined; matches: boolean } | undefined;
   return {
     empty: requirements.length === 0,
-    matches: (labels) => requirements.every((requirement) => satisfies(requirement, labels ?? {})),
+    matches: (labels) => {
+      if (last === undefined || last.labels !== labels || labels === undefined) {
+        const matches = requirements.every((requirement) => satisfies(requirement, labels ?? {}));
+        last = { labels, matches };
+      }
+      return last.matches;
+    },
   };
 }
 
@@ -151,6 +160,10 @@ export interface FieldSelector {
   readonly empty: boolean;
   /** The name that must match exactly, if the selector says so; requests are authorized with it. */
   readonly name: string | undefined;
+  /** False: an object of this key cannot match. */
+  fitsKey(key: Pick<ObjectKey, 'namespace' | 'name'>): boolean;
+  /** Whether the key says all. */
+  readonly isOfKey: boolean;
   matches(object: KubeObject): boolean;
 }
 
@@ -202,13 +215,25 @@ export function parseFieldSelector(text: string, selectable: readonly string[]):
   for (const { field } of terms) {
     if (!selectable.includes(field)) throw badRequest(`field label not supported: ${field}`);
   }
+  const fits = ({ value, negated }: FieldTerm, found: string): boolean =>
+    (found === value) !== negated;
+  const ofKey = terms.flatMap((term) => {
+    const part = KEY_FIELDS.get(term.field);
+    return part === undefined ? [] : [{ part, term }];
+  });
   return {
     empty: terms.length === 0,
+    fitsKey: (key) => ofKey.every(({ part, term }) => fits(term, key[part])),
+    isOfKey: ofKey.length === terms.length,
     name: terms.find(({ field, negated }) => field === 'metadata.name' && !negated)?.value,
-    matches: (object) =>
-      terms.every(({ field, value, negated }) => (fieldText(object, field) === value) !== negated),
+    matches: (object) => terms.every((term) => fits(term, fieldText(object, term.field))),
   };
 }
+
+const KEY_FIELDS: ReadonlyMap<string, 'namespace' | 'name'> = new Map([
+  ['metadata.namespace', 'namespace'],
+  ['metadata.name', 'name'],
+]);
 
 function fieldText(object: KubeObject, field: string): string {
   let value: unknown = object;

@@ -107,7 +107,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function residentBytes(pid: number | undefined): number | undefined {
+/** Undefined where the system does not tell. */
+export function residentBytes(pid: number | undefined): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];

@@ -2,7 +2,7 @@
 import type { Summary } from './statistics.ts';
 
 /** Milliseconds are latencies and shown as p50 / p99; the others as medians of repetitions. */
-export type Unit = 'ms' | 'us' | 's' | '/s' | 'MB';
+export type Unit = 'ms' | 'us' | 's' | '/s' | 'MB' | 'KB';
 
 export interface Reference {
   readonly name: string;

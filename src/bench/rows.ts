@@ -13,8 +13,10 @@ import { measureRead } from './rows/read.ts';
 import { measureScale } from './rows/scale.ts';
 import { measureSeal } from './rows/seal.ts';
 import { measureSecretStore } from './rows/secret-store.ts';
+import { measureSelect } from './rows/select.ts';
 import { measureStart } from './rows/start.ts';
 import { measureThroughput } from './rows/throughput.ts';
+import { measureWatch } from './rows/watch.ts';
 import { measureWide } from './rows/wide.ts';
 import { measureWrite } from './rows/write.ts';
 
@@ -26,6 +28,8 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['wide', measureWide],
   ['scale', measureScale],
   ['read', measureRead],
+  ['select', measureSelect],
+  ['watch', measureWatch],
   ['auth', measureAuth],
   ['isolation', measureIsolation],
   ['history', measureHistory],

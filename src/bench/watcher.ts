@@ -42,7 +42,7 @@ export async function watchSecrets(daemon: DaemonProcess): Promise<Watcher> {
   return { arrival, close: () => response.destroy() };
 }
 
-async function newestVersion({ http, token }: DaemonProcess): Promise<string> {
+export async function newestVersion({ http, token }: DaemonProcess): Promise<string> {
   const connection = await HttpConnection.open(http);
   const path = `${API}/sharedsecrets?limit=1`;
   const reply = await connection.send(requestBytes({ method: 'GET', path, token }), true);

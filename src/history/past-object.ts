@@ -33,6 +33,10 @@ export class PastObject implements StoredObject {
     return this.#build().object;
   }
 
+  get labels(): StoredObject['labels'] {
+    return this.object.metadata.labels;
+  }
+
   get hidden(): JsonObject | undefined {
     return this.#build().hidden;
   }

@@ -24,10 +24,10 @@ export const SYNCED = 'Synced';
 export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
   if (kind.follows === undefined) return stored;
   const object = ownPart(kind, stored.object);
-  const { key, resourceVersion, terminating, hidden } = stored;
+  const { key, resourceVersion, terminating, labels, hidden } = stored;
   const json = (): Buffer => stored.json();
   const remark = (): ReturnType<StoredObject['remark']> => stored.remark();
-  return { key, resourceVersion, terminating, object, hidden, json, remark };
+  return { key, resourceVersion, terminating, labels, object, hidden, json, remark };
 }
 
 /** A body that was read, changed and sent back brings the copy along. */

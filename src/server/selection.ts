@@ -1,5 +1,6 @@
 /** Which objects of a collection a request means, and how events look through that window. */
 import type { KubeObject } from '../apimachinery/object.ts';
+import { Pauses } from '../apimachinery/pauses.ts';
 import type { FieldSelector, LabelSelector } from '../apimachinery/selectors.ts';
 import type { EventType, JournalEvent, StoredObject } from '../state/store.ts';
 
@@ -12,14 +13,41 @@ export function selectsAll({ labels, fields }: Selection): boolean {
   return labels.empty && fields.empty;
 }
 
-export function selects({ labels, fields }: Selection, { object }: StoredObject): boolean {
-  return labels.matches(object.metadata.labels) && fields.matches(object);
+/** Cheapest first: the key, then labels; the whole object only for other fields. */
+export function selects({ labels, fields }: Selection, stored: StoredObject): boolean {
+  if (!fields.fitsKey(stored.key)) return false;
+  if (!labels.empty && !labels.matches(stored.labels)) return false;
+  return fields.isOfKey || fields.matches(stored.object);
+}
+
+const BETWEEN_LOOKS = 256;
+
+/** Those of `items` that are selected, in their order; others have their turn meanwhile. */
+export async function selected(
+  selection: Selection,
+  items: readonly StoredObject[],
+): Promise<readonly StoredObject[]> {
+  if (selectsAll(selection)) return items;
+  const found: StoredObject[] = [];
+  const pauses = new Pauses();
+  let looked = 0;
+  for (const stored of items) {
+    if (looked++ % BETWEEN_LOOKS === 0) await pauses.take();
+    if (selects(selection, stored)) found.push(stored);
+  }
+  return found;
 }
 
 /** `/watch/<plural>/<name>`: the name in the path is what the request was authorized for. */
 export function onlyNamed(fields: FieldSelector, name: string): FieldSelector {
   const isIt = ({ metadata }: KubeObject): boolean => metadata.name === name;
-  return { empty: false, name, matches: (object) => isIt(object) && fields.matches(object) };
+  return {
+    empty: false,
+    name,
+    fitsKey: (key) => key.name === name && fields.fitsKey(key),
+    isOfKey: fields.isOfKey,
+    matches: (object) => isIt(object) && fields.matches(object),
+  };
 }
 
 /** An event as a watcher of the selection sees it. */
@@ -56,6 +84,7 @@ function atVersion(stored: StoredObject, resourceVersion: number): StoredObject 
   };
   return {
     key: stored.key,
+    labels: stored.labels,
     resourceVersion,
     terminating: stored.terminating,
     object,

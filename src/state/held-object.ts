@@ -5,6 +5,7 @@
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { Labels } from './labels.ts';
 import type { Remark, StoredObject } from './store.ts';
 
 /** Where versions of objects are, by position. */
@@ -14,6 +15,7 @@ export interface Home {
   json(at: number): Buffer;
   /** Made anew at every call. */
   object(at: number): KubeObject;
+  labels(at: number): Labels | undefined;
   hidden(at: number): JsonObject | undefined;
   remark(at: number): Remark | undefined;
 }
@@ -56,6 +58,10 @@ export class HeldObject implements StoredObject {
     const object = this.#home.object(this.#at);
     this.expect(object);
     return object;
+  }
+
+  get labels(): Labels | undefined {
+    return this.#home.labels(this.#at);
   }
 
   get hidden(): JsonObject | undefined {

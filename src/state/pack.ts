@@ -4,6 +4,7 @@ import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
 import { TextPool } from '../apimachinery/text.ts';
 import { HeldObject, type Home } from './held-object.ts';
+import { type Labels, labelsOf } from './labels.ts';
 import { decodeHeads, type Head } from './record.ts';
 import type { Remark } from './store.ts';
 
@@ -28,6 +29,8 @@ export class Pack implements Home {
   /** Positions of versions without a remark. */
   readonly #bare: ReadonlySet<number>;
   #facts: readonly JsonValue[] | undefined;
+  /** Of each position that was asked for; null: it has none. */
+  #labels: (Labels | null | undefined)[] | undefined;
 
   /** Throws for what is no record. Belongs to the pack from here on: `bytes`. */
   static read(name: string, bytes: Buffer): { pack: Pack; keys: ObjectKey[] } {
@@ -84,6 +87,15 @@ export class Pack implements Home {
 
   object(at: number): KubeObject {
     return JSON.parse(this.#text(at, 0)) as KubeObject;
+  }
+
+  labels(at: number): Labels | undefined {
+    this.#labels ??= new Array<Labels | null | undefined>(this.size);
+    const known = this.#labels[at];
+    if (known !== undefined) return known ?? undefined;
+    const labels = labelsOf(this.#text(at, 0));
+    this.#labels[at] = labels ?? null;
+    return labels;
   }
 
   hidden(at: number): JsonObject | undefined {

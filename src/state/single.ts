@@ -1,6 +1,7 @@
 /** The home of one version: what changed since objects were packed last. */
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { Home } from './held-object.ts';
+import { type Labels, sharedLabels } from './labels.ts';
 import type { Remark } from './store.ts';
 
 interface Beside {
@@ -12,6 +13,7 @@ export class Single implements Home {
   readonly #json: Buffer;
   readonly #resourceVersion: number;
   readonly #terminating: boolean;
+  readonly #labels: Labels | undefined;
   readonly #beside: Beside;
 
   /** `object` carries its `metadata.resourceVersion`. Throws for what is no JSON. */
@@ -19,6 +21,7 @@ export class Single implements Home {
     this.#json = Buffer.from(JSON.stringify(object));
     this.#resourceVersion = Number(object.metadata.resourceVersion);
     this.#terminating = object.metadata.deletionTimestamp !== undefined;
+    this.#labels = sharedLabels(object.metadata.labels);
     this.#beside = beside;
   }
 
@@ -36,6 +39,10 @@ export class Single implements Home {
 
   object(): KubeObject {
     return JSON.parse(this.#json.toString()) as KubeObject;
+  }
+
+  labels(): Labels | undefined {
+    return this.#labels;
   }
 
   hidden(): JsonObject | undefined {

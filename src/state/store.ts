@@ -5,6 +5,7 @@
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
+import type { Labels } from './labels.ts';
 
 /** An object as it is served. Immutable; a change makes a new one. */
 export interface StoredObject {
@@ -17,6 +18,8 @@ export interface StoredObject {
    * is asked for: take it once, and where the bytes will do, take those.
    */
   readonly object: KubeObject;
+  /** `metadata.labels`; costs little where `object` would have to be parsed. Never mutate. */
+  readonly labels: Labels | undefined;
   /** What the server knows beside the object and never serves (the hash of a key, for one). */
   readonly hidden: JsonObject | undefined;
   /** The object as JSON; cheap. Never mutate. */

@@ -1,6 +1,7 @@
 /** A version of an object that is put together for a reader, and kept by no store. */
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { Labels } from './labels.ts';
 import type { StoredObject } from './store.ts';
 
 export class ObjectVersion implements StoredObject {
@@ -20,6 +21,10 @@ export class ObjectVersion implements StoredObject {
 
   get resourceVersion(): number {
     return Number(this.object.metadata.resourceVersion);
+  }
+
+  get labels(): Labels | undefined {
+    return this.object.metadata.labels;
   }
 
   get terminating(): boolean {

@@ -1,6 +1,7 @@
 /** The home of versions that nobody has asked for yet: what they will be made from. */
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import { type Home, withResourceVersion } from './held-object.ts';
+import type { Labels } from './labels.ts';
 import type { Filling, Made, Remark, Source, StoredObject } from './store.ts';
 
 export class Unmade implements Home {
@@ -31,6 +32,10 @@ export class Unmade implements Home {
 
   object(at: number): KubeObject {
     return withResourceVersion(this.#make(at).object, this.resourceVersion(at));
+  }
+
+  labels(at: number): Labels | undefined {
+    return this.#make(at).object.metadata.labels;
   }
 
   hidden(at: number): JsonObject | undefined {

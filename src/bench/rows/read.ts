@@ -1,13 +1,13 @@
 /** Reads over HTTP and HTTPS: one object, and a list of every team. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startBareServer } from '../bare-server.ts';
+import { type ReferenceStyle, startBareServer } from '../bare-server.ts';
 import { secretName } from '../corpus.ts';
 import { API, type DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
 import { type Endpoint, HttpConnection, requestBytes } from '../http-connection.ts';
 import { assertStatus, throughput } from '../load.ts';
-import type { Line } from '../report.ts';
+import { type Line, withGoal } from '../report.ts';
 import { summarize } from '../statistics.ts';
 
 const CONNECTIONS = 50;
@@ -16,11 +16,27 @@ const MEASURED_MS = 1000;
 
 type Protocol = 'HTTP' | 'HTTPS';
 
+/** What an answer is compared with, and the least that is aimed at. */
+interface Compared {
+  readonly style: ReferenceStyle;
+  readonly name: string;
+  readonly atLeast?: number;
+}
+
 interface Reading {
   readonly name: string;
   readonly path: string;
   readonly protocol: Protocol;
+  readonly references: readonly Compared[];
 }
+
+const BARE: Readonly<Record<Protocol, Compared>> = {
+  HTTP: { style: 'bare', name: 'bare node:http' },
+  HTTPS: { style: 'bare', name: 'bare node:https' },
+};
+const FASTIFY: Compared = { style: 'fastify', name: 'bare fastify', atLeast: 0.8 };
+const READY_LIST: Compared = { style: 'bare', name: 'one ready buffer', atLeast: 0.3 };
+const STRINGIFY: Compared = { style: 'stringify', name: 'JSON.stringify', atLeast: 4 };
 
 export async function measureRead(fixture: Fixture): Promise<Line[]> {
   const dataDir = await fixture.platform();
@@ -28,7 +44,7 @@ export async function measureRead(fixture: Fixture): Promise<Line[]> {
   const lines: Line[] = [];
   try {
     for (const reading of readings(fixture)) {
-      lines.push(await measure(fixture, { daemon, dataDir, reading }));
+      lines.push(...(await measure(fixture, { daemon, dataDir, reading })));
     }
   } finally {
     await daemon.stop();
@@ -39,44 +55,55 @@ export async function measureRead(fixture: Fixture): Promise<Line[]> {
 function readings({ corpus }: Fixture): Reading[] {
   const middle = Math.floor(corpus.secrets / 2);
   const one = `${API}/namespaces/${corpus.namespaceOf(middle)}/sharedsecrets/${secretName(middle)}`;
-  const protocols: readonly Protocol[] = ['HTTP', 'HTTPS'];
-  return protocols.flatMap((protocol) => [
-    { name: 'GET one', path: one, protocol },
-    { name: `LIST ${corpus.teams}`, path: `${API}/teams`, protocol },
-  ]);
+  const get = { name: 'GET one', path: one };
+  const list = { name: `LIST ${corpus.teams}`, path: `${API}/teams` };
+  return [
+    { ...get, protocol: 'HTTP', references: [FASTIFY, BARE.HTTP] },
+    { ...list, protocol: 'HTTP', references: [READY_LIST, STRINGIFY] },
+    { ...get, protocol: 'HTTPS', references: [BARE.HTTPS] },
+    { ...list, protocol: 'HTTPS', references: [BARE.HTTPS] },
+  ];
 }
 
 async function measure(
   fixture: Fixture,
   of: { daemon: DaemonProcess; dataDir: string; reading: Reading },
-): Promise<Line> {
+): Promise<Line[]> {
   const { daemon, dataDir, reading } = of;
-  const { path, protocol } = reading;
+  const { path, protocol, references } = reading;
   const { token } = daemon;
   const request = requestBytes({ method: 'GET', path, token });
   const endpoint = protocol === 'HTTP' ? daemon.http : daemon.https;
   const body = await bodyOf(endpoint, request);
   const tls = protocol === 'HTTP' ? {} : { tls: readTls(dataDir) };
   const answer = { body: body.toString('base64'), status: 200, ...tls };
-  const server = await startBareServer(fixture.workspace, answer);
+  const servers = await Promise.all(
+    references.map(({ style }) => startBareServer(fixture.workspace, { ...answer, style })),
+  );
   const load = { connections: CONNECTIONS, status: 200, next: () => request };
-  const bare = { ...endpoint, port: server.port };
-  const rates = { daemon: [] as number[], bare: [] as number[] };
-  for (const to of [endpoint, bare]) await throughput({ ...load, endpoint: to, ms: WARM_UP_MS });
+  const targets = [endpoint, ...servers.map(({ port }) => ({ ...endpoint, port }))];
+  const rates: number[][] = targets.map(() => []);
+  for (const to of targets) await throughput({ ...load, endpoint: to, ms: WARM_UP_MS });
+  // In turn, so that noise falls on all.
   for (let i = 0; i < fixture.repetitions; i++) {
-    rates.daemon.push(await throughput({ ...load, endpoint, ms: MEASURED_MS }));
-    rates.bare.push(await throughput({ ...load, endpoint: bare, ms: MEASURED_MS }));
+    for (const [at, to] of targets.entries()) {
+      rates[at]?.push(await throughput({ ...load, endpoint: to, ms: MEASURED_MS }));
+    }
   }
-  server.close();
-  return {
-    name: `${reading.name}, ${CONNECTIONS} connections, ${protocol}`,
-    unit: '/s',
-    measured: summarize(rates.daemon),
-    reference: { name: `bare node:${protocol.toLowerCase()}`, measured: summarize(rates.bare) },
-  };
+  for (const server of servers) server.close();
+  const [own = [], ...others] = rates;
+  return references.map(({ name, atLeast }, at) => {
+    const line: Line = {
+      name: `${reading.name}, ${CONNECTIONS} connections, ${protocol}`,
+      unit: '/s',
+      measured: summarize(own),
+      reference: { name, measured: summarize(others[at] ?? []) },
+    };
+    return atLeast === undefined ? line : withGoal(line, { atLeast });
+  });
 }
 
-async function bodyOf(endpoint: Endpoint, request: Buffer): Promise<Buffer> {
+export async function bodyOf(endpoint: Endpoint, request: Buffer): Promise<Buffer> {
   const connection = await HttpConnection.open(endpoint);
   const reply = await connection.send(request, true);
   connection.close();

@@ -7,7 +7,7 @@ import { parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { encodeList } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
-import { selects } from '../selection.ts';
+import { selected } from '../selection.ts';
 import { deleteOptions, deletionOptions } from './deletion.ts';
 import { answerForm, collectionOf, shownAfterWrite } from './shared.ts';
 
@@ -20,9 +20,8 @@ export async function handleDeleteCollection(
   const asked = deleteOptions(request);
   const selection = parseListOptions(info.query, kind, 'list');
   const options = deletionOptions(request, asked);
-  const matching = deps.store
-    .list(collectionOf(request))
-    .items.filter((stored) => selects(selection, stored) && !isAccessRole(stored.key));
+  const { items: all } = deps.store.list(collectionOf(request));
+  const matching = (await selected(selection, all)).filter(({ key }) => !isAccessRole(key));
   const results = await Promise.all(
     matching.map(({ key }) => {
       const { namespace, name } = key;

@@ -11,7 +11,7 @@ import type { Answer } from '../output/answer.ts';
 import { encodeList, type ReadyObject } from '../output/representation.ts';
 import type { ListMeta } from '../output/table.ts';
 import type { ResourceRequest } from '../request.ts';
-import { selects, selectsAll } from '../selection.ts';
+import { selected, selectsAll } from '../selection.ts';
 import { pastItems, REVISION_HEADER } from './past.ts';
 import { answerForm, collectionOf, shownToReader } from './shared.ts';
 
@@ -37,7 +37,7 @@ export async function handleList(
   const start = from === undefined ? 0 : firstAfter(snapshot.items, from);
   const plain = selectsAll(options);
   const all = start === 0 ? snapshot.items : snapshot.items.slice(start);
-  const matching = plain ? all : all.filter((stored) => selects(options, stored));
+  const matching = await selected(options, all);
   const { limit } = options;
   const items = limit === 0 || matching.length <= limit ? matching : matching.slice(0, limit);
   const metadata = listMeta({ snapshot, matching, items, plain });

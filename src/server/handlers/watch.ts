@@ -3,6 +3,7 @@
  * cannot keep up is ended by the store, never waited for; clients watch again from where they were.
  */
 import type { ServerResponse } from 'node:http';
+import { Pauses } from '../../apimachinery/pauses.ts';
 import { expired } from '../../apimachinery/status-error.ts';
 import { CompactedError, type StoredObject, type Watch } from '../../state/store.ts';
 import { wouldPass } from '../access.ts';
@@ -92,7 +93,11 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
   try {
     const shown = (ready: StoredObject): ReadyObject =>
       shownToReader(deps, request, { ready, name: ready.key.name });
-    for (const stored of initial) await sink.write(encode('ADDED', shown(stored)));
+    const pauses = new Pauses();
+    for (const stored of initial) {
+      await pauses.take();
+      if (selects(options, stored)) await sink.write(encode('ADDED', shown(stored)));
+    }
     const asked = options.sendInitialEvents === true && options.allowBookmarks;
     if (asked) await bookmark(since, true);
     started = true;
@@ -146,7 +151,7 @@ function openWatch(
   }
 }
 
-/** Where to begin, and what there already is when the client asked to be shown. */
+/** Where to begin, and what there already is for a client that asked to be shown it. */
 function startOf(
   deps: ServerDependencies,
   { request, options }: Stream,
@@ -157,8 +162,7 @@ function startOf(
     (sendInitialEvents === undefined && (wanted === undefined || wanted === 0));
   if (!fromState) return { since: wanted ?? deps.store.resourceVersion, initial: [] };
   const list = deps.store.list(collectionOf(request));
-  const initial = list.items.filter((stored) => selects(options, stored));
-  return { since: list.resourceVersion, initial };
+  return { since: list.resourceVersion, initial: list.items };
 }
 
 function startTimers(options: ListOptions, on: { watch: Watch; tick: () => void }): () => void {

@@ -1,0 +1,175 @@
+/** Many watches: how long until all of them have one change, and what each takes while nothing happens. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { startBareServer } from '../bare-server.ts';
+import { secretName } from '../corpus.ts';
+import { API, type DaemonProcess, residentBytes } from '../daemon-process.ts';
+import type { Fixture } from '../fixture.ts';
+import { HttpConnection, requestBytes } from '../http-connection.ts';
+import { assertStatus } from '../load.ts';
+import type { Line } from '../report.ts';
+import { summarize } from '../statistics.ts';
+import { newestVersion } from '../watcher.ts';
+import { bodyOf } from './read.ts';
+
+const WATCHERS = 1000;
+const MANY = 10_000;
+const CHANGES = 20;
+/** Connections that are opened at once. */
+const AT_ONCE = 100;
+const PATIENCE_MS = 60_000;
+
+export async function measureWatch(fixture: Fixture): Promise<Line[]> {
+  const dataDir = await fixture.copyOfPlatform();
+  const daemon = await fixture.start(dataDir);
+  try {
+    const event = await oneEvent(fixture, daemon);
+    const bare = await startBareServer(fixture.workspace, {
+      style: 'stream',
+      body: event.toString('base64'),
+      status: 200,
+    });
+    const request = await watchRequest(daemon);
+    const spread = await fanOut(daemon.http.port, request, changer(fixture, daemon));
+    const bareSpread = await fanOut(bare.port, request, async () => bare.push());
+    const lines: Line[] = [
+      {
+        name: `one change to ${WATCHERS} watches, after the first`,
+        unit: 'ms',
+        measured: summarize(spread.afterFirst),
+        reference: { name: 'bare node:http', measured: summarize(bareSpread.afterFirst) },
+      },
+      {
+        name: 'the same from the request on, until the last has it',
+        unit: 'ms',
+        measured: summarize(spread.untilLast),
+        reference: { name: 'bare node:http', measured: summarize(bareSpread.untilLast) },
+      },
+    ];
+    const [own, others] = [
+      await memoryOf(daemon.http.port, await watchRequest(daemon), daemon.memory),
+      await memoryOf(bare.port, request, () => residentBytes(bare.pid)),
+    ];
+    bare.close();
+    if (own === undefined || others === undefined) return lines;
+    return [
+      ...lines,
+      {
+        name: `memory of an open watch, of ${MANY}`,
+        unit: 'KB',
+        measured: summarize([own / 1000]),
+        reference: { name: 'bare node:http', measured: summarize([others / 1000]) },
+      },
+    ];
+  } finally {
+    await daemon.stop();
+  }
+}
+
+async function watchRequest(daemon: DaemonProcess): Promise<Buffer> {
+  const since = await newestVersion(daemon);
+  const path = `${API}/sharedsecrets?watch=true&resourceVersion=${since}`;
+  return requestBytes({ method: 'GET', path, token: daemon.token });
+}
+
+/** The bytes that a watch delivers for one change. */
+async function oneEvent(fixture: Fixture, daemon: DaemonProcess): Promise<Buffer> {
+  const body = await bodyOf(daemon.http, requestBytes({ ...target(fixture, daemon) }));
+  return Buffer.from(`{"type":"MODIFIED","object":${body}}\n`);
+}
+
+function target(
+  { corpus }: Fixture,
+  { token }: DaemonProcess,
+): { method: 'GET'; path: string; token: string } {
+  const path = `${API}/namespaces/${corpus.namespaceOf(0)}/sharedsecrets/${secretName(0)}`;
+  return { method: 'GET', path, token };
+}
+
+/** Changes one object; resolves when the change is acknowledged. */
+function changer(fixture: Fixture, daemon: DaemonProcess): (round: number) => Promise<void> {
+  return async (round) => {
+    const connection = await HttpConnection.open(daemon.http);
+    const body = Buffer.from(JSON.stringify({ spec: { description: `fan-out ${round}` } }));
+    const type = 'application/merge-patch+json';
+    const request = { ...target(fixture, daemon), method: 'PATCH', body, type } as const;
+    assertStatus(await connection.send(requestBytes(request)), 200);
+    connection.close();
+  };
+}
+
+interface FanOut {
+  /** Of every delivery but the first of its round, in ms. */
+  readonly afterFirst: number[];
+  /** Of every round. */
+  readonly untilLast: number[];
+}
+
+async function fanOut(
+  port: number,
+  request: Buffer,
+  change: (round: number) => Promise<void>,
+): Promise<FanOut> {
+  const found: FanOut = { afterFirst: [], untilLast: [] };
+  const streams = await openStreams(port, request, WATCHERS);
+  for (let round = 0; round < CHANGES; round++) {
+    const arrivals = streams.map((socket) => nextEvent(socket));
+    const started = performance.now();
+    await change(round);
+    const times = await Promise.all(arrivals);
+    const first = Math.min(...times);
+    found.afterFirst.push(...times.map((time) => time - first));
+    found.untilLast.push(Math.max(...times) - started);
+  }
+  for (const socket of streams) socket.destroy();
+  return found;
+}
+
+/** When a whole line has come. */
+async function nextEvent(socket: Socket): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('A watch heard nothing')), PATIENCE_MS);
+    const take = (chunk: Buffer): void => {
+      if (!chunk.includes('}\n')) return;
+      clearTimeout(timer);
+      socket.off('data', take);
+      resolve(performance.now());
+    };
+    socket.on('data', take);
+  });
+}
+
+async function openStreams(port: number, request: Buffer, count: number): Promise<Socket[]> {
+  const streams: Socket[] = [];
+  while (streams.length < count) {
+    const some = Math.min(AT_ONCE, count - streams.length);
+    streams.push(
+      ...(await Promise.all(Array.from({ length: some }, () => openStream(port, request)))),
+    );
+  }
+  return streams;
+}
+
+async function openStream(port: number, request: Buffer): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port });
+  await once(socket, 'connect');
+  socket.write(request);
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  if (!head.toString('latin1', 9, 12).startsWith('200')) {
+    throw new Error(`The watch was answered with ${head.toString('latin1', 0, 300)}`);
+  }
+  return socket;
+}
+
+/** Bytes that each of many streams takes. */
+async function memoryOf(
+  port: number,
+  request: Buffer,
+  resident: () => number | undefined,
+): Promise<number | undefined> {
+  const before = resident();
+  const streams = await openStreams(port, request, MANY);
+  const after = resident();
+  for (const socket of streams) socket.destroy();
+  return before === undefined || after === undefined ? undefined : (after - before) / MANY;
+}
