@@ -84,12 +84,10 @@ export async function logout(options: ParsedOptions, out: Output): Promise<numbe
 
 export async function whoami(options: ParsedOptions, out: Output): Promise<number> {
   const { saved } = await chosenLogin(options, 'whoami');
-  const { user, groups, accessKey } = await keyHolder(serverOf(saved), saved.accessKey).catch(
-    (error: unknown) => {
-      throw error instanceof AnswerError && error.code === 401 ? overError(saved, error) : error;
-    },
-  );
-  const { name, expirationTimestamp: end } = accessKey;
+  const holder = await keyHolder(serverOf(saved), saved.accessKey).catch((error: unknown) => {
+    throw error instanceof AnswerError && error.code === 401 ? overError(saved, error) : error;
+  });
+  const { user, groups, name, expirationTimestamp: end } = holder;
   const lines = [
     `user     ${user}`,
     `server   ${saved.server}`,
@@ -116,7 +114,8 @@ async function newKey(
   const own = options.text('access-key');
   if (own !== undefined) {
     const accessKey = (own === '-' ? await readAll(stdin) : own).trim();
-    return { ...(await checkedKey(server, accessKey)), isOurs: false };
+    const { groups: _groups, name: _name, ...key } = await keyHolder(server, accessKey);
+    return { ...key, isOurs: false };
   }
   const { environment } = options;
   const who = { server, device: deviceName(), client: CLIENT };
@@ -136,17 +135,6 @@ async function newKey(
         },
       });
   return { ...key, isOurs: true };
-}
-
-async function checkedKey(server: SignInServer, accessKey: string): Promise<GivenKey> {
-  const { user, apiRoot, accessKey: of } = await keyHolder(server, accessKey);
-  const { expirationTimestamp } = of;
-  return {
-    accessKey,
-    user,
-    apiRoot,
-    ...(expirationTimestamp === undefined ? {} : { expirationTimestamp }),
-  };
 }
 
 /** Undefined: the platform was told, or it was not its key to end. */

@@ -19,15 +19,11 @@ export interface GivenKey {
   readonly expirationTimestamp?: string | undefined;
 }
 
-/** What a key says about itself. */
-export interface KeyHolder {
-  readonly user: string;
+/** Whose key it is. */
+export interface KeyHolder extends GivenKey {
   readonly groups: readonly string[];
-  readonly apiRoot: string;
-  readonly accessKey: {
-    readonly name: string;
-    readonly expirationTimestamp?: string | undefined;
-  };
+  /** Name of the access key. */
+  readonly name: string;
 }
 
 export async function signInServer(options: ParsedOptions, url: string): Promise<SignInServer> {
@@ -56,7 +52,7 @@ export function serverUrl(text: string): string {
 export async function ask(
   server: SignInServer,
   path: string,
-  of: { readonly method?: string; readonly token?: string; readonly body?: unknown } = {},
+  of: { readonly method: string; readonly body: unknown },
 ): Promise<Record<string, unknown>> {
   const { url, caPem: ca, insecure } = server;
   try {
@@ -81,31 +77,22 @@ export function givenKey(answer: Record<string, unknown>): GivenKey {
 }
 
 /** Throws AnswerError 401 for a key that does not work. */
-export async function keyHolder(server: SignInServer, token: string): Promise<KeyHolder> {
-  const { user, groups, apiRoot, accessKey } = await ask(server, '/auth/self', { token });
-  const { name, expirationTimestamp: end } = isRecord(accessKey) ? accessKey : {};
-  if (typeof user !== 'string' || typeof apiRoot !== 'string') {
-    throw new Error(`${server.url} does not say whose key it is; is it a platform of gitplane?`);
-  }
+export async function keyHolder(server: SignInServer, accessKey: string): Promise<KeyHolder> {
+  const answer = await ask(server, '/auth/token', { method: 'POST', body: { key: accessKey } });
+  const { groups, accessKey: name } = answer;
   return {
-    user,
+    ...givenKey({ ...answer, accessKey }),
     groups: Array.isArray(groups) ? groups.map(String) : [],
-    apiRoot,
-    accessKey: {
-      name: String(name ?? ''),
-      ...(typeof end === 'string' ? { expirationTimestamp: end } : {}),
-    },
+    name: String(name ?? ''),
   };
 }
 
-/** Ends the key, where the platform made it for a login. Returns false when it had ended before. */
-export async function endKey(server: SignInServer, token: string): Promise<boolean> {
+/** Ends a key that the platform made for a login; one that had ended before is as good. */
+export async function endKey(server: SignInServer, accessKey: string): Promise<void> {
   try {
-    await ask(server, '/auth/self', { method: 'DELETE', token });
-    return true;
+    await ask(server, '/auth/revoke', { method: 'POST', body: { key: accessKey } });
   } catch (error) {
-    if (error instanceof AnswerError && error.code === 401) return false;
-    throw error;
+    if (!(error instanceof AnswerError && error.code === 401)) throw error;
   }
 }
 

@@ -24,9 +24,13 @@ import type { SecretStoreService } from './secret-store.ts';
 import type { SyncService } from './sync.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
-export type Authenticate = (
-  token: string,
-) => { readonly user: User } | { readonly message: string };
+export type Authenticate = (token: string) => Holder | { readonly message: string };
+
+export interface Holder {
+  readonly user: User;
+  /** When its access key ends, in milliseconds since the epoch; absent or Infinity: not known, or never. */
+  readonly keyExpiresAt?: number;
+}
 
 /** What the server needs to know of the hosted repository. */
 export interface GitService {

@@ -54,6 +54,8 @@ export interface Accounts {
   mint(key: NewLoginKey): Promise<LoginKey>;
   /** Deletes a login key by its name; of any other key, and of one that is gone, nothing. */
   revoke(name: string): Promise<void>;
+  /** Whether a key was made by signing in: it is then all that its user is. */
+  isLogin(keyName: string): boolean;
   /** What a login key was made from; undefined for keys without. */
   identityOf(keyName: string): KeptIdentity | undefined;
 }

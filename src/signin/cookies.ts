@@ -55,7 +55,7 @@ export function csrfToken(sessionKey: string): string {
   return createHmac('sha256', sessionKey).update('gitplane csrf token').digest('base64url');
 }
 
-function isCsrfToken(sessionKey: string, given: unknown): boolean {
+export function isCsrfToken(sessionKey: string, given: unknown): boolean {
   if (typeof given !== 'string') return false;
   const [wanted, shown] = [csrfToken(sessionKey), given].map((text) => Buffer.from(text));
   if (wanted === undefined || shown === undefined || wanted.length !== shown.length) return false;

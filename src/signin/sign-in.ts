@@ -11,6 +11,7 @@ import type { ConnectorSet } from './connectors/connector-set.ts';
 import type { ConnectorUse } from './connectors/connector-slot.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
 import type { PasswordLogin } from './password-login.ts';
+import { Programs } from './programs.ts';
 import { safeReturnTo } from './return-to.ts';
 import { SignInError } from './sign-in-error.ts';
 import { isSameBrowser, LoginTransactions, type PendingLogin } from './transactions.ts';
@@ -43,6 +44,8 @@ const BOUNCE_MS = 60_000;
 const MOST_BOUNCES = 1_000;
 
 export class SignIn {
+  /** Programs that people sign in, which have no browser of their own. */
+  readonly programs: Programs;
   readonly #options: SignInOptions;
   readonly #pending: LoginTransactions;
   readonly #posted: OneTimeCodes<Posted>;
@@ -51,6 +54,7 @@ export class SignIn {
   constructor(options: SignInOptions) {
     this.#options = options;
     const { clock } = options;
+    this.programs = new Programs(clock);
     this.#pending = new LoginTransactions(clock);
     this.#posted = new OneTimeCodes({ clock, lifeMs: BOUNCE_MS, most: MOST_BOUNCES });
     this.#filters = { of: [], compiled: [] };
@@ -135,6 +139,30 @@ export class SignIn {
       const provided = await connector.verify(of.token, of.signal);
       return await this.#letIn(connector, { provided, returnTo: '/', requestId: of.requestId });
     });
+  }
+
+  /**
+   * Another login key for whoever has the login key `keyName`, vouched for by the same provider.
+   * Throws SignInError: 403 for a key that is none of a login, and for who may not come in now.
+   */
+  async keyFor(
+    keyName: string | undefined,
+    of: { readonly user: string; readonly displayName: string; readonly requestId: string },
+  ): Promise<LoginKey> {
+    const { accounts } = this.#options;
+    if (keyName === undefined || !accounts.isLogin(keyName)) {
+      throw new SignInError('only who signed in may sign in a program', {
+        reason: 'no-login',
+        code: 403,
+      });
+    }
+    const kept = accounts.identityOf(keyName);
+    const identity =
+      kept &&
+      (await this.#with(kept.connector, async ({ connector }) =>
+        this.admit(connector, kept.provided),
+      ));
+    return await accounts.mint({ ...of, identity });
   }
 
   /** Where the browser signs out at the provider; undefined: nowhere. Never rejects. */

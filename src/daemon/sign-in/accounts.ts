@@ -92,6 +92,11 @@ export class PlatformAccounts implements Accounts {
     return { name: nameOf(object), key: String(object.spec?.['key']), user: user.name };
   }
 
+  isLogin(keyName: string): boolean {
+    const { type, scope } = this.#find(this.#kind('ownedaccesskeys'), keyName)?.object.spec ?? {};
+    return type === 'Login' && scope === undefined;
+  }
+
   async revoke(name: string): Promise<void> {
     const kind = this.#kind('ownedaccesskeys');
     if (this.#find(kind, name)?.object.spec?.['type'] !== 'Login') return;

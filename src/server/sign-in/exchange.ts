@@ -10,7 +10,8 @@ import { beginAudit } from '../audit.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { limitBody, secureHeaders } from '../hardening.ts';
 import { signInHeaders } from './headers.ts';
-import { errorPage, PAGE_CSP, sendPage } from './pages.ts';
+import { type Html, html } from './html.ts';
+import { answerPage } from './html-answer.ts';
 
 export interface Exchange {
   readonly deps: ServerDependencies;
@@ -26,7 +27,7 @@ export interface Exchange {
 export type Refusal = (
   exchange: Exchange,
   of: { readonly error: SignInError; readonly reference: string },
-) => FastifyReply;
+) => FastifyReply | Promise<FastifyReply>;
 
 /**
  * Runs a route. It is recorded whatever comes of it; with `signsIn`, it is a line in the log as
@@ -60,7 +61,7 @@ export function signInRoute(
       trail?.ended({ code, reason: 'SignInRefused', message, remarks: { ...facts, reason } });
       const log = { ...facts, reason, problem: message, ip: request.ip, requestId: request.id };
       deps.logger.warn(log, 'A sign-in was refused');
-      return (of.refuse ?? asPage)(exchange, { error: refusal, reference: request.id });
+      return await (of.refuse ?? asPage)(exchange, { error: refusal, reference: request.id });
     }
   };
 }
@@ -70,12 +71,20 @@ export async function limitSlowBody(request: FastifyRequest): Promise<void> {
   limitBody(request.raw);
 }
 
-const asPage: Refusal = ({ reply }, { error, reference }) =>
-  sendPage(reply, {
-    code: error.code,
-    html: errorPage({ shown: error.shown, reference }),
-    csp: PAGE_CSP,
-  });
+const asPage: Refusal = (exchange, { error, reference }) => {
+  const { code, shown } = error;
+  return answerPage(exchange, { code, title: REFUSED, body: refusedBody({ shown, reference }) });
+};
+
+const REFUSED = 'Signing in did not work';
+
+/** Nothing that came from outside is in it. */
+function refusedBody(of: { readonly shown: string; readonly reference: string }): Html {
+  return html`<h1>${REFUSED}</h1>
+<p class="notice alert" role="alert">${of.shown}</p>
+<p class="hint">Reference for whoever looks after the platform: <code>${of.reference}</code></p>
+<div class="choices"><a class="button primary" href="/login">Back to sign in</a></div>`;
+}
 
 /** For programs. */
 export const asStatus: Refusal = ({ reply }, { error, reference }) => {

@@ -20,7 +20,7 @@ export function renderPage(look: Look, content: PageContent): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${title} · ${name}</title>
+<title>${title} &middot; ${name}</title>
 <link rel="icon" href="${look.favicon}">
 <style>${trustedHtml(look.style)}</style>
 ${look.customCss.map((url) => html`<link rel="stylesheet" href="${url}">\n`)}${scripts.map((url) => html`<script src="${url}" defer></script>\n`)}</head>

@@ -1,4 +1,4 @@
-/** The few pages of signing in that are no page of anybody's design: errors, and forms that post themselves. */
+/** Forms that post themselves to a provider. Seen for a moment, so that they are of nobody's design. */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { SendOff } from '../../signin/connector.ts';
@@ -6,17 +6,6 @@ import type { SendOff } from '../../signin/connector.ts';
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}';
 const SUBMIT = 'document.forms[0].submit()';
-
-/** What somebody is told who cannot be let in; nothing that came from outside is in it. */
-export function errorPage(of: { readonly shown: string; readonly reference: string }): string {
-  return page(
-    'Sign in',
-    `<h1>Signing in did not work</h1>
-<p>${escaped(of.shown)}</p>
-<p>Reference for whoever looks after the platform: <code>${escaped(of.reference)}</code></p>
-<p><a href="/login">Sign in</a></p>`,
-  );
-}
 
 /** A form that the browser posts to the provider. */
 export function postingPage({ url, fields }: Extract<SendOff, { kind: 'post' }>): string {
@@ -46,8 +35,6 @@ const digest = (text: string): string =>
 
 const COMMON_CSP = `default-src 'none'; style-src ${digest(STYLE)}; base-uri 'none'; frame-ancestors 'none'`;
 
-export const PAGE_CSP = `${COMMON_CSP}; form-action 'none'`;
-
 /** Browsers follow the redirects of a form only where the policy names them, so none is excluded. */
 export const POSTING_CSP = `${COMMON_CSP}; script-src ${digest(SUBMIT)}; form-action https: http:`;
 
@@ -75,6 +62,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? '');
 }

@@ -17,8 +17,11 @@ import {
   keepBrowserId,
   refuseOtherSites,
 } from './browser.ts';
+import { registerCli } from './cli-routes.ts';
+import { registerDevice } from './device-routes.ts';
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readForm } from './forms.ts';
+import { LOGIN_PAGE, registerLogin } from './login-route.ts';
 import { POSTING_CSP, postingPage, sendPage } from './pages.ts';
 import { registerPassword } from './password.ts';
 import { registerProviderToken } from './provider-token.ts';
@@ -28,7 +31,6 @@ import { registerSession } from './session.ts';
 const BEGIN_RATE = { burst: 60, perSecond: 1 };
 /** A SAML response in base64 has room in it. */
 const MOST_FORM_BYTES = 384 * 1024;
-const LOGIN_PAGE = '/login';
 
 export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): void {
   const config = { ownAccess: true };
@@ -90,6 +92,9 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
       },
     }),
   );
+  registerLogin(app, deps);
+  registerCli(app, deps);
+  registerDevice(app, deps);
   registerPassword(app, deps);
   registerProviderToken(app, deps);
   registerSession(app, deps);
@@ -160,7 +165,7 @@ async function signOut(exchange: Exchange): Promise<FastifyReply> {
   const id = wanted === '' ? identity?.connector : wanted;
   const known = identity?.connector === id ? identity?.provided : undefined;
   const there = id === undefined ? undefined : await deps.signIn.logoutUrl(id, known);
-  return reply.redirect(there ?? LOGIN_PAGE, 303);
+  return reply.redirect(there ?? `${LOGIN_PAGE}?signed-out=1`, 303);
 }
 
 function tooMany(seconds: number): SignInError {

@@ -1,13 +1,15 @@
 /**
  * `GET /auth/session`: who uses the browser, and what its pages send with changes. `POST
- * /auth/token {key}`: whether a key works, and whose it is.
+ * /auth/token {key}`: whether a key works, and whose it is. `POST /auth/revoke {key}`: the end of a key
+ * that was made by signing in.
  */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { User } from '../../apimachinery/request.ts';
 import { csrfToken } from '../../signin/cookies.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
+import { expiration, json } from './consent.ts';
 import { asStatus, limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
 
@@ -24,7 +26,7 @@ export function registerSession(app: FastifyInstance, deps: ServerDependencies):
         const session = browserSession(deps, request);
         if (session === undefined) throw notSignedIn();
         facts['user'] = session.user.name;
-        return json(reply, { ...shown(session.user), csrfToken: csrfToken(session.key) });
+        return json(reply, 200, { ...shown(session.user), csrfToken: csrfToken(session.key) });
       },
     }),
   });
@@ -37,12 +39,29 @@ export function registerSession(app: FastifyInstance, deps: ServerDependencies):
       refuse: asStatus,
       work: ({ request, reply, facts }) => {
         const found = deps.authenticate(readFields(request).get('key') ?? '');
-        if ('message' in found) {
-          const wait = deps.failedLogins.failed(request.ip);
-          throw wait > 0 ? tooMany(wait) : notSignedIn();
-        }
+        if ('message' in found) throw refused(deps, request);
         facts['user'] = found.user.name;
-        return json(reply, shown(found.user));
+        const end = expiration(found.keyExpiresAt);
+        return json(reply, 200, { ...shown(found.user), apiRoot: deps.root, ...end });
+      },
+    }),
+  });
+  app.post('/auth/revoke', {
+    config,
+    bodyLimit: MOST_BYTES,
+    onRequest: limitSlowBody,
+    handler: signInRoute(deps, {
+      signsIn: false,
+      refuse: asStatus,
+      work: async ({ request, reply, facts }) => {
+        // Whoever has a key may end it.
+        const found = deps.authenticate(readFields(request).get('key') ?? '');
+        if ('message' in found) throw refused(deps, request);
+        const { name, accessKey } = found.user;
+        facts['user'] = name;
+        const isEnded = accessKey !== undefined && deps.signIn.accounts.isLogin(accessKey);
+        if (isEnded) await deps.signIn.accounts.revoke(accessKey);
+        return json(reply, 200, { revoked: isEnded });
       },
     }),
   });
@@ -52,8 +71,9 @@ function shown({ name, groups, accessKey }: User): object {
   return { user: name, username: name, groups, ...(accessKey === undefined ? {} : { accessKey }) };
 }
 
-function json(reply: FastifyReply, body: object): FastifyReply {
-  return reply.header('content-type', 'application/json').send(JSON.stringify(body));
+function refused({ failedLogins }: ServerDependencies, { ip }: FastifyRequest): SignInError {
+  const wait = failedLogins.failed(ip);
+  return wait > 0 ? tooMany(wait) : notSignedIn();
 }
 
 function notSignedIn(): SignInError {

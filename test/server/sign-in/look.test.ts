@@ -1,4 +1,6 @@
 /** What the look of the pages may do to them: nothing but look. The browser is asked in test/e2e. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { html } from '../../../src/server/sign-in/html.ts';
 import { lookOf } from '../../../src/server/sign-in/look.ts';
@@ -20,6 +22,12 @@ test.each([
   ['</title><script>', '&lt;/title&gt;&lt;script&gt;'],
 ])('text is put into pages as text: %s', (text, expected) => {
   expect(html`<p title="${text}">${text}</p>`.html).toBe(`<p title="${expected}">${expected}</p>`);
+});
+
+test('templates are plain ASCII: what is bundled has no other way to write them', () => {
+  const folder = join(import.meta.dirname, '../../../src/server/sign-in');
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  expect(texts.filter((text) => text.includes('html`') && /[^\n -~]/.test(text))).toEqual([]);
 });
 
 describe('values that should never have passed validation', () => {

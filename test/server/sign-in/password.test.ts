@@ -227,7 +227,7 @@ describe('the session of a browser', () => {
     const { browser, platform } = await signedIn();
     const key = browser.session;
     const answer = await browser.get('/auth/logout', { 'sec-fetch-site': 'same-origin' });
-    expect(answer.headers.location).toBe('/login');
+    expect(answer.headers.location).toBe('/login?signed-out=1');
     expect(browser.session).toBeUndefined();
     expect(platform.guarded.platform.names('ownedaccesskeys')).toEqual([]);
     expect(() => platform.guarded.who(key ?? '')).toThrow();

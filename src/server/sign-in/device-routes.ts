@@ -1,0 +1,162 @@
+/**
+ * `/device` and `/auth/device`: a program without a browser asks for a key (RFC 8628). It shows a
+ * code, somebody types it into any browser in which they are signed in, sees who asks, and agrees.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { FailedLogins } from '../../auth/failed-logins.ts';
+import type { DeviceRequest } from '../../signin/device-codes.ts';
+import { shownText } from '../../signin/programs.ts';
+import { SignInError } from '../../signin/sign-in-error.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { browserSession } from './browser.ts';
+import { codeBody, confirmBody, messageBody } from './confirm-page.ts';
+import { asOAuthError, csrfField, json, keyAnswer, ownForm } from './consent.ts';
+import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
+import { readFields } from './forms.ts';
+import { answerPage } from './html-answer.ts';
+import { loginFirst } from './login-route.ts';
+
+const MOST_BYTES = 16 * 1024;
+const ROUTE = { config: { ownAccess: true }, bodyLimit: MOST_BYTES, onRequest: limitSlowBody };
+/** Sign-ins that one address may begin at once, and then one every ten seconds. */
+const BEGIN_RATE = { burst: 20, perSecond: 0.1 };
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
+
+export function registerDevice(app: FastifyInstance, deps: ServerDependencies): void {
+  const begun = new FailedLogins(deps.clock, BEGIN_RATE);
+  const program = { signsIn: false, refuse: asOAuthError };
+  app.post('/auth/device', {
+    ...ROUTE,
+    handler: signInRoute(deps, {
+      ...program,
+      work: (exchange) => {
+        const wait = begun.failed(exchange.request.ip);
+        if (wait > 0) throw tooMany(wait);
+        return begin(exchange);
+      },
+    }),
+  });
+  app.post('/auth/device/token', {
+    ...ROUTE,
+    handler: signInRoute(deps, { ...program, work: poll }),
+  });
+  app.get('/device', { ...ROUTE, handler: signInRoute(deps, { signsIn: false, work: page }) });
+  app.post('/device', { ...ROUTE, handler: signInRoute(deps, { signsIn: false, work: decide }) });
+}
+
+function begin({ deps, request, reply, facts }: Exchange): FastifyReply {
+  const fields = readFields(request);
+  const asked: DeviceRequest = {
+    source: request.ip,
+    client: shownText(fields.get('client') ?? fields.get('client_id')),
+    device: shownText(fields.get('device')),
+  };
+  facts['device'] = asked.device;
+  const begun = deps.signIn.programs.devices.begin(asked);
+  if (begun === undefined) throw tooMany(60);
+  const { deviceCode, userCode, expiresIn, interval } = begun;
+  return json(reply, 200, {
+    device_code: deviceCode,
+    user_code: userCode,
+    verification_uri: `${deps.signIn.baseUrl}/device`,
+    expires_in: expiresIn,
+    interval,
+  });
+}
+
+async function poll(exchange: Exchange): Promise<FastifyReply> {
+  const { deps, request, reply } = exchange;
+  const fields = readFields(request);
+  if (fields.get('grant_type') !== GRANT_TYPE) {
+    throw new SignInError('another type of grant', { reason: 'unsupported_grant_type' });
+  }
+  const polled = deps.signIn.programs.devices.poll(fields.get('device_code') ?? '');
+  // Programs ask again and again: that is nobody being refused.
+  if ('error' in polled) return json(reply, 400, polled);
+  const sent = await keyAnswer(exchange, polled.grant);
+  deps.logger.info({ ...exchange.facts, requestId: request.id }, 'Signed in');
+  return sent;
+}
+
+async function page(exchange: Exchange): Promise<FastifyReply> {
+  const { deps, request, facts } = exchange;
+  const session = browserSession(deps, request);
+  if (session === undefined) return loginFirst(exchange);
+  const user = session.user.name;
+  facts['user'] = user;
+  const typed = new URLSearchParams(request.url.split('?')[1]).get('user_code');
+  if (typed === null) return await codePage(exchange, { user });
+  const asked = deps.signIn.programs.devices.requestOf(typed);
+  if (asked === undefined) return await wrongCode(exchange, user);
+  return await answerPage(exchange, {
+    title: 'Let this program sign in?',
+    body: confirmBody({
+      user,
+      facts: [
+        ['Computer', asked.device],
+        ['Program', asked.client],
+        ['Asked from', asked.source],
+        ['Code', shownCode(typed)],
+      ],
+      warning:
+        'Agree only if you have just begun this yourself and the code is the one that your program shows.',
+      action: '/device',
+      fields: { user_code: typed },
+      csrf: csrfField(session),
+    }),
+  });
+}
+
+/** Codes are few enough to be tried: who errs too often waits. */
+async function wrongCode(exchange: Exchange, user: string): Promise<FastifyReply> {
+  const wait = exchange.deps.failedLogins.failed(exchange.request.ip);
+  if (wait > 0) throw tooMany(wait);
+  const text = 'There is no such code, or it is too old.';
+  return await codePage(exchange, { user, problem: text });
+}
+
+async function codePage(
+  exchange: Exchange,
+  { user, problem }: { readonly user: string; readonly problem?: string },
+): Promise<FastifyReply> {
+  const notice = problem === undefined ? undefined : ({ tone: 'alert', text: problem } as const);
+  const title = 'Sign in a program';
+  return await answerPage(exchange, {
+    title: notice === undefined ? title : `Error: ${title}`,
+    code: notice === undefined ? 200 : 400,
+    body: codeBody({ user, notice }),
+  });
+}
+
+async function decide(exchange: Exchange): Promise<FastifyReply> {
+  const { deps, facts } = exchange;
+  const { session, form } = ownForm(exchange);
+  const { devices } = deps.signIn.programs;
+  const code = form.get('user_code') ?? '';
+  const asked = devices.requestOf(code);
+  facts['user'] = session.user.name;
+  if (asked === undefined) return await wrongCode(exchange, session.user.name);
+  const { client, device } = asked;
+  facts['device'] = device;
+  const isAgreed = form.get('decision') === 'allow';
+  if (!isAgreed) facts['declined'] = 'true';
+  const grant = { key: session.key, displayName: `${client} on ${device}` };
+  devices.decide(code, isAgreed ? { grant } : 'denied');
+  const end = isAgreed
+    ? { title: 'The program is signed in', text: 'Go on there. You can close this window.' }
+    : { title: 'Nothing was given', text: 'The program is told. You can close this window.' };
+  return await answerPage(exchange, { title: end.title, body: messageBody(end) });
+}
+
+function shownCode(typed: string): string {
+  const letters = typed.toUpperCase().replace(/[^A-Z]/g, '');
+  return `${letters.slice(0, 4)}-${letters.slice(4)}`;
+}
+
+function tooMany(seconds: number): SignInError {
+  return new SignInError('too many attempts to sign in', {
+    reason: 'too-many',
+    code: 429,
+    retryAfterSeconds: seconds,
+  });
+}

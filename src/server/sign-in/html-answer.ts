@@ -1,0 +1,44 @@
+/** Pages as answers: in the look of the configuration, with the policy that goes with it. */
+import type { FastifyReply } from 'fastify';
+import type { UISettingsConfig } from '../../config/platform-config.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import type { Exchange } from './exchange.ts';
+import { type Look, lookOf } from './look.ts';
+import { type PageContent, renderPage } from './page.ts';
+
+const NO_SETTINGS: UISettingsConfig = {};
+/** Worked out once for each configuration; a configuration never changes, it is replaced. */
+const looks = new WeakMap<UISettingsConfig, Promise<Look>>();
+
+function currentLook({ config }: Pick<ServerDependencies, 'config'>): Promise<Look> {
+  const settings = config.current.uiSettings ?? NO_SETTINGS;
+  const look = looks.get(settings) ?? lookOf(settings);
+  looks.set(settings, look);
+  return look;
+}
+
+export interface PageAnswer extends Omit<PageContent, 'name'> {
+  readonly code?: number;
+  /** Where its forms may lead beside this host, redirects included. */
+  readonly formTargets?: readonly string[];
+}
+
+export async function answerPage(
+  { deps, reply }: Pick<Exchange, 'deps' | 'reply'>,
+  page: PageAnswer,
+): Promise<FastifyReply> {
+  const { auth, platformHost: name } = deps.config.current;
+  const look = await currentLook(deps);
+  const { code = 200, formTargets = [], isSignIn = false } = page;
+  // Who names a policy of their own has it, here as everywhere.
+  if (!hasOwnPolicy(auth.customHttpHeaders)) {
+    const policy = look.policy({ scripts: isSignIn, formTargets });
+    void reply.header('content-security-policy', policy);
+  }
+  const text = renderPage(look, { ...page, name });
+  return reply.code(code).header('content-type', 'text/html; charset=utf-8').send(text);
+}
+
+function hasOwnPolicy(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'content-security-policy');
+}

@@ -1,0 +1,76 @@
+/** `GET /login`: where people sign in, see that they are, and sign out. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { signInInfo } from '../../config/sign-in.ts';
+import { csrfToken } from '../../signin/cookies.ts';
+import { safeReturnTo } from '../../signin/return-to.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { browserSession } from './browser.ts';
+import { type Exchange, signInRoute } from './exchange.ts';
+import { answerPage } from './html-answer.ts';
+import { hidden, loginBody, signedInBody } from './login-page.ts';
+import type { Notice } from './page.ts';
+
+export const LOGIN_PAGE = '/login';
+
+export function registerLogin(app: FastifyInstance, deps: ServerDependencies): void {
+  app.get(LOGIN_PAGE, {
+    config: { ownAccess: true },
+    handler: signInRoute(deps, { signsIn: false, work: loginPage }),
+  });
+}
+
+/** Where somebody who has to sign in first is sent, and from where they come back. */
+export function loginFirst(exchange: Exchange): FastifyReply {
+  const returnTo = safeReturnTo(exchange.request.url);
+  return exchange.reply.redirect(`${LOGIN_PAGE}?${new URLSearchParams({ returnTo })}`, 303);
+}
+
+async function loginPage(exchange: Exchange): Promise<FastifyReply> {
+  const { deps, request, reply, facts } = exchange;
+  const query = new URLSearchParams(request.url.split('?')[1]);
+  const wanted = safeReturnTo(query.get('returnTo'));
+  // Without a place of their own to go to, people see here that it worked.
+  const returnTo = wanted === '/' ? LOGIN_PAGE : wanted;
+  const notice = noticeOf(query);
+  const session = browserSession(deps, request);
+  if (session !== undefined) {
+    facts['user'] = session.user.name;
+    const isElsewhere = !returnTo.startsWith(LOGIN_PAGE);
+    if (isElsewhere && notice === undefined) return reply.redirect(returnTo, 303);
+    return await answerPage(exchange, {
+      title: 'You are signed in',
+      body: signedInBody({
+        user: session.user.name,
+        csrf: hidden({ csrf: csrfToken(session.key) }),
+        logoutEndpoint: '/auth/logout',
+        baseUrl: deps.signIn.baseUrl,
+        notice,
+      }),
+      // From here to wherever the provider signs people out.
+      formTargets: ['https:', 'http:'],
+    });
+  }
+  const { auth, platformHost: host } = deps.config.current;
+  const { methods } = signInInfo(auth);
+  return await answerPage(exchange, {
+    title: notice?.tone === 'alert' ? 'Error: Sign in' : 'Sign in',
+    body: loginBody({ methods, returnTo, notice, host }),
+    isSignIn: true,
+  });
+}
+
+/** Words for the reasons that others send people here with; whatever else they send is not shown. */
+const REASONS: Readonly<Record<string, string>> = {
+  'wrong-password': 'The user name or the password is wrong.',
+  'too-many': 'Too many attempts. Wait a while, and try again.',
+  'password-disabled': 'Nobody signs in with a password here.',
+};
+
+function noticeOf(query: URLSearchParams): Notice | undefined {
+  const error = query.get('error');
+  if (error !== null) {
+    const known = Object.hasOwn(REASONS, error) ? REASONS[error] : undefined;
+    return { tone: 'alert', text: known ?? 'Signing in did not work. Try again.' };
+  }
+  return query.has('signed-out') ? { tone: 'good', text: 'You are signed out.' } : undefined;
+}

@@ -1,0 +1,68 @@
+/**
+ * Debian's chromium, for tests of what people see. One for each test file; each test has a profile
+ * of its own in it. Where there is none the tests say so and are skipped.
+ */
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+
+const PROGRAM = '/usr/bin/chromium';
+export const HAS_BROWSER = existsSync(PROGRAM);
+if (!HAS_BROWSER) process.stderr.write(`${PROGRAM} is missing: tests in a browser are skipped\n`);
+
+const ARGUMENTS = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+];
+
+/** Slow machines have slow browsers. */
+const PATIENCE_MS = 60_000;
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the browser complained about: errors of scripts, refused loads, violations of the policy. */
+  readonly complaints: string[];
+}
+
+export interface BrowserUse {
+  visit(options?: Parameters<Browser['newContext']>[0]): Promise<Visit>;
+}
+
+/** To be called at the top of a test file, or of a `describe`. */
+export function useBrowser(): BrowserUse {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: PROGRAM,
+      args: ARGUMENTS,
+      timeout: PATIENCE_MS,
+    });
+  }, 2 * PATIENCE_MS);
+  afterAll(async () => {
+    await browser?.close();
+  });
+  return {
+    visit: async (options = {}) => {
+      const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+      onTestFinished(() => context.close());
+      context.setDefaultTimeout(PATIENCE_MS);
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      return { page, context, complaints };
+    },
+  };
+}
+
+/** Fails with the rules that the page breaks. The script is injected past the policy of the page. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const found: unknown = await page.evaluate(`${axe.source};
+    axe.run({ preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+      .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`);
+  expect(found).toEqual([]);
+}
