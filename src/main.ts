@@ -2,6 +2,7 @@
 /** From the command line to a command to an exit status; no logic of its own. */
 import {
   BENCH_OPTIONS,
+  CRDS_OPTIONS,
   CREDENTIAL_OPTIONS,
   describeOptions,
   EDIT_OPTIONS,
@@ -62,6 +63,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
         stdin: process.stdin,
         out: process.stdout,
       }),
+  },
+  crds: {
+    summary: 'print the kinds as CustomResourceDefinitions of Kubernetes',
+    operands: '',
+    options: CRDS_OPTIONS,
+    run: async (options) => (await import('./cli/crds.ts')).crds(options, process.stdout),
   },
   keys: {
     summary: 'access keys: create [NAME], list, rotate NAME, revoke NAME',

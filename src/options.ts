@@ -200,6 +200,16 @@ export const VALIDATE_OPTIONS: readonly OptionSpec[] = [
   },
 ];
 
+export const CRDS_OPTIONS: readonly OptionSpec[] = [
+  { name: 'format', value: 'FORMAT', default: 'yaml', help: 'yaml or json' },
+  {
+    name: 'api-group',
+    value: 'GROUP',
+    default: 'management.gitplane.dev',
+    help: 'name of the management API group',
+  },
+];
+
 /** Those of the daemon that a plan depends on. */
 const SHARED_WITH_SERVE = [
   'data-dir',

@@ -99,7 +99,7 @@ export function metadataWarnings(object: KubeObject): string[] {
     .filter((name) => !name.includes('/') && !STANDARD_FINALIZERS.has(name))
     .map(
       (name) =>
-        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers`,
+        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name ${name.includes('.') ? 'including a path (/) ' : ''}to avoid accidental conflicts with other finalizer writers`,
     );
 }
 
@@ -111,6 +111,14 @@ function ownerReferenceProblems(references: readonly OwnerReference[]): FieldErr
     const at = [...path, index];
     for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const) {
       if (reference[field] === '') errors.push(invalid([...at, field], '', 'must not be empty'));
+    }
+    if (reference.apiVersion.split('/').length > 2) {
+      errors.push(
+        invalid([...at, 'apiVersion'], reference.apiVersion, 'version must not be empty'),
+      );
+    }
+    if (reference.apiVersion === 'v1' && reference.kind === 'Event') {
+      errors.push(invalid(at, reference.uid, '/v1, Kind=Event is disallowed from being an owner'));
     }
     if (uids.has(reference.uid)) errors.push(duplicate([...at, 'uid'], reference.uid));
     uids.add(reference.uid);

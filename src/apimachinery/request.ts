@@ -49,7 +49,7 @@ export interface ResourceAttributes {
  * for all others. A history shows no more than the object does, and a rollback writes no more.
  */
 export function rightOnObject(subresource: string, verb: string): string | undefined {
-  if (subresource === 'history' && verb === 'get') return 'get';
+  if (verb === 'get' && (subresource === 'history' || subresource === 'status')) return 'get';
   return subresource === 'rollback' && verb === 'create' ? 'update' : undefined;
 }
 

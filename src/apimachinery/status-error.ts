@@ -141,13 +141,24 @@ export function noSuchRoute(): StatusError {
   return new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
 
-export function methodNotAllowed(verb: string, resource: ResourceName): StatusError {
-  return new StatusError(
-    405,
-    'MethodNotAllowed',
-    `${verb} is not supported on resources of kind "${qualified(resource)}"`,
-    about(resource, ''),
-  );
+/** 405, which says what there is instead (RFC 9110, section 15.5.6). */
+export class MethodNotAllowedError extends StatusError {
+  /** Methods of HTTP; they become the header `Allow`. */
+  readonly allowed: readonly string[];
+
+  constructor(message: string, details: StatusDetails, allowed: readonly string[]) {
+    super(405, 'MethodNotAllowed', message, details);
+    this.allowed = allowed;
+  }
+}
+
+export function methodNotAllowed(
+  verb: string,
+  resource: ResourceName,
+  allowed: readonly string[],
+): StatusError {
+  const message = `${verb} is not supported on resources of kind "${qualified(resource)}"`;
+  return new MethodNotAllowedError(message, about(resource, ''), allowed);
 }
 
 export function notAcceptable(accepted: readonly string[]): StatusError {

@@ -85,8 +85,7 @@ export function applyManagers(apply: ApplyOfFields): {
   const left = takeFromOthers(managers, changes, id);
   const own = left.get(id);
   const changed = !(changes.added.isEmpty && changes.modified.isEmpty && changes.removed.isEmpty);
-  const isNew = own !== undefined && !own.fields.equals(last?.fields ?? new FieldSet());
-  if (own !== undefined && (changed || isNew)) left.set(id, { ...own, time: apply.time });
+  if (own !== undefined && changed) left.set(id, { ...own, time: apply.time });
   return { object, managers: left };
 }
 
@@ -134,24 +133,25 @@ function prune(
   return withoutFields(shape, merged, all.difference(left).intersection(lastAll));
 }
 
-/** Fields that nobody manages: they say which object it is, or the server writes them. */
+/** Fields of `metadata` that nobody manages: they say which object it is, or the server writes them. */
+export const UNMANAGED_META = [
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+];
+
 const UNMANAGED = unmanaged();
 
 function unmanaged(): FieldSet {
   const set = new FieldSet();
   for (const name of ['apiVersion', 'kind', 'metadata']) set.insert([`f:${name}`]);
-  const meta = [
-    'name',
-    'namespace',
-    'creationTimestamp',
-    'selfLink',
-    'uid',
-    'clusterName',
-    'generation',
-    'managedFields',
-    'resourceVersion',
-  ];
-  for (const name of meta) set.insert(['f:metadata', `f:${name}`]);
+  for (const name of UNMANAGED_META) set.insert(['f:metadata', `f:${name}`]);
   return set;
 }
 

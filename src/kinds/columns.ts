@@ -14,10 +14,18 @@ export function textsAt(object: KubeObject, path: readonly (string | number)[]):
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
+/** A cell that is the text at a path, which Kubernetes can be told as well. */
+export function textFrom(
+  path: readonly string[],
+): Required<Pick<PrinterColumn, 'jsonPath' | 'value'>> {
+  return { jsonPath: `.${path.join('.')}`, value: (object) => textAt(object, path) };
+}
+
 export const AGE: PrinterColumn = {
   name: 'Age',
   type: 'date',
   description: 'Time since the object was created.',
+  jsonPath: '.metadata.creationTimestamp',
   value: (object) => object.metadata.creationTimestamp ?? undefined,
 };
 
@@ -25,7 +33,7 @@ export const DISPLAY_NAME: PrinterColumn = {
   name: 'Display Name',
   type: 'string',
   description: 'Name shown in the user interface.',
-  value: (object) => textAt(object, ['spec', 'displayName']),
+  ...textFrom(['spec', 'displayName']),
 };
 
 export const OWNER: PrinterColumn = {

@@ -1,7 +1,7 @@
 /** Config: the platform configuration (spec section 2.8). `spec.raw` is written, `status` is read. */
 import type { FieldError } from '../apimachinery/field-error.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { AGE, textAt } from './columns.ts';
+import { AGE, textFrom } from './columns.ts';
 import { withoutConfigSecrets } from './config-masking.ts';
 import { parseConfigRaw, plainConfigText } from './config-raw.ts';
 import { deprecations } from './deprecation.ts';
@@ -30,7 +30,7 @@ export function config(group: string): Kind {
         name: 'Platform Host',
         type: 'string',
         description: 'Host name of the platform.',
-        value: (object) => textAt(object, ['status', 'platformHost']),
+        ...textFrom(['status', 'platformHost']),
       },
       AGE,
     ],

@@ -16,6 +16,8 @@ export interface PrinterColumn {
   readonly description: string;
   /** 1: shown only by `-o wide`. */
   readonly priority?: 0 | 1;
+  /** Where the value of the cell is, for cells that are the value at a path and no more. */
+  readonly jsonPath?: string;
   /** The cell; undefined prints as `<none>`. Dates are RFC 3339 and shown as an age. */
   value(object: KubeObject): string | number | boolean | undefined;
 }

@@ -18,6 +18,11 @@ export function openApiSchema(name: string): JsonObject {
   return convert(schemaTree(name));
 }
 
+/** Whether objects of the kind have a status, which the server writes. */
+export function hasStatus({ schema }: { readonly schema: string }): boolean {
+  return schemaTree(schema).properties?.['status'] !== undefined;
+}
+
 function convert(node: SchemaNode): JsonObject {
   const result: JsonObject = {};
   for (const [keyword, value] of Object.entries(node)) {

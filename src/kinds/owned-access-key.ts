@@ -14,7 +14,7 @@ import {
   concealAccessKey,
   mintAccessKey,
 } from './access-key-secret.ts';
-import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
+import { AGE, DISPLAY_NAME, textAt, textFrom, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
@@ -36,7 +36,7 @@ const columns: readonly PrinterColumn[] = [
     name: 'Type',
     type: 'string',
     description: 'Who manages the key.',
-    value: (object) => textAt(object, ['spec', 'type']),
+    ...textFrom(['spec', 'type']),
   },
   {
     name: 'Disabled',
@@ -55,7 +55,7 @@ const columns: readonly PrinterColumn[] = [
     type: 'date',
     description: 'Time since the key was last used.',
     priority: 1,
-    value: (object) => textAt(object, ['status', 'lastActivity']),
+    ...textFrom(['status', 'lastActivity']),
   },
   AGE,
 ];

@@ -9,7 +9,7 @@ import { dnsLabelProblems } from '../apimachinery/names.ts';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
 import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
-import { AGE, textAt } from './columns.ts';
+import { AGE, textAt, textFrom } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
 
@@ -95,7 +95,7 @@ export function tenant(group: string): Kind {
         name: 'Sync',
         type: 'string',
         description: 'Synced, Stale, Failed or Disabled.',
-        value: (object) => textAt(object, ['status', 'sync', 'state']),
+        ...textFrom(['status', 'sync', 'state']),
       },
       AGE,
     ],

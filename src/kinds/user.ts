@@ -2,7 +2,7 @@
 import { type FieldError, invalid } from '../apimachinery/field-error.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access.ts';
-import { AGE, DISPLAY_NAME, textAt, textsAt } from './columns.ts';
+import { AGE, DISPLAY_NAME, textAt, textFrom, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type Membership } from './kind.ts';
 import { passwordHashProblems } from './password-hash.ts';
@@ -27,7 +27,7 @@ export function user(group: string): Kind {
         name: 'Email',
         type: 'string',
         description: 'Mail address of the user.',
-        value: (object) => textAt(object, ['spec', 'email']),
+        ...textFrom(['spec', 'email']),
       },
       {
         name: 'Disabled',

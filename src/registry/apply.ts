@@ -13,6 +13,7 @@ import {
   type ApplyOfFields,
   applyManagers,
   FieldConflictError,
+  UNMANAGED_META,
 } from '../fieldmanagement/manage.ts';
 import type { Managers, Owned } from '../fieldmanagement/managers.ts';
 import { DuplicateItemError } from '../fieldmanagement/shape.ts';
@@ -50,12 +51,25 @@ export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now
   const apply = { shape, live: before, applied, managers, manager, force, time };
   try {
     const result = manager.name === KUBECTL ? applyByKubectl(apply) : applyManagers(apply);
-    return { object: (result.object ?? {}) as JsonObject, managers: result.managers };
+    const object = withIdentity((result.object ?? {}) as JsonObject, before);
+    return { object, managers: result.managers };
   } catch (error) {
     if (error instanceof FieldConflictError) throw conflictOf(error);
     if (error instanceof DuplicateItemError) throw badRequest(error.message);
     throw error;
   }
+}
+
+/** Who lets go of all metadata that it ever applied does not let go of the name. */
+function withIdentity(object: JsonObject, { metadata: live }: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isRecord(live) || (isRecord(metadata) && metadata['name'] !== undefined)) return object;
+  const kept = UNMANAGED_META.filter((field) => live[field] !== undefined);
+  const identity = Object.fromEntries(kept.map((field) => [field, live[field]]));
+  return {
+    ...object,
+    metadata: { ...identity, ...(isRecord(metadata) ? metadata : {}) } as JsonObject,
+  };
 }
 
 const KUBECTL = 'kubectl';
@@ -145,10 +159,10 @@ function conflictOf({ conflicts }: FieldConflictError): Error {
   );
 }
 
-function describe({ manager, time }: Owned): string {
+function describe({ manager }: Owned): string {
   const { name, subresource, operation, apiVersion } = manager;
   const part = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`;
   const who = `${JSON.stringify(name)}${part}`;
   if (operation === 'Apply') return who;
-  return `${who} using ${apiVersion}${time === undefined ? '' : ` at ${time}`}`;
+  return `${who} using ${apiVersion}`;
 }

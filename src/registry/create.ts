@@ -1,4 +1,5 @@
 /** POST: a new object becomes a new manifest (spec section 4; Kubernetes API, section 2.8). */
+import { randomUUID } from 'node:crypto';
 import { fillDefaults, objectProblems, objectWarnings } from '../admission/check.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
@@ -152,15 +153,13 @@ function commit(
   };
 }
 
-/** Nothing is committed by a dry run, so its identity is one that no object will ever have. */
-const DRY_RUN_UID = '00000000-0000-0000-0000-000000000000';
-
 function preview(
   kind: Kind,
   of: { key: ObjectKey; manifest: JsonObject; now: number; fields: FieldWrite },
 ): KubeObject {
   const identity = {
-    uid: DRY_RUN_UID,
+    // Nothing is committed by a dry run: no object will ever have this.
+    uid: randomUUID(),
     creationTimestamp: rfc3339(of.now),
     generation: 1,
   };

@@ -1,10 +1,12 @@
 /** From the body of a request to an object of the right kind in the right place. */
-import { type FieldError, formatPath, unknownField } from '../apimachinery/field-error.ts';
+import { type FieldError, formatPath, invalid, unknownField } from '../apimachinery/field-error.ts';
 import {
   cloneJson,
   dropEmptyMeta,
   isRecord,
+  jsonEqual,
   type KubeObject,
+  type OwnerReference,
   SERVER_POPULATED_META,
 } from '../apimachinery/object.ts';
 import { badRequest, invalidObject } from '../apimachinery/status-error.ts';
@@ -38,19 +40,34 @@ export function decodeObject(
   if (!isRecord(body)) {
     throw badRequest(`error decoding: expected an object of kind ${kind.kind}`);
   }
-  const object = envelope(cloneJson(body), kind);
+  const object = envelope(cloneJson(body), decoding);
   schema.dropNulls(object);
-  const unknown = schema
-    .check(object)
-    .filter((error) => error.unknownField === true)
-    .map(describeUnknown);
+  const found = schema.check(object);
+  const misshapen = found.find(isMisshapenMeta);
+  if (misshapen !== undefined) throw misshapenError(object, misshapen, decoding);
+  const unknown = found.filter((error) => error.unknownField === true).map(describeUnknown);
   const problems = [...decoding.duplicates, ...unknown];
   if (problems.length > 0 && fieldValidation === 'Strict')
     throw strictError(object, problems, decoding);
   schema.prune(object);
   dropEmptyMeta(object.metadata);
   fillNamespace(object, decoding);
-  return { object, warnings: fieldValidation === 'Warn' ? problems : [] };
+  const warnings = fieldValidation === 'Warn' ? problems : [];
+  return { object, warnings: [...warnings, ...withoutDoubleOwners(object)] };
+}
+
+/** An owner that is named twice in the same words is named once. */
+function withoutDoubleOwners({ metadata }: KubeObject): string[] {
+  const all = metadata.ownerReferences ?? [];
+  const isDouble = (one: OwnerReference, index: number): boolean =>
+    all.slice(0, index).some((other) => jsonEqual(one, other));
+  const doubles = all.filter(isDouble);
+  if (doubles.length === 0) return [];
+  metadata.ownerReferences = all.filter((one, index) => !isDouble(one, index));
+  const uids = [...new Set(doubles.map(({ uid }) => uid))].join(', ');
+  return [
+    `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`,
+  ];
 }
 
 /** Removes what a client cannot set (spec section 2.2). */
@@ -59,27 +76,48 @@ export function stripServerFields(object: KubeObject): void {
   delete object.status;
 }
 
-function envelope(body: Record<string, unknown>, kind: Kind): KubeObject {
+function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): KubeObject {
   const apiVersion = apiVersionOf(kind);
-  if (body['apiVersion'] !== undefined && body['apiVersion'] !== apiVersion) {
+  const name = isRecord(body['metadata']) ? String(body['metadata']['name'] ?? '') : '';
+  const sent = { apiVersion: body['apiVersion'] ?? apiVersion, kind: body['kind'] ?? kind.kind };
+  if (sent.apiVersion !== apiVersion) {
+    if (isPatch) {
+      const ofNoGroup = { ...kind, group: '' };
+      const detail = `must be ${apiVersion}`;
+      throw invalidObject(ofNoGroup, name, [invalid(['apiVersion'], sent.apiVersion, detail)]);
+    }
     throw badRequest(
-      `the API version in the data (${String(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${String(sent.apiVersion)}) does not match the expected API version (${apiVersion})`,
     );
   }
-  if (body['kind'] !== undefined && body['kind'] !== kind.kind) {
-    throw invalidObject(kind, '', [
-      {
-        type: 'FieldValueInvalid',
-        path: ['kind'],
-        message: `Invalid value: ${JSON.stringify(body['kind'])}: must be ${kind.kind}`,
-      },
-    ]);
+  if (sent.kind !== kind.kind) {
+    const ofItsKind = { ...kind, kind: String(sent.kind) };
+    const detail = `must be ${kind.kind}`;
+    throw invalidObject(ofItsKind, name, [invalid(['kind'], sent.kind, detail)]);
   }
   const { apiVersion: _given, kind: _kind, metadata = {}, ...rest } = body;
   if (!isRecord(metadata)) {
     throw badRequest('error decoding: metadata must be an object');
   }
   return { apiVersion, kind: kind.kind, metadata, ...rest };
+}
+
+/** Kubernetes reads metadata into a type of Go, so that a wrong shape is no object at all. */
+function isMisshapenMeta({ type, path }: FieldError): boolean {
+  return type === 'FieldValueTypeInvalid' && path[0] === 'metadata';
+}
+
+function misshapenError(object: KubeObject, error: FieldError, decoding: Decoding): Error {
+  const { kind, isPatch } = decoding;
+  if (isPatch) {
+    const { name } = object.metadata;
+    return invalidObject(kind, typeof name === 'string' ? name : '', [
+      { ...error, type: 'FieldValueInvalid', path: ['patch'] },
+    ]);
+  }
+  return badRequest(
+    `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${formatPath(error.path)}: ${error.message}`,
+  );
 }
 
 function fillNamespace(object: KubeObject, { kind, namespace }: Decoding): void {

@@ -57,17 +57,19 @@ export function prepareDelete(parts: DecisionParts, request: DeleteRequest): Pre
 function checkPreconditions(request: DeleteRequest, found: StoredObject): void {
   const { kind, name } = request;
   const { uid, resourceVersion } = request.delete;
+  // Kubernetes names the kind here, where all other conflicts name the resource.
+  const byKind = { ...kind, plural: kind.kind };
   const meta = found.object.metadata;
   if (uid !== undefined && uid !== meta.uid) {
     throw conflict(
-      kind,
+      byKind,
       name,
       `the UID in the precondition (${uid}) does not match the UID in record (${meta.uid}). The object might have been deleted and then recreated`,
     );
   }
   if (resourceVersion !== undefined && isStale(resourceVersion, found)) {
     throw conflict(
-      kind,
+      byKind,
       name,
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${meta.resourceVersion}). The object might have been modified`,
     );

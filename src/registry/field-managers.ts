@@ -112,7 +112,7 @@ export function recordSent(sent: unknown, live: KubeObject): Managers | 'forget'
     return undefined;
   }
   const isEmpty = (entry: unknown): boolean => isRecord(entry) && Object.keys(entry).length === 0;
-  if (sent.length === 0 || (sent.length === 1 && isEmpty(sent[0]))) return 'forget';
+  if (sent.length === 1 && isEmpty(sent[0])) return 'forget';
   const managers = readManagers(sent);
   return managers === undefined || managers.size === 0 ? undefined : managers;
 }

@@ -6,7 +6,7 @@ import {
   sameDesiredState,
 } from '../admission/check.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
-import { type FieldPath, formatPath } from '../apimachinery/field-error.ts';
+import { type FieldPath, formatPath, invalid } from '../apimachinery/field-error.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
@@ -182,11 +182,16 @@ function checkPreconditions(
 ): void {
   const { kind, name } = request;
   const { resourceVersion = '', uid = '' } = object.metadata;
-  if (resourceVersion === '' && !kind.allowUnconditionalUpdate) {
+  const anyVersion = resourceVersion === '' || resourceVersion === '0';
+  if (anyVersion && !kind.allowUnconditionalUpdate) {
     const path = ['metadata', 'resourceVersion'];
-    const message = 'Invalid value: 0x0: must be specified for an update';
-    throw invalidObject(kind, name, [{ type: 'FieldValueInvalid', path, message }]);
+    const message = 'Invalid value: 0: must be specified for an update';
+    // Named by its resource, as Kubernetes does here alone.
+    throw invalidObject({ ...kind, kind: kind.plural }, name, [
+      { type: 'FieldValueInvalid', path, message },
+    ]);
   }
+  refuseImmutable(request, object, current.object);
   if (uid !== '' && uid !== current.object.metadata.uid) {
     throw conflict(
       kind,
@@ -194,7 +199,19 @@ function checkPreconditions(
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.object.metadata.uid}`,
     );
   }
-  if (resourceVersion !== '' && isStale(resourceVersion, current)) throw conflict(kind, name);
+  if (!anyVersion && isStale(resourceVersion, current)) throw conflict(kind, name);
+}
+
+const DELETION = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
+
+/** What only a deletion sets, and in a patch the identity: a PUT with another uid is a conflict. */
+function refuseImmutable(request: UpdateRequest, sent: KubeObject, live: KubeObject): void {
+  const fields = request.verb === 'patch' ? (['uid', ...DELETION] as const) : DELETION;
+  const errors = fields
+    .filter((field) => sent.metadata[field] !== undefined && sent.metadata[field] !== '')
+    .filter((field) => sent.metadata[field] !== live.metadata[field])
+    .map((field) => invalid(['metadata', field], sent.metadata[field], 'field is immutable'));
+  if (errors.length > 0) throw invalidObject(request.kind, request.name, errors);
 }
 
 function restoreServerFields(object: KubeObject, current: KubeObject): void {

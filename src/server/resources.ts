@@ -1,6 +1,12 @@
 /** Requests for objects: finds the kind and hands over to the handler of the verb. */
-import { forbiddenError, methodNotAllowed, noSuchRoute } from '../apimachinery/status-error.ts';
+import {
+  forbiddenError,
+  methodNotAllowed,
+  noSuchRoute,
+  notFound,
+} from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { hasStatus } from '../kinds/openapi-schema.ts';
 import { answerEvents } from './core-events.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { handleReview, reviewOf } from './handlers/access-reviews.ts';
@@ -113,7 +119,9 @@ function handlerOf(kind: Kind, { verb, name }: ResourceInfo): Handler {
   const fits = (NEEDS_NAME[verb] ?? hasName) === hasName;
   const offered = (kind.verbs as readonly string[]).includes(verb);
   const handler = fits && offered ? HANDLERS[verb] : undefined;
-  if (handler === undefined) throw methodNotAllowed(verb === '' ? 'this method' : verb, kind);
+  if (handler === undefined) {
+    throw methodNotAllowed(verb === '' ? 'this method' : verb, kind, methodsOf(kind, hasName));
+  }
   return handler;
 }
 
@@ -126,14 +134,42 @@ const SUBRESOURCES_OF_FILES: typeof SUBRESOURCES = new Map<
   ['patches:preview', { create: handlePatchesPreview }],
 ]);
 
-function subresource(kind: Kind, { verb, subresource }: ResourceInfo): Handler {
+function subresource(kind: Kind, info: ResourceInfo): Handler {
+  const { verb, subresource } = info;
   const name = `${kind.plural}/${subresource}`;
   const offered = { git: SUBRESOURCES, file: SUBRESOURCES_OF_FILES, cluster: NONE, nowhere: NONE };
-  const handlers = offered[kind.storedIn].get(subresource);
-  if (handlers === undefined) throw noSuchRoute();
+  const isStatus = subresource === 'status' && kind.storedIn !== 'nowhere' && hasStatus(kind);
+  const handlers = isStatus ? STATUS : offered[kind.storedIn].get(subresource);
+  if (handlers === undefined) throw notFound(kind, info.name);
   const handler = handlers[verb];
-  if (handler === undefined) throw methodNotAllowed(verb, { ...kind, plural: name });
+  if (handler === undefined) {
+    const methods = Object.keys(handlers).flatMap((offer) => METHOD_OF_VERB[offer] ?? []);
+    throw methodNotAllowed(verb, { ...kind, plural: isStatus ? kind.plural : name }, methods);
+  }
   return handler;
+}
+
+/** Only the server writes it. */
+const STATUS: Readonly<Record<string, Handler>> = { get: handleGet };
+
+const METHOD_OF_VERB: Readonly<Record<string, string>> = {
+  get: 'GET',
+  list: 'GET',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETE',
+};
+
+/** The methods that an object, or a collection of them, answers to. */
+function methodsOf(kind: Kind, hasName: boolean): string[] {
+  const verbs = hasName
+    ? ['get', 'update', 'patch', 'delete']
+    : ['list', 'create', 'deletecollection'];
+  return verbs
+    .filter((verb) => (kind.verbs as readonly string[]).includes(verb))
+    .flatMap((verb) => METHOD_OF_VERB[verb] ?? []);
 }
 
 const PAST_READS = ['get', 'list'];

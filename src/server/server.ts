@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
-import { noSuchRoute } from '../apimachinery/status-error.ts';
+import { MethodNotAllowedError, noSuchRoute } from '../apimachinery/status-error.ts';
 import type { AuditTrail } from '../audit/auditor.ts';
 import {
   attributesOf,
@@ -26,7 +26,8 @@ import { registerHooks } from './hooks.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import type { RequestInfo } from './input/request-info.ts';
 import { registerOidc } from './oidc.ts';
-import { type Answer, jsonAnswer, textAnswer } from './output/answer.ts';
+import { type Answer, textAnswer } from './output/answer.ts';
+import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
 import { closingSignal } from './shutdown.ts';
@@ -203,10 +204,11 @@ function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyR
   const headers = {
     ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
     ...(status.code === 401 ? { 'www-authenticate': 'Bearer realm="gitplane"' } : {}),
+    ...(status instanceof MethodNotAllowedError ? { allow: status.allowed.join(', ') } : {}),
   };
   const known = request.url.startsWith(deps.root) || status.code !== 404;
   const answer = known
-    ? jsonAnswer(status.toStatus(), status.code)
+    ? { code: status.code, ...encodeStatus(status.toStatus(), request.headers.accept) }
     : textAnswer('404 page not found\n', 404);
   return { ...answer, headers };
 }

@@ -275,7 +275,7 @@ describe('a push', () => {
     expect([answer.code, answer.json().message]).toEqual([
       409,
       expect.stringMatching(
-        /conflict with "git" using management.gitplane.dev\/v1 at .*: \.spec\.displayName/,
+        /conflict with "git" using management.gitplane.dev\/v1: \.spec\.displayName/,
       ),
     ]);
   });

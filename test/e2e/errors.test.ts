@@ -152,11 +152,11 @@ describe('errors', () => {
       /could not find the requested resource/,
     ],
     [
-      'a subresource',
+      'a subresource that nobody has',
       404,
       'NotFound',
-      call('GET', `${payments}/status`),
-      /could not find the requested resource/,
+      call('GET', `${payments}/scale`),
+      /"payments" not found/,
     ],
     [
       'a POST to an object',
@@ -174,10 +174,10 @@ describe('errors', () => {
       /only the following media types are accepted: application\/json, application\/yaml/,
     ],
     [
-      'a watch in YAML',
+      'a watch as HTML',
       406,
       'NotAcceptable',
-      call('GET', `${teams}?watch=1`, { headers: { accept: YAML } }),
+      call('GET', `${teams}?watch=1`, { headers: { accept: 'text/html' } }),
       /only the following/,
     ],
     [
@@ -197,11 +197,11 @@ describe('errors', () => {
       { ...about, name: 'payments' },
     ],
     [
-      'another uid',
-      409,
-      'Conflict',
+      'another uid in a patch',
+      422,
+      'Invalid',
       merge(payments, { metadata: { uid: 'x' } }),
-      /UID in precondition: x/,
+      /metadata\.uid: Invalid value: "x": field is immutable/,
     ],
     [
       'a body of 4 MiB',
@@ -244,7 +244,7 @@ describe('errors', () => {
       'Invalid',
       post(team({ kind: 'User' })),
       /kind: Invalid value: "User": must be Team/,
-      { kind: 'Team', group: GROUP },
+      { kind: 'User', group: GROUP },
     ],
     [
       'no name',
@@ -308,7 +308,7 @@ describe('errors', () => {
       call('PUT', `${API}/namespaces/payments/sharedsecrets/registry`, {
         body: { metadata: { name: 'registry' } },
       }),
-      /metadata\.resourceVersion: Invalid value: 0x0: must be specified for an update/,
+      /metadata\.resourceVersion: Invalid value: 0: must be specified for an update/,
     ],
     [
       'an unknown dryRun',

@@ -105,13 +105,25 @@ function resourcesOf(kind: Kind): ApiResource[] {
   return [main, ...below];
 }
 
+/** In the order in which Kubernetes lists those of custom resources. */
+const VERBS = [
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'create',
+  'update',
+  'watch',
+] as const;
+
 function resourceOf(kind: Kind): ApiResource {
   return {
     name: kind.plural,
     singularName: kind.singular,
     namespaced: kind.scope === 'Namespaced',
     kind: kind.kind,
-    verbs: [...kind.verbs].sort(),
+    verbs: VERBS.filter((verb) => kind.verbs.includes(verb)),
     ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
     ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
   };

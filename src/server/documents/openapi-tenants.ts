@@ -1,12 +1,29 @@
 /** The schemas of what stands behind the name of a tenant: how far its sync is, and a preview. */
 import type { JsonObject } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { hasStatus } from '../../kinds/openapi-schema.ts';
 import { SUBRESOURCES, type Subresource } from './openapi-history.ts';
 
 /** What a kind has behind the names of its objects. */
-export function subresourcesOf({ storedIn }: Pick<Kind, 'storedIn'>): readonly Subresource[] {
-  if (storedIn === 'git') return SUBRESOURCES;
-  return storedIn === 'file' ? SUBRESOURCES_OF_FILES : [];
+export function subresourcesOf(
+  kind: Pick<Kind, 'storedIn' | 'kind' | 'schema'>,
+): readonly Subresource[] {
+  const { storedIn } = kind;
+  const more = { git: SUBRESOURCES, file: SUBRESOURCES_OF_FILES, cluster: [], nowhere: [] };
+  return storedIn !== 'nowhere' && hasStatus(kind)
+    ? [statusOf(kind.kind), ...more[storedIn]]
+    : more[storedIn];
+}
+
+/** The object as it is: clients that ask for its status show that part of it. */
+function statusOf(kind: string): Subresource {
+  return {
+    name: 'status',
+    kind,
+    verb: 'get',
+    words: () => `read status of the specified ${kind}`,
+    schemas: () => ({}),
+  };
 }
 
 const SUBRESOURCES_OF_FILES: readonly Subresource[] = [

@@ -68,7 +68,7 @@ export function reviewOf(info: ResourceInfo): Kind | undefined {
   const namespaced = kind.scope === 'Namespaced';
   const fits = info.version === kind.version && info.name === '' && info.subresource === '';
   if (!fits || namespaced !== (info.namespace !== '')) throw noSuchRoute();
-  if (info.verb !== 'create') throw methodNotAllowed(info.verb, kind);
+  if (info.verb !== 'create') throw methodNotAllowed(info.verb, kind, ['POST']);
   return kind;
 }
 

@@ -4,10 +4,11 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Pauses } from '../../apimachinery/pauses.ts';
-import { expired } from '../../apimachinery/status-error.ts';
+import { expired, StatusError } from '../../apimachinery/status-error.ts';
 import { CompactedError, type StoredObject, type Watch } from '../../state/store.ts';
 import { wouldPass } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { waitForVersion } from '../freshness.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { bookmarkObject, createEventEncoder, errorLine } from '../output/event-lines.ts';
@@ -67,6 +68,11 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
   const { request, options, response } = to;
   const sink = new EventSink(response);
   const encode = createEventEncoder(request.kind, to.form);
+  const tooLarge = await fromTheFuture(deps, to);
+  if (tooLarge !== undefined) {
+    await sink.write(errorLine(tooLarge.toStatus()));
+    return;
+  }
   const { since, initial } = startOf(deps, to);
   const watch = openWatch(deps, request, since);
   if (watch instanceof CompactedError) {
@@ -147,6 +153,22 @@ function openWatch(
     return deps.store.watch(collectionOf(request), since);
   } catch (error) {
     if (error instanceof CompactedError) return error;
+    throw error;
+  }
+}
+
+/** Initial events are not older than asked for; why they cannot be, if they cannot. */
+async function fromTheFuture(
+  deps: ServerDependencies,
+  { request, options }: Stream,
+): Promise<StatusError | undefined> {
+  const { sendInitialEvents, resourceVersion: wanted } = options;
+  if (sendInitialEvents !== true || wanted === undefined) return undefined;
+  try {
+    await waitForVersion(deps.store, collectionOf(request), wanted);
+    return undefined;
+  } catch (error) {
+    if (error instanceof StatusError) return error;
     throw error;
   }
 }

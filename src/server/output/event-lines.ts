@@ -53,7 +53,6 @@ export function bookmarkObject(
     apiVersion: versionOf(kind),
     metadata: {
       resourceVersion: String(bookmark.resourceVersion),
-      creationTimestamp: null,
       ...(bookmark.initialEventsEnd
         ? { annotations: { 'k8s.io/initial-events-end': 'true' } }
         : {}),

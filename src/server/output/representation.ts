@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { JSON_TYPE, type MediaChoice, YAML_TYPE } from './negotiation.ts';
+import { JSON_TYPE, type MediaChoice, negotiate, YAML_TYPE } from './negotiation.ts';
 import {
   buildTable,
   type IncludeObject,
@@ -54,6 +54,20 @@ export function encodeDocument(
   if (mediaType === YAML_TYPE) return { contentType: YAML_TYPE, body: Buffer.from(toYaml(value)) };
   const text = pretty ? `${JSON.stringify(value, null, 2)}\n` : JSON.stringify(value);
   return { contentType: JSON_TYPE, body: Buffer.from(text) };
+}
+
+/** A failure, in a form that the client reads; as JSON where it reads none. */
+export function encodeStatus(status: object, accept: string | undefined): Encoded {
+  return encodeDocument(status, { mediaType: readable(accept), pretty: false });
+}
+
+function readable(accept: string | undefined): MediaChoice['mediaType'] {
+  try {
+    const wish = { accept, userAgent: undefined, query: new URLSearchParams() };
+    return negotiate(wish, 'object').mediaType;
+  } catch {
+    return JSON_TYPE;
+  }
 }
 
 export function encodeObject(kind: ShownKind, ready: ReadyObject, form: AnswerForm): Encoded {

@@ -69,10 +69,15 @@ describe('aggregated discovery', () => {
       responseKind: { group: GROUP, version: 'v1', kind: 'Team' },
       scope: 'Cluster',
       singularResource: 'team',
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+      verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
       shortNames: ['tm'],
       categories: ['all', 'gitplane'],
       subresources: [
+        {
+          subresource: 'status',
+          responseKind: { group: GROUP, version: 'v1', kind: 'Team' },
+          verbs: ['get'],
+        },
         {
           subresource: 'history',
           responseKind: { group: GROUP, version: 'v1', kind: 'ObjectHistory' },
@@ -152,9 +157,10 @@ describe('legacy discovery', () => {
     const expected = kinds.kinds
       .filter(({ group }) => group === GROUP)
       .flatMap(({ plural, storedIn }) => {
-        if (storedIn === 'git') return [plural, `${plural}/history`, `${plural}/rollback`];
+        const status = `${plural}/status`;
+        if (storedIn === 'git') return [plural, status, `${plural}/history`, `${plural}/rollback`];
         return storedIn === 'file'
-          ? [plural, `${plural}/sync`, `${plural}/patches:preview`]
+          ? [plural, status, `${plural}/sync`, `${plural}/patches:preview`]
           : [plural];
       });
     expect(resources.map(({ name }: { name: string }) => name)).toEqual(expected);

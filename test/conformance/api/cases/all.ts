@@ -1,0 +1,23 @@
+/** Every case, by the file that keeps its verdicts. */
+import type { Case } from '../case.ts';
+import { APPLIES } from './apply.ts';
+import { DELETIONS } from './deletions.ts';
+import { LISTS } from './lists.ts';
+import { METADATA } from './metadata.ts';
+import { NEGOTIATION } from './negotiation.ts';
+import { PATCHES } from './patches.ts';
+import { ROUTES } from './routes.ts';
+import { WATCHES } from './watches.ts';
+import { WRITES } from './writes.ts';
+
+export const CASES: Readonly<Record<string, readonly Case[]>> = {
+  routes: ROUTES,
+  negotiation: NEGOTIATION,
+  lists: LISTS,
+  watches: WATCHES,
+  writes: WRITES,
+  metadata: METADATA,
+  patches: PATCHES,
+  apply: APPLIES,
+  deletions: DELETIONS,
+};
