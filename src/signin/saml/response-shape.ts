@@ -15,7 +15,9 @@ import {
 } from './xml.ts';
 
 const DEEPEST = 32;
-const MOST_SIBLINGS = 2000;
+/** The library looks at each of them several times, and at siblings more often still. */
+const MOST_ELEMENTS = 2500;
+const MOST_SIBLINGS = 1000;
 const MOST_ATTRIBUTES = 64;
 
 const SIGNATURE_METHODS = new Set([
@@ -93,6 +95,7 @@ function elementsBelow(root: XmlElement): XmlElement[] {
   for (let depth = 1; level.length > 0; depth++) {
     demand(depth <= DEEPEST, 'too-large', `it is nested deeper than ${DEEPEST} elements`);
     for (const element of level) all.push(element);
+    demand(all.length <= MOST_ELEMENTS, 'too-large', `it has more than ${MOST_ELEMENTS} elements`);
     level = level.flatMap((element) => {
       const children = childElements(element);
       demand(

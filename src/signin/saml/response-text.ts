@@ -8,8 +8,8 @@ import { demand } from './refusal.ts';
 const MOST_BYTES = 256 * 1024;
 /** Begins of tags; parsing costs their square. */
 const MOST_TAGS = 10_000;
-const MOST_ATTRIBUTES = 10_000;
-const MOST_NAMESPACES = 2000;
+const MOST_ATTRIBUTES = 5000;
+const MOST_NAMESPACES = 2500;
 
 const ENTITY = /&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for

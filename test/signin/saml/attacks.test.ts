@@ -566,6 +566,7 @@ describe('documents that cost their readers much', () => {
   test.each([
     ['8,000 siblings', () => within('<a/>'.repeat(8000)), 'too-large'],
     ['100,000 siblings', () => within('<a/>'.repeat(100_000)), 'too-large'],
+    ['4,900 cousins', () => within(`<b>${'<a/>'.repeat(900)}</b>`.repeat(5)), 'too-large'],
     ['5,000 levels', () => within('<a>'.repeat(4900) + '</a>'.repeat(4900)), 'too-large'],
     [
       '50,000 attributes',
