@@ -431,9 +431,9 @@ export interface SAMLConfig {
   readonly redirectURI?: string;
   /** Where login requests are posted to. */
   readonly ssoURL?: string;
-  /** Signing certificate of the provider, as base64 of PEM. Exactly one of `caData`, `ca` and `insecureSkipSignatureValidation`. */
+  /** Signing certificates of the provider, as base64 of PEM: several while it changes them. Exactly one of `caData`, `ca` and `insecureSkipSignatureValidation`. */
   readonly caData?: string;
-  /** Path of the signing certificate of the provider. */
+  /** Path of a PEM file with the signing certificates of the provider. It is read at every login. */
   readonly ca?: string;
   /** If true signatures are not checked. Anyone can then log in as anyone. */
   readonly insecureSkipSignatureValidation?: boolean;
@@ -443,11 +443,11 @@ export interface SAMLConfig {
   readonly emailAttr?: string;
   /** Attribute that holds the groups. */
   readonly groupsAttr?: string;
-  /** Issuer of login requests. If set, it also is the audience that responses must name, instead of `redirectURI`. */
+  /** Issuer of login requests, and the audience that responses must name. Both are `redirectURI` if it is not set. */
   readonly entityIssuer?: string;
   /** Issuer that responses must name. */
   readonly ssoIssuer?: string;
-  /** If set, the groups are one text that is split at this. */
+  /** If set, the groups are one text that is split at this; white space around them is left out. */
   readonly groupsDelim?: string;
   /** Only members of these groups get in. Needs `groupsAttr`. */
   readonly allowedGroups?: readonly string[];
