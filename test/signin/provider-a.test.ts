@@ -63,8 +63,8 @@ function connectorOf(block: ProviderAConfig = {}, within = context): Connector {
 
 const asUser = (user: GithubUser) => (at: URL) => github.grants.authorize(at, user);
 
-// covers: auth.providerA auth.providerA.{clientId,clientSecret,redirectURI}
-// covers: auth.connectors[].providerA auth.connectors[].providerA.{clientId,clientSecret,redirectURI}
+// covers: auth.providerA auth.providerA.{clientId,clientSecret}
+// covers: auth.connectors[].providerA auth.connectors[].providerA.{clientId,clientSecret}
 describe('the way there and back', () => {
   test('the browser is sent with state, PKCE and the scopes that are needed', async () => {
     const transaction = newTransaction();

@@ -48,8 +48,8 @@ function connectorOf(block: ProviderBConfig = {}): Connector {
 
 const asUser = (user: GitlabUser) => (at: URL) => gitlab.grants.authorize(at, user);
 
-// covers: auth.providerB auth.providerB.{clientId,clientSecret,redirectURI,baseURL}
-// covers: auth.connectors[].providerB auth.connectors[].providerB.{clientId,clientSecret,redirectURI,baseURL}
+// covers: auth.providerB auth.providerB.{clientId,clientSecret,baseURL}
+// covers: auth.connectors[].providerB auth.connectors[].providerB.{clientId,clientSecret,baseURL}
 describe('the way there and back', () => {
   test('the browser is sent to the public address, with PKCE', async () => {
     const url = await sentTo(connectorOf());

@@ -74,8 +74,8 @@ const withDirectory = (): Partial<ProviderCConfig> => ({
 });
 const asUser = (user: GoogleUser) => (at: URL) => google.grants.authorize(at, user);
 
-// covers: auth.providerC auth.providerC.{clientId,clientSecret,redirectURI,scopes}
-// covers: auth.connectors[].providerC auth.connectors[].providerC.{clientId,clientSecret,redirectURI,scopes}
+// covers: auth.providerC auth.providerC.{clientId,clientSecret,scopes}
+// covers: auth.connectors[].providerC auth.connectors[].providerC.{clientId,clientSecret,scopes}
 describe('the way there and back', () => {
   test('the browser is sent with state, nonce and PKCE, and asked for a refresh token', async () => {
     const transaction = newTransaction();

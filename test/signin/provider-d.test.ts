@@ -72,8 +72,8 @@ function connectorOf(block: Partial<ProviderDConfig> = {}): Connector {
 
 const asUser = (user: MicrosoftUser) => (at: URL) => microsoft.grants.authorize(at, user);
 
-// covers: auth.providerD auth.providerD.{clientId,clientSecret,redirectURI}
-// covers: auth.connectors[].providerD auth.connectors[].providerD.{clientId,clientSecret,redirectURI}
+// covers: auth.providerD auth.providerD.{clientId,clientSecret}
+// covers: auth.connectors[].providerD auth.connectors[].providerD.{clientId,clientSecret}
 describe('the way there and back', () => {
   test('the browser is sent with state, nonce and PKCE', async () => {
     const transaction = newTransaction();
