@@ -136,6 +136,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'the longest life of an endpoint token: who asks for more gets this',
   },
   {
+    name: 'oidc-signing-alg',
+    value: 'ALG',
+    default: 'RS256',
+    help: 'what the OpenID provider signs ID tokens with: RS256, which every client takes, or ES256',
+  },
+  {
     name: 'allowed-signers',
     value: 'FILE',
     help: "whose SSH signatures count (git's allowed_signers): every pushed commit must be signed",

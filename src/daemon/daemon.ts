@@ -118,6 +118,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
     baseUrl: () => signingIn.signIn.baseUrl,
     accounts: signingIn.signIn.accounts,
     keysIn: data.oidcKeys,
+    signWith: options.oidcSigningAlg,
     clock,
     logger,
   });

@@ -22,6 +22,8 @@ export interface OidcServiceParts
   readonly accounts: Pick<Accounts, 'revoke'>;
   /** Folder of the signing keys; made when the provider is first wanted. */
   readonly keysIn: string;
+  /** What ID tokens are signed with. */
+  readonly signWith: SigningAlgorithm;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -48,6 +50,7 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
     baseUrl,
     clock,
     keys: () => openKeys(parts, stops),
+    signWith: parts.signWith,
     person: (name) => personOf(parts, name),
     sessionOf: (request) => sessionOf(parts, userOf(request)),
     endSession: async (request, response) => {

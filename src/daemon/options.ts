@@ -1,6 +1,7 @@
 /** What `gitplane serve` was told, checked. */
 
 import { MIN_TTL_SECONDS } from '../auth/endpoint-tokens.ts';
+import type { SigningAlgorithm } from '../auth/signing-key.ts';
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
 import type { PruneBudget } from '../registry/consent-rules.ts';
@@ -49,6 +50,8 @@ export interface DaemonOptions {
   readonly keepExpiredKeysMs: number;
   /** Seconds. */
   readonly endpointTokenMaxTtl: number;
+  /** Of ID tokens. */
+  readonly oidcSigningAlg: SigningAlgorithm;
   readonly logLevel: string;
 }
 
@@ -84,6 +87,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     commitKey: options.text('signing-key'),
     keepExpiredKeysMs: readDays(options, 'keep-expired-keys'),
     endpointTokenMaxTtl: readTokenTtl(options),
+    oidcSigningAlg: readSigningAlg(options.required('oidc-signing-alg')),
     logLevel: readLogLevel(options.required('log-level')),
   };
 }
@@ -110,6 +114,11 @@ function readTokenTtl(options: ParsedOptions): number {
   if (seconds >= MIN_TTL_SECONDS && seconds <= LONGEST_TOKEN_SECONDS) return seconds;
   const range = `${MIN_TTL_SECONDS} to ${LONGEST_TOKEN_SECONDS}`;
   throw new UsageError(`Cannot use --${name} "${seconds}": use ${range} seconds`);
+}
+
+function readSigningAlg(algorithm: string): SigningAlgorithm {
+  if (algorithm === 'RS256' || algorithm === 'ES256') return algorithm;
+  throw new UsageError(`Cannot use --oidc-signing-alg "${algorithm}": use RS256 or ES256`);
 }
 
 function readTls(options: ParsedOptions): DaemonOptions['tls'] {

@@ -32,6 +32,7 @@ export class Clients {
       redirect_uris: [NOWHERE],
       response_types: ['code'],
       grant_types: ['authorization_code', 'refresh_token'],
+      require_auth_time: true,
       ...(clientSecret === undefined
         ? { token_endpoint_auth_method: 'none' }
         : { client_secret: clientSecret, token_endpoint_auth_method: 'client_secret_basic' }),

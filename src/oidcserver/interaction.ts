@@ -4,6 +4,7 @@
  * the clients.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { decodeJwt } from 'jose';
 import type { InteractionResults, Provider } from 'oidc-provider';
 import type { Clients } from './clients.ts';
 import type { PersonSession } from './people.ts';
@@ -38,8 +39,8 @@ export async function answerInteraction(
     return redirect(response, signInUrl(path, session !== undefined));
   }
   if (!session.isWhole) return await finish(DENIED);
-  // They signed in, and are still not who the client asked for.
-  if (step.lastSubmission?.login !== undefined) return await finish(ANOTHER);
+  // They signed in as somebody else than the client asked for, and the library looks but once.
+  if (![undefined, session.person].includes(askedFor(step))) return await finish(ANOTHER);
   const ts = Math.floor(session.signedInAt / 1000);
   return await finish({ login: { accountId: session.person, remember: false, ts } });
 }
@@ -63,13 +64,19 @@ interface Step {
 }
 
 /** Reasons for which the sign-in that there is does not do. */
-const AGAIN = ['login_prompt', 'id_token_hint', 'claims_id_token_sub_value', 'essential_acrs'];
+const AGAIN = ['login_prompt', 'id_token_hint'];
 
 function isRecentEnough({ iat, params, prompt }: Step, { signedInAt }: PersonSession): boolean {
   if (prompt.reasons.some((reason) => AGAIN.includes(reason))) return signedInAt >= iat * 1000;
   const { max_age: maxAge } = params;
   if (!prompt.reasons.includes('max_age')) return true;
   return Date.now() - signedInAt <= Number(maxAge) * 1000;
+}
+
+/** The hint was verified when the step began. */
+function askedFor({ params }: Step): string | undefined {
+  const { id_token_hint: hint } = params;
+  return typeof hint === 'string' ? decodeJwt(hint).sub : undefined;
 }
 
 function redirect(response: ServerResponse, location: string): void {

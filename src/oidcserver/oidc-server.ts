@@ -35,7 +35,7 @@ export interface OidcServerOptions {
   readonly clock: Clock;
   /** Opened when the provider is first wanted, and asked at every request. */
   readonly keys: () => Promise<() => ProviderKeys>;
-  readonly signWith?: 'RS256' | 'ES256';
+  readonly signWith: 'RS256' | 'ES256';
   /** Undefined for nobody, and for who is disabled. */
   readonly person: (name: string) => Person | undefined;
   readonly sessionOf: (request: IncomingMessage) => PersonSession | undefined;
@@ -167,7 +167,7 @@ export class OidcServer {
     const { href: issuer } = this.#issuer;
     const version = `${issuer} ${keys}`;
     if (this.#built?.version === version) return this.#built;
-    const { person, sessionOf, signWith = 'RS256', writesAreReviewed, onError } = this.#options;
+    const { person, sessionOf, signWith, writesAreReviewed, onError } = this.#options;
     const provider = buildProvider({
       ...running,
       keys: jwks,

@@ -139,7 +139,7 @@ export class Storage {
       accountId: user,
       scope,
       nonce,
-      authTime: signedInAt,
+      ...(signedInAt === undefined ? {} : { authTime: signedInAt, claims: TELL_WHEN }),
       iat: issuedAt,
       iiat: issuedAt,
       exp: expiresAt ?? now + LONGEST_SECONDS,
@@ -209,6 +209,9 @@ export class Storage {
 
 /** Kinds that go when their grant goes. */
 const HANDED_OUT = new Set(['AuthorizationCode', 'AccessToken']);
+
+/** When the person signed in is told with every ID token, as with the first. */
+const TELL_WHEN = { id_token: { auth_time: { essential: true } } };
 
 const NOTHING: Adapter = {
   find: async () => undefined,

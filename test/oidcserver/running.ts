@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as client from 'openid-client';
 import { Agent, fetch as undiciFetch } from 'undici';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { DEFAULTS } from '../../src/config/config-feed.ts';
 import type { PlatformConfig } from '../../src/config/platform-config.ts';
 import type { ConfigService } from '../../src/daemon/config-service.ts';
@@ -48,7 +48,17 @@ export interface RunningProvider {
   login(user: string, spec?: object): Promise<string>;
 }
 
-export async function startProvider(oidc: Partial<OidcSettings> = {}): Promise<RunningProvider> {
+/** Making RSA keys takes long: the tests of a file share them. */
+const sharedKeys = mkdtempSync(join(tmpdir(), 'gitplane-oidc-'));
+afterAll(() => rmSync(sharedKeys, { recursive: true, force: true }));
+
+export async function startProvider(
+  oidc: Partial<OidcSettings> = {},
+  {
+    keysIn = sharedKeys,
+    signWith = 'RS256',
+  }: { keysIn?: string; signWith?: 'RS256' | 'ES256' } = {},
+): Promise<RunningProvider> {
   let now = (): number => Date.now();
   const clock = { now: () => now() };
   const platform = await openGuardedPlatform(clock);
@@ -61,7 +71,6 @@ export async function startProvider(oidc: Partial<OidcSettings> = {}): Promise<R
   );
   const config = new ChangingConfig({ enabled: true, clients: [WEB, KUBECTL], ...oidc });
   const log: string[] = [];
-  const keysIn = mkdtempSync(join(tmpdir(), 'gitplane-oidc-'));
   let base = '';
   const open = (): RunningOidcService =>
     openOidcService({
@@ -74,6 +83,7 @@ export async function startProvider(oidc: Partial<OidcSettings> = {}): Promise<R
       baseUrl: () => base,
       accounts: { revoke: (name) => remove(platform, name) },
       keysIn,
+      signWith,
       clock,
       logger: createLogger('info', { write: (line) => log.push(line) }),
     });
@@ -91,7 +101,6 @@ export async function startProvider(oidc: Partial<OidcSettings> = {}): Promise<R
     service.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    rmSync(keysIn, { recursive: true, force: true });
   });
   return {
     issuer: `${base}/oidc`,
