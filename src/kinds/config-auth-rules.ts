@@ -13,6 +13,7 @@ import {
   tooLong,
   tooMany,
 } from '../apimachinery/field-error.ts';
+import { linearRegExp } from '../apimachinery/linear-regexp.ts';
 import {
   type ProviderBlocks,
   providerProblems,
@@ -147,10 +148,24 @@ const LONGEST_FILTER = 512;
 /** Each is tried on each group of each login. */
 function filterProblems(filters: Texts, path: FieldPath): FieldError[] {
   const many = filters.length > MOST_FILTERS ? [tooMany(path, filters.length, MOST_FILTERS)] : [];
-  const long = filters.flatMap((filter, index) =>
-    filter.length > LONGEST_FILTER ? [tooLong([...path, index], LONGEST_FILTER)] : [],
-  );
-  return [...many, ...long];
+  const wrong = filters.slice(0, MOST_FILTERS).flatMap((filter, index) => {
+    const at = [...path, index];
+    if (filter.length > LONGEST_FILTER) return [tooLong(at, LONGEST_FILTER)];
+    const problem = filterProblem(filter);
+    return problem === undefined ? [] : [invalid(at, filter, problem)];
+  });
+  return [...many, ...wrong];
+}
+
+/** One that cannot be read would keep no group, or every group. */
+function filterProblem(filter: string): string | undefined {
+  try {
+    linearRegExp(filter);
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `is no regular expression of RE2: ${why}`;
+  }
 }
 
 /** Headers that belong to the protocol or to the session. */

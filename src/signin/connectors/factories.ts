@@ -31,6 +31,7 @@ export type ConnectorFactories = {
 };
 
 export const FACTORIES: ConnectorFactories = {
+  oidc: async (...of) => (await import('./oidc.ts')).oidcConnector(...of),
   providerA: async (...of) => (await import('./provider-a.ts')).createProviderA(...of),
   providerB: async (...of) => (await import('./provider-b.ts')).createProviderB(...of),
   providerC: async (...of) => (await import('./provider-c.ts')).createProviderC(...of),

@@ -1,0 +1,265 @@
+/**
+ * `auth.oidc`: OpenID Connect by the code flow, with PKCE, a nonce, and the issuer of the answer
+ * where the provider says it (OpenID Connect Core 1.0; RFC 7636, 9207).
+ */
+import type { Configuration, IDToken, TokenEndpointResponse } from 'openid-client';
+import type { JsonObject } from '../../apimachinery/object.ts';
+import type { OIDCConfig } from '../../config/platform-config.ts';
+import type {
+  Callback,
+  Connector,
+  ConnectorContext,
+  KeepConnectorData,
+  LoginTransaction,
+  NamePrefixes,
+  ProvidedIdentity,
+  SendOff,
+} from '../connector.ts';
+import { SignInError } from '../sign-in-error.ts';
+import { type Claims, identityOf, mergedClaims } from './oidc-claims.ts';
+import { discover, type OidcLibrary } from './oidc-client.ts';
+import { openTrustedHttp, type TrustedHttp } from './trusted-http.ts';
+
+/** Rejects while the provider cannot be discovered. */
+export async function oidcConnector(
+  id: string,
+  block: OIDCConfig,
+  context: ConnectorContext,
+): Promise<Connector> {
+  if (block.insecureCa === true) {
+    context.warn('insecureCa: whoever is between here and the provider decides who signs in');
+  }
+  const library = await import('openid-client');
+  const http = openTrustedHttp({ caFile: block.caFile, isInsecure: block.insecureCa });
+  try {
+    const client = await discover(library, block, http.fetch);
+    return new OidcConnector({ id, block, context, library, http, client });
+  } catch (error) {
+    await http.close();
+    throw described(library, error);
+  }
+}
+
+interface Parts {
+  readonly id: string;
+  readonly block: OIDCConfig;
+  readonly context: ConnectorContext;
+  readonly library: OidcLibrary;
+  readonly http: TrustedHttp;
+  readonly client: Configuration;
+}
+
+/** What is kept for a refresh, and for signing out at the provider. */
+interface OidcData extends JsonObject {
+  readonly sub: string;
+}
+
+/** An ID token that is longer is no hint that fits into a URL. */
+const LONGEST_HINT = 6 * 1024;
+const DEFAULT_SCOPES = ['email', 'profile'];
+
+class OidcConnector implements Connector {
+  readonly type = 'oidc';
+  readonly callbackMethod = 'GET';
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get id(): string {
+    return this.#parts.id;
+  }
+
+  get prefixes(): NamePrefixes {
+    const { usernamePrefix = '', groupsPrefix = '' } = this.#parts.block;
+    return { username: usernamePrefix, groups: groupsPrefix };
+  }
+
+  async begin(transaction: LoginTransaction): Promise<SendOff> {
+    const { library, client, block } = this.#parts;
+    const given = block.scopes.length === 0 ? DEFAULT_SCOPES : block.scopes;
+    const scopes = [...new Set(['openid', ...given])];
+    const url = library.buildAuthorizationUrl(client, {
+      redirect_uri: transaction.redirectUri,
+      scope: scopes.join(' '),
+      state: transaction.state,
+      nonce: transaction.nonce,
+      code_challenge: await library.calculatePKCECodeChallenge(transaction.codeVerifier),
+      code_challenge_method: 'S256',
+      // Providers give refresh tokens only to who asks people for them (OpenID Connect Core, 11).
+      ...(scopes.includes('offline_access') ? { prompt: 'consent' } : {}),
+    });
+    return { kind: 'redirect', url: url.href };
+  }
+
+  async complete(
+    transaction: LoginTransaction,
+    callback: Callback,
+    signal: AbortSignal,
+  ): Promise<ProvidedIdentity> {
+    const { library, client } = this.#parts;
+    try {
+      const tokens = await library.authorizationCodeGrant(
+        client,
+        callback.url,
+        {
+          pkceCodeVerifier: transaction.codeVerifier,
+          expectedNonce: transaction.nonce,
+          expectedState: transaction.state,
+          idTokenExpected: true,
+        },
+        this.#tokenParameters(),
+      );
+      signal.throwIfAborted();
+      const claims = this.#ofUs(tokens.claims());
+      return await this.#identity(tokens, claims, undefined);
+    } catch (error) {
+      throw described(library, error);
+    }
+  }
+
+  async refresh(
+    known: ProvidedIdentity,
+    signal: AbortSignal,
+    keep: KeepConnectorData,
+  ): Promise<ProvidedIdentity> {
+    const { library, client } = this.#parts;
+    const before = known.connectorData as OidcData | undefined;
+    const refreshToken = before?.['refreshToken'];
+    // Nothing was given to ask with: the identity holds until the key ends.
+    if (before === undefined || typeof refreshToken !== 'string') return known;
+    try {
+      const parameters = this.#tokenParameters();
+      const tokens = await library.refreshTokenGrant(client, refreshToken, parameters);
+      // The old one may be void already, whatever comes next.
+      if (tokens.refresh_token !== undefined) {
+        await keep({ ...before, refreshToken: tokens.refresh_token });
+      }
+      signal.throwIfAborted();
+      const claims = tokens.claims();
+      if (claims !== undefined && this.#ofUs(claims).sub !== before.sub) throw anotherSubject();
+      const { block } = this.#parts;
+      if (claims === undefined && block.getUserInfo !== true) {
+        return { ...known, connectorData: this.#data(tokens, before.sub, before) };
+      }
+      return await this.#identity(tokens, claims ?? { sub: before.sub }, before);
+    } catch (error) {
+      throw described(library, error);
+    }
+  }
+
+  async logoutUrl(known: ProvidedIdentity | undefined): Promise<string | undefined> {
+    const { library, client, block } = this.#parts;
+    const { end_session_endpoint: endpoint } = client.serverMetadata();
+    if (!block.postLogoutRedirectURI || endpoint === undefined || !/^https?:/i.test(endpoint)) {
+      return undefined;
+    }
+    const hint = known?.connectorData?.['idToken'];
+    return library.buildEndSessionUrl(client, {
+      post_logout_redirect_uri: block.postLogoutRedirectURI,
+      // The library adds the id of the client, which is all that is known without a hint.
+      ...(typeof hint === 'string' ? { id_token_hint: hint } : {}),
+    }).href;
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.http.close();
+  }
+
+  async #identity(
+    tokens: TokenEndpointResponse,
+    idToken: Claims & { readonly sub: string },
+    before: OidcData | undefined,
+  ): Promise<ProvidedIdentity> {
+    const { library, client, block, context } = this.#parts;
+    const { sub } = idToken;
+    const claims =
+      block.getUserInfo === true
+        ? mergedClaims(idToken, await library.fetchUserInfo(client, tokens.access_token, sub))
+        : idToken;
+    const identity = identityOf(claims, block, context.warn);
+    return { ...identity, connectorData: this.#data(tokens, sub, before) };
+  }
+
+  #data(tokens: TokenEndpointResponse, sub: string, before: OidcData | undefined): OidcData {
+    const { id_token: idToken, refresh_token: refreshToken } = tokens;
+    const hint = idToken !== undefined && idToken.length <= LONGEST_HINT ? { idToken } : {};
+    return { ...before, ...hint, ...(refreshToken === undefined ? {} : { refreshToken }), sub };
+  }
+
+  #tokenParameters(): Record<string, string> {
+    const { resource } = this.#parts.block;
+    return resource ? { resource } : {};
+  }
+
+  /** A token for several, or asked for by somebody else, is not for us (OpenID Connect Core, 3.1.3.7). */
+  #ofUs(claims: IDToken | undefined): IDToken {
+    const { clientId } = this.#parts.block;
+    if (claims === undefined) throw badToken('there is no ID token');
+    const { aud, azp } = claims;
+    if (azp !== undefined && azp !== clientId) throw badToken('it was asked for by another client');
+    if (azp === undefined && Array.isArray(aud) && aud.length > 1) {
+      throw badToken('it is for several, and does not say who asked for it');
+    }
+    return claims;
+  }
+}
+
+function badToken(why: string): SignInError {
+  return new SignInError(`the ID token is not accepted: ${why}`, {
+    reason: 'bad-token',
+    code: 403,
+  });
+}
+
+function anotherSubject(): SignInError {
+  return badToken('it is about somebody else than before');
+}
+
+/** Words that providers answer with, which are no text of a stranger (RFC 6749, section 5.2). */
+const ERROR_CODE = /^[a-z_]{1,64}$/;
+
+/** Whose fault it is, without repeating what came from outside. */
+function described(library: OidcLibrary, error: unknown): SignInError {
+  const own = signInErrorIn(error);
+  if (own !== undefined) return own;
+  const said = (error as { error?: unknown }).error;
+  const code = typeof said === 'string' && ERROR_CODE.test(said) ? said : 'an error';
+  if (error instanceof library.AuthorizationResponseError) {
+    return new SignInError(`the provider refused: ${code}`, {
+      reason: 'provider-refused',
+      code: 403,
+      cause: error,
+    });
+  }
+  if (error instanceof library.ResponseBodyError) {
+    const isFinal = error.status < 500 && error.status !== 429;
+    return new SignInError(`the token endpoint answered ${code}`, {
+      reason: 'token-refused',
+      code: isFinal ? 403 : 502,
+      cause: error,
+    });
+  }
+  const { code: what = 'unknown', message = '' } = error as { code?: string; message?: string };
+  if (what === 'OAUTH_TIMEOUT' || (error as Error).name === 'AbortError') {
+    return new SignInError('the provider did not answer in time', {
+      reason: 'provider-slow',
+      code: 504,
+      cause: error,
+    });
+  }
+  const isToken = /JWT|_CLAIM|SIGNATURE|KEY_SELECTION|INVALID_RESPONSE|JSON_ATTRIBUTE/.test(what);
+  return new SignInError(`the answer of the provider is not accepted: ${message} (${what})`, {
+    reason: isToken ? 'bad-token' : 'bad-answer',
+    code: 502,
+    cause: error,
+  });
+}
+
+/** The library wraps what our own fetch threw. */
+function signInErrorIn(error: unknown): SignInError | undefined {
+  if (error instanceof SignInError) return error;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? undefined : signInErrorIn(cause);
+}

@@ -1,0 +1,41 @@
+/** HTTP to a provider with the certificates of a file, which is read again when it changes. */
+import { statSync } from 'node:fs';
+import { type ProviderHttp, providerHttp, readCertificates } from '../provider-http.ts';
+
+export interface TrustedHttp extends ProviderHttp {}
+
+export function openTrustedHttp(of: {
+  readonly caFile?: string | undefined;
+  readonly isInsecure?: boolean | undefined;
+}): TrustedHttp {
+  const { caFile, isInsecure = false } = of;
+  let looks = '';
+  let open: ProviderHttp | undefined;
+  const current = (): ProviderHttp => {
+    const now = caFile ? looksOf(caFile) : '';
+    if (open !== undefined && now === looks) return open;
+    const ca = caFile ? { ca: readCertificates(caFile) } : {};
+    const before = open;
+    open = providerHttp({ ...ca, isInsecure });
+    looks = now;
+    // What is under way over it ends first.
+    if (before !== undefined) setTimeout(() => void before.close(), OLD_ONE_MS).unref();
+    return open;
+  };
+  return {
+    fetch: async (input, init) => await current().fetch(input, init),
+    close: async () => await open?.close(),
+  };
+}
+
+/** Longer than any request may take. */
+const OLD_ONE_MS = 30_000;
+
+function looksOf(file: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(file);
+    return [ino, size, mtimeMs].join();
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
+  }
+}
