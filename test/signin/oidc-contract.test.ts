@@ -71,7 +71,7 @@ function loginKeys(platform: SignInPlatform): object[] {
   });
 }
 
-// covers: auth auth.oidc auth.oidc.issuerUrl auth.oidc.clientId auth.oidc.clientSecret auth.oidc.redirectURI
+// covers: auth.oidc auth.oidc.issuerUrl auth.oidc.clientId auth.oidc.clientSecret auth.oidc.redirectURI
 test('a first login makes a user, teams for its groups, and a key; the next one only a key', async () => {
   const [platform, peer] = await open({
     groupsClaim: 'groups',
