@@ -4,7 +4,6 @@
  * The order is that of the Kubernetes API server: request id, what is asked for, authentication,
  * authorization, and only then the body and what exists.
  */
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -30,6 +29,7 @@ import { type Answer, textAnswer } from './output/answer.ts';
 import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
 import type { ApiRequest } from './request.ts';
+import { requestIds } from './request-id.ts';
 import { closingSignal } from './shutdown.ts';
 import { registerSignIn } from './sign-in/routes.ts';
 import { buildSurfaces, METHODS, type Surface } from './surfaces.ts';
@@ -73,7 +73,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     trustProxy: (_address: string, hop: number) => options.tls === undefined && hop === 0,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
-    genReqId: () => randomUUID(),
+    genReqId: requestIds(),
   } as const;
   const app = (options.tls === undefined
     ? fastify(common)
