@@ -51,6 +51,24 @@ export function signInInfo(auth: AuthConfig): SignInInfo {
   };
 }
 
+/** Settings that let whoever is in the middle, or anybody at all, say who signs in. */
+export function uncheckedProviders(auth: AuthConfig): string[] {
+  const homes: [string, Pick<AuthConfig, 'oidc' | 'saml' | 'providerE'>][] = [
+    ['auth', auth],
+    ...(auth.connectors ?? []).map((connector, index): [string, typeof connector] => [
+      `auth.connectors[${index}]`,
+      connector,
+    ]),
+  ];
+  return homes.flatMap(([home, { oidc, saml, providerE }]) => [
+    ...(oidc?.insecureCa ? [`${home}.oidc.insecureCa`] : []),
+    ...(providerE?.insecure ? [`${home}.providerE.insecure`] : []),
+    ...(saml?.insecureSkipSignatureValidation
+      ? [`${home}.saml.insecureSkipSignatureValidation`]
+      : []),
+  ]);
+}
+
 function method(id: string, type: Block, displayName: string | undefined): SignInMethod {
   return {
     id,

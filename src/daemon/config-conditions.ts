@@ -1,4 +1,4 @@
-/** Tells in the status of each Config whether it is in force; only where it is not. */
+/** Tells in the status of each Config what is wrong with it as the configuration in force; only that. */
 
 import type { Clock } from '../apimachinery/clock.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
@@ -8,12 +8,15 @@ import type { Branch } from '../registry/branch.ts';
 import { conditionsOf } from '../registry/served.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 
-const IN_FORCE = 'InForce';
+/** Those that are written here; a condition of a type that is fine is not there. */
+const TYPES = ['InForce', 'SignInVerified'] as const;
 
-export interface OutOfForce {
-  readonly reason: 'AnotherConfig' | 'ReadFromFile' | 'VariableMissing';
+export interface ConfigProblem {
+  readonly reason: 'AnotherConfig' | 'ReadFromFile' | 'VariableMissing' | 'ChecksTurnedOff';
   readonly message: string;
 }
+
+export type ConfigProblems = Readonly<Record<(typeof TYPES)[number], ConfigProblem | undefined>>;
 
 export interface ConditionParts {
   readonly store: Pick<Store, 'get'>;
@@ -23,10 +26,10 @@ export interface ConditionParts {
 }
 
 /** Resolves when readers see it. Level-triggered: what is so already is not written again. */
-export async function tellInForce(
+export async function tellProblems(
   parts: ConditionParts,
   stored: StoredObject,
-  wanted: OutOfForce | undefined,
+  wanted: ConfigProblems,
 ): Promise<void> {
   if (changeOf(stored, wanted, '') === undefined) return;
   const { key } = stored;
@@ -46,7 +49,7 @@ export async function tellInForce(
 function changeNow(
   { store, clock }: ConditionParts,
   key: ObjectKey,
-  wanted: OutOfForce | undefined,
+  wanted: ConfigProblems,
 ): Change | undefined {
   const stored = store.get(key);
   return stored && changeOf(stored, wanted, rfc3339(clock.now()));
@@ -55,25 +58,24 @@ function changeNow(
 /** Undefined: it says so already. */
 function changeOf(
   { key, object, hidden }: StoredObject,
-  wanted: OutOfForce | undefined,
+  wanted: ConfigProblems,
   time: string,
 ): Change | undefined {
   const conditions = conditionsOf(object.status);
-  const found = conditions.find(({ type }) => type === IN_FORCE);
-  if (found?.reason === wanted?.reason && found?.message === wanted?.message) return undefined;
-  const others = conditions.filter(({ type }) => type !== IN_FORCE);
-  const own: Condition[] =
-    wanted === undefined
-      ? []
-      : [
-          {
-            type: IN_FORCE,
-            status: 'False',
-            severity: 'Warning',
-            ...wanted,
-            lastTransitionTime: found?.lastTransitionTime ?? time,
-          },
-        ];
+  const found = (name: string): Condition | undefined =>
+    conditions.find(({ type }) => type === name);
+  const isTold = TYPES.every((type) => {
+    const [told, problem] = [found(type), wanted[type]];
+    return told?.reason === problem?.reason && told?.message === problem?.message;
+  });
+  if (isTold) return undefined;
+  const others = conditions.filter(({ type }) => !TYPES.some((own) => own === type));
+  const own = TYPES.flatMap((type): Condition[] => {
+    const problem = wanted[type];
+    if (problem === undefined) return [];
+    const lastTransitionTime = found(type)?.lastTransitionTime ?? time;
+    return [{ type, status: 'False', severity: 'Warning', ...problem, lastTransitionTime }];
+  });
   const { conditions: _replaced, ...rest } = object.status ?? {};
   const all = [...others, ...own] as unknown as JsonObject[];
   const status = all.length === 0 ? rest : { ...rest, conditions: all };

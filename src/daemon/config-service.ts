@@ -11,6 +11,7 @@ import { ConfigFeed, type ConfigListener, DEFAULTS } from '../config/config-feed
 import { ConfigFileError, readConfigFile, watchConfigFile } from '../config/config-file.ts';
 import type { PlatformConfig } from '../config/platform-config.ts';
 import type { MissingVariable } from '../config/references.ts';
+import { uncheckedProviders } from '../config/sign-in.ts';
 import { placeInRaw } from '../kinds/config-raw.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
@@ -20,7 +21,7 @@ import type { Collection, Store, StoredObject } from '../state/store.ts';
 import { type ConfigMetrics, createConfigMetrics } from '../telemetry/config-metrics.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type OutOfForce, tellInForce } from './config-conditions.ts';
+import { type ConfigProblem, type ConfigProblems, tellProblems } from './config-conditions.ts';
 import type { DaemonOptions } from './options.ts';
 
 export interface ConfigParts {
@@ -106,7 +107,10 @@ export class ConfigService implements ServedConfig {
     const configs = this.#parts.store.list(this.#collection).items;
     const missing = this.#take(configs);
     for (const [index, stored] of configs.entries()) {
-      this.#tell(stored, this.#outOfForce(configs, { index, missing }));
+      const InForce = this.#outOfForce(configs, { index, missing });
+      const counts = index === 0 && !this.fromFile;
+      const SignInVerified = counts ? uncheckedSignIn(this.#feed.current) : undefined;
+      this.#tell(stored, { InForce, SignInVerified });
     }
   }
 
@@ -176,7 +180,7 @@ export class ConfigService implements ServedConfig {
   #outOfForce(
     configs: readonly StoredObject[],
     { index, missing }: { index: number; missing: string | undefined },
-  ): OutOfForce | undefined {
+  ): ConfigProblem | undefined {
     if (this.fromFile) {
       const message = 'The configuration is read from the file of --config.';
       return { reason: 'ReadFromFile', message };
@@ -188,11 +192,11 @@ export class ConfigService implements ServedConfig {
     return missing === undefined ? undefined : { reason: 'VariableMissing', message: missing };
   }
 
-  #tell(stored: StoredObject, outOfForce: OutOfForce | undefined): void {
+  #tell(stored: StoredObject, problems: ConfigProblems): void {
     const { logger } = this.#parts;
     const onError = (err: unknown): void =>
       logger.warn({ err, config: stored.key.name }, 'The status of a Config cannot be written');
-    const told = tellInForce({ ...this.#parts, onError }, stored, outOfForce);
+    const told = tellProblems({ ...this.#parts, onError }, stored, problems);
     this.#telling.add(told);
     void told.then(() => this.#telling.delete(told));
   }
@@ -216,4 +220,12 @@ function missingWords(
 function degradedWords(stored: StoredObject | undefined): string | undefined {
   const found = conditionsOf(stored?.object.status).find(({ type }) => type === DEGRADED);
   return found && `The newest manifest is not valid, the last good one counts: ${found.message}`;
+}
+
+/** That anybody could be somebody else is told for as long as it is so. */
+function uncheckedSignIn({ auth }: PlatformConfig): ConfigProblem | undefined {
+  const settings = uncheckedProviders(auth);
+  if (settings.length === 0) return undefined;
+  const message = `What providers say is not checked: ${settings.join(', ')}.`;
+  return { reason: 'ChecksTurnedOff', message };
 }

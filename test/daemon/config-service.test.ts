@@ -47,9 +47,13 @@ function manifest(raw: string, name = 'platform'): Record<string, string> {
   return { [`config/${name}.yaml`]: JSON.stringify(object) };
 }
 
-function inForce({ platform }: Served, name = 'platform'): string | undefined {
+function inForce(served: Served, name = 'platform'): string | undefined {
+  return condition(served, 'InForce', name);
+}
+
+function condition({ platform }: Served, type: string, name = 'platform'): string | undefined {
   const conditions = conditionsOf(platform.find('config', name)?.object.status);
-  const found = conditions.find(({ type }) => type === 'InForce');
+  const found = conditions.find((one) => one.type === type);
   return found && `${found.status} ${found.reason}: ${found.message}`;
 }
 
@@ -102,6 +106,34 @@ describe('the configuration', () => {
     await platform.commit(manifest(MAX));
     expect(heard).toHaveBeenCalledOnce();
     expect(log.join()).toContain('broken part');
+  });
+
+  test('says for as long as it is so that it takes what nobody checked', async () => {
+    const served = await serve();
+    const { platform } = served;
+    const saml = {
+      redirectURI: 'https://p/auth/open/callback',
+      ssoURL: 'https://i/sso',
+      usernameAttr: 'name',
+      emailAttr: 'mail',
+      insecureSkipSignatureValidation: true,
+    };
+    const auth = { oidc: { insecureCa: true }, connectors: [{ id: 'open', saml }] };
+    await platform.commit({
+      ...manifest(JSON.stringify({ auth })),
+      ...manifest(JSON.stringify({ auth }), 'second'),
+    });
+    const told = (name?: string) => condition(served, 'SignInVerified', name);
+    await vi.waitFor(() => expect(inForce(served, 'second')).toBeDefined(), { timeout: 30_000 });
+    await vi.waitFor(() => expect(told()).toBeDefined(), { timeout: 30_000 });
+    expect(told()).toBe(
+      'False ChecksTurnedOff: What providers say is not checked: auth.oidc.insecureCa, ' +
+        'auth.connectors[0].saml.insecureSkipSignatureValidation.',
+    );
+    // It is in force nowhere.
+    expect(told('second')).toBeUndefined();
+    await platform.commit(manifest('{}'));
+    await vi.waitFor(() => expect(told()).toBeUndefined(), { timeout: 30_000 });
   });
 
   test('is the first by name, and the others say so', async () => {
