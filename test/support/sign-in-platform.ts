@@ -76,6 +76,7 @@ export async function openSignInPlatform(of: { baseUrl?: string } = {}): Promise
     authorizer: access.authorizer,
     failedLogins: new FailedLogins(clock),
     audit: { isOn: false, begin: () => undefined },
+    root: '/kubernetes/management',
   } as unknown as ServerDependencies;
   registerSignIn(app, deps);
   // As every route of the API authenticates.
