@@ -107,6 +107,7 @@ describe.skipIf(!HAS_BROWSER)('in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  // covers: uiSettings.{logoURL,smallLogoURL,faviconURL,logoBackgroundColor,primaryColor,sidebarColor} uiSettings.{accentColor,legalTemplate,customCss,customJavaScript} platformHost
   test('the look is that of the configuration', async () => {
     const uiSettings = {
       logoURL: `${assetsUrl}/logo.svg`,
@@ -131,6 +132,8 @@ describe.skipIf(!HAS_BROWSER)('in a browser', () => {
     const shownLogo = `document.querySelector('.logo').currentSrc`;
     expect(await page.title()).toBe('Sign in · platform.example');
     expect(await page.locator('.logo').getAttribute('alt')).toBe('platform.example');
+    const icon = page.locator('link[rel=icon]');
+    expect(await icon.getAttribute('href')).toBe(`${assetsUrl}/icon.svg`);
     expect(await style('.logo', 'background-color')).toBe('rgb(1, 2, 3)');
     expect(await style('.brand', 'background-color')).toMatch(
       /0\.0039\d* 0\.137\d* 0\.27\d*|rgb\(1, 35, 69\)/,
