@@ -1,4 +1,7 @@
-/** A set of paths into an object, as a trie: who owns what (reference: Kubernetes API, section 2.14). */
+/**
+ * A set of paths into an object, as a trie: who owns what (reference: Kubernetes API, section 2.14).
+ * A set that went into an operation is not changed any more: what comes out may share parts of it.
+ */
 import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import { compareElements, formatElement, isPathElement, type PathElement } from './path-element.ts';
 
@@ -34,6 +37,8 @@ export class FieldSet {
   }
 
   union(other: FieldSet): FieldSet {
+    if (other.isEmpty) return this;
+    if (this.isEmpty) return other;
     const result = new FieldSet();
     for (const set of [this, other]) for (const member of set.members) result.members.add(member);
     for (const element of new Set([...this.children.keys(), ...other.children.keys()])) {
@@ -53,6 +58,7 @@ export class FieldSet {
 
   /** A path that stays keeps its place, even where a path above it goes. */
   difference(other: FieldSet): FieldSet {
+    if (other.isEmpty || this.isEmpty) return this;
     const result = new FieldSet();
     for (const member of this.members) if (!other.members.has(member)) result.members.add(member);
     for (const [element, child] of this.children) {
@@ -81,12 +87,16 @@ export class FieldSet {
   }
 
   toFieldsV1(): JsonObject {
-    // No prototype: a field may be called anything.
-    const fields: JsonObject = Object.create(null);
+    return this.#writeTo({});
+  }
+
+  /** No step is called as something that objects inherit: each begins with a letter and a colon. */
+  #writeTo(fields: JsonObject): JsonObject {
     for (const element of this.#elements()) {
       const child = this.children.get(element);
-      const own: JsonObject = this.members.has(element) ? { '.': {} } : {};
-      fields[element] = child === undefined ? {} : { ...own, ...child.toFieldsV1() };
+      const below: JsonObject = {};
+      if (child !== undefined && this.members.has(element)) below['.'] = {};
+      fields[element] = child === undefined ? below : child.#writeTo(below);
     }
     return fields;
   }
@@ -116,6 +126,10 @@ export class FieldSet {
   }
 
   #elements(): PathElement[] {
-    return [...new Set([...this.members, ...this.children.keys()])].sort(compareElements);
+    const elements = [...this.members];
+    for (const element of this.children.keys()) {
+      if (!this.members.has(element)) elements.push(element);
+    }
+    return elements.sort(compareElements);
   }
 }

@@ -104,8 +104,9 @@ function takeFromOthers(
   { added, modified, removed }: Comparison,
   except: string | undefined,
 ): Map<string, Owned> {
-  const taken = modified.union(added).union(removed);
   const left = new Map<string, Owned>();
+  if (managers.size === 0) return left;
+  const taken = modified.union(added).union(removed);
   for (const [id, owned] of managers) {
     const fields = id === except ? owned.fields : owned.fields.difference(taken);
     if (!fields.isEmpty) left.set(id, { ...owned, fields });

@@ -79,16 +79,13 @@ interface Pair {
 
 function compareAt(shape: Shape, pair: Pair, to: Comparison): void {
   const { before, after, path } = pair;
-  // Null stands for an empty value of any form.
-  const there = [before, after].filter((value) => value !== undefined && value !== null);
-  const isLeaf = there.some((value) => isAtomic(shape, value));
-  if (new Set(there.map(formOf)).size > 1) {
+  if (haveTwoForms(before, after)) {
     compareAt(shape, { before, after: undefined, path }, to);
     compareAt(shape, { before: undefined, after, path }, to);
     to.modified.insert(path);
     return;
   }
-  if (isLeaf || (isEmptyOrNone(before) && isEmptyOrNone(after))) {
+  if (isLeaf(shape, before, after)) {
     if (before === undefined) to.added.insert(path);
     else if (after === undefined) to.removed.insert(path);
     else if (!jsonEqual(before, after)) to.modified.insert(path);
@@ -100,6 +97,25 @@ function compareAt(shape: Shape, pair: Pair, to: Comparison): void {
   }
   if (before === undefined) to.added.insert(path);
   else if (after === undefined) to.removed.insert(path);
+}
+
+/** Null stands for an empty value of any form. */
+function isThere(value: JsonValue | undefined): value is Exclude<JsonValue, null> {
+  return value !== undefined && value !== null;
+}
+
+function haveTwoForms(before: JsonValue | undefined, after: JsonValue | undefined): boolean {
+  return isThere(before) && isThere(after) && formOf(before) !== formOf(after);
+}
+
+function isLeaf(
+  shape: Shape,
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+): boolean {
+  if (isThere(before) && isAtomic(shape, before)) return true;
+  if (isThere(after) && isAtomic(shape, after)) return true;
+  return isEmptyOrNone(before) && isEmptyOrNone(after);
 }
 
 interface Child {

@@ -26,13 +26,28 @@ export function newClaim(gitDir: string, owner: string): string {
 /** Writes what the ref is to hold, before anything is locked. */
 export function writeClaim(files: DurableFiles, claim: string, id: string): Promise<void> {
   inUse.add(claim);
-  return writeDurably(files, claim, { bytes: Buffer.from(`${id}\n`), mode: 0o666 });
+  return writeDurably(files, claim, { bytes: refContent(id), mode: 0o666 });
 }
 
-/** The same where it need not outlive a loss of power. */
-export function writeClaimSoon(files: DurableFiles, claim: string, id: string): Promise<void> {
+/** The same with any content, where it need not outlive a loss of power. */
+export function writeClaimSoon(files: DurableFiles, claim: string, bytes: Buffer): Promise<void> {
   inUse.add(claim);
-  return writeSoon(files, claim, { bytes: Buffer.from(`${id}\n`), mode: 0o666 });
+  return writeSoon(files, claim, { bytes, mode: 0o666 });
+}
+
+/** Nobody of this process takes it for left over from here on. */
+export function reserveClaim(claim: string): void {
+  inUse.add(claim);
+}
+
+/** It is gone, or may go. */
+export function releaseClaim(claim: string): void {
+  inUse.delete(claim);
+}
+
+/** What a ref holds that is at `id`. */
+export function refContent(id: string): Buffer {
+  return Buffer.from(`${id}\n`);
 }
 
 /** Removes a claim, used or not. Never rejects: the next start removes what stays. */

@@ -24,6 +24,8 @@ export interface DurableFiles {
   create(path: string, mode: number): Promise<DurableFile>;
   /** A file that is there. */
   open(path: string): Promise<PlacedFile>;
+  /** Writes to a file that is there and empty. Not flushed. */
+  fill(path: string, bytes: Buffer): Promise<void>;
   /** Content and size of a file that is there are on stable storage. */
   syncFile(path: string): Promise<void>;
   /** A second name. EEXIST when it is taken. */
@@ -38,19 +40,28 @@ export interface DurableFiles {
 const fsync = promisify(fs.fsync);
 const fdatasync = promisify(fs.fdatasync);
 const writeFile = promisify(fs.writeFile);
+const unlink = promisify(fs.unlink);
 
 /** Larger writes leave the event loop; a small one into the page cache costs less than the way
  * to another thread and back. */
 const MAX_BLOCKING_WRITE = 256 * 1024;
 
-/** Only what waits for the disk is done on another thread: fsync, and large writes. */
+/** Only what takes long is done on another thread: fsync, large writes, giving up files. */
 export const realFiles: DurableFiles = {
   create: async (path, mode) => openFile(fs.openSync(path, 'wx', mode)),
   open: async (path) => openPlaced(fs.openSync(path, 'r+')),
+  fill: async (path, bytes) => {
+    const fd = fs.openSync(path, 'r+');
+    try {
+      fs.writeFileSync(fd, bytes);
+    } finally {
+      fs.closeSync(fd);
+    }
+  },
   syncFile: (path) => syncPath(path),
   link: async (existing, path) => fs.linkSync(existing, path),
   rename: async (from, to) => fs.renameSync(from, to),
-  remove: async (path) => fs.unlinkSync(path),
+  remove: (path) => unlink(path),
   makeDirectory: async (path) => fs.mkdirSync(path),
   syncDirectory: (path) => syncPath(path),
 };

@@ -14,12 +14,12 @@ import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
 import { runGit, tryGit } from './git-process.ts';
 import { decodeLog, type LogContent } from './log-format.ts';
-import { savePublications } from './logged-publisher.ts';
 import type { GitLogger } from './logger.ts';
 import { moveRef } from './move-ref.ts';
 import { isAbandoned, thisOwner } from './owner.ts';
 import { packFolder, shortLivedNames, shortLivedPacks } from './pack-names.ts';
 import { readRef } from './ref-file.ts';
+import { savePublications } from './save-log.ts';
 import { outwaitLock } from './stale-lock.ts';
 import { logPaths } from './write-log.ts';
 
@@ -82,7 +82,7 @@ async function replay(
     const lock = join(gitDir, `${ref}.lock`);
     await removeAbandonedClaims(gitDir, lock);
     await outwaitLock(gitDir, lock);
-    await savePublications(files, { gitDir, ref, owner: thisOwner }, publications);
+    await savePublications({ files, gitDir, ref, owner: thisOwner }, publications);
   }
   await settleShortLived(gitDir, files, new Set(publications.map((one) => one.tip)));
   if (tip === undefined || ref === undefined) return;

@@ -35,8 +35,8 @@ export interface OpenOptions extends ReaderOptions {
   /** Signs every commit that is made here. */
   readonly sign?: CommitSignature | undefined;
   /**
-   * Publishes by way of a log, on a thread of its own: without a gate, on the real file system, and
-   * by nobody else.
+   * Publishes by way of a log, with a thread for what takes long: without a gate, on the real file
+   * system, and by nobody else.
    */
   readonly ownThread?: boolean;
   /** Publishes by way of a log of two files of so many bytes, on the thread of the caller. */
@@ -83,12 +83,34 @@ async function publishingTo(
   options: OpenOptions,
 ): Promise<Publishing> {
   const { files = realFiles, owner = thisOwner, lockPatienceMs = 2_000, gate } = options;
-  if (options.ownThread === true) return new PublishingThread({ ...where, lockPatienceMs });
+  if (options.ownThread === true) return publishingWithThread(where, lockPatienceMs);
   const { logBytes } = options;
   if (logBytes === undefined) return new Publisher(where, { files, owner, lockPatienceMs, gate });
   const publisher = new LoggedPublisher(where, { files, owner, lockPatienceMs, logBytes });
   await publisher.opened();
   return publisher;
+}
+
+/** The first write should not wait for the log and the thread, and the start of the daemon neither. */
+const START_AFTER_MS = 300;
+
+function publishingWithThread(
+  where: { gitDir: string; ref: string },
+  lockPatienceMs: number,
+): Publishing {
+  const workshop = new PublishingThread({ ...where, lockPatienceMs });
+  return new LoggedPublisher(where, {
+    files: realFiles,
+    owner: thisOwner,
+    lockPatienceMs,
+    workshop,
+    openAfterMs: START_AFTER_MS,
+    prepare: async () => {
+      workshop.start();
+      // What could not be replayed when the repository was opened must be before it is added to.
+      await replayLogs(where.gitDir, { files: realFiles, logger: silent, isOwn: true });
+    },
+  });
 }
 
 async function replay(gitDir: string, options: OpenOptions): Promise<void> {

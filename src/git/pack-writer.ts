@@ -43,7 +43,10 @@ const SMALL_COMPRESSOR = { level: COMPRESSION_LEVEL, windowBits: 12, memLevel: 5
 /** The length of a stored block has 16 bits. */
 const MAX_STORED_BYTES = 0xffff;
 
-export function buildPack(objects: readonly PackObject[]): Pack {
+/** `stored`: nothing is compressed, for a pack that is not kept. */
+export type Packing = 'deflated' | 'stored';
+
+export function buildPack(objects: readonly PackObject[], packing: Packing = 'deflated'): Pack {
   const sha = createHash('sha1');
   const parts: Buffer[] = [];
   const offsets = new Map<string, number>();
@@ -57,7 +60,7 @@ export function buildPack(objects: readonly PackObject[]): Pack {
   append(packHeader(objects.length));
   for (const object of objects) {
     const offset = length;
-    const entry = encodeEntry(object, offset, offsets);
+    const entry = encodeEntry(object, { offset, offsets, packing });
     offsets.set(object.id, offset);
     placed.push({ id: object.id, offset, crc: crc32(entry) });
     append(entry);
@@ -82,13 +85,17 @@ function packHeader(count: number): Buffer {
   return header;
 }
 
-function encodeEntry(
-  object: PackObject,
-  offset: number,
-  offsets: ReadonlyMap<string, number>,
-): Buffer {
+interface EntryPlace {
+  readonly offset: number;
+  /** Of the entries before it. */
+  readonly offsets: ReadonlyMap<string, number>;
+  readonly packing: Packing;
+}
+
+function encodeEntry(object: PackObject, { offset, offsets, packing }: EntryPlace): Buffer {
   // Trees are ids for the most part, which do not compress; maintenance makes deltas of them.
-  const body = object.type === 'tree' ? storedStream(object.data) : deflate(object.data);
+  const isStored = packing === 'stored' || object.type === 'tree';
+  const body = isStored ? storedStream(object.data) : deflate(object.data);
   if (object.base === undefined) {
     return Buffer.concat([entryHeader(typeNumbers[object.type], object.data.length), body]);
   }

@@ -1,17 +1,19 @@
 /**
- * Publishes on a thread of its own: compressing, hashing and every call to the file system, each of
- * which may wait for the journal of the disk, hold up nobody else. The order of things is
- * `Publisher`'s, which runs there.
+ * The workshop on a thread of its own: compressing, hashing and calls to the file system that may wait
+ * for the journal of the disk hold up nobody else. The order of things is `LoggedPublisher`'s.
  */
 import { Worker } from 'node:worker_threads';
-import { StorageError } from './git-error.ts';
+import { GitError, StorageError } from './git-error.ts';
 import {
   decodeFailure,
   encodePublication,
   type FailureMessage,
   type PublicationMessage,
 } from './publication-message.ts';
-import type { Publication, Publishing } from './publisher.ts';
+import type { Publication } from './publisher.ts';
+import type { FullLog } from './save-log.ts';
+import type { Stock } from './spare-files.ts';
+import type { Workshop } from './workshop.ts';
 
 /** Where a thread publishes to. */
 export interface ThreadSetup {
@@ -20,13 +22,17 @@ export interface ThreadSetup {
   readonly lockPatienceMs: number;
 }
 
+/** What is asked of the thread, see `Workshop`. */
+export type ThreadAsk =
+  | { readonly do: 'publish' | 'show'; readonly publication: PublicationMessage }
+  | { readonly do: 'save'; readonly log: FullLog }
+  | { readonly do: 'remove'; readonly tips: readonly string[] }
+  | { readonly do: 'stock'; readonly stock: Stock }
+  | { readonly do: 'settle' };
+
 export interface ThreadRequest {
   readonly id: number;
-  /**
-   * `settle`: everything asked for before has ended, and left nothing behind. `hold`: packs stay,
-   * until as many times `let go`.
-   */
-  readonly ask: PublicationMessage | 'settle' | 'hold' | 'let go';
+  readonly ask: ThreadAsk;
 }
 
 export interface ThreadReply {
@@ -35,55 +41,65 @@ export interface ThreadReply {
 }
 
 interface Waiting {
+  readonly ask: ThreadAsk['do'];
   resolve(): void;
   reject(error: Error): void;
 }
 
-/** The first write should not wait for the thread, and the start of the daemon neither. */
-const START_AFTER_MS = 300;
-
-export class PublishingThread implements Publishing {
+export class PublishingThread implements Workshop {
   readonly #setup: ThreadSetup;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #starting: NodeJS.Timeout;
   #worker: Worker | undefined;
   #next = 0;
 
   constructor(setup: ThreadSetup) {
     this.#setup = setup;
-    this.#starting = setTimeout(() => this.#start(), START_AFTER_MS).unref();
+  }
+
+  /** Whoever asks first need not wait for the thread. */
+  start(): void {
+    this.#start();
   }
 
   publish(publication: Publication): Promise<void> {
-    const message = encodePublication(publication);
-    return this.#ask(message, [message.bytes.buffer]);
+    return this.#send('publish', publication);
   }
 
-  /** Ends the thread; a publication asked for afterwards starts another. */
+  show(publication: Publication): Promise<void> {
+    return this.#send('show', publication);
+  }
+
+  save(log: FullLog): Promise<void> {
+    return this.#ask({ do: 'save', log });
+  }
+
+  remove(tips: readonly string[]): Promise<void> {
+    return this.#ask({ do: 'remove', tips });
+  }
+
+  stock(stock: Stock): Promise<void> {
+    return this.#ask({ do: 'stock', stock });
+  }
+
+  /** Ends the thread; what is asked for afterwards starts another. */
   async settled(): Promise<void> {
-    clearTimeout(this.#starting);
     const worker = this.#worker;
     if (worker === undefined) return;
-    await this.#ask('settle');
+    await this.#ask({ do: 'settle' });
     this.#worker = undefined;
     await worker.terminate();
   }
 
-  async whileStill<T>(work: () => Promise<T>): Promise<T> {
-    // A thread that was lost removes nothing, and the next one begins where nothing is left to go.
-    await this.#ask('hold').catch(() => undefined);
-    try {
-      return await work();
-    } finally {
-      if (this.#worker !== undefined) await this.#ask('let go').catch(() => undefined);
-    }
+  #send(what: 'publish' | 'show', publication: Publication): Promise<void> {
+    const message = encodePublication(publication);
+    return this.#ask({ do: what, publication: message }, [message.bytes.buffer]);
   }
 
-  #ask(ask: ThreadRequest['ask'], transfer: ArrayBuffer[] = []): Promise<void> {
+  #ask(ask: ThreadAsk, transfer: ArrayBuffer[] = []): Promise<void> {
     const worker = this.#start();
     const id = this.#next++;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { ask: ask.do, resolve, reject });
       worker.ref();
       worker.postMessage({ id, ask } satisfies ThreadRequest, transfer);
     });
@@ -113,8 +129,10 @@ export class PublishingThread implements Publishing {
     this.#worker = undefined;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) {
-      reject(new StorageError(this.#setup.gitDir, { cause, moved: true }));
+    for (const { ask, reject } of waiting) {
+      // Of everything else the branch knows nothing.
+      if (ask === 'publish') reject(new StorageError(this.#setup.gitDir, { cause, moved: true }));
+      else reject(new GitError('The thread that makes packs ended', { cause }));
     }
   }
 }

@@ -25,6 +25,8 @@ export interface WriteLogOptions extends LogHead {
 
 interface LogFile {
   readonly file: PlacedFile;
+  /** Its place in `logPaths`. */
+  readonly number: 0 | 1;
   epoch: number;
   /** Where the next record goes, and its number. */
   at: number;
@@ -33,7 +35,8 @@ interface LogFile {
   isBroken: boolean;
 }
 
-const ZEROS = Buffer.alloc(256 * 1024);
+/** So many that writing them is left to another thread. */
+const ZEROS = Buffer.alloc(1024 * 1024);
 
 /** Where the logs of a repository are. */
 export function logPaths(gitDir: string): readonly [string, string] {
@@ -50,14 +53,15 @@ export class WriteLog {
 
   private constructor(options: WriteLogOptions, files: readonly [PlacedFile, PlacedFile]) {
     this.#options = options;
-    const empty = (file: PlacedFile): LogFile => ({
+    const empty = (file: PlacedFile, number: 0 | 1): LogFile => ({
       file,
+      number,
       epoch: 0,
       at: 0,
       sequence: 0,
       isBroken: true,
     });
-    this.#logs = [empty(files[0]), empty(files[1])];
+    this.#logs = [empty(files[0], 0), empty(files[1], 1)];
   }
 
   /** There must be none. Errors are those of node:fs. */
@@ -85,6 +89,11 @@ export class WriteLog {
   /** A write to the log in use failed, and nothing can be added to it. */
   get isBroken(): boolean {
     return this.#logs[0].isBroken;
+  }
+
+  /** Which of `logPaths` is not in use. */
+  get other(): 0 | 1 {
+    return this.#logs[1].number;
   }
 
   /** What the other log holds may be nowhere else. */

@@ -4,10 +4,27 @@
  */
 import { StateError } from './state-error.ts';
 
-/** A value of undefined removes the key. The engine owns the bytes from here on. */
+/**
+ * A value of undefined removes the key. The engine owns the bytes from here on, and makes those that
+ * are still to be made when it writes them: of the values of a key that come shortly after each other
+ * only the last one need be.
+ */
 export interface EngineWrite {
   readonly key: string;
-  readonly value: Buffer | undefined;
+  readonly value: EngineValue | undefined;
+}
+
+/** A function must not fail. */
+export type EngineValue = Buffer | (() => Buffer);
+
+/** What engines keep until they write it. */
+export type EngineQueue = Map<string, EngineValue | undefined>;
+
+/** The same with every value made. */
+export function madeValues(queue: EngineQueue): Map<string, Buffer | undefined> {
+  const made = new Map<string, Buffer | undefined>();
+  for (const [key, value] of queue) made.set(key, typeof value === 'function' ? value() : value);
+  return made;
 }
 
 export type EngineEntry = readonly [key: string, value: Buffer];

@@ -11,7 +11,9 @@ import {
   checkEngineKey,
   closedEngine,
   type EngineEntry,
+  type EngineQueue,
   type EngineWrite,
+  madeValues,
   type StateEngine,
 } from './engine.ts';
 import { lmdbIsReadable } from './lmdb-probe.ts';
@@ -120,7 +122,7 @@ class LmdbEngine implements StateEngine {
   #database: Database;
   readonly #options: LmdbEngineOptions & Required<Pick<LmdbEngineOptions, 'freeBytes'>>;
   /** All of it goes into one transaction, so only the last value of a key counts. */
-  #queue = new Map<string, Buffer | undefined>();
+  #queue: EngineQueue = new Map();
   /** Whether a transaction that will take the queue is already in the chain. */
   #scheduled = false;
   /** Settles with the newest transaction in the chain; never rejects. */
@@ -216,7 +218,7 @@ class LmdbEngine implements StateEngine {
   }
 
   async #commit(): Promise<void> {
-    const writes = this.#queue;
+    const writes = madeValues(this.#queue);
     this.#queue = new Map();
     this.#scheduled = false;
     try {

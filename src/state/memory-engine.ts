@@ -3,7 +3,9 @@ import {
   checkEngineKey,
   closedEngine,
   type EngineEntry,
+  type EngineQueue,
   type EngineWrite,
+  madeValues,
   type StateEngine,
 } from './engine.ts';
 import { compareBytes } from './key-order.ts';
@@ -11,7 +13,7 @@ import { compareBytes } from './key-order.ts';
 export class MemoryEngine implements StateEngine {
   readonly place = 'memory';
   readonly #disk: Map<string, Buffer>;
-  #queue = new Map<string, Buffer | undefined>();
+  #queue: EngineQueue = new Map();
   #drain: NodeJS.Immediate | undefined;
   #closed = false;
 
@@ -47,7 +49,7 @@ export class MemoryEngine implements StateEngine {
   #settle(): void {
     clearImmediate(this.#drain);
     this.#drain = undefined;
-    for (const [key, value] of this.#queue) {
+    for (const [key, value] of madeValues(this.#queue)) {
       if (value === undefined) this.#disk.delete(key);
       else this.#disk.set(key, value);
     }

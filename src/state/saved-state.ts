@@ -185,18 +185,20 @@ function decodeMeta(plain: Buffer): Meta & { format: number } {
 
 /** Always sealed, so that a wrong key is noticed whatever else is there. */
 export function metaWrite(codec: RecordCodec, meta: Meta): EngineWrite {
-  const plain = JSON.stringify({ format: FORMAT, ...meta });
-  return { key: META_KEY, value: codec.encode(META_KEY, plain, true) };
+  const value = (): Buffer =>
+    codec.encode(META_KEY, JSON.stringify({ format: FORMAT, ...meta }), true);
+  return { key: META_KEY, value };
 }
 
 export function objectWrite(codec: RecordCodec, stored: HeldObject): EngineWrite {
   const key = objectRecordKey(stored.key);
-  return { key, value: codec.encode(key, encodeObject(stored), codec.isSecret(stored.key)) };
+  const value = (): Buffer => codec.encode(key, encodeObject(stored), codec.isSecret(stored.key));
+  return { key, value };
 }
 
 /** Notes are always sealed: nobody declares what may be in them. */
 export function noteWrite(codec: RecordCodec, name: string, text: string | undefined): EngineWrite {
   const key = noteRecordKey(name);
   if (text === undefined) return { key, value: undefined };
-  return { key, value: codec.encode(key, encodeNote(name, text), true) };
+  return { key, value: () => codec.encode(key, encodeNote(name, text), true) };
 }

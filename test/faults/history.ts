@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAbandoned } from '../../src/git/owner.ts';
 import { run } from '../support/daemon.ts';
 import { gitEnv } from '../support/git.ts';
 
@@ -14,6 +15,14 @@ export interface LoggedCommit {
 }
 
 const LEFTOVER = /tmp_gitplane|claim-|refs\/heads\/.*\.lock$|\.new$/;
+
+/** Twice what is kept ready, as what is not needed any more goes later. */
+const MOST_CLAIMS = 64;
+
+function isOfRunning(name: string): boolean {
+  const owner = /claim-(.+)-[0-9a-f]{12}$/.exec(name)?.[1];
+  return owner !== undefined && !isAbandoned(owner, 0);
+}
 
 export class GitReader {
   readonly gitDir: string;
@@ -71,7 +80,7 @@ export class GitReader {
 
   /**
    * What a process that died may leave, and the next one must remove. Asks again while the daemon
-   * saves what its log holds: those files go.
+   * saves what its log holds: those files go. A running one has some for what it writes next.
    */
   async leftovers(): Promise<string[]> {
     for (let attempt = 0; ; attempt++) {
@@ -79,7 +88,9 @@ export class GitReader {
         () => undefined,
       );
       const found = names?.filter((name) => LEFTOVER.test(name));
-      if (found?.length === 0 || attempt === 100) return found ?? [`${this.gitDir} unread`];
+      const inUse = found?.filter(isOfRunning).slice(0, MOST_CLAIMS);
+      const left = found?.filter((name) => !inUse?.includes(name));
+      if (left?.length === 0 || attempt === 100) return left ?? [`${this.gitDir} unread`];
       await sleep(200);
     }
   }

@@ -110,6 +110,14 @@ export class FragileFiles implements DurableFiles {
     });
   }
 
+  fill(path: string, bytes: Buffer): Promise<void> {
+    return this.#perform(`fill ${path}`, () => {
+      const fd = fs.openSync(path, 'r+');
+      this.#files.push({ fd, synced: false });
+      fs.writeFileSync(fd, bytes);
+    });
+  }
+
   #overwrite(fd: number, bytes: Buffer, position: number): void {
     const before = Buffer.alloc(bytes.length);
     fs.readSync(fd, before, 0, bytes.length, position);
