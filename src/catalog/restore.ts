@@ -5,7 +5,7 @@
  * An object is kept as a remark beside its served form, and its manifest not at all where the
  * served form tells it. Only files that are more than their objects have notes of their own.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import {
   type JsonObject,
@@ -129,7 +129,7 @@ function plainDocument(document: DocumentEntry): DocumentEntry {
 
 /** Paths may be longer than the names of notes. */
 function fileNoteName(path: string): string {
-  return FILE_PREFIX + createHash('sha256').update(path).digest('hex');
+  return FILE_PREFIX + hash('sha256', path);
 }
 
 /** Paths of the files that have notes of their own. */
@@ -187,12 +187,17 @@ function textOf(of: { manifest: KubeObject; served: KubeObject }): string | unde
   return jsonEqual(manifestIn(of.served), of.manifest) ? undefined : JSON.stringify(of.manifest);
 }
 
+const populated: ReadonlySet<string> = new Set(SERVER_POPULATED_META);
+
 /** The manifest of an object that is served as it was written. */
 function manifestIn(served: KubeObject): KubeObject {
   const { status: _status, ...manifest } = served;
-  const metadata = { ...served.metadata };
-  for (const field of SERVER_POPULATED_META) delete metadata[field];
-  return { ...manifest, metadata } as KubeObject;
+  const metadata: JsonObject = {};
+  // Taking fields out of an object would make it a slow one.
+  for (const [name, value] of Object.entries(served.metadata)) {
+    if (!populated.has(name)) metadata[name] = value as JsonValue;
+  }
+  return { ...manifest, metadata } as unknown as KubeObject;
 }
 
 interface KeptCatalog {

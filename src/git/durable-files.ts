@@ -53,7 +53,7 @@ export const realFiles: DurableFiles = {
   fill: async (path, bytes) => {
     const fd = fs.openSync(path, 'r+');
     try {
-      fs.writeFileSync(fd, bytes);
+      writeAll(fd, bytes, 0);
     } finally {
       fs.closeSync(fd);
     }
@@ -79,13 +79,17 @@ function openPlaced(fd: number): PlacedFile {
   return {
     // The flush begins before the call returns: there is other work to do meanwhile.
     writeAt: async (bytes, position) => {
-      for (let done = 0; done < bytes.length; ) {
-        done += fs.writeSync(fd, bytes, done, bytes.length - done, position + done);
-      }
+      writeAll(fd, bytes, position);
       await fdatasync(fd);
     },
     close: async () => fs.closeSync(fd),
   };
+}
+
+function writeAll(fd: number, bytes: Buffer, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += fs.writeSync(fd, bytes, done, bytes.length - done, position + done);
+  }
 }
 
 function openFile(fd: number): DurableFile {

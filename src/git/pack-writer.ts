@@ -2,7 +2,7 @@
  * Pack files and their indexes, version 2 (gitformat-pack). A pack is made in memory: it holds one
  * group of commits.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import { GitError } from './git-error.ts';
 import type { ObjectType } from './object-id.ts';
@@ -32,6 +32,7 @@ interface Placed {
 
 const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3 };
 const OFS_DELTA = 6;
+const CHECKSUM_BYTES = 20;
 /** Offsets with the top bit set mean something else in an index. */
 const MAX_PACK_BYTES = 0x7fffffff;
 /** Below this, starting a compressor costs more than it saves: most commits are smaller. */
@@ -47,13 +48,11 @@ const MAX_STORED_BYTES = 0xffff;
 export type Packing = 'deflated' | 'stored';
 
 export function buildPack(objects: readonly PackObject[], packing: Packing = 'deflated'): Pack {
-  const sha = createHash('sha1');
   const parts: Buffer[] = [];
   const offsets = new Map<string, number>();
   const placed: Placed[] = [];
   let length = 0;
   function append(part: Buffer): void {
-    sha.update(part);
     parts.push(part);
     length += part.length;
   }
@@ -70,13 +69,23 @@ export function buildPack(objects: readonly PackObject[], packing: Packing = 'de
       });
     }
   }
-  const checksum = sha.digest();
-  parts.push(checksum);
-  return {
-    checksum: checksum.toString('hex'),
-    pack: Buffer.concat(parts),
-    index: buildIndex(placed, checksum),
-  };
+  const pack = Buffer.allocUnsafe(length + CHECKSUM_BYTES);
+  const end = place(pack, parts);
+  const checksum = sha1(pack.subarray(0, end));
+  checksum.copy(pack, end);
+  return { checksum: checksum.toString('hex'), pack, index: buildIndex(placed, checksum) };
+}
+
+/** Returns where the last one ends. */
+function place(to: Buffer, parts: readonly Buffer[]): number {
+  let at = 0;
+  for (const part of parts) at += part.copy(to, at);
+  return at;
+}
+
+/** All at once: an object that hashes piece by piece takes longer to make than a small pack. */
+function sha1(bytes: Buffer): Buffer {
+  return hash('sha1', bytes, 'buffer');
 }
 
 function packHeader(count: number): Buffer {
@@ -190,9 +199,6 @@ function buildIndex(placed: readonly Placed[], packChecksum: Buffer): Buffer {
   });
   const trailer = offsets + sorted.length * 4;
   packChecksum.copy(index, trailer);
-  createHash('sha1')
-    .update(index.subarray(0, trailer + 20))
-    .digest()
-    .copy(index, trailer + 20);
+  sha1(index.subarray(0, trailer + CHECKSUM_BYTES)).copy(index, trailer + CHECKSUM_BYTES);
   return index;
 }

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { API, scratchDir } from '../support/daemon.ts';
 import { killGroup, startFaultyDaemon } from '../support/faults/fault-daemon.ts';
 import { type Random, randomFrom } from '../support/random.ts';
-import { budget, SEED, say, timeoutMs } from './budget.ts';
+import { budget, isLong, SEED, say, timeoutMs } from './budget.ts';
 import { Campaign, type Ending } from './campaign.ts';
 import { repositoryOf } from './history.ts';
 import { Sites } from './sites.ts';
@@ -59,7 +59,8 @@ test(
       say([JSON.stringify(Object.fromEntries(totals)), sites.coverage, ...refusals].join('\n  '));
     } while (goOn() && violations.length === 0);
     expect(violations).toEqual([]);
-    expect(totals.get('pushes')).toBeGreaterThan(0);
+    // A slow machine may come to none in the short form.
+    if (isLong) expect(totals.get('pushes')).toBeGreaterThan(0);
   },
   timeoutMs(CAMPAIGN_SECONDS),
 );
