@@ -3,6 +3,8 @@
  * can give them more time. Each removal is a commit like any other deletion. Level-triggered: a
  * round looks at what is there, so a missed round costs only time.
  */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { EventSink } from '../apimachinery/object-events.ts';
 import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { StatusError } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -18,6 +20,8 @@ export interface KeyExpiryOptions {
   readonly registry: Pick<Registry, 'delete'>;
   readonly store: Pick<Store, 'get'>;
   readonly logger: Logger;
+  readonly events: EventSink;
+  readonly clock: Clock;
 }
 
 export interface KeyExpiry {
@@ -30,6 +34,8 @@ const EVERY_MS = 10 * 60_000;
 /** Keys of one round, so that other writes get their turn between rounds. */
 const MOST_AT_ONCE = 50;
 const NEXT_ROUND_MS = 1000;
+
+const COMPONENT = 'gitplane-key-expiry';
 
 const GITPLANE: User = {
   name: 'gitplane',
@@ -83,7 +89,7 @@ interface Removal {
 
 /** Only in the version that was found overdue: a key may be given more time at the last moment. */
 async function remove(
-  { kind, registry, logger }: KeyExpiryOptions,
+  { kind, registry, logger, events, clock }: KeyExpiryOptions,
   name: string,
   version: string | undefined,
 ): Promise<Removal> {
@@ -91,7 +97,16 @@ async function remove(
   const options = { user: GITPLANE, dryRun: false, fieldValidation: 'Strict', reason } as const;
   try {
     const precondition = { resourceVersion: version };
-    await registry.delete({ kind, namespace: '', name, delete: precondition, options });
+    const target = { kind, namespace: '', name, delete: precondition, options };
+    const { object } = await registry.delete(target);
+    const key = { group: kind.group, kind: kind.kind, namespace: '', name };
+    const { uid = '' } = object.metadata;
+    const what = {
+      reason: 'Expired',
+      message: `Removed: ${reason}`,
+      component: COMPONENT,
+    } as const;
+    events.record({ key, uid, type: 'Normal', time: clock.now(), ...what });
     return { name, version, verdict: 'removed' };
   } catch (error) {
     const code = error instanceof StatusError ? error.code : 500;

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
+import { startConditionEvents } from '../controllers/condition-events.ts';
 import { startDeletion } from '../controllers/deletion.ts';
 import { GarbageCollector } from '../controllers/garbage/collector.ts';
 import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
@@ -43,6 +44,7 @@ export interface Controllers {
 export function startControllers(parts: ControllersParts): Controllers {
   const { options, store, readable } = parts;
   const stopDeletion = startDeletion(parts);
+  const stopConditions = startConditionEvents(parts);
   const budget = options.pruneBudget;
   const garbage = new GarbageCollector({ ...parts, store: readable, written: store, budget });
   const keyExpiry = removeExpiredKeys(parts);
@@ -53,6 +55,7 @@ export function startControllers(parts: ControllersParts): Controllers {
     stop: async () => {
       await secretStore.close();
       stopDeletion();
+      stopConditions();
       keyExpiry.stop();
       await garbage.stop();
     },

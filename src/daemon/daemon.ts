@@ -135,7 +135,6 @@ async function startAll(starting: Starting): Promise<Daemon> {
     hooks: remote?.hooks,
     oidc,
     secretStore: platform.secretStore.sync,
-    events: platform.secretStore.events,
     health: platform.observation.health,
     metrics,
     audit,

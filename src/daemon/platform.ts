@@ -34,6 +34,7 @@ import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access-control.ts';
 import { type ConfigService, openConfig } from './config-service.ts';
 import { startControllers } from './controllers.ts';
+import { type CoreObjects, openCoreObjects } from './core-objects.ts';
 import { openTokenService, type TokenService } from './endpoint-token-issuer.ts';
 import { openFollowed } from './followed-repository.ts';
 import { writeGuards } from './guards.ts';
@@ -64,6 +65,7 @@ export interface Platform {
   readonly config: ConfigService;
   readonly tokens: TokenService;
   readonly observation: Observation;
+  readonly core: CoreObjects;
   readonly secretStore: SecretStore;
   close(): Promise<void>;
 }
@@ -116,15 +118,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   observation.follow(branch);
   const config = openConfig({ options, kinds, store, branch, clock, logger, metrics });
   opened.push(config);
-  const access = startAccessControl({
-    kinds,
-    store,
-    branch,
-    clock,
-    limits: () => config.current.auth,
-    projectPrefix: () => config.current.projectNamespacePrefix,
-    onError,
-  });
+  const access = openAccess({ kinds, store, branch, clock, onError }, config);
   const guards = writeGuards({ kinds, access, clock, limits: () => config.current.auth });
   // Readers see what follows from owners and access rules; whatever writes does not.
   const readable = new ReadableStore(store, kinds);
@@ -149,8 +143,12 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     authorizer: access.authorizer,
     signatures: signatures.judge,
   });
+  const grounds = [store, following, repository, signatures];
   const reading = { store, readable, history, config, observation };
-  const caretakers = { ...parts, kinds, ...reading, branch, access, registry, served, onError };
+  const core = await openCoreObjects({ kinds, store: readable, clock, onError });
+  opened.push(core);
+  const writing = { branch, access, registry, served, onError, events: core.events };
+  const caretakers = { ...parts, kinds, ...reading, ...writing };
   const controllers = startControllers({ ...caretakers, isReviewed: pending !== undefined });
   return {
     kinds,
@@ -168,15 +166,27 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     config,
     tokens,
     observation,
+    core,
     secretStore: controllers.secretStore,
     close: async () => {
       await controllers.stop();
       history.close();
       tokens.close();
       await access.close().catch(onError);
-      await closeAll([config, pending, branch, secrets, store, following, repository, signatures]);
+      await closeAll([core, config, pending, branch, secrets, ...grounds]);
     },
   };
+}
+
+function openAccess(
+  of: Omit<Parameters<typeof startAccessControl>[0], 'limits' | 'projectPrefix'>,
+  config: Pick<ConfigService, 'current'>,
+): ReturnType<typeof startAccessControl> {
+  return startAccessControl({
+    ...of,
+    limits: () => config.current.auth,
+    projectPrefix: () => config.current.projectNamespacePrefix,
+  });
 }
 
 type TokenParts = Parameters<typeof openTokenService>[0];

@@ -1,8 +1,8 @@
 /** The sync of secrets with the store that is configured, put together. */
 import { hkdfSync } from 'node:crypto';
+import type { EventRing } from '../apimachinery/object-events.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { loadStateKey } from '../state/state-key.ts';
-import { EventRing } from '../storesync/events.ts';
 import { SecretSync, type SecretSyncOptions } from '../storesync/secret-sync.ts';
 import { createSecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
 import type { ConfigService } from './config-service.ts';
@@ -24,24 +24,22 @@ export interface SecretStoreParts extends Pick<SecretSyncOptions, Given> {
   readonly data: Pick<DataDirectory, 'stateKey'>;
   readonly config: Pick<ConfigService, 'current' | 'subscribe'>;
   readonly observation: Pick<Observation, 'metrics'>;
+  readonly events: EventRing;
 }
 
 export interface SecretStore {
   readonly sync: SecretSync;
-  readonly events: EventRing;
   close(): Promise<void>;
 }
 
 export function openSecretStore(parts: SecretStoreParts): SecretStore {
   const { options, data, config, observation } = parts;
-  const events = new EventRing();
   const sync = new SecretSync({
     ...parts,
     secret: fingerprintSecret(loadStateKey(data.stateKey)),
     configuration: () => config.current.secretStore,
     environment: options.environment,
     metrics: createSecretSyncMetrics(observation.metrics.registry),
-    events,
   });
   const unsubscribe = config.subscribe((now, before) => {
     if (JSON.stringify(now.secretStore) !== JSON.stringify(before.secretStore)) {
@@ -51,7 +49,6 @@ export function openSecretStore(parts: SecretStoreParts): SecretStore {
   sync.start();
   return {
     sync,
-    events,
     close: async () => {
       unsubscribe();
       await sync.close();

@@ -151,20 +151,28 @@ export const EVENT: Kind = defineKind({
     'reason',
     'type',
   ],
-  columns: [
-    text('Type', 'Normal or Warning.', (object) => textAt(object, ['type'])),
-    text('Reason', 'What happened, in a word.', (object) => textAt(object, ['reason'])),
-    text('Object', 'What it happened to.', (object) => {
-      const kind = textAt(object, ['involvedObject', 'kind'])?.toLowerCase();
-      return `${kind}/${textAt(object, ['involvedObject', 'name'])}`;
-    }),
-    text('Message', 'What happened.', (object) => textAt(object, ['message'])),
-    AGE,
-  ],
+  columns: eventColumns({ object: 'involvedObject', message: 'message' }),
 });
 
 /** In the order of discovery. */
 export const CLUSTER_KINDS: readonly Kind[] = [NAMESPACE, SERVICE, ENDPOINTS, SECRET, EVENT];
+
+/** Cells of events; the two fields are named anew in `events.k8s.io`. */
+export function eventColumns(fields: {
+  readonly object: string;
+  readonly message: string;
+}): PrinterColumn[] {
+  return [
+    text('Type', 'Normal or Warning.', (object) => textAt(object, ['type'])),
+    text('Reason', 'What happened, in a word.', (object) => textAt(object, ['reason'])),
+    text('Object', 'What it happened to.', (object) => {
+      const kind = textAt(object, [fields.object, 'kind'])?.toLowerCase();
+      return `${kind}/${textAt(object, [fields.object, 'name'])}`;
+    }),
+    text('Message', 'What happened.', (object) => textAt(object, [fields.message])),
+    AGE,
+  ];
+}
 
 function text(
   name: string,

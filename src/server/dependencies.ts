@@ -11,7 +11,6 @@ import type { KindTable } from '../kinds/table.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { SignIn } from '../signin/sign-in.ts';
 import type { Store } from '../state/store.ts';
-import type { CountedEvent } from '../storesync/events.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ObjectState } from '../tenantsync/object-states.ts';
@@ -83,8 +82,8 @@ export interface ServerDependencies {
   readonly clusters: ClusterSurfaces;
   readonly tenants: TenantService;
   readonly secretStore: SecretStoreService;
-  /** What happened to secrets that follow the store. */
-  readonly events: { list(): readonly CountedEvent[] };
+  /** Namespaces, and events of what controllers did. */
+  readonly core: Pick<ClusterSurface, 'kinds' | 'store' | 'registry'>;
 }
 
 /** What is known of the endpoint sync of tenants. */

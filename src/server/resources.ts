@@ -7,7 +7,6 @@ import {
 } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { hasStatus } from '../kinds/openapi-schema.ts';
-import { answerEvents } from './core-events.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { handleReview, reviewOf } from './handlers/access-reviews.ts';
 import { handleCreate } from './handlers/create.ts';
@@ -74,8 +73,9 @@ export function answerResource(
   info: ResourceInfo,
 ): Answer | Promise<Answer | undefined> {
   const { user } = request;
-  const events = answerEvents(deps, info);
-  if (events !== undefined) return events;
+  if (deps.core.kinds.groups.includes(info.group)) {
+    return answerObjects({ ...deps, ...deps.core }, request, info);
+  }
   const review = reviewOf(info);
   if (review !== undefined && user !== undefined) {
     return handleReview(deps, { ...request, info, user, kind: review });

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
+import type { EventRing } from '../apimachinery/object-events.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -20,8 +21,10 @@ import {
   type Told,
   withConditions,
 } from './conditions.ts';
-import type { EventRing } from './events.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
+
+/** Who tells of syncs, in events. */
+const COMPONENT = 'gitplane-secret-sync';
 
 export interface PublisherOptions {
   readonly store: Pick<Store, 'get'>;
@@ -154,7 +157,7 @@ export class SyncPublisher {
     const { events, logger, clock } = this.#options;
     const { finding, synced, before } = of;
     const place = `${link.mount}/${link.path}`;
-    const object = { key, uid, time: clock.now() };
+    const object = { key, uid, time: clock.now(), component: COMPONENT };
     if (finding.is === 'outcome') {
       const { pulled, pushed, version, commit } = finding.outcome;
       const facts = {

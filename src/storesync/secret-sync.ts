@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import { sameKey } from '../apimachinery/key.ts';
+import type { EventRing } from '../apimachinery/object-events.ts';
 import type { SecretStoreConfig } from '../config/platform-config.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
@@ -16,7 +17,6 @@ import type { Finding } from './conditions.ts';
 import { ConfiguredStore } from './configured-store.ts';
 import { StoreConnection } from './connection.ts';
 import { CycleRunner, type Surroundings } from './cycle-runner.ts';
-import type { EventRing } from './events.ts';
 import type { GitParts } from './git-side.ts';
 import { LinkedSecrets } from './linked-secrets.ts';
 import type { Outage } from './outage.ts';

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeObject, OwnerReference } from '../../src/apimachinery/object.ts';
+import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { GarbageCollector } from '../../src/controllers/garbage/collector.ts';
 import { RBAC_GROUP } from '../../src/kinds/kind.ts';
 import type { PropagationPolicy } from '../../src/registry/delete.ts';
@@ -26,6 +27,7 @@ class Collected {
   readonly platform: TestPlatform;
   readonly registry: Registry;
   readonly garbage: GarbageCollector;
+  readonly events = new EventRing();
   readonly errors: string[] = [];
 
   constructor(platform: TestPlatform) {
@@ -45,6 +47,8 @@ class Collected {
       registry,
       budget,
       logger,
+      events: this.events,
+      clock: Date,
     });
     onTestFinished(() => this.garbage.stop());
   }

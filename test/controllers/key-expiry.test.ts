@@ -1,6 +1,7 @@
 /** Keys that ended leave git, a while later and no sooner. */
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
+import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { type KeyExpiry, startKeyExpiry } from '../../src/controllers/key-expiry.ts';
 import { git } from '../support/git.ts';
 import {
@@ -20,9 +21,11 @@ async function platform(): Promise<{
   at: GuardedPlatform;
   admin: string;
   expiry: KeyExpiry;
+  events: EventRing;
   pass(seconds: number): void;
 }> {
   let now = START;
+  const events = new EventRing();
   const at = await openGuardedPlatform({ now: () => now });
   await at.give(object('User', 'root', { spec: {} }), ...grant('root', '* *', 'User:root'));
   const { registry, store } = at.platform;
@@ -32,10 +35,12 @@ async function platform(): Promise<{
     registry,
     store,
     logger: pino({ level: 'silent' }),
+    events,
+    clock: { now: () => now },
   });
   onTestFinished(() => expiry.stop());
   const admin = await at.giveKey('admin', { user: 'root' });
-  return { at, admin, expiry, pass: (seconds) => (now += seconds * 1000) };
+  return { at, admin, expiry, events, pass: (seconds) => (now += seconds * 1000) };
 }
 
 test('a key is removed when it ended long enough ago, in a commit that says so', async () => {

@@ -6,11 +6,11 @@
 import { Registry } from 'prom-client';
 import { onTestFinished } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
+import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../src/catalog/file.ts';
 import type { SecretStoreConfig } from '../../src/config/platform-config.ts';
 import { History } from '../../src/history/history.ts';
 import type { Keyring } from '../../src/sealing/data-keys.ts';
-import { EventRing } from '../../src/storesync/events.ts';
 import { SecretSync, type SecretSyncOptions } from '../../src/storesync/secret-sync.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { createSecretSyncMetrics } from '../../src/telemetry/secret-sync-metrics.ts';

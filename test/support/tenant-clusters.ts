@@ -18,6 +18,7 @@ import { clusterSocket } from '../../src/daemon/cluster-socket.ts';
 import { openClusters } from '../../src/daemon/clusters.ts';
 import { TenantLoops } from '../../src/daemon/tenant-loops.ts';
 import { PatchEngine } from '../../src/endpointsync/engine.ts';
+import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ClusterAccess } from '../../src/kubeclient/cluster-access.ts';
 import type { Branch } from '../../src/registry/branch.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
@@ -127,9 +128,10 @@ export class TenantClusters {
       } as unknown as ServerDependencies['metrics'],
       audit: { isOn: false, begin: () => undefined },
       tokens: {} as ServerDependencies['tokens'],
+      core: { kinds: CORE_KINDS, store: this.store, registry: unused() },
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
       ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },
-      ...{ secretStore: unused(), events: unused(), signIn: unused(), oidc: unused() },
+      ...{ secretStore: unused(), signIn: unused(), oidc: unused() },
     };
     const socket = clusterSocket(this.directory, dependencies);
     this.#undo.push(() => socket.close());

@@ -6,8 +6,10 @@
  * A clone into another repository has other uids, and a look at it for the first time would find
  * that every owner is gone. So what is garbage at the start is held to the prune budget.
  */
+import type { Clock } from '../../apimachinery/clock.ts';
 import { describeKey, keyString, type ObjectKey, parseKey } from '../../apimachinery/key.ts';
 import type { KubeObject } from '../../apimachinery/object.ts';
+import type { EventSink } from '../../apimachinery/object-events.ts';
 import { flatMapInSlices } from '../../apimachinery/pauses.ts';
 import { unavailable } from '../../apimachinery/status-error.ts';
 import type { KindTable } from '../../kinds/table.ts';
@@ -39,6 +41,8 @@ export interface GarbageOptions {
   /** How much may be garbage at the start; absent: any number. */
   readonly budget: PruneBudget | undefined;
   readonly logger: Logger;
+  readonly events: EventSink;
+  readonly clock: Clock;
 }
 
 /** Commits that are under way at a time; the queue of writes makes groups of them. */

@@ -1,6 +1,8 @@
 /** What the garbage collector writes: commits like those of anybody else, each with its reason. */
+import type { Clock } from '../../apimachinery/clock.ts';
 import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
 import type { KubeObject, ObjectMeta } from '../../apimachinery/object.ts';
+import type { EventSink } from '../../apimachinery/object-events.ts';
 import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { Kind } from '../../kinds/kind.ts';
@@ -14,6 +16,8 @@ export interface RemovalsOptions {
   readonly kinds: KindTable;
   readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
   readonly logger: Logger;
+  readonly events: EventSink;
+  readonly clock: Clock;
 }
 
 const COLLECTOR: User = {
@@ -43,6 +47,16 @@ export class Removals {
         ...targetOf(kind, key),
         delete: { uid, resourceVersion, propagationPolicy: policy },
         options: optionsOf(reason),
+      });
+      const { events, clock } = this.#options;
+      events.record({
+        key,
+        uid: uid ?? '',
+        type: 'Normal',
+        reason: 'GarbageCollected',
+        message: reason,
+        time: clock.now(),
+        component: 'gitplane-garbage-collector',
       });
     });
   }

@@ -3,7 +3,6 @@ import { noSuchRoute } from '../../apimachinery/status-error.ts';
 import { REVIEWS } from '../../kinds/reviews.ts';
 import { schemaDocument, schemaNames } from '../../kinds/schema-files.ts';
 import type { KindTable } from '../../kinds/table.ts';
-import { CORE_GROUP } from '../core-events.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { PATCH_SUPPORT } from '../handlers/patch.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
@@ -21,9 +20,9 @@ import { settingsDocuments } from './settings.ts';
 import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
 
-/** What clients find: everything that is kept, and the questions that can be asked. */
-function withReviews(table: KindTable): KindTable {
-  const kinds = [...table.kinds, ...REVIEWS];
+/** What clients find: everything that is kept, what follows from it, and the questions that can be asked. */
+function everything({ kinds: table, core }: ServerDependencies): KindTable {
+  const kinds = [...table.kinds, ...core.kinds.kinds, ...REVIEWS];
   return { ...table, kinds, groups: [...new Set(kinds.map(({ group }) => group))] };
 }
 
@@ -34,11 +33,11 @@ type Document = (request: ApiRequest) => Answer | undefined | Promise<Answer>;
 export type Documents = (request: ApiRequest) => Answer | Promise<Answer>;
 
 export function buildDocuments(deps: ServerDependencies): Documents {
-  const found = withReviews(deps.kinds);
+  const found = everything(deps);
   return inOrder([
     health(deps),
     version(deps),
-    discovery(found, [CORE_GROUP]),
+    discovery(found, []),
     openApi(deps, found),
     metrics(deps),
     schemas,

@@ -1,0 +1,67 @@
+/**
+ * Tells of changes of conditions as events: a manifest that broke, a configuration that came in force,
+ * a copy that lost its source. What the sync with a secret store says has events of its own.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { Condition } from '../apimachinery/object.ts';
+import type { EventSink } from '../apimachinery/object-events.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { KindTable } from '../kinds/table.ts';
+import { conditionsOf } from '../registry/served.ts';
+import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
+
+export interface ConditionEventsOptions {
+  readonly kinds: KindTable;
+  readonly store: Pick<Store, 'observe'>;
+  readonly events: EventSink;
+  readonly clock: Clock;
+}
+
+/** Returns the way to stop. */
+export function startConditionEvents(options: ConditionEventsOptions): () => void {
+  const stops = options.kinds.kinds
+    .filter(({ storedIn }) => storedIn === 'git' || storedIn === 'file')
+    .map((kind) => {
+      const { group, kind: name } = kind;
+      return options.store.observe({ group, kind: name }, (event) => tell(options, kind, event));
+    });
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+const COMPONENT = 'gitplane-repository';
+
+function tell({ events, clock }: ConditionEventsOptions, kind: Kind, event: JournalEvent): void {
+  const { type, current, previous } = event;
+  if (type === 'DELETED') return;
+  const before = conditionsIn(previous);
+  for (const condition of conditionsIn(current)) {
+    const { reason = condition.type, message = '', severity } = condition;
+    if (kind.followsStore && OF_STORE.includes(condition.type)) continue;
+    if (before.some((one) => isSame(one, condition))) continue;
+    const isBad = severity === 'Error' || severity === 'Warning';
+    const what = { reason, message, type: isBad ? 'Warning' : 'Normal' } as const;
+    const { uid = '' } = current.object.metadata;
+    events.record({ key: current.key, uid, ...what, time: clock.now(), component: COMPONENT });
+  }
+}
+
+const OF_STORE: readonly string[] = ['Synced', 'Stale'];
+
+/** Most objects have none, and are not parsed for it. */
+const MARK = Buffer.from('"conditions":[');
+
+function conditionsIn(stored: StoredObject | undefined): Condition[] {
+  if (stored?.json().includes(MARK) !== true) return [];
+  return conditionsOf(stored.object.status);
+}
+
+function isSame(one: Condition, other: Condition): boolean {
+  return (
+    one.type === other.type &&
+    one.status === other.status &&
+    one.reason === other.reason &&
+    one.message === other.message
+  );
+}
