@@ -76,6 +76,10 @@ export class Grants {
     for (const name of logins) await this.#options.refreshTokens.end({ name });
   }
 
+  clear(): void {
+    this.#bonds.clear();
+  }
+
   /** For a grant that is no longer kept. */
   forget(id: string): void {
     this.#bonds.delete(id);

@@ -190,9 +190,12 @@ export class RefreshTokens {
 
   async #makeRoom(user: string, clientId: string): Promise<void> {
     const { store, kind } = this.#options;
+    const mark = JSON.stringify(user);
     const own = store
       .list({ group: kind.group, kind: kind.kind })
       .items.filter(({ key, terminating }) => NAME.test(key.name) && !terminating)
+      // Bytes are searched much faster than objects are parsed, and there may be many.
+      .filter((stored) => stored.json().includes(mark))
       .map(({ key, object }) => readLogin(key.name, object))
       .filter((login) => login?.user === user && login.clientId === clientId)
       .filter((login) => login !== undefined)

@@ -74,6 +74,7 @@ export class Storage {
   /** Everything that is in memory. */
   clear(): void {
     for (const map of this.#maps.values()) map.clear();
+    this.grants.clear();
     this.#sessions.clear();
     this.#members.clear();
   }

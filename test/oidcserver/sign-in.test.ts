@@ -122,6 +122,15 @@ describe('somebody who is signed in', () => {
     expect(new URL(location).pathname).toBe('/login');
   });
 
+  test('may be sent back by a form, whose script is the only one that may run', async () => {
+    const { web, browser, login } = await scene();
+    browser.signIn(await login('ann'));
+    const page = await browser.get((await web.begin({ response_mode: 'form_post' })).url);
+    expect(page.text).toContain('<form method="post" action="https://app.example.com/callback">');
+    expect(page.headers['content-security-policy']).toMatch(/script-src 'sha256-[^']+'$/);
+    expect(page.headers['content-security-policy']).not.toContain('form-action');
+  });
+
   test('agrees by having been given the client, whatever it asks for', async () => {
     const { web, browser, login } = await scene();
     browser.signIn(await login('ann'));

@@ -32,7 +32,9 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
   // Without a place of their own to go to, people see here that it worked.
   const returnTo = wanted === '/' ? LOGIN_PAGE : wanted;
   const notice = noticeOf(query);
-  const session = browserSession(deps, request);
+  // Some want to know that it is still them.
+  const isAgain = query.get('prompt') === 'login';
+  const session = isAgain ? undefined : browserSession(deps, request);
   if (session !== undefined) {
     facts['user'] = session.user.name;
     const isElsewhere = !returnTo.startsWith(LOGIN_PAGE);
