@@ -5,31 +5,55 @@ export class OneTimeCodes<T> {
   readonly #clock: { now(): number };
   readonly #lifeMs: number;
   readonly #most: number;
+  readonly #mostSize: number;
+  #size = 0;
   /** In the order they were given out. */
-  readonly #kept = new Map<string, { readonly value: T; readonly until: number }>();
+  readonly #kept = new Map<string, Kept<T>>();
 
-  constructor(of: { clock: { now(): number }; lifeMs: number; most: number }) {
+  /** `mostSize`: of all values together, in what `keep` is told; the oldest go first. */
+  constructor(of: {
+    clock: { now(): number };
+    lifeMs: number;
+    most: number;
+    mostSize?: number;
+  }) {
     this.#clock = of.clock;
     this.#lifeMs = of.lifeMs;
     this.#most = of.most;
+    this.#mostSize = of.mostSize ?? Number.POSITIVE_INFINITY;
   }
 
   /** 256 random bits. */
-  keep(value: T): string {
+  keep(value: T, size = 0): string {
     const now = this.#clock.now();
     for (const [code, { until }] of this.#kept) {
-      if (this.#kept.size < this.#most && now < until) break;
-      this.#kept.delete(code);
+      const hasRoom = this.#kept.size < this.#most && this.#size + size <= this.#mostSize;
+      if (hasRoom && now < until) break;
+      this.#forget(code);
     }
     const code = random();
-    this.#kept.set(code, { value, until: now + this.#lifeMs });
+    this.#kept.set(code, { value, until: now + this.#lifeMs, size });
+    this.#size += size;
     return code;
   }
 
   /** Undefined for a code that is unknown, used or too old. */
   take(code: string): T | undefined {
-    const kept = this.#kept.get(code);
-    this.#kept.delete(code);
+    const kept = this.#forget(code);
     return kept !== undefined && this.#clock.now() < kept.until ? kept.value : undefined;
   }
+
+  #forget(code: string): Kept<T> | undefined {
+    const kept = this.#kept.get(code);
+    if (kept !== undefined) this.#size -= kept.size;
+    this.#kept.delete(code);
+    return kept;
+  }
+}
+
+interface Kept<T> {
+  readonly value: T;
+  /** Unix time in ms. */
+  readonly until: number;
+  readonly size: number;
 }

@@ -42,6 +42,8 @@ interface Posted {
 
 const BOUNCE_MS = 60_000;
 const MOST_BOUNCES = 1_000;
+/** Responses of SAML are some kilobytes; whoever sends large ones pushes out large ones. */
+const MOST_BOUNCED_CHARACTERS = 32 * 1024 * 1024;
 
 export class SignIn {
   /** Programs that people sign in, which have no browser of their own. */
@@ -56,7 +58,12 @@ export class SignIn {
     const { clock } = options;
     this.programs = new Programs(clock);
     this.#pending = new LoginTransactions(clock);
-    this.#posted = new OneTimeCodes({ clock, lifeMs: BOUNCE_MS, most: MOST_BOUNCES });
+    this.#posted = new OneTimeCodes({
+      clock,
+      lifeMs: BOUNCE_MS,
+      most: MOST_BOUNCES,
+      mostSize: MOST_BOUNCED_CHARACTERS,
+    });
     this.#filters = { of: [], compiled: [] };
   }
 
@@ -115,7 +122,7 @@ export class SignIn {
     const pending = this.#take(id, state);
     return await this.#with(id, async ({ connector }) => {
       refuseMethod(connector, 'POST');
-      return this.#posted.keep({ pending, callback });
+      return this.#posted.keep({ pending, callback }, sizeOf(callback));
     });
   }
 
@@ -244,6 +251,10 @@ export class SignIn {
     const { compiled } = this.#filters;
     return compiled.length === 0 ? undefined : (group) => compiled.some((fits) => fits(group));
   }
+}
+
+function sizeOf({ form }: Callback): number {
+  return [...form.values()].reduce((sum, text) => sum + text.length, 0);
 }
 
 function asked(connector: AnyConnector): Connector {

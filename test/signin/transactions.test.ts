@@ -74,3 +74,16 @@ test('a code is good once, and for its time', () => {
   const many = ['a', 'b', 'c'].map((value) => codes.keep(value));
   expect(many.map((code) => codes.take(code))).toEqual([undefined, 'b', 'c']);
 });
+
+test('what codes stand for has no more room than it may have, and the oldest goes first', () => {
+  const codes = new OneTimeCodes<string>({ clock: Date, lifeMs: 60_000, most: 10, mostSize: 100 });
+  const [first, second] = [codes.keep('first', 60), codes.keep('second', 40)];
+  const third = codes.keep('third', 30);
+  expect(codes.take(first)).toBeUndefined();
+  // What was taken makes room again.
+  expect(codes.take(second)).toBe('second');
+  const fourth = codes.keep('fourth', 70);
+  expect([codes.take(third), codes.take(fourth)]).toEqual(['third', 'fourth']);
+  const large = codes.keep('larger than all of it', 101);
+  expect(codes.take(large)).toBe('larger than all of it');
+});

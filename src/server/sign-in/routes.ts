@@ -75,7 +75,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
         const id = idOf(request);
         const code = await deps.signIn.post(id, callbackOf(exchange, readForm(request)));
         // The cookie that proves the browser comes with requests from our own pages only.
-        return reply.redirect(`/auth/${id}/finish?c=${code}`, 303);
+        return reply.redirect(`/auth/${id}/finish?code=${code}`, 303);
       },
     }),
   );
@@ -86,7 +86,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
       facts: withConnector,
       signsIn: true,
       work: async (exchange) => {
-        const { c: code } = exchange.request.query as { c?: unknown };
+        const { code } = exchange.request.query as { code?: unknown };
         const of = { ...ofBrowser(exchange), code: typeof code === 'string' ? code : '' };
         return welcome(exchange, await deps.signIn.finish(idOf(exchange.request), of));
       },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Connector } from '../../../src/signin/connector.ts';
 import { samlConnector } from '../../../src/signin/saml/saml-connector.ts';
+import { HAS_BROWSER, useBrowser } from '../../support/browser.ts';
 import { API, type Daemon, startDaemon } from '../../support/daemon.ts';
 import {
   responseXml,
@@ -275,6 +276,33 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, { timeout: 120_000 }
         },
         { timeout: 60_000, interval: 100 },
       );
+    });
+
+    describe.skipIf(!HAS_BROWSER)('in a browser', () => {
+      const { visit } = useBrowser();
+
+      test('which sends no cookie with the form, and has one when it is back', async () => {
+        const { page, context } = await visit();
+        const arrived = page.waitForRequest(
+          (request) => request.method() === 'POST' && request.url() === redirectUri('saml'),
+        );
+        await page.goto(`${daemon.url}/auth/saml/login?returnTo=/version`);
+        await page.fill('input[name=username]', 'bob');
+        await page.fill('input[name=password]', PEOPLE.bob.password);
+        await page.press('input[name=password]', 'Enter');
+        const headers = await (await arrived).allHeaders();
+        expect(headers).toMatchObject({ 'sec-fetch-site': 'cross-site' });
+        expect(headers['cookie'] ?? '').not.toContain('__Host-login');
+        await page.waitForURL(`${daemon.url}/version`);
+        // Those of the provider, which has the same host, are not ours.
+        const all = await context.cookies(daemon.url);
+        const cookies = all.filter(({ name }) => name.startsWith('__Host-'));
+        expect(cookies.map(({ name }) => name)).toEqual(['__Host-session']);
+        expect(cookies[0]).toMatchObject({ httpOnly: true, secure: true, sameSite: 'Lax' });
+        await page.goto(`${daemon.url}/auth/session`);
+        // Whom another connector calls bob is somebody else.
+        expect(await page.textContent('body')).toMatch(/"user":"bob(-[0-9a-f]+)?"/);
+      });
     });
 
     test('while somebody sends what takes long to read', async () => {
