@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { type BrowserUse, expectAccessible, HAS_BROWSER, useBrowser } from '../support/browser.ts';
 import {
   API,
@@ -15,6 +15,7 @@ import {
   scratchDir,
   startDaemon,
 } from '../support/daemon.ts';
+import { CLIENT_ID, CLIENT_SECRET, startOidcPeer } from '../support/oidc-peer.ts';
 import { PASSWORD, passwordHash } from './passwords.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
@@ -44,10 +45,7 @@ beforeAll(async () => {
   ];
   expect(made.map(({ code }) => code)).toEqual([201, 201, 201]);
   // The example platform is said to be at another address.
-  const path = `${API}/config/platform`;
-  const current = (await daemon.call('GET', path)).json();
-  const raw = { body: { ...current, spec: { raw: '{}' } } };
-  expect((await daemon.call('PUT', path, raw)).code).toBe(200);
+  await configure({});
 });
 afterAll(async () => {
   await daemon?.stop();
@@ -55,6 +53,16 @@ afterAll(async () => {
 beforeEach(() => {
   home = scratchDir('gitplane-home-');
 });
+
+async function configure(config: object): Promise<void> {
+  const path = `${API}/config/platform`;
+  const current = (await daemon.call('GET', path)).json();
+  const body = { ...current, spec: { raw: stringify(config) } };
+  const answer = await daemon.call('PUT', path, { body });
+  expect(answer.code, answer.text).toBe(200);
+}
+
+const AUTH_URL = /https:\S+\/auth\/cli\S+/;
 
 function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const { PATH = '' } = process.env;
@@ -229,6 +237,7 @@ interface Key {
 
 describe.skipIf(!HAS_BROWSER)('with a browser', () => {
   const browser: BrowserUse = useBrowser();
+  beforeEach(() => configure({}));
 
   async function signIn(page: Awaited<ReturnType<BrowserUse['visit']>>['page']): Promise<void> {
     await page.getByLabel('User name').fill('grace');
@@ -237,11 +246,9 @@ describe.skipIf(!HAS_BROWSER)('with a browser', () => {
   }
 
   test('on the same computer: agreed to once, used by kubectl, gone after logout', async () => {
-    const { match, ended } = await begun(
-      ['login', daemon.url, ...trust()],
-      /https:\S+\/auth\/cli\S+/,
-      { BROWSER: 'true' },
-    );
+    const { match, ended } = await begun(['login', daemon.url, ...trust()], AUTH_URL, {
+      BROWSER: 'true',
+    });
     const { page, complaints } = await browser.visit();
     await page.goto(match[0]);
     await signIn(page);
@@ -271,12 +278,46 @@ describe.skipIf(!HAS_BROWSER)('with a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('through a provider: the command waits for the whole way there and back', async () => {
+    const peer = await startOidcPeer({
+      client: {
+        redirect_uris: [`${daemon.url}/auth/corp/callback`],
+        post_logout_redirect_uris: [`${daemon.url}/login`],
+      },
+    });
+    peer.account = { id: 'lin-1', claims: { preferred_username: 'lin', groups: ['ops'] } };
+    const oidc = {
+      ...{ issuerUrl: peer.issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET },
+      postLogoutRedirectURI: `${daemon.url}/login`,
+      platformUsernameClaim: 'preferred_username',
+      groupsClaim: 'groups',
+      scopes: ['profile', 'groups'],
+    };
+    const connectors = [{ id: 'corp', displayName: 'Example Corp', oidc }];
+    await configure({ auth: { connectors, password: { disabled: true } } });
+    const { match, ended } = await begun(['login', daemon.url, ...trust()], AUTH_URL, {
+      BROWSER: 'true',
+    });
+    const { page, complaints } = await browser.visit();
+    await page.goto(match[0]);
+    await page.getByRole('link', { name: 'Continue with Example Corp' }).click();
+    await page.getByRole('button', { name: 'Let it sign in' }).click();
+    await page.getByRole('heading', { name: 'The program is signed in' }).waitFor();
+    const { code, output } = await ended;
+    expect([code, output]).toEqual([0, expect.stringContaining('Signed in as lin')]);
+    expect((await gitplane(['whoami'])).stdout).toMatch(/groups(.|\n)*ops/);
+    await page.goto(`${daemon.url}/login`);
+    expect(complaints).toEqual([]);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL((url) => url.origin === peer.issuer);
+    // The page of the provider asks for fonts that are not there.
+    expect(complaints.filter((text) => text.includes('Policy'))).toEqual([]);
+  });
+
   test('that declines: the command ends, and there is no key', async () => {
-    const { match, ended } = await begun(
-      ['login', daemon.url, ...trust()],
-      /https:\S+\/auth\/cli\S+/,
-      { BROWSER: 'true' },
-    );
+    const { match, ended } = await begun(['login', daemon.url, ...trust()], AUTH_URL, {
+      BROWSER: 'true',
+    });
     const { page } = await browser.visit();
     await page.goto(match[0]);
     await signIn(page);
