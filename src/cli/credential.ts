@@ -39,9 +39,10 @@ export async function credential(
 function checkServer(saved: SavedLogin, info: string | undefined): void {
   if (info === undefined) return;
   const asked: unknown = valueAt(parsed(info), ['spec', 'cluster', 'server']);
-  if (asked === undefined || asked === `${saved.server}${saved.apiRoot}`) return;
+  // Clusters that the platform serves are beside its API.
+  if (asked === undefined || `${String(asked)}/`.startsWith(`${saved.server}/`)) return;
   throw new Error(
-    `The login is for ${saved.server}${saved.apiRoot} and not for ${String(asked)}; run: gitplane login SERVER`,
+    `The login is for ${saved.server} and not for ${String(asked)}; run: gitplane login SERVER`,
   );
 }
 

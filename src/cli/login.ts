@@ -45,6 +45,8 @@ export async function login(options: ParsedOptions, input: LoginInput): Promise<
   const earlier = given === undefined ? await currentLogin(store, files) : undefined;
   const url = given ?? earlier?.server;
   if (url === undefined) throw new UsageError('Say where: gitplane login https://HOST[:PORT]');
+  // Before anybody signs in: what cannot be read cannot be added to.
+  await readKubeconfigs(files);
   const server = await trusted(options, url, earlier);
   const name = checkedName(options.text('context') ?? earlier?.name ?? nameOf(server.url));
   const before = await store.find(name);

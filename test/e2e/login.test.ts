@@ -211,9 +211,16 @@ describe('with an access key', () => {
       kind: 'ExecCredential',
       status: { token: daemon.token },
     });
-    const wrong = await asked('https://evil.example/kubernetes/management');
-    expect([wrong.code, wrong.stdout]).toEqual([1, '']);
-    expect(wrong.stderr).not.toContain(daemon.token);
+    expect((await asked(`${daemon.url}/kubernetes/virtualcluster/blue`)).code).toBe(0);
+    for (const other of [
+      'https://evil.example/x',
+      `${daemon.url}1`,
+      `${daemon.url}@evil.example`,
+    ]) {
+      const wrong = await asked(other);
+      expect([wrong.code, wrong.stdout]).toEqual([1, '']);
+      expect(wrong.stderr).not.toContain(daemon.token);
+    }
   });
 
   test('a login that ended says what to do', async () => {

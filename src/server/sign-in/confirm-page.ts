@@ -29,11 +29,15 @@ ${csrf}${hidden(fields)}<div class="choices">
 </form>`;
 }
 
-export function codeBody(of: { user: string; notice: Notice | undefined }): Html {
+export function codeBody(of: {
+  readonly user: string;
+  readonly csrf: Html;
+  readonly notice: Notice | undefined;
+}): Html {
   return html`<h1>Sign in a program</h1>
 <p class="lead">as <strong>${of.user}</strong></p>
-${noticeBox(of.notice)}<form method="get" action="/device">
-<div class="field code"><label for="user_code">Code that the program shows</label>
+${noticeBox(of.notice)}<form method="post" action="/device">
+${of.csrf}<div class="field code"><label for="user_code">Code that the program shows</label>
 <input id="user_code" name="user_code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" maxlength="16" placeholder="BCDF-GHJK" aria-describedby="code-hint" required>
 <p class="hint" id="code-hint">Eight letters. Use no code that somebody sent you.</p></div>
 <button class="button primary">Continue</button>

@@ -8,7 +8,7 @@ import type { DeviceRequest } from '../../signin/device-codes.ts';
 import { shownText } from '../../signin/programs.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { browserSession } from './browser.ts';
+import { type BrowserSession, browserSession } from './browser.ts';
 import { codeBody, confirmBody, messageBody } from './confirm-page.ts';
 import { asOAuthError, csrfField, json, keyAnswer, ownForm } from './consent.ts';
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
@@ -78,56 +78,65 @@ async function poll(exchange: Exchange): Promise<FastifyReply> {
   return sent;
 }
 
+/** No link has a code in it, or opening what somebody sent would be half of agreeing. */
 async function page(exchange: Exchange): Promise<FastifyReply> {
   const { deps, request, facts } = exchange;
   const session = browserSession(deps, request);
   if (session === undefined) return loginFirst(exchange);
-  const user = session.user.name;
-  facts['user'] = user;
-  const typed = new URLSearchParams(request.url.split('?')[1]).get('user_code');
-  if (typed === null) return await codePage(exchange, { user });
-  const asked = deps.signIn.programs.devices.requestOf(typed);
-  if (asked === undefined) return await wrongCode(exchange, user);
+  facts['user'] = session.user.name;
+  return await codePage(exchange, { session });
+}
+
+async function confirmPage(
+  exchange: Exchange,
+  of: {
+    readonly session: BrowserSession;
+    readonly code: string;
+    readonly asked: DeviceRequest;
+  },
+): Promise<FastifyReply> {
+  const { session, code, asked } = of;
   return await answerPage(exchange, {
     title: 'Let this program sign in?',
     body: confirmBody({
-      user,
+      user: session.user.name,
       facts: [
         ['Computer', asked.device],
         ['Program', asked.client],
         ['Asked from', asked.source],
-        ['Code', shownCode(typed)],
+        ['Code', shownCode(code)],
       ],
       warning:
         'Agree only if you have just begun this yourself and the code is the one that your program shows.',
       action: '/device',
-      fields: { user_code: typed },
+      fields: { user_code: code },
       csrf: csrfField(session),
     }),
   });
 }
 
 /** Codes are few enough to be tried: who errs too often waits. */
-async function wrongCode(exchange: Exchange, user: string): Promise<FastifyReply> {
+async function wrongCode(exchange: Exchange, session: BrowserSession): Promise<FastifyReply> {
   const wait = exchange.deps.failedLogins.failed(exchange.request.ip);
   if (wait > 0) throw tooMany(wait);
   const text = 'There is no such code, or it is too old.';
-  return await codePage(exchange, { user, problem: text });
+  return await codePage(exchange, { session, problem: text });
 }
 
 async function codePage(
   exchange: Exchange,
-  { user, problem }: { readonly user: string; readonly problem?: string },
+  { session, problem }: { readonly session: BrowserSession; readonly problem?: string },
 ): Promise<FastifyReply> {
   const notice = problem === undefined ? undefined : ({ tone: 'alert', text: problem } as const);
   const title = 'Sign in a program';
   return await answerPage(exchange, {
     title: notice === undefined ? title : `Error: ${title}`,
     code: notice === undefined ? 200 : 400,
-    body: codeBody({ user, notice }),
+    body: codeBody({ user: session.user.name, csrf: csrfField(session), notice }),
   });
 }
 
+/** First with the code that was typed, then with what was chosen on the page that follows. */
 async function decide(exchange: Exchange): Promise<FastifyReply> {
   const { deps, facts } = exchange;
   const { session, form } = ownForm(exchange);
@@ -135,10 +144,12 @@ async function decide(exchange: Exchange): Promise<FastifyReply> {
   const code = form.get('user_code') ?? '';
   const asked = devices.requestOf(code);
   facts['user'] = session.user.name;
-  if (asked === undefined) return await wrongCode(exchange, session.user.name);
+  if (asked === undefined) return await wrongCode(exchange, session);
+  const decision = form.get('decision');
+  if (decision === null) return await confirmPage(exchange, { session, code, asked });
   const { client, device } = asked;
   facts['device'] = device;
-  const isAgreed = form.get('decision') === 'allow';
+  const isAgreed = decision === 'allow';
   if (!isAgreed) facts['declined'] = 'true';
   const grant = { key: session.key, displayName: `${client} on ${device}` };
   devices.decide(code, isAgreed ? { grant } : 'denied');

@@ -66,13 +66,17 @@ const REASONS: Readonly<Record<string, string>> = {
   'wrong-password': 'The user name or the password is wrong.',
   'too-many': 'Too many attempts. Wait a while, and try again.',
   'password-disabled': 'Nobody signs in with a password here.',
+  'bad-token': 'The token is not taken. It may be wrong, or too old.',
 };
 
 function noticeOf(query: URLSearchParams): Notice | undefined {
   const error = query.get('error');
   if (error !== null) {
     const known = Object.hasOwn(REASONS, error) ? REASONS[error] : undefined;
-    return { tone: 'alert', text: known ?? 'Signing in did not work. Try again.' };
+    const reference = query.get('reference') ?? '';
+    const shown = /^[0-9a-f-]{36}$/.test(reference) ? ` Reference: ${reference}` : '';
+    const text = known ?? `Signing in did not work. Try again.${shown}`;
+    return { tone: 'alert', text };
   }
   return query.has('signed-out') ? { tone: 'good', text: 'You are signed out.' } : undefined;
 }

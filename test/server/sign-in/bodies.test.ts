@@ -70,7 +70,7 @@ test.each([
       notice: undefined,
     }),
   ],
-  ['who types a code', codeBody({ user: HOSTILE, notice: undefined })],
+  ['who types a code', codeBody({ user: HOSTILE, csrf: html``, notice: undefined })],
   ['what happened', messageBody({ title: HOSTILE, text: HOSTILE })],
 ])('%s is shown as text', (_what, body) => {
   expect(body.html).not.toContain('<script');

@@ -239,8 +239,15 @@ describe('a program elsewhere', () => {
     });
   };
 
+  /** Types the code and gets the page of the program. */
+  async function typed(userCode: string): Promise<LightMyRequestResponse> {
+    const form = fieldsOf(await ann.get(`/device?user_code=${userCode}`));
+    expect(Object.keys(form)).toEqual(['csrf']);
+    return await ann.post('/device', { ...form, user_code: userCode }, OURS);
+  }
+
   async function decide(userCode: string, decision: string): Promise<LightMyRequestResponse> {
-    const page = await ann.get(`/device?user_code=${userCode}`);
+    const page = await typed(userCode);
     expect(page.statusCode).toBe(200);
     return await ann.post('/device', { ...fieldsOf(page), decision }, OURS);
   }
@@ -249,7 +256,7 @@ describe('a program elsewhere', () => {
     const { device_code: code, user_code: userCode, verification_uri: uri } = await begin();
     expect(uri).toBe('https://platform.example/device');
     expect((await poll(code)).json()).toEqual({ error: 'authorization_pending' });
-    const page = await ann.get(`/device?user_code=${userCode}`);
+    const page = await typed(userCode);
     expect(page.body).toContain('ci &lt;b&gt;runner&lt;/b&gt;');
     expect(page.body).toContain('127.0.0.1');
     expect((await decide(userCode, 'allow')).statusCode).toBe(200);
@@ -265,7 +272,7 @@ describe('a program elsewhere', () => {
     expect((await poll(code)).json()).toEqual({ error: 'access_denied' });
   });
 
-  test('gets nothing where nobody chose: a form without a decision declines', async () => {
+  test('gets nothing from a choice that is none', async () => {
     const { device_code: code, user_code: userCode } = await begin();
     await decide(userCode, '');
     expect((await poll(code)).json()).toEqual({ error: 'access_denied' });
@@ -279,11 +286,8 @@ describe('a program elsewhere', () => {
 
   test('cannot be found by trying codes', async () => {
     const answers: number[] = [];
-    for (let count = 0; count < 25; count += 1) {
-      answers.push(
-        (await ann.get(`/device?user_code=BBBB${'BCDFGHJKLMNPQRSTVWXZBCDFG'[count]}BBB`))
-          .statusCode,
-      );
+    for (const letter of 'BCDFGHJKLMNPQRSTVWXZBCDFG') {
+      answers.push((await typed(`BBBB-BBB${letter}`)).statusCode);
     }
     expect(answers.slice(0, 20)).toEqual(Array(20).fill(400));
     expect(answers.at(-1)).toBe(429);
