@@ -45,6 +45,8 @@ export class ExpiringMap<V> {
   set(key: string, value: V, seconds: number): void {
     this.delete(key);
     const bytes = key.length + JSON.stringify(value).length;
+    // It would take the place of everything else.
+    if (bytes > this.#limits.bytes) return;
     const until = this.#clock.now() + seconds * 1000;
     this.#entries.set(key, { value, bytes, until });
     this.#bytes += bytes;
