@@ -218,7 +218,7 @@ function redirectWarnings(
   of: { platformHost: string | undefined; auth: AuthConfig; path: FieldPath },
 ): string[] {
   if (typeof uri !== 'string' || !URL.canParse(uri)) return [];
-  const { host, pathname } = new URL(uri);
+  const { host, pathname, search, hash } = new URL(uri);
   const { platformHost, auth, path } = of;
   const [, , index] = path;
   const id = path.length === 2 ? path[1] : auth.connectors?.[Number(index)]?.id;
@@ -226,6 +226,9 @@ function redirectWarnings(
   const warnings: string[] = [];
   if (platformHost && host !== platformHost) {
     warnings.push(`${at} leads to ${host}, but platformHost is ${platformHost}`);
+  }
+  if (search !== '' || hash !== '') {
+    warnings.push(`${at} has a query or a fragment, which browsers do not bring back`);
   }
   if (!pathname.endsWith(`/auth/${id}/callback`)) {
     warnings.push(`${at} leads to ${pathname}, but the platform answers at /auth/${id}/callback`);

@@ -80,6 +80,11 @@ describe('warned of', () => {
       'groups: [a], redirectURI: "https://platform.example.com/callback"',
       'redirectURI leads to /callback, but the platform answers at /auth/providerB/callback',
     ],
+    [
+      'providerB',
+      'groups: [a], redirectURI: "https://platform.example.com/auth/providerB/callback?a=b"',
+      'redirectURI has a query',
+    ],
   ])('%s {%s}: %s', (block, fields, warning) => {
     const { problems, warnings } = parseConfigRaw(`auth: {${inBlock(block, fields)}}`);
 

@@ -374,6 +374,24 @@ describe('answers that are none', () => {
     expect([...context.asked].sort()).toEqual(['https://api.github.com', 'https://github.com']);
   });
 
+  test('whoever goes away ends the questions', async () => {
+    const connector = connectorOf({ orgs });
+    const gone = new AbortController();
+    github.override = async ({ path }) => {
+      if (path !== '/user') return undefined;
+      gone.abort();
+      // No answer, until the other end hangs up.
+      return await new Promise(() => undefined);
+    };
+    const transaction = newTransaction();
+    const url = github.grants.authorize(await sentTo(connector, transaction), ANNA);
+    const callback = { url, form: new URLSearchParams() };
+
+    const error = await refusal(connector.complete(transaction, callback, gone.signal));
+
+    expect(error).toMatchObject({ reason: 'provider-unreachable', isFinal: false });
+  });
+
   test('pages without an end are given up', async () => {
     github.override = ({ path }) =>
       path === '/user/teams'

@@ -165,6 +165,18 @@ describe('ID tokens', () => {
     expect((await refusal(signIn(connectorOf(), asUser(ANNA)))).reason).toBe('bad-id-token');
   });
 
+  test.each(['ES256', 'PS256'])(
+    'one signed with %s lets nobody in, even with a key of the provider',
+    async (alg) => {
+      const signer = await newIssuer('key-1', alg);
+      google.signer = signer;
+      google.override = ({ path }) =>
+        path === '/oauth2/v3/certs' ? { json: signer.jwks } : undefined;
+
+      expect((await refusal(signIn(connectorOf(), asUser(ANNA)))).reason).toBe('bad-id-token');
+    },
+  );
+
   test.each([
     ['no signature', 'e30.e30.'],
     ['no token', ''],

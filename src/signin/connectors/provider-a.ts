@@ -6,6 +6,7 @@ import { providerHttp } from '../provider-http.ts';
 import { codeFlow } from './code-flow.ts';
 import { type JsonApi, jsonApi, linkedNext, pagesFrom } from './json-api.ts';
 import { organizationGroups } from './organizations.ts';
+import { within } from './patience.ts';
 import {
   numericId,
   type ProviderAnswer,
@@ -64,14 +65,18 @@ export function createProviderA(
       kind: 'redirect',
       url: await flow.authorizationUrl(transaction),
     }),
-    complete: async (transaction, callback, signal) =>
-      identityOf(await flow.exchange(transaction, callback, signal), signal),
-    refresh: (known, signal, keep) =>
-      withGoodTokens(
+    async complete(transaction, callback, caller) {
+      const signal = within(caller);
+      return await identityOf(await flow.exchange(transaction, callback, signal), signal);
+    },
+    async refresh(known, caller, keep) {
+      const signal = within(caller);
+      return await withGoodTokens(
         tokensOf(known),
         { clock: context.clock, keep, renew: (token) => flow.renew(token, signal) },
         async (tokens) => samePerson(known, await identityOf(tokens, signal)),
-      ),
+      );
+    },
     close: trust.close,
   };
 }

@@ -6,6 +6,7 @@ import { SignInError } from '../sign-in-error.ts';
 import { codeFlow } from './code-flow.ts';
 import { listedGroups } from './group-gate.ts';
 import { type JsonApi, jsonApi } from './json-api.ts';
+import { within } from './patience.ts';
 import { numericId, recordOf, textOf, unexpected } from './provider-answers.ts';
 import { samePerson } from './same-person.ts';
 import { keptTokens, type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
@@ -56,14 +57,18 @@ export function createProviderB(
       kind: 'redirect',
       url: await flow.authorizationUrl(transaction),
     }),
-    complete: async (transaction, callback, signal) =>
-      identityOf(await flow.exchange(transaction, callback, signal), signal),
-    refresh: (known, signal, keep) =>
-      withGoodTokens(
+    async complete(transaction, callback, caller) {
+      const signal = within(caller);
+      return await identityOf(await flow.exchange(transaction, callback, signal), signal);
+    },
+    async refresh(known, caller, keep) {
+      const signal = within(caller);
+      return await withGoodTokens(
         tokensOf(known),
         { clock: context.clock, keep, renew: (token) => flow.renew(token, signal) },
         async (tokens) => samePerson(known, await identityOf(tokens, signal)),
-      ),
+      );
+    },
     close: () => http.close(),
   };
 }

@@ -9,6 +9,7 @@ import { codeFlow } from './code-flow.ts';
 import { type DirectoryGroups, directoryGroups } from './directory-groups.ts';
 import { listedGroups } from './group-gate.ts';
 import { idTokenReader } from './id-token.ts';
+import { within } from './patience.ts';
 import { textOf } from './provider-answers.ts';
 import { samePerson } from './same-person.ts';
 import { keptTokens, type Tokens, tokensOf } from './tokens.ts';
@@ -55,13 +56,15 @@ export function createProviderC(
         nonce: transaction.nonce,
       }),
     }),
-    async complete(transaction, callback, signal) {
+    async complete(transaction, callback, caller) {
+      const signal = within(caller);
       const tokens = await flow.exchange(transaction, callback, signal);
       const { nonce } = transaction;
       const claims = await readIdToken(tokens.idToken ?? '', { ...rules, nonce, now: now() });
       return admitted(accountOf(claims), { gates, tokens, signal });
     },
-    async refresh(known, signal, keep) {
+    async refresh(known, caller, keep) {
+      const signal = within(caller);
       const old = tokensOf(known);
       let account = knownAccount(known);
       let tokens = old;

@@ -10,6 +10,7 @@ import { codeFlow } from './code-flow.ts';
 import { listedGroups } from './group-gate.ts';
 import { idTokenReader } from './id-token.ts';
 import { type JsonApi, jsonApi } from './json-api.ts';
+import { within } from './patience.ts';
 import { recordOf, textOf, unexpected } from './provider-answers.ts';
 import { samePerson } from './same-person.ts';
 import { tenantGroups } from './tenant-groups.ts';
@@ -72,7 +73,8 @@ export function createProviderD(
       kind: 'redirect',
       url: await flow.authorizationUrl(transaction, { nonce: transaction.nonce }),
     }),
-    async complete(transaction, callback, signal) {
+    async complete(transaction, callback, caller) {
+      const signal = within(caller);
       const tokens = await flow.exchange(transaction, callback, signal);
       const { tid } = await readIdToken(tokens.idToken ?? '', {
         ...{ clientId, isIssuer },
@@ -81,10 +83,11 @@ export function createProviderD(
       });
       return identityOf(tokens, String(tid), signal);
     },
-    refresh(known, signal, keep) {
+    async refresh(known, caller, keep) {
+      const signal = within(caller);
       const tid = String(known.connectorData?.['tid']);
       const beside: JsonObject = { tid };
-      return withGoodTokens(
+      return await withGoodTokens(
         tokensOf(known),
         { clock: context.clock, keep, beside, renew: (token) => flow.renew(token, signal) },
         async (tokens) => samePerson(known, await identityOf(tokens, tid, signal)),

@@ -9,6 +9,7 @@ import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 
 import { type JsonApi, jsonApi, pagesFrom } from './json-api.ts';
+import { within } from './patience.ts';
 import {
   type ProviderAnswer,
   recordOf,
@@ -32,7 +33,7 @@ export function createProviderE(
   }
   const http = (context.http ?? providerHttp)({ isInsecure: block.insecure === true });
   const apiWith = (token: string, signal: AbortSignal): JsonApi =>
-    jsonApi({ http, base, token, signal });
+    jsonApi({ http, base, token, signal: within(signal) });
   return {
     id,
     type: 'providerE',

@@ -6,14 +6,12 @@ export interface Issuer {
   sign(claims: JWTPayload, header?: object): Promise<string>;
 }
 
-export async function newIssuer(kid = 'key-1'): Promise<Issuer> {
-  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' };
+export async function newIssuer(kid = 'key-1', alg = 'RS256'): Promise<Issuer> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' };
   return {
     jwks: { keys: [jwk] },
     sign: (claims, header = {}) =>
-      new SignJWT(claims)
-        .setProtectedHeader({ alg: 'RS256', kid, typ: 'JWT', ...header })
-        .sign(privateKey),
+      new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT', ...header }).sign(privateKey),
   };
 }
