@@ -467,7 +467,7 @@ export interface ProviderDConfig {
   readonly redirectURI?: string;
   /** Which accounts get in: `common` (personal, business and school), `consumers` (personal), `organizations` (business and school), or the uuid or name of one tenant. */
   readonly tenant: string;
-  /** People must be members of one of these groups. Needs a single tenant. */
+  /** People must be members of one of these groups, which are named by display name or object id. Needs a single tenant. */
   readonly groups?: readonly string[];
   /** If true only security groups count. */
   readonly onlySecurityGroups?: boolean;
@@ -505,7 +505,7 @@ export interface ProviderBConfig {
   readonly redirectURI?: string;
   /** Address of a self-hosted edition. Absent: the public one. */
   readonly baseURL?: string;
-  /** Only these groups are kept, and whoever is in none of them does not get in. Absent: all groups. */
+  /** Full paths of groups. Only these are kept, and whoever is in none of them does not get in. Absent: everybody gets in, with all groups. */
   readonly groups?: readonly string[];
 }
 
@@ -517,16 +517,16 @@ export interface ProviderAConfig {
   readonly clientSecret?: string;
   /** Where the provider sends people back to: `https://<platform host>/auth/providerA/callback`. */
   readonly redirectURI?: string;
-  /** Organizations to ask for groups, which are then named `organization:team`. If set, people must be members of at least one. */
+  /** Organizations to ask for groups, which are then named `organization:team`. If set, people must be members of at least one. Absent: everybody gets in, without groups. */
   readonly orgs?: readonly {
-    /** Full name of the organization, not its slug. */
+    /** Name of the organization as its address has it. */
     readonly name: string;
-    /** Teams of which one is enough to get in. Absent: any member of the organization. */
+    /** Teams, by their names and not their slugs, of which one is enough to get in. Absent: any member of the organization. */
     readonly teams?: readonly string[];
   }[];
   /** Host of a self-hosted edition. */
   readonly hostName?: string;
-  /** Root certificate of a self-hosted edition. */
+  /** Root certificate of a self-hosted edition: a path, PEM, or base64 of PEM. */
   readonly rootCA?: string;
 }
 
