@@ -7,32 +7,14 @@
  */
 import { hash } from 'node:crypto';
 import type { ObjectKey } from '../apimachinery/key.ts';
-import {
-  type JsonObject,
-  type JsonValue,
-  jsonEqual,
-  type KubeObject,
-  SERVER_POPULATED_META,
-} from '../apimachinery/object.ts';
+import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { Catalog, type ObjectChange } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
+import { type Flaws, type KeptObject, keptManifest, type ObjectFacts } from './remark.ts';
 import type { Sealing } from './tree.ts';
-
-/** An object as the state store has it, with what was kept beside it. */
-export interface KeptObject {
-  readonly key: ObjectKey;
-  readonly object: KubeObject;
-  remark(): KeptRemark | undefined;
-}
-
-/** What the state store keeps beside an object. */
-export interface KeptRemark {
-  readonly facts: JsonValue;
-  readonly text?: string | undefined;
-}
 
 /** The part of the state store's interface that keeps a catalog. */
 export interface NoteReader {
@@ -58,25 +40,6 @@ interface HeadNote {
   rules: string;
   ignoreBlob?: string;
   sealing?: Sealing;
-}
-
-/** Short, since there is one of them an object. */
-type ObjectFacts = readonly [
-  path: string,
-  index: number,
-  line: number,
-  blob: string,
-  birth: string,
-  birthTime: number,
-  generation: number,
-  problems: readonly Problem[],
-  /** Absent: the manifest is whole, and no secret in it is in the clear. */
-  flaws?: Flaws,
-];
-
-interface Flaws {
-  readonly partial?: true;
-  readonly clear?: readonly Problem[];
 }
 
 interface FileNote {
@@ -146,58 +109,6 @@ function isPlain(catalog: Catalog, file: FileEntry): boolean {
     const place = catalog.object(key)?.place;
     return place?.path === file.path && place.index === index;
   });
-}
-
-/**
- * What to keep beside the served form of an object. The text is its manifest, where that does not
- * follow from `served`.
- */
-export function remarkOf(
-  { place, identity, source, problems }: CatalogObject,
-  parsed: { readonly manifest: KubeObject; readonly served: KubeObject },
-): KeptRemark {
-  const { birth, generation } = identity;
-  const facts: ObjectFacts = [
-    place.path,
-    place.index,
-    source.line,
-    source.blob,
-    birth.id,
-    birth.committerTime,
-    generation,
-    problems,
-    ...flawsOf(source),
-  ];
-  return { facts: facts as unknown as JsonValue, text: textOf(parsed) };
-}
-
-function flawsOf({ partial, clear = NONE }: ManifestSource): [Flaws] | [] {
-  if (partial !== true && clear.length === 0) return [];
-  return [{ ...(partial === true && { partial }), ...(clear.length > 0 && { clear }) }];
-}
-
-/** The remark of an object whose served form changes, and whose manifest does not. */
-export function keptRemark(stored: KeptObject, served: KubeObject): KeptRemark | undefined {
-  const facts = stored.remark()?.facts;
-  if (facts === undefined) return undefined;
-  return { facts, text: textOf({ manifest: keptManifest(stored), served }) };
-}
-
-function textOf(of: { manifest: KubeObject; served: KubeObject }): string | undefined {
-  return jsonEqual(manifestIn(of.served), of.manifest) ? undefined : JSON.stringify(of.manifest);
-}
-
-const populated: ReadonlySet<string> = new Set(SERVER_POPULATED_META);
-
-/** The manifest of an object that is served as it was written. */
-function manifestIn(served: KubeObject): KubeObject {
-  const { status: _status, ...manifest } = served;
-  const metadata: JsonObject = {};
-  // Taking fields out of an object would make it a slow one.
-  for (const [name, value] of Object.entries(served.metadata)) {
-    if (!populated.has(name)) metadata[name] = value as JsonValue;
-  }
-  return { ...manifest, metadata } as unknown as KubeObject;
 }
 
 interface KeptCatalog {
@@ -281,12 +192,6 @@ class RestoredDocument implements DocumentEntry, ManifestSource {
 }
 
 const NONE: readonly Problem[] = [];
-
-/** The manifest of an object that has a remark of ours. */
-export function keptManifest(stored: KeptObject): KubeObject {
-  const text = stored.remark()?.text;
-  return text === undefined ? manifestIn(stored.object) : (JSON.parse(text) as KubeObject);
-}
 
 /** Few commits introduce many objects. */
 class Births {

@@ -9,7 +9,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import { Sealer } from '../registry/sealer.ts';
 import { Keyring } from '../sealing/data-keys.ts';
-import { isNewState } from '../state/lmdb-engine.ts';
+import { isNewState } from '../state/lmdb-files.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { DaemonOptions } from './options.ts';
 

@@ -3,6 +3,7 @@
  * up may take a file system longer than all else that a publication asks of it. A spare file is a
  * claim (`claim.ts`): empty, where nobody looks, and removed by the next start when this process dies.
  */
+import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { newClaim, releaseClaim, reserveClaim, writeClaimSoon } from './claim.ts';
 import type { DurableFiles } from './durable-files.ts';
@@ -103,8 +104,11 @@ export class SpareFiles {
       this.#ready.push(...make);
       for (const path of drop) releaseClaim(path);
     } catch {
-      // A disk that refuses: what may be there goes when it can.
-      this.#unwanted.push(...drop, ...make);
+      // A disk that refuses: what is there goes when it can.
+      for (const path of [...drop, ...make]) {
+        if (existsSync(path)) this.#unwanted.push(path);
+        else releaseClaim(path);
+      }
     }
   }
 }

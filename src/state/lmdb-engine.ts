@@ -4,8 +4,6 @@
  * many writers share one flush and a failed transaction leaves a prefix, never a hole.
  */
 import * as fs from 'node:fs';
-import { join } from 'node:path';
-import { getSystemErrorName } from 'node:util';
 import { open, type RootDatabase } from 'lmdb';
 import {
   checkEngineKey,
@@ -16,13 +14,10 @@ import {
   madeValues,
   type StateEngine,
 } from './engine.ts';
+import { DATA_FILE, forgetClosed, noteClosed, prepareFiles, wasClosed } from './lmdb-files.ts';
 import { lmdbIsReadable } from './lmdb-probe.ts';
+import { commitReason, reason } from './lmdb-reason.ts';
 import { StateError, unreadableState } from './state-error.ts';
-
-const DATA_FILE = 'data.mdb';
-const LOCK_FILE = 'lock.mdb';
-/** Size and time of the data file as the last close left it; see `wasClosed`. */
-const CLOSED_FILE = 'closed';
 
 export interface LmdbEngineOptions {
   /** Called when a batch cannot be written (a full disk, for one), once until writing works again. */
@@ -56,7 +51,7 @@ export async function openLmdbEngine(
   if (!wasClosed(directory) && !(await lmdbIsReadable(directory))) {
     throw unreadableState(directory, `the file ${DATA_FILE} is damaged`);
   }
-  fs.rmSync(join(directory, CLOSED_FILE), { force: true });
+  forgetClosed(directory);
   return new LmdbEngine(directory, openDatabase(directory), options);
 }
 
@@ -77,44 +72,6 @@ function openDatabase(directory: string): Database {
   } catch (error) {
     throw unreadableState(directory, reason(error), error);
   }
-}
-
-/** Whether nothing was ever kept there: whoever opens it will have to make everything. */
-export function isNewState(directory: string): boolean {
-  return !fs.existsSync(join(directory, DATA_FILE));
-}
-
-/** LMDB would make its files readable for the group; files that exist keep their mode. */
-function prepareFiles(directory: string): void {
-  try {
-    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
-    for (const file of [DATA_FILE, LOCK_FILE]) {
-      const fd = fs.openSync(join(directory, file), 'a', 0o600);
-      fs.fchmodSync(fd, 0o600);
-      fs.closeSync(fd);
-    }
-  } catch (error) {
-    throw new StateError(
-      `the state directory ${directory} cannot be used: ${reason(error)}; it must be a directory that gitplane may write to`,
-      { cause: error },
-    );
-  }
-}
-
-/** Reading the whole file before trusting it is only spared where the last owner closed it. */
-function wasClosed(directory: string): boolean {
-  const { size } = fs.statSync(join(directory, DATA_FILE));
-  if (size === 0) return true;
-  try {
-    return fs.readFileSync(join(directory, CLOSED_FILE), 'utf8') === fingerprint(directory);
-  } catch {
-    return false;
-  }
-}
-
-function fingerprint(directory: string): string {
-  const { size, mtimeMs } = fs.statSync(join(directory, DATA_FILE));
-  return `${size} ${mtimeMs}\n`;
 }
 
 class LmdbEngine implements StateEngine {
@@ -187,7 +144,7 @@ class LmdbEngine implements StateEngine {
     clearTimeout(this.#retry);
     await this.#database.close();
     if (this.#failure !== undefined) throw this.#failure;
-    fs.writeFileSync(join(this.place, CLOSED_FILE), fingerprint(this.place), { mode: 0o600 });
+    noteClosed(this.place);
   }
 
   #schedule(): void {
@@ -218,12 +175,14 @@ class LmdbEngine implements StateEngine {
   }
 
   async #commit(): Promise<void> {
-    const writes = madeValues(this.#queue);
+    let writes = this.#queue;
     this.#queue = new Map();
     this.#scheduled = false;
     try {
-      this.#checkRoom(writes);
-      await this.#database.batch(() => this.#put(writes));
+      const made = madeValues(writes);
+      writes = made;
+      this.#checkRoom(made);
+      await this.#database.batch(() => this.#put(made));
       this.#succeeded();
     } catch (error) {
       this.#putBack(writes);
@@ -255,7 +214,7 @@ class LmdbEngine implements StateEngine {
   }
 
   /** Where something newer was written meanwhile, that counts. */
-  #putBack(writes: ReadonlyMap<string, Buffer | undefined>): void {
+  #putBack(writes: EngineQueue): void {
     const newer = this.#queue;
     this.#queue = new Map([...writes, ...newer]);
   }
@@ -286,35 +245,4 @@ class LmdbEngine implements StateEngine {
 function freeBytes(directory: string): number {
   const { bavail, bsize } = fs.statfsSync(directory);
   return bavail * bsize;
-}
-
-interface CommitReason {
-  readonly why: string;
-  /** As in `ENOSPC`. */
-  readonly code: string;
-}
-
-/**
- * LMDB says why a commit failed in a promise beside the error, which must be handled and may come a
- * moment later.
- */
-function commitReason(error: unknown): Promise<CommitReason> {
-  const { commitError } = error as { commitError?: Promise<never> };
-  const general = new Promise<CommitReason>((resolve) =>
-    setImmediate(() => resolve(reasonOf(error))),
-  );
-  return commitError === undefined ? general : Promise.race([commitError.catch(reasonOf), general]);
-}
-
-/** LMDB gives the number of an error, and the disk has its reasons. */
-function reasonOf(error: unknown): CommitReason {
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string') return { why: reason(error), code };
-  // Those of LMDB itself are negative.
-  const isErrno = typeof code === 'number' && code > 0;
-  return { why: reason(error), code: isErrno ? getSystemErrorName(-code) : 'EIO' };
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,106 @@
+/**
+ * What is kept of an object of the catalog beside its served form, so that the next start knows it: a
+ * few facts, and the manifest where the served form does not tell it.
+ */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  type KubeObject,
+  SERVER_POPULATED_META,
+} from '../apimachinery/object.ts';
+import type { Problem } from '../manifests/manifest.ts';
+import type { CatalogObject, ManifestSource } from './catalog-object.ts';
+
+/** An object as the state store has it, with what was kept beside it. */
+export interface KeptObject {
+  readonly key: ObjectKey;
+  readonly object: KubeObject;
+  remark(): KeptRemark | undefined;
+}
+
+/** What the state store keeps beside an object. */
+export interface KeptRemark {
+  readonly facts: JsonValue;
+  readonly text?: string | undefined;
+}
+
+/** Short, since there is one of them an object. */
+export type ObjectFacts = readonly [
+  path: string,
+  index: number,
+  line: number,
+  blob: string,
+  birth: string,
+  birthTime: number,
+  generation: number,
+  problems: readonly Problem[],
+  /** Absent: the manifest is whole, and no secret in it is in the clear. */
+  flaws?: Flaws,
+];
+
+export interface Flaws {
+  readonly partial?: true;
+  readonly clear?: readonly Problem[];
+}
+
+/**
+ * What to keep beside the served form of an object. The text is its manifest, where that does not
+ * follow from `served`.
+ */
+export function remarkOf(
+  { place, identity, source, problems }: CatalogObject,
+  parsed: { readonly manifest: KubeObject; readonly served: KubeObject },
+): KeptRemark {
+  const { birth, generation } = identity;
+  const facts: ObjectFacts = [
+    place.path,
+    place.index,
+    source.line,
+    source.blob,
+    birth.id,
+    birth.committerTime,
+    generation,
+    problems,
+    ...flawsOf(source),
+  ];
+  return { facts: facts as unknown as JsonValue, text: textOf(parsed) };
+}
+
+function flawsOf({ partial, clear = NONE }: ManifestSource): [Flaws] | [] {
+  if (partial !== true && clear.length === 0) return [];
+  return [{ ...(partial === true && { partial }), ...(clear.length > 0 && { clear }) }];
+}
+
+/** The remark of an object whose served form changes, and whose manifest does not. */
+export function keptRemark(stored: KeptObject, served: KubeObject): KeptRemark | undefined {
+  const facts = stored.remark()?.facts;
+  if (facts === undefined) return undefined;
+  return { facts, text: textOf({ manifest: keptManifest(stored), served }) };
+}
+
+function textOf(of: { manifest: KubeObject; served: KubeObject }): string | undefined {
+  return jsonEqual(manifestIn(of.served), of.manifest) ? undefined : JSON.stringify(of.manifest);
+}
+
+const populated: ReadonlySet<string> = new Set(SERVER_POPULATED_META);
+
+/** The manifest of an object that is served as it was written. */
+function manifestIn(served: KubeObject): KubeObject {
+  const { status: _status, ...manifest } = served;
+  const metadata: JsonObject = {};
+  // Taking fields out of an object would make it a slow one.
+  for (const [name, value] of Object.entries(served.metadata)) {
+    if (!populated.has(name)) metadata[name] = value as JsonValue;
+  }
+  return { ...manifest, metadata } as unknown as KubeObject;
+}
+
+/** The manifest of an object that has a remark of ours. */
+export function keptManifest(stored: KeptObject): KubeObject {
+  const text = stored.remark()?.text;
+  return text === undefined ? manifestIn(stored.object) : (JSON.parse(text) as KubeObject);
+}
+
+const NONE: readonly Problem[] = [];

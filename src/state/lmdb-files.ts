@@ -1,0 +1,58 @@
+/** The files of an LMDB database: who may read them, and whether the last owner closed them. */
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { reason } from './lmdb-reason.ts';
+import { StateError } from './state-error.ts';
+
+export const DATA_FILE = 'data.mdb';
+const LOCK_FILE = 'lock.mdb';
+/** Size and time of the data file as the last close left it; see `wasClosed`. */
+const CLOSED_FILE = 'closed';
+
+/** Whether nothing was ever kept there: whoever opens it will have to make everything. */
+export function isNewState(directory: string): boolean {
+  return !fs.existsSync(join(directory, DATA_FILE));
+}
+
+/** LMDB would make its files readable for the group; files that exist keep their mode. */
+export function prepareFiles(directory: string): void {
+  try {
+    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    for (const file of [DATA_FILE, LOCK_FILE]) {
+      const fd = fs.openSync(join(directory, file), 'a', 0o600);
+      fs.fchmodSync(fd, 0o600);
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    throw new StateError(
+      `the state directory ${directory} cannot be used: ${reason(error)}; it must be a directory that gitplane may write to`,
+      { cause: error },
+    );
+  }
+}
+
+/** Reading the whole file before trusting it is only spared where the last owner closed it. */
+export function wasClosed(directory: string): boolean {
+  const { size } = fs.statSync(join(directory, DATA_FILE));
+  if (size === 0) return true;
+  try {
+    return fs.readFileSync(join(directory, CLOSED_FILE), 'utf8') === fingerprint(directory);
+  } catch {
+    return false;
+  }
+}
+
+function fingerprint(directory: string): string {
+  const { size, mtimeMs } = fs.statSync(join(directory, DATA_FILE));
+  return `${size} ${mtimeMs}\n`;
+}
+
+/** To be called when it was closed. */
+export function noteClosed(directory: string): void {
+  fs.writeFileSync(join(directory, CLOSED_FILE), fingerprint(directory), { mode: 0o600 });
+}
+
+/** To be called before anything is written. */
+export function forgetClosed(directory: string): void {
+  fs.rmSync(join(directory, CLOSED_FILE), { force: true });
+}
