@@ -28,6 +28,7 @@ import { registerOidc } from './oidc.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
+import { WritePressure, withinDeadline } from './pressure.ts';
 import type { ApiRequest } from './request.ts';
 import { requestIds } from './request-id.ts';
 import { closingSignal } from './shutdown.ts';
@@ -81,6 +82,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   const surfaceOf = buildSurfaces(deps);
   const closing = closingSignal(app);
   limitConnections(app.server);
+  const pressure = new WritePressure();
 
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.removeContentTypeParser(['application/json', 'text/plain']);
@@ -101,6 +103,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     let refusal: Error | undefined;
     try {
       request.admitted = admit(surface, request, noted);
+      pressure.admit(request.raw, reply.raw);
     } catch (error) {
       refusal = error as Error;
     }
@@ -131,7 +134,8 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       };
       const answer = admitted.surface.answer(apiRequest(request, reply, { admitted, closing }));
       // What is there already is not waited for.
-      return answer instanceof Promise ? answer.then(finish) : finish(answer);
+      if (!(answer instanceof Promise)) return finish(answer);
+      return withinDeadline(admitted.info, answer).then(finish);
     },
   });
   app.setErrorHandler((error, request, reply) => {

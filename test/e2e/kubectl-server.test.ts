@@ -53,13 +53,14 @@ describe.skipIf(!present.includes('1.32'))('the server', () => {
     const rows = (await ok(['api-resources', '-o', 'wide', '--no-headers'])).trim().split('\n');
     for (const { plural, kind } of SAMPLES) {
       const row = rows.find((line) => line.startsWith(`${plural} `)) ?? '';
-      expect(row).toMatch(new RegExp(` ${kind} +create,delete,.*get,list,patch,update,watch`));
+      expect(row).toMatch(new RegExp(` ${kind} +delete,.*get,list,patch,create,update,watch`));
     }
     const token = rows.find((line) => line.startsWith('directclusterendpointtokens'));
     expect(token).toMatch(/DirectClusterEndpointToken +create *$/);
     expect((await ok(['api-versions'])).trim().split('\n')).toEqual([
       'authentication.k8s.io/v1',
       'authorization.k8s.io/v1',
+      'events.k8s.io/v1',
       `${GROUP}/v1`,
       'rbac.authorization.k8s.io/v1',
       'v1',

@@ -1,4 +1,7 @@
-/** Real kubectl against the real daemon: every command of the tour, on every kind that has the verb. */
+/**
+ * Real kubectl against the real daemon: every command of the tour, on every kind that has the verb.
+ * `GITPLANE_KUBECTL` names another version; `npm run kubernetes` takes them all, one after the other.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,10 +21,11 @@ import {
 } from './samples.ts';
 import { type Printing, startPrinting } from './watching.ts';
 
-const PROGRAM = findKubectl('1.32');
+const VERSION = process.env['GITPLANE_KUBECTL'] ?? '1.32';
+const PROGRAM = findKubectl(VERSION);
 if (PROGRAM === undefined) {
   // biome-ignore lint/suspicious/noConsole: a judge that is missing must not go unnoticed
-  console.warn('kubectl 1.32 was not found: its tests are skipped');
+  console.warn(`kubectl ${VERSION} was not found: its tests are skipped`);
 }
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -44,9 +48,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const ok: Kubectl['ok'] = (args, input) => kubectlOf(daemon).ok(args, input);
-const fails: Kubectl['fails'] = (args, input) => kubectlOf(daemon).fails(args, input);
-const kubectl: Kubectl['run'] = (args, input) => kubectlOf(daemon).run(args, input);
+const ok: Kubectl['ok'] = (args, input) => kubectlOf(daemon, VERSION).ok(args, input);
+const fails: Kubectl['fails'] = (args, input) => kubectlOf(daemon, VERSION).fails(args, input);
+const kubectl: Kubectl['run'] = (args, input) => kubectlOf(daemon, VERSION).run(args, input);
 
 /** A kubectl that goes on. */
 function printing(args: readonly string[]): Printing {

@@ -1,0 +1,87 @@
+/**
+ * How much work the server takes on. Writes wait for their turn in one queue, each with its body, so
+ * what may wait is bounded: 429 says when to come back. None of them is waited for for ever: 504. Reads
+ * are answered from memory as they come, and watches are bounded by connections.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseGoDuration } from '../apimachinery/duration.ts';
+import { StatusError, tooManyRequests } from '../apimachinery/status-error.ts';
+import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
+import type { RequestInfo } from './input/request-info.ts';
+
+export interface PressureLimits {
+  readonly writes: number;
+  /** Of all their bodies together. */
+  readonly bytes: number;
+}
+
+/** Some seconds' worth of commits, and memory that any machine can spare. */
+const LIMITS: PressureLimits = { writes: 4096, bytes: 256 * 1024 * 1024 };
+const RETRY_SECONDS = 1;
+const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
+export class WritePressure {
+  readonly #limits: PressureLimits;
+  #writes = 0;
+  #bytes = 0;
+
+  constructor(limits = LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Takes a request on until its answer is out, or nobody waits for it. Throws 429. */
+  admit(
+    request: Pick<IncomingMessage, 'method' | 'headers'>,
+    response: Pick<ServerResponse, 'once'>,
+  ): void {
+    if (!WRITES.includes(request.method ?? '')) return;
+    const bytes = bodyBytes(request.headers);
+    const { writes: most, bytes: mostBytes } = this.#limits;
+    if (this.#writes >= most || this.#bytes + bytes > mostBytes) {
+      throw tooManyRequests('Too many requests, please try again later.', RETRY_SECONDS);
+    }
+    this.#writes++;
+    this.#bytes += bytes;
+    response.once('close', () => {
+      this.#writes--;
+      this.#bytes -= bytes;
+    });
+  }
+}
+
+/** A body without a length is as large as one may be; a larger one is refused elsewhere. */
+function bodyBytes(headers: IncomingMessage['headers']): number {
+  if (headers['transfer-encoding'] !== undefined) return DEFAULT_MAX_BODY_BYTES;
+  const length = Number(headers['content-length'] ?? 0);
+  return Number.isFinite(length) ? Math.min(Math.max(length, 0), DEFAULT_MAX_BODY_BYTES) : 0;
+}
+
+/** As of Kubernetes; `timeout` in the query can only shorten it. */
+const LONGEST_MS = 60_000;
+const WRITING = ['create', 'update', 'patch', 'delete'];
+
+/** The answer to a write, or 504 when it takes too long: it may still take effect. */
+export async function withinDeadline<T>(
+  info: RequestInfo,
+  answer: Promise<T>,
+  longest = LONGEST_MS,
+): Promise<T> {
+  if (!info.isResource || !WRITING.includes(info.verb)) return await answer;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const asked = parseGoDuration(info.query.get('timeout') ?? '') ?? 0;
+    const after = asked > 0 ? Math.min(asked, longest) : longest;
+    timer = setTimeout(() => reject(timedOut()), after);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function timedOut(): StatusError {
+  const message =
+    'Timeout: request did not complete within the allotted timeout; it may still take effect: read the object before trying again';
+  return new StatusError(504, 'Timeout', message, {});
+}
