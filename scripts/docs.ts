@@ -260,7 +260,7 @@ function metricTable(): string {
   createTenantMetrics(registry);
   createSecretSyncMetrics(registry);
   createConfigMetrics(registry, () => undefined);
-  createAuditMetrics(registry, () => false);
+  createAuditMetrics(registry, () => ({ events: new Map(), sinks: {} }));
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics
     .filter(({ name }) => name.startsWith('gitplane_'))

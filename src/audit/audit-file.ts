@@ -3,10 +3,11 @@
  * as the configuration says. Names are those of lumberjack: `audit-2026-01-02T15-04-05.000.log`.
  */
 import { constants, createReadStream, createWriteStream } from 'node:fs';
-import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import type { AuditTarget } from './audit-queue.ts';
 
 export interface AuditFileOptions {
   /** Absolute. A folder gets a file of the usual name. */
@@ -19,14 +20,6 @@ export interface AuditFileOptions {
   /** 0: for ever. */
   readonly maxAgeMs: number;
   readonly compress: boolean;
-}
-
-export interface AuditTarget {
-  /** Rejects where the log cannot be written, or is another program's. `append` tries again. */
-  open(): Promise<void>;
-  /** All of it or, where it rejects, nothing. */
-  append(lines: Buffer): Promise<void>;
-  close(): Promise<void>;
 }
 
 const FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW;
@@ -55,6 +48,7 @@ export class AuditFile implements AuditTarget {
 
   async open(): Promise<void> {
     const path = await this.#findPath();
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const handle = await open(path, FLAGS, 0o600);
     try {
       const found = await handle.stat();
@@ -82,21 +76,35 @@ export class AuditFile implements AuditTarget {
     return this.#path;
   }
 
-  async append(lines: Buffer): Promise<void> {
-    if (this.#isClosed) throw new Error('The audit log is closed');
-    const written = this.#append(lines);
-    this.#writing = written.catch(() => undefined);
-    await written;
+  async append(lines: readonly Buffer[]): Promise<undefined> {
+    await this.#inTurn(() => this.#append(lines));
   }
 
-  async #append(lines: Buffer): Promise<void> {
+  async reopen(): Promise<void> {
+    await this.#inTurn(async () => {
+      await this.#letGo();
+      await this.open();
+    });
+  }
+
+  async #inTurn(step: () => Promise<void>): Promise<void> {
+    const done = this.#writing.then(() => {
+      if (this.#isClosed) throw new Error('The audit log is closed');
+      return step();
+    });
+    this.#writing = done.catch(() => undefined);
+    await done;
+  }
+
+  async #append(lines: readonly Buffer[]): Promise<void> {
     await this.#reopenIfMoved();
-    if (this.#size > 0 && this.#size + lines.length > this.#options.maxBytes) await this.#turn();
+    const bytes = lines.reduce((sum, { length }) => sum + length, 0);
+    if (this.#size > 0 && this.#size + bytes > this.#options.maxBytes) await this.#turn();
     const handle = this.#handle;
     if (handle === undefined) throw new Error('The audit log is closed');
     try {
-      await handle.appendFile(lines);
-      this.#size += lines.length;
+      await writeAll(handle, lines);
+      this.#size += bytes;
     } catch (error) {
       // Half a line would make the next one unreadable as well.
       await handle.truncate(this.#size).catch(() => undefined);
@@ -105,26 +113,31 @@ export class AuditFile implements AuditTarget {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     await this.#writing;
-    await this.#handle?.close();
-    this.#handle = undefined;
+    this.#isClosed = true;
+    await this.#letGo();
     await this.#keeping;
+  }
+
+  /** What is in the log by now stays there, whatever becomes of the machine. */
+  async #letGo(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.sync().catch(this.#onError);
+    await handle?.close();
   }
 
   /** Somebody else may turn logs over as well. */
   async #reopenIfMoved(): Promise<void> {
     const found = await stat(this.#path).catch(() => undefined);
     if (this.#handle !== undefined && found?.ino === this.#inode) return;
-    await this.#handle?.close();
-    this.#handle = undefined;
+    await this.#letGo();
     await this.open();
   }
 
   async #turn(): Promise<void> {
     await rename(this.#path, await this.#freeName());
-    await this.#handle?.close();
-    this.#handle = undefined;
+    await this.#letGo();
     await this.open();
     this.#keeping = this.#keeping.then(() =>
       keepBackups({ ...this.#options, path: this.#path }, this.#clock.now()),
@@ -141,6 +154,16 @@ export class AuditFile implements AuditTarget {
       );
       if (taken.every((found) => found === 0)) return name;
     }
+  }
+}
+
+async function writeAll(handle: FileHandle, lines: readonly Buffer[]): Promise<void> {
+  const { bytesWritten } = await handle.writev(lines);
+  let left = bytesWritten;
+  // Nearly always there is nothing to do.
+  for (const part of lines) {
+    if (left < part.length) await handle.appendFile(part.subarray(left));
+    left = Math.max(left - part.length, 0);
   }
 }
 

@@ -1,28 +1,46 @@
 /**
- * Lines on their way to the audit log. Requests never wait for it: what the log cannot take yet
- * waits here, up to a limit; beyond it new lines are dropped, and counted.
+ * Events on their way to one log. Requests never wait for it: what the log cannot take yet waits
+ * here, up to a limit; beyond it new events are dropped, and counted.
  */
-import type { AuditTarget } from './audit-file.ts';
+import type { EventBlock } from './event-buffer.ts';
+
+/** A log: a file, standard output, a data store. */
+export interface AuditTarget {
+  /** Rejects where the log cannot be written, or is another program's. `append` tries again. */
+  open(): Promise<void>;
+  /**
+   * Whole lines. All of them or, where it rejects, none; tells how many of them the log will never
+   * take, if any.
+   */
+  append(lines: readonly Buffer[]): Promise<number | undefined>;
+  /** Lets go of the log and takes it again, for who moved its file away. */
+  reopen?(): Promise<void>;
+  close(): Promise<void>;
+}
 
 export interface AuditQueueOptions {
-  /** Called for each line that is lost. */
-  dropped(): void;
+  /** So many events are lost. */
+  dropped(events: number): void;
+  written(events: number): void;
   /** The log takes nothing (an error), or takes lines again (undefined). Once for each change. */
   trouble(error: unknown): void;
+  /** Each time that the log did not take what it was given. */
+  failed?(error: unknown): void;
   readonly mostBytes?: number;
   readonly retryMs?: number;
+  /** How long a log that takes nothing is waited for at the end. */
+  readonly closeWithinMs?: number;
 }
 
 const MOST_BYTES = 16 * 1024 * 1024;
 const RETRY_MS = 1000;
-const BATCH_BYTES = 512 * 1024;
-/** Lines of the same moment share a write. */
-const GATHER_MS = 20;
+const BATCH_BYTES = 1024 * 1024;
+const CLOSE_WITHIN_MS = 3000;
 
 export class AuditQueue {
   readonly #options: AuditQueueOptions;
   #target: AuditTarget | undefined;
-  #lines: Buffer[] = [];
+  #blocks: EventBlock[] = [];
   #bytes = 0;
   #running: Promise<void> | undefined;
   #inTrouble = false;
@@ -33,16 +51,29 @@ export class AuditQueue {
     this.#options = options;
   }
 
-  add(line: string): void {
-    const bytes = Buffer.from(line);
-    const { mostBytes = MOST_BYTES } = this.#options;
-    if (this.#closing || this.#bytes + bytes.length > mostBytes) {
-      this.#options.dropped();
+  add(block: EventBlock): void {
+    if (this.#closing || this.#bytes + block.bytes.length > this.#mostBytes) {
+      this.#options.dropped(block.events);
       return;
     }
-    this.#lines.push(bytes);
-    this.#bytes += bytes.length;
+    block.hold?.();
+    this.#blocks.push(block);
+    this.#bytes += block.bytes.length;
     this.#run();
+  }
+
+  get #mostBytes(): number {
+    return this.#options.mostBytes ?? MOST_BYTES;
+  }
+
+  /** Bytes that wait. */
+  get waiting(): number {
+    return this.#bytes;
+  }
+
+  /** Whether what comes now may be dropped. */
+  get isFull(): boolean {
+    return this.#bytes > this.#mostBytes * FULL_FROM;
   }
 
   /** Lines that wait go to the new log. Returns the old one, which finishes what it is writing. */
@@ -54,6 +85,16 @@ export class AuditQueue {
     return before;
   }
 
+  /** Resolves when everything that waits now is written, or the log does not take it in time. */
+  async drained(withinMs = CLOSE_WITHIN_MS): Promise<void> {
+    const deadline = performance.now() + withinMs;
+    while (this.#target !== undefined && this.#blocks.length > 0 && !this.#inTrouble) {
+      const left = deadline - performance.now();
+      if (left <= 0) return;
+      await Promise.race([this.#running, pause(Math.min(left, 50))]);
+    }
+  }
+
   /** Whether there is a log to write to. */
   get hasTarget(): boolean {
     return this.#target !== undefined;
@@ -61,22 +102,32 @@ export class AuditQueue {
 
   /** The log was found not to work before anything was written. */
   failed(error: unknown): void {
+    this.#options.failed?.(error);
+    if (!this.#inTrouble) this.#options.trouble(error);
     this.#inTrouble = true;
-    this.#options.trouble(error);
+  }
+
+  /** Nobody wants what waits any more. */
+  discard(): void {
+    this.#dropAll();
+    if (this.#inTrouble) this.#options.trouble(undefined);
+    this.#inTrouble = false;
   }
 
   /** Writes what waits; what the log does not take is dropped and counted. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#wake?.();
-    await this.#running;
+    const { closeWithinMs = CLOSE_WITHIN_MS } = this.#options;
+    await Promise.race([this.#running, pause(closeWithinMs)]);
     this.#dropAll();
-    await this.#target?.close();
+    const target = this.#target;
     this.#target = undefined;
+    await target?.close();
   }
 
   #run(): void {
-    if (this.#running !== undefined || this.#target === undefined || this.#lines.length === 0)
+    if (this.#running !== undefined || this.#target === undefined || this.#blocks.length === 0)
       return;
     this.#running = this.#write().finally(() => {
       this.#running = undefined;
@@ -85,37 +136,47 @@ export class AuditQueue {
   }
 
   async #write(): Promise<void> {
-    if (!this.#closing) await this.#pause(GATHER_MS);
-    while (this.#lines.length > 0 && this.#target !== undefined) {
-      const count = this.#batch();
-      const lines = Buffer.concat(this.#lines.slice(0, count));
+    while (this.#blocks.length > 0 && this.#target !== undefined) {
+      const blocks = this.#batch();
+      let lost: number | undefined;
       try {
-        await this.#target.append(lines);
+        lost = await this.#target.append(blocks.map(({ bytes }) => bytes));
       } catch (error) {
-        if (!this.#inTrouble) this.#options.trouble(error);
-        this.#inTrouble = true;
-        if (this.#closing) return this.#dropAll();
+        this.failed(error);
+        if (this.#closing) return;
         await this.#pause(this.#options.retryMs ?? RETRY_MS);
         continue;
       }
-      this.#lines.splice(0, count);
-      this.#bytes -= lines.length;
-      if (this.#inTrouble) this.#options.trouble(undefined);
-      this.#inTrouble = false;
+      this.#took(blocks, lost ?? 0);
     }
   }
 
-  #batch(): number {
+  #took(blocks: readonly EventBlock[], lost: number): void {
+    // At the end they may have been given up meanwhile.
+    if (this.#blocks[0] !== blocks[0]) return;
+    this.#blocks.splice(0, blocks.length);
+    for (const block of blocks) block.release?.();
+    this.#bytes -= sum(blocks, ({ bytes }) => bytes.length);
+    this.#options.written(sum(blocks, ({ events }) => events) - lost);
+    if (lost > 0) this.#options.dropped(lost);
+    if (this.#inTrouble) this.#options.trouble(undefined);
+    this.#inTrouble = false;
+  }
+
+  /** At least one. */
+  #batch(): EventBlock[] {
     let bytes = 0;
-    const end = this.#lines.findIndex((line) => {
-      bytes += line.length;
+    const end = this.#blocks.findIndex((block) => {
+      bytes += block.bytes.length;
       return bytes > BATCH_BYTES;
     });
-    return end < 0 ? this.#lines.length : Math.max(end, 1);
+    return this.#blocks.slice(0, end < 0 ? undefined : Math.max(end, 1));
   }
 
   #dropAll(): void {
-    for (const _line of this.#lines.splice(0)) this.#options.dropped();
+    // What is being written now is not let go of: the log may still read it.
+    const lost = sum(this.#blocks.splice(0), ({ events }) => events);
+    if (lost > 0) this.#options.dropped(lost);
     this.#bytes = 0;
   }
 
@@ -128,4 +189,17 @@ export class AuditQueue {
       };
     });
   }
+}
+
+/** Below the limit by what requests under way may still bring. */
+const FULL_FROM = 0.75;
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref();
+  });
 }

@@ -1,28 +1,30 @@
-/** Records requests as the configuration says, and follows it: policy and file alike. */
+/** Records requests as the configuration says, and follows it: policy and logs alike. */
 import { resolve } from 'node:path';
 import type { PlatformConfigSource } from '../config/config-feed.ts';
 import type { AuditConfig, PlatformConfig } from '../config/platform-config.ts';
-import { AuditFile, type AuditTarget } from './audit-file.ts';
-import { AuditQueue } from './audit-queue.ts';
-import { type AuditedAnswer, type AuditedCall, eventLine } from './event.ts';
-import { type AuditLevel, type AuditPolicy, type AuditStage, auditPolicy } from './policy.ts';
-
-export interface AuditObserver {
-  recorded(level: AuditLevel): void;
-  dropped(): void;
-  /** The log takes nothing, or (undefined) takes lines again. */
-  trouble(error: unknown): void;
-  /** Something beside the writing failed: another log could not be opened, an old one not packed. */
-  refused(error: unknown): void;
-}
+import { AuditFile } from './audit-file.ts';
+import { AuditOutput, type Output } from './audit-output.ts';
+import type { AuditTarget } from './audit-queue.ts';
+import { AuditSink, type SinkCounts, type SinkName, type SinkObserver } from './audit-sink.ts';
+import { type AuditedAnswer, type AuditedCall, eventParts, type Happening } from './event.ts';
+import { EventBuffer } from './event-buffer.ts';
+import {
+  type AuditedRequest,
+  type AuditLevel,
+  type AuditPolicy,
+  type AuditStage,
+  auditPolicy,
+  type Decision,
+} from './policy.ts';
+import { DataStore, type EventQuery } from './store/data-store.ts';
 
 export interface AuditorOptions {
   readonly config: PlatformConfigSource;
   /** Relative paths of the configuration are in here. */
   readonly directory: string;
   readonly clock: { now(): number };
-  readonly observer: AuditObserver;
-  readonly output: { write(text: string, done: (error?: Error | null) => void): unknown };
+  readonly observer: SinkObserver;
+  readonly output: Output;
 }
 
 /** The record of one request. */
@@ -35,19 +37,40 @@ export interface AuditTrail {
   ended(answer: AuditedAnswer, stage?: 'ResponseComplete' | 'Panic'): void;
 }
 
+/** What metrics tell. */
+export interface AuditCounts {
+  readonly events: ReadonlyMap<string, number>;
+  readonly sinks: Readonly<Record<SinkName, SinkCounts>>;
+}
+
+const DEFAULT_MEGABYTES = 100;
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** Events of the same moment share a write. */
+const GATHER_MS = 20;
+/** One after the other they are made in a third of the time that each takes between requests. */
+const MADE_AT_ONCE = 64;
+
 export class Auditor {
   readonly #options: AuditorOptions;
-  readonly #queue: AuditQueue;
+  readonly #file: AuditSink;
+  readonly #store: AuditSink;
+  readonly #buffer: EventBuffer;
+  readonly #events = new Map<string, number>();
+  #happened: Happening[] = [];
+  #timer: NodeJS.Timeout | undefined;
   readonly #stop: () => void;
   #policy: AuditPolicy | undefined;
-  /** What the open log was opened with. */
-  #opened = '';
-  #opening: Promise<void> = Promise.resolve();
 
   constructor(options: AuditorOptions) {
     this.#options = options;
     const { observer, config } = options;
-    this.#queue = new AuditQueue(observer);
+    this.#file = new AuditSink({ name: 'file', observer, keepsFormer: true });
+    this.#store = new AuditSink({ name: 'store', observer, keepsFormer: false });
+    this.#buffer = new EventBuffer((block) => {
+      this.#file.add(block);
+      this.#store.add(block);
+    });
     this.#follow(config.current);
     this.#stop = config.subscribe((now) => this.#follow(now));
   }
@@ -57,71 +80,111 @@ export class Auditor {
     return this.#policy !== undefined;
   }
 
-  /** Undefined: the policy records nothing of it. */
-  begin(call: AuditedCall): AuditTrail | undefined {
-    const decision = this.#policy?.(call);
-    if (decision === undefined || decision.level === 'None') return undefined;
-    const { level, omitStages } = decision;
-    let isOver = false;
-    const record = (stage: AuditStage, answer?: AuditedAnswer): void => {
-      if (omitStages.has(stage)) return;
-      const now = this.#options.clock.now();
-      this.#options.observer.recorded(level);
-      this.#queue.add(eventLine({ call, level, stage, now, answer }));
-    };
-    return {
-      level,
-      received: () => record('RequestReceived'),
-      started: (code) => record('ResponseStarted', { code }),
-      ended: (answer, stage = 'ResponseComplete') => {
-        if (isOver) return;
-        isOver = true;
-        record(stage, answer);
-      },
-    };
+  /** Whether an event that is made now may be lost. */
+  get isFull(): boolean {
+    return this.#file.isFull || this.#store.isFull;
   }
 
-  /** Resolves when the log of the newest configuration is open, or could not be. */
+  get counts(): AuditCounts {
+    const sinks = { file: this.#file.counts, store: this.#store.counts };
+    return { events: this.#events, sinks };
+  }
+
+  /** Undefined: the policy records nothing of it. */
+  begin(call: AuditedCall): AuditTrail | undefined {
+    const decision = this.#policy?.(asked(call));
+    if (decision === undefined || decision.level === 'None') return undefined;
+    return new Trail(call, decision, this.#note);
+  }
+
+  /** Events that others made, as JSON texts on one line each, without their last brace. */
+  relay(events: readonly string[]): void {
+    this.#make();
+    for (const text of events) {
+      this.#count('relayed');
+      this.#buffer.add(text);
+    }
+    this.#gather();
+  }
+
+  /** Events of the data store, newest first, as JSON texts. Undefined: there is no data store. */
+  async find(query: EventQuery): Promise<readonly string[] | undefined> {
+    await this.#store.opened();
+    const { target } = this.#store;
+    if (!(target instanceof DataStore)) return undefined;
+    this.#flush();
+    return await target.find(query);
+  }
+
+  /** Resolves when the file of the newest configuration is open, or could not be. */
   async opened(): Promise<void> {
-    await this.#opening;
+    await this.#file.opened();
+  }
+
+  /** For programs that move the file away and say so. */
+  reopen(): void {
+    this.#file.reopen();
   }
 
   async close(): Promise<void> {
     this.#stop();
-    await this.#opening;
-    await this.#queue.close();
+    this.#flush();
+    await Promise.all([this.#file.close(), this.#store.close()]);
+  }
+
+  readonly #note: Recorder = (call, level, stage, answer) => {
+    this.#happened.push({ call, level, stage, now: this.#options.clock.now(), answer });
+    if (this.#happened.length >= MADE_AT_ONCE) this.#make();
+    this.#gather();
+  };
+
+  #make(): void {
+    const happened = this.#happened;
+    if (happened.length === 0) return;
+    this.#happened = [];
+    for (const one of happened) {
+      this.#count(one.level);
+      const { text, bytes } = eventParts(one);
+      this.#buffer.add(text, bytes);
+    }
+  }
+
+  #gather(): void {
+    this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#make();
+    this.#buffer.flush();
+  }
+
+  #count(level: string): void {
+    this.#events.set(level, (this.#events.get(level) ?? 0) + 1);
   }
 
   #follow({ audit }: PlatformConfig): void {
     const isOn = audit?.enabled === true && audit.path !== undefined && audit.path !== '';
+    // What was recorded before goes where it was to go.
+    this.#flush();
     this.#policy = isOn ? auditPolicy(audit) : undefined;
-    // One after the other: the last configuration wins.
-    this.#opening = this.#opening.then(() => this.#open(isOn ? audit : undefined));
-  }
-
-  /** A log that cannot be opened leaves the one before; where there is none, lines wait. */
-  async #open(audit: AuditConfig | undefined): Promise<void> {
     const { path, maxSize, maxAge, maxBackups, compress } = audit ?? {};
-    const wanted = JSON.stringify([path, maxSize, maxAge, maxBackups, compress]);
-    if (wanted === this.#opened) return;
-    const target = audit && this.#target(audit);
-    try {
-      await target?.open();
-    } catch (error) {
-      if (this.#queue.hasTarget) {
-        this.#options.observer.refused(error);
-        return;
-      }
-      // It is tried again whenever there is something to write.
-      this.#queue.failed(error);
-    }
-    this.#opened = wanted;
-    await this.#queue.turnTo(target)?.close();
+    this.#file.follow(
+      isOn ? JSON.stringify([path, maxSize, maxAge, maxBackups, compress]) : '',
+      isOn ? () => this.#fileTarget(audit) : undefined,
+    );
+    const { dataStoreEndpoint: endpoint = '', dataStoreTTL: hours = 0 } = audit ?? {};
+    const isStored = isOn && endpoint !== '';
+    this.#store.follow(
+      isStored ? JSON.stringify([endpoint, hours]) : '',
+      isStored ? () => this.#storeTarget(endpoint, hours) : undefined,
+    );
   }
 
-  #target({ path = '', ...audit }: AuditConfig): AuditTarget {
+  #fileTarget({ path = '', ...audit }: AuditConfig): AuditTarget {
     const { directory, clock, observer, output } = this.#options;
-    if (path === '-') return new OutputTarget(output);
+    if (path === '-') return new AuditOutput(output);
     const file = {
       path: resolve(directory, path),
       isFolder: path.endsWith('/'),
@@ -130,28 +193,58 @@ export class Auditor {
       maxAgeMs: (audit.maxAge ?? 0) * DAY_MS,
       compress: audit.compress,
     };
-    return new AuditFile(file, clock, observer.refused);
+    return new AuditFile(file, clock, (error) => observer.refused(error));
+  }
+
+  #storeTarget(endpoint: string, hours: number): AuditTarget {
+    const { directory, observer } = this.#options;
+    const refused = (error: unknown): void => observer.refused(error);
+    return new DataStore({ endpoint, directory, keptMs: hours * HOUR_MS, refused });
   }
 }
 
-const DEFAULT_MEGABYTES = 100;
-const DAY_MS = 86_400_000;
+function asked({ user, route }: AuditedCall): AuditedRequest {
+  const { verb, resource, path, target, cluster } = route;
+  return { user: user.name, groups: user.groups, verb, resource, path, target, cluster };
+}
 
-/** Standard output, for `path: "-"`. */
-class OutputTarget implements AuditTarget {
-  readonly #output: AuditorOptions['output'];
+type Recorder = (
+  call: AuditedCall,
+  level: AuditLevel,
+  stage: AuditStage,
+  answer: AuditedAnswer | undefined,
+) => void;
 
-  constructor(output: AuditorOptions['output']) {
-    this.#output = output;
+class Trail implements AuditTrail {
+  readonly level: AuditTrail['level'];
+  readonly #call: AuditedCall;
+  readonly #omitted: Decision['omitStages'];
+  readonly #record: Recorder;
+  #isOver = false;
+
+  constructor(call: AuditedCall, { level, omitStages }: Decision, record: Recorder) {
+    this.level = level as AuditTrail['level'];
+    this.#call = call;
+    this.#omitted = omitStages;
+    this.#record = record;
   }
 
-  append(lines: Buffer): Promise<void> {
-    return new Promise((done, fail) => {
-      this.#output.write(lines.toString(), (error) => (error ? fail(error) : done()));
-    });
+  received(): void {
+    this.#note('RequestReceived');
   }
 
-  async open(): Promise<void> {}
+  started(code: number): void {
+    this.#note('ResponseStarted', { code });
+  }
 
-  async close(): Promise<void> {}
+  ended(answer: AuditedAnswer, stage: AuditStage = 'ResponseComplete'): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#note(stage, answer);
+  }
+
+  #note(stage: AuditStage, answer?: AuditedAnswer): void {
+    if (this.#omitted.has(stage)) return;
+    this.#record(this.#call, this.level, stage, answer);
+  }
 }

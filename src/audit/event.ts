@@ -1,19 +1,36 @@
-/** One line of the audit log: an `Event` of `audit.k8s.io/v1`, as JSON. */
+/**
+ * Lines of the audit log: an `Event` of `audit.k8s.io/v1`, as JSON. They are put together from parts
+ * that are made once for each user, client and URL, since most requests are made again and again.
+ */
+import { remember } from '../apimachinery/remember.ts';
 import type { User } from '../apimachinery/request.ts';
 import type { AuditedRequest, AuditLevel, AuditStage } from './policy.ts';
 import { redactedUrl } from './redaction.ts';
 
+/** What a URL and a method lead to. The same object for the same: what is said of it is kept. */
+export interface AuditedRoute extends Omit<AuditedRequest, 'user' | 'groups'> {
+  readonly url: string;
+  readonly apiVersion: string;
+}
+
 /** What is known of a request before it is answered. */
-export interface AuditedCall extends AuditedRequest {
+export interface AuditedCall {
   /** Goes into the commit of a write as `Request-Id`. */
   readonly id: string;
-  readonly who: User;
-  readonly url: string;
-  readonly sourceIPs: readonly string[];
+  readonly user: User;
+  readonly route: AuditedRoute;
+  /** Empty: none is known. */
+  readonly sourceIP: string;
   readonly userAgent: string | undefined;
-  readonly apiVersion: string;
+  /** Who the user asked to be taken for, where they did. */
+  readonly impersonated: Impersonated | undefined;
   /** In milliseconds. */
   readonly receivedAt: number;
+}
+
+export interface Impersonated {
+  readonly username: string;
+  readonly groups: readonly string[];
 }
 
 /** How a request was answered. */
@@ -23,59 +40,70 @@ export interface AuditedAnswer {
   readonly message?: string | undefined;
   /** The commit that it made. */
   readonly revision?: string | undefined;
-  readonly requestObject?: unknown;
-  readonly responseObject?: unknown;
-  /** The same as JSON on one line, where nothing has to be taken out of it. */
-  readonly responseJson?: string | undefined;
-  /** By the last part of the name of the annotation. */
-  readonly remarks?: Readonly<Record<string, string>>;
+  /** Asked for once, a moment later: what it gives must not depend on when. */
+  readonly bodies?: (() => AuditedBodies) | undefined;
+  readonly remarks?: Remarks | undefined;
 }
 
-const LONGEST_USER_AGENT = 1024;
+/** By the last part of the name of the annotation. */
+export type Remarks = Readonly<Record<string, string>>;
 
-export function eventLine(of: {
+export interface AuditedBodies {
+  /** As JSON, on one line. */
+  readonly requestObject?: string | undefined;
+  readonly responseObject?: Buffer | undefined;
+  readonly remarks?: Remarks | undefined;
+}
+
+/** The line without its last brace, and what belongs in front of that. */
+export interface EventParts {
+  readonly text: string;
+  readonly bytes: Buffer | undefined;
+}
+
+/** What an event is made of. */
+export interface Happening {
   readonly call: AuditedCall;
   readonly level: AuditLevel;
   readonly stage: AuditStage;
   /** In milliseconds. */
   readonly now: number;
-  readonly answer?: AuditedAnswer | undefined;
-}): string {
-  const { call, level, stage, now, answer } = of;
-  const { who, userAgent } = call;
-  const event = {
-    kind: 'Event',
-    apiVersion: 'audit.k8s.io/v1',
-    level,
-    auditID: call.id,
-    stage,
-    requestURI: redactedUrl(call.url),
-    verb: call.verb,
-    user: userOf(who),
-    sourceIPs: call.sourceIPs,
-    ...(userAgent === undefined ? {} : { userAgent: shortened(userAgent) }),
-    ...objectRef(call),
-    ...(answer === undefined ? {} : answered(answer)),
-    requestReceivedTimestamp: micro(call.receivedAt),
-    stageTimestamp: micro(now),
-    ...annotations(answer),
+  readonly answer: AuditedAnswer | undefined;
+}
+
+export function eventParts({ call, level, stage, now, answer }: Happening): EventParts {
+  const impersonated =
+    call.impersonated === undefined
+      ? ''
+      : `,"impersonatedUser":${JSON.stringify(call.impersonated)}`;
+  const begun = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":"${call.id}","stage":"${stage}"${routeText(call.route)}${userText(call.user)}${impersonated}${clientText(call)},"requestReceivedTimestamp":"${received.text(call.receivedAt)}","stageTimestamp":"${noted.text(now)}"`;
+  if (answer === undefined) return { text: begun, bytes: undefined };
+  const { requestObject, responseObject, remarks } = answer.bodies?.() ?? NO_BODIES;
+  const all =
+    remarks === undefined ? answer : { ...answer, remarks: { ...answer.remarks, ...remarks } };
+  const request = requestObject === undefined ? '' : `,"requestObject":${requestObject}`;
+  const response = responseObject === undefined ? '' : ',"responseObject":';
+  return {
+    text: `${begun}${statusText(answer)}${annotationsText(call.user, all)}${request}${response}`,
+    bytes: responseObject,
   };
-  const text = JSON.stringify(event);
-  const json = answer?.responseJson;
-  return json === undefined ? `${text}\n` : `${text.slice(0, -1)},"responseObject":${json}}\n`;
 }
 
-function userOf({ name, groups, uid }: User): object {
-  return { username: name, ...(uid === undefined ? {} : { uid }), groups };
+const NO_BODIES: AuditedBodies = {};
+
+const routes = new WeakMap<AuditedRoute, string>();
+
+function routeText(route: AuditedRoute): string {
+  const known = routes.get(route);
+  if (known !== undefined) return known;
+  const { url, verb } = route;
+  const said = { requestURI: redactedUrl(url), verb, ...objectRef(route) };
+  const text = `,${JSON.stringify(said).slice(1, -1)}`;
+  routes.set(route, text);
+  return text;
 }
 
-function shortened(text: string): string {
-  return text.length <= LONGEST_USER_AGENT
-    ? text
-    : `${text.slice(0, LONGEST_USER_AGENT)}...TRUNCATED`;
-}
-
-function objectRef({ resource, apiVersion }: AuditedCall): object {
+function objectRef({ resource, apiVersion }: AuditedRoute): object {
   if (resource === undefined) return {};
   const { group, subresource, namespace, name } = resource;
   const given = { namespace, name, apiGroup: group, apiVersion, subresource };
@@ -83,31 +111,83 @@ function objectRef({ resource, apiVersion }: AuditedCall): object {
   return { objectRef: { resource: resource.resource, ...Object.fromEntries(filled) } };
 }
 
-function answered({ code, reason, message, ...bodies }: AuditedAnswer): object {
-  const failed = code >= 400 ? { status: 'Failure', reason, message } : {};
-  return {
-    responseStatus: { metadata: {}, ...failed, code },
-    requestObject: bodies.requestObject,
-    responseObject: bodies.responseObject,
-  };
+const users = new WeakMap<User, string>();
+
+function userText(user: User): string {
+  const known = users.get(user);
+  if (known !== undefined) return known;
+  const { name, groups, uid } = user;
+  const said = { username: name, ...(uid === undefined ? {} : { uid }), groups };
+  const text = `,"user":${JSON.stringify(said)}`;
+  users.set(user, text);
+  return text;
 }
 
-function annotations(answer: AuditedAnswer | undefined): object {
-  if (answer === undefined) return {};
-  const { code, revision, remarks = {} } = answer;
-  const own = Object.entries(remarks).map(([name, text]) => [`gitplane.dev/${name}`, text]);
-  return {
-    annotations: {
-      ...(code === 401
-        ? {}
-        : { 'authorization.k8s.io/decision': code === 403 ? 'forbid' : 'allow' }),
-      ...(revision === undefined ? {} : { 'gitplane.dev/revision': revision }),
-      ...Object.fromEntries(own),
-    },
-  };
+const MOST_CLIENTS = 1024;
+const LONGEST_USER_AGENT = 1024;
+
+const ipText = remember(MOST_CLIENTS, (ip) =>
+  ip === '' ? '' : `,"sourceIPs":[${JSON.stringify(ip)}]`,
+);
+const agentText = remember(MOST_CLIENTS, (agent) => {
+  const isLong = agent.length > LONGEST_USER_AGENT;
+  const shown = isLong ? `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED` : agent;
+  return `,"userAgent":${JSON.stringify(shown)}`;
+});
+
+function clientText({ sourceIP, userAgent }: AuditedCall): string {
+  return userAgent === undefined ? ipText(sourceIP) : ipText(sourceIP) + agentText(userAgent);
 }
 
-/** RFC 3339 with six decimals, as Kubernetes' MicroTime. */
-function micro(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace('Z', '000Z');
+function statusText({ code, reason, message }: AuditedAnswer): string {
+  if (code < 400) return `,"responseStatus":{"metadata":{},"code":${code}}`;
+  const said = { metadata: {}, status: 'Failure', reason, message, code };
+  return `,"responseStatus":${JSON.stringify(said)}`;
 }
+
+const keys = new WeakMap<User, string>();
+
+/** What there is to say of most answers: that they were allowed, and to which key. */
+function allowedText(user: User): string {
+  const known = keys.get(user);
+  if (known !== undefined) return known;
+  const { accessKey } = user;
+  const key =
+    accessKey === undefined ? '' : `,"gitplane.dev/access-key":${JSON.stringify(accessKey)}`;
+  const text = `"authorization.k8s.io/decision":"allow"${key}`;
+  keys.set(user, text);
+  return text;
+}
+
+function annotationsText(user: User, { code, revision, remarks }: AuditedAnswer): string {
+  if (remarks === undefined && code !== 401 && code !== 403) {
+    const made = revision === undefined ? '' : `,"gitplane.dev/revision":"${revision}"`;
+    return `,"annotations":{${allowedText(user)}${made}}`;
+  }
+  const decision = code === 403 ? 'forbid' : 'allow';
+  const own = { 'access-key': user.accessKey, revision, ...remarks };
+  const said = {
+    ...(code === 401 ? {} : { 'authorization.k8s.io/decision': decision }),
+    ...Object.fromEntries(
+      Object.entries(own).map(([name, text]) => [`gitplane.dev/${name}`, text]),
+    ),
+  };
+  return `,"annotations":${JSON.stringify(said)}`;
+}
+
+/** RFC 3339 with six decimals, as Kubernetes' MicroTime. Many events share a millisecond. */
+class Times {
+  #time = Number.NaN;
+  #text = '';
+
+  text(milliseconds: number): string {
+    if (milliseconds !== this.#time) {
+      this.#time = milliseconds;
+      this.#text = new Date(milliseconds).toISOString().replace('Z', '000Z');
+    }
+    return this.#text;
+  }
+}
+
+const received = new Times();
+const noted = new Times();

@@ -1,6 +1,7 @@
 /** Every row, in the order of the table. */
 import type { Fixture } from './fixture.ts';
 import type { Line } from './report.ts';
+import { measureAudit } from './rows/audit.ts';
 import { measureAuth } from './rows/auth.ts';
 import { measureEngine } from './rows/engine.ts';
 import { measureHistory } from './rows/history.ts';
@@ -31,6 +32,7 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['select', measureSelect],
   ['watch', measureWatch],
   ['auth', measureAuth],
+  ['audit', measureAudit],
   ['isolation', measureIsolation],
   ['history', measureHistory],
   ['maintenance', measureMaintenance],

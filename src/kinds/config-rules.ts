@@ -6,6 +6,7 @@ import {
   type FieldPath,
   forbidden,
   invalid,
+  invalidSecret,
   required,
 } from '../apimachinery/field-error.ts';
 import { type JsonObject, valueAt } from '../apimachinery/object.ts';
@@ -16,6 +17,7 @@ import {
   oidcServerWarnings,
 } from './config-oidc-rules.ts';
 import { resourceNameProblems, valueProblems } from './config-value-rules.ts';
+import { readDataStoreEndpoint } from './data-store-endpoint.ts';
 import { type Deprecation, deprecationWarnings } from './deprecation.ts';
 import { isOwnVariable, namedVariable, referenceTexts } from './environment-references.ts';
 import { MASK } from './masking.ts';
@@ -88,10 +90,9 @@ const DEPRECATIONS: readonly Deprecation[] = [
 /** What works but should go, or is likely not meant. */
 export function configWarnings(config: JsonObject): string[] {
   const { auth, audit, oidc, platformHost } = config as unknown as ConfigShape;
-  const unused = ['dataStoreEndpoint', 'dataStoreTTL'].filter((field) => field in (audit ?? {}));
   return [
     ...deprecationWarnings(config, DEPRECATIONS),
-    ...unused.map((field) => `audit.${field} has no effect in this version; the log is a file`),
+    ...(audit ? auditWarnings(audit) : []),
     ...(auth ? authWarnings(auth, platformHost) : []),
     ...(oidc ? oidcServerWarnings(oidc) : []),
   ];
@@ -109,10 +110,26 @@ function auditProblems(audit: Audit, path: FieldPath): FieldError[] {
       forbidden([...path, 'level'], 'cannot be used together with policy; keep one of them'),
     );
   }
+  const { dataStoreEndpoint: endpoint = '' } = audit;
+  // What names a variable is known only where it is.
+  const read = namedVariable(endpoint) === undefined ? readDataStoreEndpoint(endpoint) : undefined;
+  if (endpoint !== '' && typeof read === 'string') {
+    errors.push(invalidSecret([...path, 'dataStoreEndpoint'], read));
+  }
   for (const [index, rule] of rules.entries()) {
     errors.push(...requestRuleProblems(rule, [...path, 'policy', 'rules', index]));
   }
   return errors;
+}
+
+function auditWarnings({ enabled, dataStoreEndpoint, dataStoreTTL = 0 }: Audit): string[] {
+  if (!dataStoreEndpoint && dataStoreTTL > 0) {
+    return ['audit.dataStoreTTL has no effect without audit.dataStoreEndpoint'];
+  }
+  if (dataStoreEndpoint && dataStoreTTL === 0 && enabled === true) {
+    return ['audit.dataStoreTTL is not set: events stay in the data store for ever'];
+  }
+  return [];
 }
 
 function secretStoreProblems(

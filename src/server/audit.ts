@@ -3,15 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isRecord } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
 import type { AuditTrail } from '../audit/auditor.ts';
-import type { AuditedAnswer, AuditedCall } from '../audit/event.ts';
+import type { AuditedAnswer, AuditedBodies, AuditedRoute, Impersonated } from '../audit/event.ts';
 import type { RequestTarget } from '../audit/policy.ts';
-import { isPlain, redactedRequest, redactedResponse } from '../audit/redaction.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { auditedBodies } from './audit-bodies.ts';
 import type { ServerDependencies } from './dependencies.ts';
-import { decodeBody, mediaTypeOf } from './input/body.ts';
 import type { RequestInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
-import { JSON_TYPE } from './output/negotiation.ts';
 
 /** Who asks without a key that works. */
 const STRANGER: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
@@ -30,23 +28,37 @@ export function beginAudit(
 ): AuditTrail | undefined {
   if (!deps.audit.isOn) return undefined;
   const { headers, ip, id, url } = request;
-  const call: AuditedCall = {
+  const trail = deps.audit.begin({
     id,
-    who: user,
-    user: user.name,
-    groups: user.groups,
-    url,
-    path: info.path,
-    verb: info.verb,
-    sourceIPs: [ip],
+    user,
+    route: routeOf(deps, info, url).route,
+    sourceIP: ip,
     userAgent: headers['user-agent'],
+    impersonated: impersonatedBy(headers),
     receivedAt: deps.clock.now(),
-    ...targetOf(deps.root),
-    ...resourceOf(deps, info),
-  };
-  const trail = deps.audit.begin(call);
+  });
   trail?.received();
   return trail;
+}
+
+interface Known {
+  readonly route: AuditedRoute;
+  readonly kind: Kind | undefined;
+}
+
+/** Of each reading of a URL, which is the same for all requests with that URL. */
+const known = new WeakMap<RequestInfo, Known>();
+
+function routeOf(deps: ServerDependencies, info: RequestInfo, url: string): Known {
+  const found = known.get(info);
+  if (found !== undefined) return found;
+  const { path, verb } = info;
+  const made = {
+    route: { url, path, verb, ...targetOf(deps.root), ...resourceOf(deps, info) },
+    kind: info.isResource ? deps.kinds.byPlural(info.group, info.resource) : undefined,
+  };
+  known.set(info, made);
+  return made;
 }
 
 /** The root of a cluster that is served ends in its door and its name. */
@@ -60,7 +72,7 @@ function targetOf(root: string): { target: RequestTarget; cluster: string | unde
 function resourceOf(
   deps: ServerDependencies,
   info: RequestInfo,
-): Pick<AuditedCall, 'resource' | 'apiVersion'> {
+): Pick<AuditedRoute, 'resource' | 'apiVersion'> {
   if (!info.isResource) return { resource: undefined, apiVersion: '' };
   const { group, subresource, namespace, version } = info;
   const resource = deps.kinds.byPlural(group, info.resource)?.plural ?? info.resource;
@@ -68,79 +80,82 @@ function resourceOf(
   return { resource: { group, resource, subresource, namespace, name }, apiVersion: version };
 }
 
+/** Nobody may impersonate here; who was asked for is said of the refusal. */
+function impersonatedBy(headers: FastifyRequest['headers']): Impersonated | undefined {
+  const name = headers['impersonate-user'];
+  const groups = headers['impersonate-group'];
+  if (name === undefined && groups === undefined) return undefined;
+  // Node joins what a header says more than once.
+  return { username: String(name ?? ''), groups: groups === undefined ? [] : [String(groups)] };
+}
+
+/** What a request led to. */
+export interface AuditedPart {
+  readonly deps: ServerDependencies;
+  readonly info: RequestInfo;
+}
+
 /** The end of a record. Bodies are read only where the policy wants them. */
 export function endAudit(
   trail: AuditTrail,
-  of: Recorded & { readonly deps: ServerDependencies; readonly answer: Answer },
+  { deps, info }: AuditedPart,
+  of: {
+    readonly request: FastifyRequest;
+    readonly answer: Answer;
+    /** A fault of ours, which is no answer of the API. */
+    readonly isFault: boolean;
+  },
 ): void {
-  const { deps, info, answer, request } = of;
-  const remarks: Record<string, string> = {};
-  const kind = info.isResource ? deps.kinds.byPlural(info.group, info.resource) : undefined;
+  const { answer, request, isFault } = of;
+  const stage = isFault ? 'Panic' : 'ResponseComplete';
+  const { code } = answer;
+  const failure = code >= 400 ? failureOf(answer, request) : NO_FAILURE;
+  const { reason, message, remarks } = failure;
+  const revision = answer.headers?.['gitplane-commit'];
   // Of anything but objects nobody knows what in its bodies is secret.
   const hasBodies = info.isResource && info.subresource === '' && trail.level !== 'Metadata';
-  const revision = answer.headers?.['gitplane-commit'];
-  const failure = answer.code >= 400 ? failureOf(answer) : {};
-  const user = of.user?.accessKey;
-  if (user !== undefined) remarks['access-key'] = user;
-  trail.ended({
-    code: answer.code,
-    ...failure,
-    revision,
-    requestObject: hasBodies ? requestObject(kind, request, remarks) : undefined,
-    ...(hasBodies && trail.level === 'RequestResponse' ? responseBody(kind, answer, remarks) : {}),
-    remarks,
-  });
+  const bodies = hasBodies ? bodiesOf(trail, { deps, info }, of) : undefined;
+  trail.ended({ code, reason, message, revision, bodies, remarks }, stage);
 }
 
-function failureOf({ body }: Answer): Pick<AuditedAnswer, 'reason' | 'message'> {
+/** Written out: objects that are copied here cost more than all the rest of a record. */
+function bodiesOf(
+  { level }: AuditTrail,
+  { deps, info }: AuditedPart,
+  { request, answer }: { readonly request: FastifyRequest; readonly answer: Answer },
+): () => AuditedBodies {
+  const { kind } = routeOf(deps, info, request.url);
+  const { body } = request;
+  const type = request.headers['content-type'];
+  const answered = level === 'RequestResponse' ? answer : undefined;
+  return () => auditedBodies(kind, { body, type }, answered);
+}
+
+type Failure = Pick<AuditedAnswer, 'reason' | 'message' | 'remarks'>;
+
+const NO_FAILURE: Failure = {};
+
+function failureOf({ body, code }: Answer, { headers }: FastifyRequest): Failure {
   const status = parsed(body);
   if (!isRecord(status)) return {};
   const text = (value: unknown): string | undefined =>
     typeof value === 'string' ? value : undefined;
-  return { reason: text(status['reason']), message: text(status['message']) };
+  const said = { reason: text(status['reason']), message: text(status['message']) };
+  return code === 401 ? { ...said, ...unauthenticated(said.message, headers) } : said;
 }
 
-const LARGEST_BODY = 2 * 1024 * 1024;
-
-function requestObject(
-  kind: Kind | undefined,
-  { body, headers }: FastifyRequest,
-  remarks: Record<string, string>,
-): unknown {
-  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
-  if (body.length > LARGEST_BODY) return omitted(remarks, 'request', 'too-large');
-  const type = mediaTypeOf(headers['content-type']);
-  if (type.includes('protobuf')) return omitted(remarks, 'request', 'unsupported-encoding');
-  try {
-    const { value } = decodeBody(body, type.includes('yaml') ? 'yaml' : 'json');
-    const found = redactedRequest(kind, value);
-    return 'value' in found ? found.value : omitted(remarks, 'request', found.omitted);
-  } catch {
-    return omitted(remarks, 'request', 'decode-failed');
-  }
-}
-
-const NEW_LINE = 0x0a;
-
-function responseBody(
-  kind: Kind | undefined,
-  { body, contentType }: Answer,
-  remarks: Record<string, string>,
-): Pick<AuditedAnswer, 'responseObject' | 'responseJson'> {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  if (bytes.length > LARGEST_BODY) {
-    omitted(remarks, 'response', 'too-large');
-    return {};
-  }
-  if (contentType !== JSON_TYPE) {
-    omitted(remarks, 'response', 'unsupported-encoding');
-    return {};
-  }
-  // Parsing takes longer than all the rest.
-  if (kind !== undefined && isPlain(kind) && !bytes.includes(NEW_LINE)) {
-    return { responseJson: bytes.toString() };
-  }
-  return { responseObject: redactedResponse(kind, parsed(bytes)) };
+/** In the words of Kubernetes; what we said to the client stands beside it. */
+function unauthenticated(
+  message = '',
+  { authorization }: FastifyRequest['headers'],
+): Pick<AuditedAnswer, 'message' | 'remarks'> {
+  const scheme = /^(\w+) /.exec(authorization ?? '')?.[1]?.toLowerCase();
+  const method = scheme === 'bearer' || scheme === 'basic' ? scheme : 'other';
+  const tried = authorization === undefined ? 'no credentials provided' : `attempted: ${method}`;
+  return {
+    message: `Authentication failed, ${tried}`,
+    remarks: { 'authentication-failure': message },
+  };
 }
 
 function parsed(body: Answer['body']): unknown {
@@ -151,14 +166,7 @@ function parsed(body: Answer['body']): unknown {
   }
 }
 
-function omitted(remarks: Record<string, string>, which: string, why: string): undefined {
-  remarks[`${which}-object-omitted`] = why;
-  return undefined;
-}
-
-/** Of an answer that others write to the socket: a watch, a push. */
-export function endAuditWithAnswer(trail: AuditTrail, reply: FastifyReply, user?: User): void {
-  const key = user?.accessKey;
-  const remarks = key === undefined ? {} : { 'access-key': key };
-  reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode, remarks }));
+/** Of an answer that others write to the socket: a watch, a push. Where nobody ends it before. */
+export function endAuditWithAnswer(trail: AuditTrail, reply: FastifyReply): void {
+  reply.raw.once('close', () => trail.ended({ code: reply.raw.statusCode }));
 }

@@ -75,7 +75,7 @@ function admitGit(
     const path = request.url.split('?')[0] ?? '';
     const info = { isResource: false, path, belowRoot: false, query, verb } as const;
     const begun = beginAudit(deps, { request, info, user });
-    if (begun !== undefined) endAuditWithAnswer(begun, reply, user);
+    if (begun !== undefined) endAuditWithAnswer(begun, reply);
   };
   try {
     user = authenticateRequest(deps, request, 'basic');

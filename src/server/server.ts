@@ -16,7 +16,7 @@ import {
   authorizeRequest,
   refuseImpersonation,
 } from './access.ts';
-import { beginAudit, endAudit } from './audit.ts';
+import { type AuditedPart, beginAudit, endAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
 import { registerGit } from './git.ts';
@@ -40,7 +40,7 @@ declare module 'fastify' {
     admitted: Admitted | undefined;
     /** The record of the request, where there is one. */
     trail: AuditTrail | undefined;
-    noted: (Noted & { readonly deps: ServerDependencies; readonly info: RequestInfo }) | undefined;
+    noted: AuditedPart | undefined;
   }
 }
 
@@ -110,7 +110,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     const { info, user } = noted;
     if (deps.audit.isOn && info !== undefined) {
       request.trail = beginAudit(surface.deps, { request, info, user });
-      request.noted = { deps: surface.deps, info, user };
+      request.noted = { deps: surface.deps, info };
     }
     done(refusal);
   });
@@ -129,7 +129,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
           return;
         }
         sendAnswer(reply, answer, closing);
-        record(request, answer);
+        record(request, answer, false);
         measure(admitted, answer.code);
       };
       const answer = admitted.surface.answer(apiRequest(request, reply, { admitted, closing }));
@@ -140,9 +140,9 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   });
   app.setErrorHandler((error, request, reply) => {
     const { admitted } = request;
-    const answer = errorAnswer(admitted?.surface.deps ?? deps, error, request);
+    const { answer, unexpected } = errorAnswer(admitted?.surface.deps ?? deps, error, request);
     sendAnswer(reply, answer, closing);
-    record(request, answer);
+    record(request, answer, unexpected);
     if (admitted !== undefined) measure(admitted, answer.code);
   });
   return app;
@@ -190,12 +190,17 @@ function apiRequest(
   };
 }
 
-function record(request: FastifyRequest, answer: Answer): void {
+function record(request: FastifyRequest, answer: Answer, isFault: boolean): void {
   const { trail, noted } = request;
-  if (trail !== undefined && noted !== undefined) endAudit(trail, { ...noted, request, answer });
+  if (trail === undefined || noted === undefined) return;
+  endAudit(trail, noted, { request, answer, isFault });
 }
 
-function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyRequest): Answer {
+function errorAnswer(
+  deps: ServerDependencies,
+  error: unknown,
+  request: FastifyRequest,
+): { readonly answer: Answer; readonly unexpected: boolean } {
   const { status, unexpected } = toStatusError(error);
   if (unexpected) {
     const { method, url, id } = request;
@@ -214,7 +219,7 @@ function errorAnswer(deps: ServerDependencies, error: unknown, request: FastifyR
   const answer = known
     ? { code: status.code, ...encodeStatus(status.toStatus(), request.headers.accept) }
     : textAnswer('404 page not found\n', 404);
-  return { ...answer, headers };
+  return { answer: { ...answer, headers }, unexpected };
 }
 
 function measure({ surface, info, started }: Admitted, code: number): void {

@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { AuditFile, type AuditFileOptions } from '../../src/audit/audit-file.ts';
-import { AuditQueue } from '../../src/audit/audit-queue.ts';
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gitplane-audit-'));
@@ -55,7 +54,7 @@ test('turns over before a file would be too large, and loses no line', async () 
   const file = await opened({ path, isFolder: true });
   for (let n = 0; n < 10; n++) {
     now += 1;
-    await file.append(line(n));
+    await file.append([line(n)]);
   }
   const sizes = readdirSync(path).map((name) => statSync(join(path, name)).size);
   expect(sizes.every((size) => size <= 100)).toBe(true);
@@ -67,7 +66,7 @@ test('turns over before a file would be too large, and loses no line', async () 
 test('two files of one millisecond stay two', async () => {
   const path = folder();
   const file = await opened({ path: join(path, 'a.log'), maxBytes: 1 });
-  for (let n = 0; n < 4; n++) await file.append(line(n));
+  for (let n = 0; n < 4; n++) await file.append([line(n)]);
   expect(readdirSync(path)).toHaveLength(4);
 });
 
@@ -83,7 +82,7 @@ test.each([
   const file = await opened({ path: join(path, 'audit.log'), maxBytes: 1, ...limits });
   for (let n = 0; n < 5; n++) {
     now += DAY;
-    await file.append(line(n));
+    await file.append([line(n)]);
   }
   await file.close();
   const names = readdirSync(path).filter((name) => name.startsWith('audit'));
@@ -97,9 +96,9 @@ test.each([
 test('writes on where somebody else turned the log over', async () => {
   const path = folder();
   const file = await opened({ path: join(path, 'a.log') });
-  await file.append(line(1));
+  await file.append([line(1)]);
   renameSync(join(path, 'a.log'), join(path, 'a.log.1'));
-  await file.append(line(2));
+  await file.append([line(2)]);
   expect(readFileSync(join(path, 'a.log'), 'utf8')).toBe(line(2).toString());
 });
 
@@ -110,38 +109,4 @@ test('is written to no file of another program, and through no link', async () =
   await expect(opened({ path: join(path, 'crontab') })).rejects.toThrow('holds no audit log');
   await expect(opened({ path: join(path, 'link') })).rejects.toThrow('ELOOP');
   expect(readFileSync(join(path, 'crontab'), 'utf8')).toBe('# not yours\n');
-});
-
-test('what a broken log does not take waits, then is dropped and counted, and goes on', async () => {
-  let dropped = 0;
-  const troubles: boolean[] = [];
-  const queue = new AuditQueue({
-    dropped: () => dropped++,
-    trouble: (error) => troubles.push(error !== undefined),
-    mostBytes: 100,
-    retryMs: 5,
-  });
-  const taken: string[] = [];
-  let broken = true;
-  let tries = 0;
-  queue.turnTo({
-    open: async () => undefined,
-    close: async () => undefined,
-    append: async (lines) => {
-      tries++;
-      if (broken) throw new Error('ENOSPC');
-      taken.push(lines.toString());
-    },
-  });
-  for (let n = 0; n < 5; n++) queue.add(line(n).toString());
-  expect(dropped).toBe(3);
-  await expect.poll(() => tries).toBeGreaterThan(2);
-  expect(troubles).toEqual([true]);
-  broken = false;
-  await expect.poll(() => taken.join('').split('\n')).toHaveLength(3);
-  expect(troubles).toEqual([true, false]);
-  broken = true;
-  queue.add(line(9).toString());
-  await queue.close();
-  expect(dropped).toBe(4);
 });

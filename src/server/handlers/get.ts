@@ -28,8 +28,7 @@ function getNow(deps: ServerDependencies, request: ResourceRequest, form: Answer
   const target = targetOf(request);
   const stored = deps.registry.get(target);
   const ready = shownToReader(deps, request, { ready: stored, name: target.name });
-  const { contentType, body } = encodeObject(request.kind, ready, form);
-  return { code: 200, contentType, body };
+  return { code: 200, ...encodeObject(request.kind, ready, form) };
 }
 
 async function getNotOlder(

@@ -1,5 +1,6 @@
 /** What a handler gives back: a whole answer, ready to be sent. Watches answer for themselves. */
 import { JSON_TYPE } from './negotiation.ts';
+import type { ShownObjects } from './representation.ts';
 
 export interface Answer {
   readonly code: number;
@@ -8,6 +9,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Texts of Warning headers. */
   readonly warnings?: readonly string[];
+  /** What the body was put together from, where it is nothing but objects as the store has them. */
+  readonly shown?: ShownObjects;
 }
 
 /** As bytes: to a text the server would add a charset, which Kubernetes does not send. */

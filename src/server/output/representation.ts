@@ -17,6 +17,14 @@ import { toYaml } from './yaml-output.ts';
 export interface Encoded {
   readonly contentType: string;
   readonly body: Buffer;
+  /** Where the body is made of nothing else. */
+  readonly shown?: ShownObjects;
+}
+
+/** Objects as JSON, alone or, with a head, in a list: see `joinList`. */
+export interface ShownObjects {
+  readonly head: string | undefined;
+  readonly items: readonly ReadyObject[];
 }
 
 /** An object with its JSON, as the store has it. */
@@ -75,7 +83,11 @@ export function encodeObject(kind: ShownKind, ready: ReadyObject, form: AnswerFo
     case undefined:
       // Asking for the object would parse it.
       if (!hasReadyForm(form)) return encodeDocument(ready.object, form);
-      return { contentType: JSON_TYPE, body: ready.json() };
+      return {
+        contentType: JSON_TYPE,
+        body: ready.json(),
+        shown: { head: undefined, items: [ready] },
+      };
     case 'Table': {
       const { object } = ready;
       const metadata = { resourceVersion: object.metadata.resourceVersion ?? '' };
@@ -96,7 +108,8 @@ export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm):
   const { metadata, items } = list;
   const head = { kind: `${kind.kind}List`, apiVersion: versionOf(kind), metadata };
   if (form.transform === undefined && hasReadyForm(form)) {
-    return { contentType: JSON_TYPE, body: joinList(JSON.stringify(head), items) };
+    const shown = { head: JSON.stringify(head), items };
+    return { contentType: JSON_TYPE, body: joinList(shown.head, items), shown };
   }
   const objects = items.map(({ object }) => object);
   switch (form.transform?.kind) {
@@ -121,7 +134,7 @@ const COMMA = 0x2c;
 const LIST_END = Buffer.from(']}');
 
 /** `head` without its last brace, then the items as they are: one allocation, one copy each. */
-function joinList(head: string, items: readonly ReadyObject[]): Buffer {
+export function joinList(head: string, items: readonly Pick<ReadyObject, 'json'>[]): Buffer {
   const parts = items.map((item) => item.json());
   const start = Buffer.from(`${head.slice(0, -1)},"items":[`);
   const commas = Math.max(parts.length - 1, 0);

@@ -1,0 +1,149 @@
+/** One place that events go to, which follows the configuration: opened, changed and closed with it. */
+import { AuditQueue, type AuditTarget } from './audit-queue.ts';
+import type { EventBlock } from './event-buffer.ts';
+
+export interface SinkObserver {
+  /** The log takes nothing, or (undefined) takes lines again. */
+  trouble(sink: SinkName, error: unknown): void;
+  /** Something beside the writing failed: another log could not be opened, an old one not packed. */
+  refused(error: unknown): void;
+}
+
+export type SinkName = 'file' | 'store';
+
+/** Since the start. */
+export interface SinkCounts {
+  readonly written: number;
+  readonly dropped: number;
+  /** Of writes, by what the system says: `ENOSPC`. */
+  readonly failures: ReadonlyMap<string, number>;
+  readonly waitingBytes: number;
+  readonly inTrouble: boolean;
+}
+
+export interface SinkOptions {
+  readonly name: SinkName;
+  readonly observer: SinkObserver;
+  /** Whether a log that cannot be opened leaves the one before in use. */
+  readonly keepsFormer: boolean;
+}
+
+export class AuditSink {
+  readonly #options: SinkOptions;
+  readonly #queue: AuditQueue;
+  readonly #failures = new Map<string, number>();
+  /** What the open log was opened with. */
+  #opened = '';
+  #isWanted = false;
+  #opening: Promise<void> = Promise.resolve();
+  #target: AuditTarget | undefined;
+  #written = 0;
+  #dropped = 0;
+  #inTrouble = false;
+
+  constructor(options: SinkOptions) {
+    this.#options = options;
+    this.#queue = new AuditQueue({
+      dropped: (events) => {
+        this.#dropped += events;
+      },
+      written: (events) => {
+        this.#written += events;
+      },
+      failed: (error) => {
+        const code = codeOf(error);
+        this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1);
+      },
+      trouble: (error) => {
+        this.#inTrouble = error !== undefined;
+        options.observer.trouble(options.name, error);
+      },
+    });
+  }
+
+  get counts(): SinkCounts {
+    return {
+      written: this.#written,
+      dropped: this.#dropped,
+      failures: this.#failures,
+      waitingBytes: this.#queue.waiting,
+      inTrouble: this.#inTrouble,
+    };
+  }
+
+  get isFull(): boolean {
+    return this.#isWanted && this.#queue.isFull;
+  }
+
+  /** The log that is in use, where there is one. */
+  get target(): AuditTarget | undefined {
+    return this.#target;
+  }
+
+  add(block: EventBlock): void {
+    if (this.#isWanted) this.#queue.add(block);
+  }
+
+  /** `wanted` tells logs apart. One after the other: the last configuration wins. */
+  follow(wanted: string, make: (() => AuditTarget) | undefined): void {
+    this.#isWanted = make !== undefined;
+    this.#then(() => this.#open(wanted, make));
+  }
+
+  /** Takes the log again by its name. */
+  reopen(): void {
+    this.#then(async () => {
+      try {
+        await this.#target?.reopen?.();
+      } catch (error) {
+        this.#queue.failed(error);
+      }
+    });
+  }
+
+  /** Resolves when the log of the newest configuration is open, or could not be. */
+  async opened(): Promise<void> {
+    await this.#opening;
+  }
+
+  async close(): Promise<void> {
+    await this.#opening;
+    await this.#queue.close();
+  }
+
+  #then(step: () => Promise<void>): void {
+    this.#opening = this.#opening.then(step).catch(this.#options.observer.refused);
+  }
+
+  async #open(wanted: string, make: (() => AuditTarget) | undefined): Promise<void> {
+    if (wanted === this.#opened) return;
+    if (make === undefined) await this.#queue.drained();
+    // A store has one owner: the former must let go first.
+    if (!this.#options.keepsFormer) await this.#turnTo(undefined);
+    const target = make?.();
+    try {
+      await target?.open();
+    } catch (error) {
+      if (this.#queue.hasTarget) {
+        await target?.close();
+        this.#options.observer.refused(error);
+        return;
+      }
+      // It is tried again whenever there is something to write.
+      this.#queue.failed(error);
+    }
+    this.#opened = wanted;
+    await this.#turnTo(target);
+    if (target === undefined) this.#queue.discard();
+  }
+
+  async #turnTo(target: AuditTarget | undefined): Promise<void> {
+    this.#target = target;
+    await this.#queue.turnTo(target)?.close();
+  }
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && /^[\w-]{1,32}$/.test(code) ? code : 'other';
+}

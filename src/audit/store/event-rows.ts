@@ -1,0 +1,62 @@
+/** Lines of the audit log as rows of a data store. */
+import { isRecord } from '../../apimachinery/object.ts';
+import type { EventRow } from './event-store.ts';
+
+/** Who told of an event that was not made here. */
+export const SOURCE_ANNOTATION = 'gitplane.dev/sent-by-agent';
+
+const REVISION_ANNOTATION = 'gitplane.dev/revision';
+
+/** Lines that are no events are passed over, and counted. */
+export function eventRows(lines: string): { readonly rows: EventRow[]; readonly lost: number } {
+  const texts = lines.split('\n').filter((line) => line !== '');
+  const rows = texts.flatMap((line) => rowOf(line) ?? []);
+  return { rows, lost: texts.length - rows.length };
+}
+
+function rowOf(line: string): EventRow | undefined {
+  const event = parsed(line);
+  if (!isRecord(event)) return undefined;
+  const time = Date.parse(textOf(event['stageTimestamp']));
+  const auditId = textOf(event['auditID']);
+  if (Number.isNaN(time) || auditId === '') return undefined;
+  const user = recordOf(event['user']);
+  const object = recordOf(event['objectRef']);
+  const annotations = recordOf(event['annotations']);
+  const code = recordOf(event['responseStatus'])['code'];
+  return {
+    auditId,
+    stage: textOf(event['stage']),
+    source: textOf(annotations[SOURCE_ANNOTATION]),
+    time,
+    level: textOf(event['level']),
+    username: textOf(user['username']),
+    verb: textOf(event['verb']),
+    uri: textOf(event['requestURI']),
+    apiGroup: textOf(object['apiGroup']),
+    resource: textOf(object['resource']),
+    subresource: textOf(object['subresource']),
+    namespace: textOf(object['namespace']),
+    name: textOf(object['name']),
+    code: typeof code === 'number' && Number.isInteger(code) ? code : null,
+    revision: textOf(annotations[REVISION_ANNOTATION]) || null,
+    event: line,
+  };
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+/** No data base keeps the character that ends a text in C. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : '';
+}

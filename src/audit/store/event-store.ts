@@ -1,0 +1,137 @@
+/** What a data store of audit events does; the thread that it lives in knows nothing more of it. */
+
+/** An event with what can be asked for. */
+export interface EventRow {
+  readonly auditId: string;
+  readonly stage: string;
+  /** Who told of it; empty: the platform itself. */
+  readonly source: string;
+  /** In milliseconds. */
+  readonly time: number;
+  readonly level: string;
+  readonly username: string;
+  readonly verb: string;
+  readonly uri: string;
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly code: number | null;
+  readonly revision: string | null;
+  /** The whole of it, as JSON. */
+  readonly event: string;
+}
+
+/** All that is given must fit. */
+export interface EventQuery {
+  readonly auditId?: string | undefined;
+  readonly username?: string | undefined;
+  readonly verb?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly revision?: string | undefined;
+  readonly source?: string | undefined;
+  /** In milliseconds: not before. */
+  readonly since?: number | undefined;
+  /** Before. */
+  readonly until?: number | undefined;
+  readonly limit: number;
+}
+
+export interface EventStore {
+  /** Makes the tables or brings them up to date. */
+  open(): Promise<void>;
+  /** All or none; those that are there already are passed over. Tells how many it can never take. */
+  insert(rows: readonly EventRow[]): Promise<number>;
+  /** Removes some of the events before a time, in milliseconds; tells how many. */
+  remove(before: number, most: number): Promise<number>;
+  /** JSON texts, newest first. */
+  find(query: EventQuery): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Of the tables; a newer one is not touched. */
+export const SCHEMA_VERSION = 1;
+
+export function newerSchema(version: number): Error {
+  return new Error(
+    `The tables of the data store are of version ${version}, and this program knows ${SCHEMA_VERSION}: use a newer version of it, or another data store`,
+  );
+}
+
+export const COLUMNS = [
+  'audit_id',
+  'stage',
+  'source',
+  'time',
+  'level',
+  'username',
+  'verb',
+  'uri',
+  'api_group',
+  'resource',
+  'subresource',
+  'namespace',
+  'name',
+  'code',
+  'revision',
+  'event',
+] as const;
+
+/** In the order of the columns. */
+export function valuesOf(row: EventRow): (string | number | null)[] {
+  return [
+    row.auditId,
+    row.stage,
+    row.source,
+    row.time,
+    row.level,
+    row.username,
+    row.verb,
+    row.uri,
+    row.apiGroup,
+    row.resource,
+    row.subresource,
+    row.namespace,
+    row.name,
+    row.code,
+    row.revision,
+    row.event,
+  ];
+}
+
+interface Dialect {
+  /** A parameter that is a time in milliseconds, as the column has it. */
+  time(parameter: string): string;
+  readonly event: string;
+}
+
+/** The question as SQL, with its parameters in order. */
+export function selectEvents(
+  query: EventQuery,
+  dialect: Dialect,
+): { readonly sql: string; readonly values: (string | number)[] } {
+  const values: (string | number)[] = [];
+  const parameter = (value: string | number): string => `$${values.push(value)}`;
+  const { since, until, limit } = query;
+  const fields = [
+    ['audit_id', query.auditId],
+    ['username', query.username],
+    ['verb', query.verb],
+    ['resource', query.resource],
+    ['namespace', query.namespace],
+    ['name', query.name],
+    ['revision', query.revision],
+    ['source', query.source],
+  ] as const;
+  const given = fields.flatMap(([column, value]) =>
+    value === undefined ? [] : [`${column} = ${parameter(value)}`],
+  );
+  if (since !== undefined) given.push(`time >= ${dialect.time(parameter(since))}`);
+  if (until !== undefined) given.push(`time < ${dialect.time(parameter(until))}`);
+  const where = given.length === 0 ? '' : ` where ${given.join(' and ')}`;
+  const order = ` order by id desc limit ${parameter(limit)}`;
+  return { sql: `select ${dialect.event} from gitplane_audit_events${where}${order}`, values };
+}

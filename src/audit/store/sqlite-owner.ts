@@ -1,0 +1,101 @@
+/**
+ * Who writes to an SQLite file. The library tells others by a folder beside the file, which stays
+ * when its process is killed; and it has no locks that the system takes back. So whoever writes says
+ * so in a file of its own, again and again, and what was not said for a while no longer counts.
+ */
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+
+const SAY_EVERY_MS = 5000;
+const COUNTS_FOR_MS = 30_000;
+
+export class SqliteOwner {
+  readonly #path: string;
+  readonly #file: string;
+  readonly #me: string;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#file = `${path}.owner`;
+    this.#me = `${hostname()} ${process.pid} ${startOf(process.pid) ?? ''}`;
+  }
+
+  /** Throws where another program writes to the file. */
+  acquire(): void {
+    if (this.#timer !== undefined) return;
+    if (!this.#write()) {
+      const other = this.#other();
+      if (other !== undefined) {
+        throw new Error(`${this.#path} is in use by ${other}; use a file for each daemon`);
+      }
+      unlinkSync(this.#file);
+      if (!this.#write()) throw new Error(`${this.#path} was taken by another program just now`);
+    }
+    // The lock of a process that was killed.
+    remove(() => rmdirSync(`${this.#path}.lock`));
+    this.#timer = setInterval(() => this.#say(), SAY_EVERY_MS).unref();
+  }
+
+  release(): void {
+    if (this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    remove(() => unlinkSync(this.#file));
+  }
+
+  #write(): boolean {
+    try {
+      const file = openSync(this.#file, 'wx', 0o600);
+      writeSync(file, this.#me);
+      closeSync(file);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    }
+  }
+
+  /** Words for who it is; undefined: nobody any more. */
+  #other(): string | undefined {
+    const [host = '', pid = '', start = ''] = readFileSync(this.#file, 'utf8').split(' ');
+    if (host === hostname() && start !== '') {
+      return startOf(Number(pid)) === start ? `process ${pid}` : undefined;
+    }
+    const age = Date.now() - statSync(this.#file).mtimeMs;
+    return age < COUNTS_FOR_MS ? `process ${pid} of ${host}` : undefined;
+  }
+
+  #say(): void {
+    const now = new Date();
+    remove(() => utimesSync(this.#file, now, now));
+  }
+}
+
+/** When a process began, in a number of the system; undefined: there is none, or nobody says. */
+function startOf(pid: number): string | undefined {
+  try {
+    const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+    return fields.split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is not there need not be removed. */
+function remove(step: () => void): void {
+  try {
+    step();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The thread that a data store of audit events lives in: it takes the lines apart, writes them, and
+ * removes what is too old. One thing after the other, in the order of the requests.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { DataStoreEndpoint } from '../../kinds/data-store-endpoint.ts';
+import { eventRows } from './event-rows.ts';
+import type { EventStore } from './event-store.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { SqliteStore } from './sqlite-store.ts';
+import type { ThreadFailure, ThreadReply, ThreadRequest, ThreadSetup } from './thread-messages.ts';
+
+const { endpoint, keptMs } = workerData as ThreadSetup;
+const store: EventStore =
+  endpoint.kind === 'sqlite' ? new SqliteStore(endpoint.path) : new PostgresStore(endpoint.url);
+
+/** Removals are short, so that nobody waits for one for long. */
+const REMOVED_AT_ONCE = 2000;
+const LEAST_MS = 60_000;
+const MOST_MS = 3_600_000;
+
+let last: Promise<void> = Promise.resolve();
+let timer: NodeJS.Timeout | undefined;
+
+function reply(message: ThreadReply): void {
+  parentPort?.postMessage(message);
+}
+
+function inTurn(step: () => Promise<void>): void {
+  last = last.then(step);
+}
+
+parentPort?.on('message', (request: ThreadRequest) => {
+  inTurn(async () => {
+    const { id } = request;
+    try {
+      reply({ id, result: await act(request) });
+    } catch (error) {
+      reply({ id, failure: failureOf(error, endpoint) });
+    }
+  });
+});
+
+async function act(request: ThreadRequest): Promise<unknown> {
+  switch (request.act) {
+    case 'open':
+      await store.open();
+      removeOld();
+      return undefined;
+    case 'append': {
+      const { buffer, byteOffset, length } = request.lines;
+      const { rows, lost } = eventRows(Buffer.from(buffer, byteOffset, length).toString());
+      return lost + (rows.length === 0 ? 0 : await store.insert(rows));
+    }
+    case 'find':
+      return await store.find(request.query);
+    case 'close':
+      clearTimeout(timer);
+      timer = undefined;
+      await store.close();
+      parentPort?.close();
+      return undefined;
+  }
+}
+
+/** Begins again with each store that opens, and goes on by itself. */
+function removeOld(): void {
+  if (keptMs === 0 || timer !== undefined) return;
+  const again = (ms: number): void => {
+    timer = setTimeout(() => inTurn(removeSome), ms).unref();
+  };
+  const removeSome = async (): Promise<void> => {
+    if (timer === undefined) return;
+    let removed = 0;
+    try {
+      removed = await store.remove(Date.now() - keptMs, REMOVED_AT_ONCE);
+    } catch (error) {
+      reply({ id: undefined, failure: failureOf(error, endpoint) });
+    }
+    again(removed < REMOVED_AT_ONCE ? Math.min(Math.max(keptMs / 24, LEAST_MS), MOST_MS) : 0);
+  };
+  again(0);
+}
+
+/** What libraries and servers say may repeat what they were given. */
+function failureOf(error: unknown, of: DataStoreEndpoint): ThreadFailure {
+  const { message, code } = error as { message?: unknown; code?: unknown };
+  const text = typeof message === 'string' && message !== '' ? message : String(code ?? error);
+  const secrets =
+    of.kind === 'postgres' ? [of.url, of.password, encodeURIComponent(of.password)] : [];
+  const shown = secrets
+    .filter((secret) => secret !== '')
+    .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+  return { message: shown, code: typeof code === 'string' ? code : undefined };
+}

@@ -1,0 +1,28 @@
+/** What the daemon and the thread of its data store say to each other. */
+import type { DataStoreEndpoint } from '../../kinds/data-store-endpoint.ts';
+import type { EventQuery } from './event-store.ts';
+
+export interface ThreadSetup {
+  readonly endpoint: DataStoreEndpoint;
+  /** 0: for ever. */
+  readonly keptMs: number;
+}
+
+export type ThreadRequest = { readonly id: number } & (
+  | { readonly act: 'open' | 'close' }
+  | { readonly act: 'append'; readonly lines: Uint8Array }
+  | { readonly act: 'find'; readonly query: EventQuery }
+);
+
+/** Without credentials. */
+export interface ThreadFailure {
+  readonly message: string;
+  readonly code: string | undefined;
+}
+
+/** Without an id: something that nobody asked for failed. */
+export interface ThreadReply {
+  readonly id: number | undefined;
+  readonly result?: unknown;
+  readonly failure?: ThreadFailure;
+}

@@ -1,0 +1,115 @@
+/**
+ * What the audit log costs: GET one after the other with and without it, at the level that records
+ * the most, both stages of each request; and creates in the same way.
+ */
+import { secretName } from '../corpus.ts';
+import { API, type DaemonProcess } from '../daemon-process.ts';
+import type { Fixture } from '../fixture.ts';
+import { HttpConnection, requestBytes } from '../http-connection.ts';
+import { assertStatus, throughput } from '../load.ts';
+import { type Line, withGoal } from '../report.ts';
+import { summarize } from '../statistics.ts';
+import { createRequest } from './write.ts';
+
+const CONNECTIONS = 50;
+const WARM_UP_MS = 1500;
+const MEASURED_MS = 1500;
+const GOAL = { atLeast: 0.85 };
+
+const AUDIT = {
+  on: 'audit: {enabled: true, path: audit/, maxBackups: 1, policy: {rules: [{level: RequestResponse}]}}\n',
+  off: 'audit: {enabled: false}\n',
+} as const;
+type Setting = keyof typeof AUDIT;
+
+interface Samples {
+  /** A second. */
+  readonly rates: number[];
+  /** Processor time of the daemon a request, in microseconds. */
+  readonly costs: number[];
+}
+
+export async function measureAudit(fixture: Fixture): Promise<Line[]> {
+  const daemon = await fixture.start(await fixture.copyOfPlatform());
+  try {
+    await configure(daemon, 'POST', 'off');
+    const { token } = daemon;
+    const middle = Math.floor(fixture.corpus.secrets / 2);
+    const folder = `${API}/namespaces/${fixture.corpus.namespaceOf(middle)}/sharedsecrets`;
+    const read = requestBytes({ method: 'GET', path: `${folder}/${secretName(middle)}`, token });
+    const team = requestBytes({ method: 'GET', path: `${API}/teams/team-00000`, token });
+    let made = 0;
+    const loads = [
+      { name: 'GET one secret', status: 200, next: () => read },
+      { name: 'GET one team', status: 200, next: () => team },
+      { name: 'create', status: 201, next: () => createRequest(fixture, token, made++) },
+    ];
+    const lines: Line[] = [];
+    for (const load of loads) lines.push(...(await compare(fixture, daemon, load)));
+    return lines;
+  } finally {
+    await daemon.stop();
+  }
+}
+
+interface Asked {
+  readonly name: string;
+  readonly status: number;
+  next(): Buffer;
+}
+
+/** In turn, so that noise falls on both. */
+async function compare(fixture: Fixture, daemon: DaemonProcess, asked: Asked): Promise<Line[]> {
+  const samples: Record<Setting, Samples> = {
+    off: { rates: [], costs: [] },
+    on: { rates: [], costs: [] },
+  };
+  for (let i = 0; i <= fixture.repetitions; i++) {
+    for (const setting of ['off', 'on'] as const) {
+      await configure(daemon, 'PATCH', setting);
+      const isWarmUp = i === 0;
+      const { rate, cost } = await measure(daemon, asked, isWarmUp ? WARM_UP_MS : MEASURED_MS);
+      if (isWarmUp) continue;
+      samples[setting].rates.push(rate);
+      samples[setting].costs.push(cost);
+    }
+  }
+  const { on, off } = samples;
+  const line = (what: keyof Samples): Pick<Line, 'measured' | 'reference'> => ({
+    measured: summarize(on[what]),
+    reference: { name: 'without the audit log', measured: summarize(off[what]) },
+  });
+  const name = `${asked.name}, audited at RequestResponse`;
+  return [
+    withGoal({ name, unit: '/s', ...line('rates') }, GOAL),
+    { name: `${asked.name}, audited, processor`, unit: 'us', ...line('costs') },
+  ];
+}
+
+async function measure(
+  daemon: DaemonProcess,
+  { status, next }: Asked,
+  ms: number,
+): Promise<{ rate: number; cost: number }> {
+  const before = daemon.processorMs() ?? 0;
+  const load = { endpoint: daemon.http, connections: CONNECTIONS, status, ms, next };
+  const started = performance.now();
+  const rate = await throughput(load);
+  const requests = (rate * (performance.now() - started)) / 1000;
+  return { rate, cost: (((daemon.processorMs() ?? 0) - before) * 1000) / requests };
+}
+
+async function configure(
+  { http, token }: DaemonProcess,
+  method: 'POST' | 'PATCH',
+  setting: Setting,
+): Promise<void> {
+  const spec = { raw: AUDIT[setting] };
+  const body = Buffer.from(JSON.stringify({ metadata: { name: 'platform' }, spec }));
+  const path = method === 'POST' ? `${API}/configs` : `${API}/configs/platform`;
+  const type = method === 'POST' ? 'application/json' : 'application/merge-patch+json';
+  const connection = await HttpConnection.open(http);
+  const change = requestBytes({ method, path, token, body, type });
+  assertStatus(await connection.send(change, true), method === 'POST' ? 201 : 200);
+  connection.close();
+}

@@ -1,0 +1,99 @@
+/**
+ * Bodies as the audit log has them: without secrets, on one line, and made from bytes that are there
+ * already wherever that can be.
+ */
+import type { AuditedBodies } from '../audit/event.ts';
+import { isPlain, redactedRequest, redactedResponse } from '../audit/redaction.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { decodeBody, mediaTypeOf } from './input/body.ts';
+import type { Answer } from './output/answer.ts';
+import { JSON_TYPE } from './output/negotiation.ts';
+import { joinList, type ReadyObject } from './output/representation.ts';
+
+const LARGEST_BODY = 2 * 1024 * 1024;
+const NEW_LINE = 0x0a;
+
+interface AuditedRequestBody {
+  readonly body: unknown;
+  readonly type: string | undefined;
+}
+
+/** `answer`: only where its body is recorded. */
+export function auditedBodies(
+  kind: Kind | undefined,
+  request: AuditedRequestBody,
+  answer: Answer | undefined,
+): AuditedBodies {
+  const asked = requestBody(kind, request);
+  const answered = answer && responseBody(kind, answer);
+  if (asked === undefined) return answered ?? {};
+  const remarks =
+    asked.remarks === undefined && answered?.remarks === undefined
+      ? undefined
+      : { ...asked.remarks, ...answered?.remarks };
+  return { ...asked, ...answered, remarks };
+}
+
+/** Undefined: the request had none. */
+function requestBody(
+  kind: Kind | undefined,
+  { body, type: contentType }: AuditedRequestBody,
+): AuditedBodies | undefined {
+  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
+  if (body.length > LARGEST_BODY) return omitted('request', 'too-large');
+  const type = mediaTypeOf(contentType);
+  if (type.includes('protobuf')) return omitted('request', 'unsupported-encoding');
+  try {
+    const { value } = decodeBody(body, type.includes('yaml') ? 'yaml' : 'json');
+    const found = redactedRequest(kind, value);
+    return 'value' in found
+      ? { requestObject: JSON.stringify(found.value) }
+      : omitted('request', found.omitted);
+  } catch {
+    return omitted('request', 'decode-failed');
+  }
+}
+
+function responseBody(kind: Kind | undefined, { body, contentType, shown }: Answer): AuditedBodies {
+  if (body.length > LARGEST_BODY) return omitted('response', 'too-large');
+  if (contentType !== JSON_TYPE) return omitted('response', 'unsupported-encoding');
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+  if (kind !== undefined && shown !== undefined) {
+    // One line each: they are what the store holds.
+    if (isPlain(kind)) return { responseObject: bytes };
+    const { head, items } = shown;
+    const safe = items.map((ready) => withoutSecrets(kind, ready));
+    return { responseObject: head === undefined ? safe[0]?.json() : joinList(head, safe) };
+  }
+  if (kind !== undefined && isPlain(kind) && !bytes.includes(NEW_LINE))
+    return { responseObject: bytes };
+  return { responseObject: encoded(redactedResponse(kind, parsed(bytes))) };
+}
+
+/** Of each version of an object, as long as that is held. */
+const redacted = new WeakMap<ReadyObject, Pick<ReadyObject, 'json'>>();
+
+function withoutSecrets(kind: Kind, ready: ReadyObject): Pick<ReadyObject, 'json'> {
+  const found = redacted.get(ready);
+  if (found !== undefined) return found;
+  const bytes = encoded(redactedResponse(kind, parsed(ready.json())));
+  const made = { json: () => bytes };
+  redacted.set(ready, made);
+  return made;
+}
+
+function encoded(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value) ?? 'null');
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function omitted(which: 'request' | 'response', why: string): AuditedBodies {
+  return { remarks: { [`${which}-object-omitted`]: why } };
+}
