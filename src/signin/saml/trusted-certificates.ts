@@ -4,7 +4,7 @@
  * nothing, and operators hear of it beforehand.
  */
 import type { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import {
   CertificateError,
   certificateText,
@@ -86,8 +86,14 @@ export class TrustedCertificates {
   }
 }
 
+const MOST_BYTES = 1024 * 1024;
+
 async function fileText(path: string): Promise<string> {
   try {
+    const found = await stat(path);
+    // A device or a pipe would never end.
+    if (!found.isFile() || found.size > MOST_BYTES)
+      throw new Error('it is no file of 1 MiB or less');
     return await readFile(path, 'utf8');
   } catch (cause) {
     throw new Refusal(`${path} cannot be read`, { reason: 'no-certificate', code: 502, cause });

@@ -57,6 +57,12 @@ const change = fc.record({
   cut: fc.nat(8),
   put: fc.option(fragment, { nil: Buffer.alloc(0) }),
 });
+/** One letter for another: most of these are still XML, and get as far as the signature. */
+const letter = fc.record({
+  at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  cut: fc.constant(1),
+  put: fc.constantFrom(...'aZ09-=+').map((text) => Buffer.from(text)),
+});
 /** A piece of it once more, somewhere else. */
 const copy = fc.record({
   from: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
@@ -75,7 +81,7 @@ test('a changed response says what was signed, or nothing', { timeout: 120_000 }
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...MODES),
-      fc.array(fc.oneof(change, copy), { minLength: 1, maxLength: 3 }),
+      fc.array(fc.oneof(change, letter, copy), { minLength: 1, maxLength: 3 }),
       async (mode, changes) => {
         let xml = texts.get(mode) ?? Buffer.alloc(0);
         for (const one of changes) {

@@ -394,6 +394,8 @@ describe('certificates', () => {
     expect(await refusal(signIn(at))).toBe('none');
     await writeFile(ca, 'no certificate');
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
+    await writeFile(ca, key.certificatePem.padStart(2 * 1024 * 1024));
+    expect(await refusal(signIn(at))).toBe('no-certificate 502');
     await rm(ca);
     expect(await refusal(signIn(at))).toBe('no-certificate 502');
     expect(warnings).toEqual([]);
@@ -411,6 +413,12 @@ describe('certificates', () => {
     const at = await connector({ ca: join(folder, 'missing.pem') });
     const begun = at.begin(transaction(), new AbortController().signal);
     expect(await refusal(begun)).toBe('no-certificate 502');
+  });
+
+  test('in what is no file are not waited for', async () => {
+    const at = await connector({ ca: '/dev/zero' });
+    expect(warnings).toEqual([expect.stringContaining('/dev/zero cannot be read')]);
+    expect(await refusal(signIn(at))).toBe('no-certificate 502');
   });
 
   test('that are none never mean that none are needed', async () => {
