@@ -125,7 +125,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
   undo.push(async () => oidc.close());
   const dependencies = {
     ...platform,
-    authenticate: platform.access.authenticate,
+    authenticate: signingIn.watched(platform.access.authenticate),
     failedLogins: new FailedLogins(clock),
     signIn: signingIn.signIn,
     authorizer: platform.access.authorizer,

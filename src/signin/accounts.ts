@@ -58,6 +58,22 @@ export interface Accounts {
   isLogin(keyName: string): boolean;
   /** What a login key was made from; undefined for keys without. */
   identityOf(keyName: string): KeptIdentity | undefined;
+  /** When the provider was last asked about the identity of a key; undefined for keys without. */
+  refreshedAt(keyName: string): number | undefined;
+  /**
+   * The key to ask the provider about when a key is used: itself, or the newest login of its user
+   * where it is a key that people made for themselves. Undefined: there is none.
+   */
+  identityToRefresh(keyName: string): (KeptIdentity & { readonly name: string }) | undefined;
+  /** Saves what the connector needs for the next refresh. */
+  keep(keyName: string, provided: ProvidedIdentity): Promise<void>;
+  /**
+   * Takes over what the provider says now; with `isNews` for the user as well. Throws SignInError, as
+   * `enter` does, and makes no user.
+   */
+  refresh(keyName: string, identity: AdmittedIdentity, isNews: boolean): Promise<void>;
+  /** The provider does not vouch for the identity any more: deletes the key and the groups. */
+  end(keyName: string): Promise<void>;
 }
 
 export interface KeptIdentity {

@@ -11,7 +11,9 @@ import { openSignIn, type SignInService } from '../../src/daemon/sign-in/sign-in
 import { parseConfigRaw } from '../../src/kinds/config-raw.ts';
 import { authenticateRequest } from '../../src/server/access.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
+import { toStatusError } from '../../src/server/errors.ts';
 import { registerSignIn } from '../../src/server/sign-in/routes.ts';
+import type { ConnectorFactories } from '../../src/signin/connectors/factories.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { git } from './git.ts';
 import { type GuardedPlatform, openGuardedPlatform } from './guarded-platform.ts';
@@ -43,8 +45,10 @@ export interface SignInPlatform {
   subjects(): string[];
 }
 
-export async function openSignInPlatform(of: { baseUrl?: string } = {}): Promise<SignInPlatform> {
-  const { baseUrl = BASE_URL } = of;
+export async function openSignInPlatform(
+  of: { baseUrl?: string; factories?: ConnectorFactories } = {},
+): Promise<SignInPlatform> {
+  const { baseUrl = BASE_URL, factories } = of;
   const clock = new TestClock();
   const limits: { accessKeyMaxTTLSeconds?: number } = {};
   const guarded = await openGuardedPlatform(clock, limits);
@@ -62,6 +66,7 @@ export async function openSignInPlatform(of: { baseUrl?: string } = {}): Promise
     ...{ kinds, store, registry, served: registry, access, config, clock, logger },
     publicUrl: () => baseUrl,
     isPublicUrlGiven: true,
+    ...(factories === undefined ? {} : { factories }),
   });
   onTestFinished(() => service.close());
   service.start();
@@ -72,13 +77,17 @@ export async function openSignInPlatform(of: { baseUrl?: string } = {}): Promise
   const deps = {
     ...{ config, clock, logger, kinds, store, registry },
     signIn: service.signIn,
-    authenticate: access.authenticate,
+    authenticate: service.watched(access.authenticate),
     authorizer: access.authorizer,
     failedLogins: new FailedLogins(clock),
     audit: { isOn: false, begin: () => undefined },
     root: '/kubernetes/management',
   } as unknown as ServerDependencies;
   registerSignIn(app, deps);
+  app.setErrorHandler((error, _request, reply) => {
+    const { status } = toStatusError(error);
+    return reply.code(status.code).send(status.toStatus());
+  });
   // As every route of the API authenticates.
   app.all('/who', (request, reply) => reply.send(authenticateRequest(deps, request, 'bearer')));
   return {

@@ -20,20 +20,28 @@ import type {
   LoginKey,
   NewLoginKey,
 } from '../../signin/accounts.ts';
+import type { ProvidedIdentity } from '../../signin/connector.ts';
 import { accountNames, teamNameOf } from '../../signin/names.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import type { Store, StoredObject } from '../../state/store.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { AccessControl } from '../access-control.ts';
-import { loginKeyManifest, readKeptIdentity } from './login-key.ts';
+import {
+  identitySpec,
+  isLoginOf,
+  keptText,
+  loginKeyManifest,
+  readKeptIdentity,
+  readRefreshTime,
+} from './login-key.ts';
 
 export interface AccountParts {
   readonly kinds: KindTable;
-  readonly store: Pick<Store, 'get'>;
+  readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
   /** Where desired state is written, for review where that is asked for. */
   readonly registry: Pick<ObjectRegistry, 'create' | 'update'>;
   /** Where keys are written: no review holds them up. */
-  readonly served: Pick<Registry, 'create' | 'delete'>;
+  readonly served: Pick<Registry, 'create' | 'update' | 'delete'>;
   readonly access: Pick<AccessControl, 'directory' | 'rules'>;
   readonly config: PlatformConfigSource;
   readonly clock: Clock;
@@ -116,6 +124,103 @@ export class PlatformAccounts implements Accounts {
   identityOf(keyName: string): KeptIdentity | undefined {
     const stored = this.#find(this.#kind('ownedaccesskeys'), keyName);
     return stored && readKeptIdentity(stored);
+  }
+
+  refreshedAt(keyName: string): number | undefined {
+    const stored = this.#key(keyName);
+    return stored && readRefreshTime(stored);
+  }
+
+  identityToRefresh(keyName: string): (KeptIdentity & { name: string }) | undefined {
+    const own = this.identityOf(keyName);
+    if (own !== undefined) return { ...own, name: keyName };
+    const user = this.#key(keyName)?.object.spec?.['user'];
+    if (typeof user !== 'string') return undefined;
+    const { group, kind } = this.#kind('ownedaccesskeys');
+    const logins = this.#parts.store
+      .list({ group, kind })
+      .items.filter((stored) => isLoginOf(stored, user))
+      .sort((a, b) => (readRefreshTime(b) ?? 0) - (readRefreshTime(a) ?? 0));
+    for (const stored of logins) {
+      const kept = readKeptIdentity(stored);
+      if (kept !== undefined) return { ...kept, name: stored.key.name };
+    }
+    return undefined;
+  }
+
+  async keep(keyName: string, provided: ProvidedIdentity): Promise<void> {
+    await this.#changeKey(keyName, (identity) => ({
+      ...identity,
+      connectorData: keptText(provided),
+    }));
+  }
+
+  async refresh(keyName: string, identity: AdmittedIdentity, isNews: boolean): Promise<void> {
+    const user = this.#key(keyName)?.object.spec?.['user'];
+    const { connector, userId: subject } = identity;
+    const [known, ...more] = this.#parts.access.directory.usersOf({ connector, subject });
+    if (known === undefined || known !== user || more.length > 0) throw shutOut(String(user));
+    if (isNews) await this.enter(identity);
+    const now = this.#parts.clock.now();
+    await this.#changeKey(keyName, () => identitySpec(identity, now));
+  }
+
+  async end(keyName: string): Promise<void> {
+    const kept = this.identityOf(keyName);
+    await this.revoke(keyName);
+    if (kept === undefined) return;
+    const subject = kept.provided.userId;
+    const { connector } = kept;
+    for (const name of this.#parts.access.directory.usersOf({ connector, subject })) {
+      await this.#takeGroups(name, connector);
+    }
+  }
+
+  async #takeGroups(name: string, connector: string): Promise<void> {
+    const kind = this.#kind('users');
+    if (this.#find(kind, name)?.object.spec?.['ssoGroups'] === undefined) return;
+    const reason = `${connector} does not vouch for ${name} any more.`;
+    await writing(
+      this.#parts.registry.update({
+        verb: 'patch',
+        kind,
+        namespace: '',
+        name,
+        duplicates: [],
+        options: { ...options(), reason },
+        change: (user) => {
+          const { ssoGroups: _gone, ...spec } = user.spec ?? {};
+          return { ...user, spec };
+        },
+      }),
+    );
+  }
+
+  /** Of a key that is gone nothing. */
+  async #changeKey(name: string, change: (identity: JsonObject) => JsonObject): Promise<void> {
+    if (this.#key(name) === undefined) return;
+    const kind = this.#kind('ownedaccesskeys');
+    await writing(
+      this.#parts.served.update({
+        verb: 'patch',
+        kind,
+        namespace: '',
+        name,
+        duplicates: [],
+        options: options(),
+        change: (key) => {
+          const { identity } = key.spec ?? {};
+          return {
+            ...key,
+            spec: { ...key.spec, identity: change((identity ?? {}) as JsonObject) },
+          };
+        },
+      }),
+    );
+  }
+
+  #key(name: string): StoredObject | undefined {
+    return this.#find(this.#kind('ownedaccesskeys'), name);
   }
 
   async #enter(identity: AdmittedIdentity, requestId: string | undefined): Promise<string> {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { rfc3339 } from '../../apimachinery/clock.ts';
 import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
 import type { DirectoryUser } from '../../auth/directory.ts';
+import { time } from '../../auth/fields.ts';
 import type { AdmittedIdentity, KeptIdentity, NewLoginKey } from '../../signin/accounts.ts';
 import type { ProvidedIdentity } from '../../signin/connector.ts';
 import type { StoredObject } from '../../state/store.ts';
@@ -36,15 +37,19 @@ export function loginKeyManifest(
   };
 }
 
+export function passwordVersionOf({ object }: StoredObject): string | undefined {
+  return object.metadata.annotations?.[PASSWORD_VERSION];
+}
+
 /** Says which password it is, and nothing about it. */
-function passwordVersion(hash: string | undefined): string | undefined {
+export function passwordVersion(hash: string | undefined): string | undefined {
   return hash === undefined
     ? undefined
     : createHash('sha256').update(`gitplane password\0${hash}`).digest('hex').slice(0, 16);
 }
 
 /** `spec.identity` of a key (spec section 2.6). */
-function identitySpec(identity: AdmittedIdentity, now: number): JsonObject {
+export function identitySpec(identity: AdmittedIdentity, now: number): JsonObject {
   const { provided, accountName: _name, groups, email, preferredUsername, ...rest } = identity;
   return {
     ...rest,
@@ -57,7 +62,7 @@ function identitySpec(identity: AdmittedIdentity, now: number): JsonObject {
 }
 
 /** All that a refresh needs, in the one field that is sealed and never shown. */
-function keptText(provided: ProvidedIdentity): string {
+export function keptText(provided: ProvidedIdentity): string {
   return JSON.stringify(provided);
 }
 
@@ -68,4 +73,14 @@ export function readKeptIdentity({ object, hidden }: StoredObject): KeptIdentity
   if (typeof text !== 'string' || typeof connector !== 'string') return undefined;
   const provided = JSON.parse(text) as ProvidedIdentity;
   return { connector, provided };
+}
+
+/** When the provider was last asked, in milliseconds since the epoch. */
+export function readRefreshTime({ object }: StoredObject): number | undefined {
+  const identity = object.spec?.['identity'];
+  return isRecord(identity) ? time(identity['identityRefresh']) : undefined;
+}
+
+export function isLoginOf({ object }: StoredObject, user: string): boolean {
+  return object.spec?.['type'] === 'Login' && object.spec['user'] === user;
 }
