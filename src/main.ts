@@ -20,6 +20,7 @@ import {
   SERVE_OPTIONS,
   TOKEN_OPTIONS,
   UNSEAL_OPTIONS,
+  USERS_OPTIONS,
   UsageError,
   VALIDATE_OPTIONS,
   WHOAMI_OPTIONS,
@@ -132,6 +133,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: SECRETS_OPTIONS,
     run: async (options) =>
       (await import('./cli/secrets.ts')).secrets(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
+  },
+  users: {
+    summary: 'users: passwd NAME gives one a password',
+    operands: 'passwd NAME',
+    options: USERS_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/users.ts')).users(options, {
         stdin: process.stdin,
         out: process.stdout,
       }),

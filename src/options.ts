@@ -375,6 +375,16 @@ export const SECRETS_OPTIONS: readonly OptionSpec[] = [
   ...CONNECTION_OPTIONS,
 ];
 
+export const USERS_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'from-file',
+    value: 'FILE',
+    help: 'the password; default: standard input, or a question',
+  },
+  { name: 'none', help: 'the user has no password any more' },
+  ...CONNECTION_OPTIONS,
+];
+
 const SEALING_OPTIONS: readonly OptionSpec[] = [
   KEY_FILES,
   {

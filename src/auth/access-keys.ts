@@ -143,6 +143,14 @@ export class AccessKeyIndex {
     return now < this.#expiresAt(key);
   }
 
+  /** Keys of logins: their names, by the name of the user that they act as. */
+  logins(): { readonly key: string; readonly user: string }[] {
+    return [...this.#byName.values()].flatMap(({ key }) => {
+      const { user } = key.owner;
+      return key.lifetime.login && user !== undefined ? [{ key: key.name, user }] : [];
+    });
+  }
+
   /** The object that a concealed key authenticates as; undefined when there is none. */
   holderOf(concealed: string): string | undefined {
     return this.#byHash.get(concealed)?.[0]?.key.name;

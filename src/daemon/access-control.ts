@@ -51,6 +51,8 @@ export interface AccessControl {
   keyWorks(name: string): boolean;
   /** Name of the access key that a concealed key authenticates as, if any. */
   holderOf(concealed: string): string | undefined;
+  /** Keys of logins, by name, with the users that they act as. */
+  logins(): readonly { readonly key: string; readonly user: string }[];
   /** Names of the access keys that ended longer ago than `keptMs`. */
   overdueKeys(keptMs: number): string[];
   /** The access key behind a user that `authenticate` returned. */
@@ -88,6 +90,7 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     directory,
     keyWorks: (name) => keys.works(name),
     holderOf: (concealed) => keys.holderOf(concealed),
+    logins: () => keys.logins(),
     overdueKeys: (keptMs) => keys.overdue(keptMs),
     session: (user) => sessions.get(user),
     close: async () => {

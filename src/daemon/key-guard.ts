@@ -1,8 +1,10 @@
 /** What no access key may be, whoever writes it: the key of another object, or one from the future. */
 import type { Clock } from '../apimachinery/clock.ts';
 import { forbidden, invalidSecret } from '../apimachinery/field-error.ts';
+import { jsonEqual, valueAt } from '../apimachinery/object.ts';
 import { invalidObject } from '../apimachinery/status-error.ts';
 import { readLifetime } from '../auth/access-key.ts';
+import { isSuperuser } from '../auth/escalation.ts';
 import { isFromTheFuture } from '../auth/expiry.ts';
 import type { Guard, PlannedChange } from '../registry/write-context.ts';
 import type { AccessControl } from './access-control.ts';
@@ -26,9 +28,21 @@ export function keyGuard({ access, clock }: KeyGuardParts): Guard {
       old === undefined && isFromTheFuture(readLifetime(object, object.spec ?? {}), clock.now())
         ? [forbidden(['metadata', 'creationTimestamp'], LATE)]
         : [];
-    const errors = [...taken, ...late];
+    const forged = setsIdentity(change) ? [forbidden(IDENTITY, BY_PLATFORM)] : [];
+    const errors = [...taken, ...late, ...forged];
     return errors.length === 0 ? undefined : invalidObject(kind, name, errors);
   };
+}
+
+const IDENTITY = ['spec', 'identity'];
+const BY_PLATFORM = 'who a provider vouched for is written down by the platform alone';
+
+/** Whoever could write it could have the provider asked with what is not theirs. */
+function setsIdentity({ user, object, old, brings }: PlannedChange): boolean {
+  if (isSuperuser(user)) return false;
+  const [now, before] = [object, old].map((version) => valueAt(version, IDENTITY));
+  const data = brings?.[[...IDENTITY, 'connectorData'].join('.')];
+  return now !== undefined && (data !== undefined || !jsonEqual(now, before));
 }
 
 const LATE =

@@ -3,6 +3,7 @@
  * key at a time, and never all at once. What the provider takes back is gone within the hour; what it
  * cannot say now keeps for a day (reference: identity, section 3.7).
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Accounts, KeptIdentity } from './accounts.ts';
 import type { KeepConnectorData } from './connector.ts';
 import type { SignIn } from './sign-in.ts';
@@ -19,7 +20,7 @@ export interface RefreshOptions {
 }
 
 export interface RefreshEvent {
-  readonly key: string;
+  readonly accessKey: string;
   readonly outcome: 'refreshed' | 'ended' | 'later';
   /** Why not. */
   readonly reason?: string;
@@ -38,6 +39,7 @@ const EVERY_MS = 30 * 60_000;
 const JITTER_MS = 5 * 60_000;
 const FIRST_RETRY_MS = 60_000;
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+const CLOSE_WITHIN_MS = 2_000;
 const MOST_AT_ONCE = 16;
 const BUSY_MS = 10_000;
 const MOST_COURSES = 100_000;
@@ -74,7 +76,13 @@ export class IdentityRefresher {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.idle();
+    // A provider that does not answer holds nobody up: what it says is asked for again.
+    const patience = new AbortController();
+    const late = delay(CLOSE_WITHIN_MS, undefined, { signal: patience.signal }).catch(
+      () => undefined,
+    );
+    await Promise.race([this.idle(), late]);
+    patience.abort();
   }
 
   #begin(key: string, now: number): Course {
@@ -103,21 +111,23 @@ export class IdentityRefresher {
         failures: 0,
         failingSince: undefined,
       });
-      tell({ key: name, outcome: 'refreshed' });
+      tell({ accessKey: name, outcome: 'refreshed' });
     } catch (error) {
       const failure = asFailure(error);
       const { reason, message: problem } = failure;
       const since = course.failingSince ?? clock.now();
       const isOver = failure.isFinal || clock.now() - since >= GIVE_UP_AFTER_MS;
-      try {
-        if (isOver) await accounts.end(name);
-      } catch {
-        // It is tried again with the next use.
-      }
+      const left = isOver ? await accounts.end(name).then(() => undefined, asFailure) : undefined;
       course.failures += 1;
       course.failingSince = since;
       course.at = clock.now() + this.#retry(course.failures);
-      tell({ key: name, outcome: isOver ? 'ended' : 'later', reason, problem });
+      const also = left === undefined ? '' : `; ${left.message}`;
+      tell({
+        accessKey: name,
+        outcome: isOver ? 'ended' : 'later',
+        reason,
+        problem: problem + also,
+      });
     }
   }
 

@@ -115,3 +115,28 @@ describe('a key that a commit dates to the future', () => {
     },
   );
 });
+
+describe('who a provider vouched for', () => {
+  const identity = { connector: 'oidc', userId: '1' };
+
+  test.each([
+    ['an identity', identity],
+    ['what a refresh is made with', { ...identity, connectorData: '{"userId":"1"}' }],
+  ])('%s is written by the platform alone', async (_what, forged) => {
+    const spec = { user: 'eve', identity: forged };
+    const eve = await at.giveKey('eve', { user: 'eve' });
+    const made = await at.create(
+      eve,
+      'ownedaccesskeys',
+      object('OwnedAccessKey', 'forged', { spec }),
+    );
+    expect(made).toMatchObject({ code: 422 });
+    expect(made.text).toContain('spec.identity');
+    const changed = await at.patch(eve, 'ownedaccesskeys', 'eve', (key) => {
+      key.spec.identity = forged;
+    });
+    expect(changed).toMatchObject({ code: 422 });
+    const pushed = await at.push(eve, filesOf([object('OwnedAccessKey', 'eve', { spec })]));
+    expect(pushed.code).toBe(403);
+  });
+});

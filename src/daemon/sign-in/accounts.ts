@@ -28,7 +28,6 @@ import type { Logger } from '../../telemetry/logger.ts';
 import type { AccessControl } from '../access-control.ts';
 import {
   identitySpec,
-  isLoginOf,
   keptText,
   loginKeyManifest,
   readKeptIdentity,
@@ -42,7 +41,7 @@ export interface AccountParts {
   readonly registry: Pick<ObjectRegistry, 'create' | 'update'>;
   /** Where keys are written: no review holds them up. */
   readonly served: Pick<Registry, 'create' | 'update' | 'delete'>;
-  readonly access: Pick<AccessControl, 'directory' | 'rules'>;
+  readonly access: Pick<AccessControl, 'directory' | 'rules' | 'logins'>;
   readonly config: PlatformConfigSource;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -136,10 +135,10 @@ export class PlatformAccounts implements Accounts {
     if (own !== undefined) return { ...own, name: keyName };
     const user = this.#key(keyName)?.object.spec?.['user'];
     if (typeof user !== 'string') return undefined;
-    const { group, kind } = this.#kind('ownedaccesskeys');
-    const logins = this.#parts.store
-      .list({ group, kind })
-      .items.filter((stored) => isLoginOf(stored, user))
+    const logins = this.#parts.access
+      .logins()
+      .filter((login) => login.user === user)
+      .flatMap(({ key }) => this.#key(key) ?? [])
       .sort((a, b) => (readRefreshTime(b) ?? 0) - (readRefreshTime(a) ?? 0));
     for (const stored of logins) {
       const kept = readKeptIdentity(stored);
@@ -167,13 +166,14 @@ export class PlatformAccounts implements Accounts {
 
   async end(keyName: string): Promise<void> {
     const kept = this.identityOf(keyName);
+    const user = this.#key(keyName)?.object.spec?.['user'];
     await this.revoke(keyName);
-    if (kept === undefined) return;
-    const subject = kept.provided.userId;
+    if (kept === undefined || typeof user !== 'string') return;
     const { connector } = kept;
-    for (const name of this.#parts.access.directory.usersOf({ connector, subject })) {
-      await this.#takeGroups(name, connector);
-    }
+    const subject = kept.provided.userId;
+    // Of nobody but who the key acted as, whatever else the identity says.
+    const isOfUser = this.#parts.access.directory.usersOf({ connector, subject }).includes(user);
+    if (isOfUser) await this.#takeGroups(user, connector);
   }
 
   async #takeGroups(name: string, connector: string): Promise<void> {
@@ -266,7 +266,7 @@ export class PlatformAccounts implements Accounts {
   /** Whoever gets the name of somebody, or a name that something is granted to, becomes that. */
   #isTaken(kind: Kind, name: string): boolean {
     const { rules: rights, directory } = this.#parts.access;
-    if (this.#find(kind, name) !== undefined) return true;
+    if (name === GITPLANE.name || this.#find(kind, name) !== undefined) return true;
     if (directory.teamsOf({ name, groups: [] }).length > 0) return true;
     const rightsOf = { users: [name], groups: [userGroup(name)] };
     const change = { user: NOBODY, after: [{ member: name, rightsOf }], before: [] };

@@ -71,16 +71,22 @@ export function readKeptIdentity({ object, hidden }: StoredObject): KeptIdentity
   const identity = object.spec?.['identity'];
   const connector = isRecord(identity) ? identity['connector'] : undefined;
   if (typeof text !== 'string' || typeof connector !== 'string') return undefined;
-  const provided = JSON.parse(text) as ProvidedIdentity;
-  return { connector, provided };
+  const provided = parsed(text);
+  return isRecord(provided) && typeof provided['userId'] === 'string'
+    ? { connector, provided: provided as unknown as ProvidedIdentity }
+    : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** When the provider was last asked, in milliseconds since the epoch. */
 export function readRefreshTime({ object }: StoredObject): number | undefined {
   const identity = object.spec?.['identity'];
   return isRecord(identity) ? time(identity['identityRefresh']) : undefined;
-}
-
-export function isLoginOf({ object }: StoredObject, user: string): boolean {
-  return object.spec?.['type'] === 'Login' && object.spec['user'] === user;
 }

@@ -2,11 +2,11 @@
  * A new password ends the sessions that began before it. Level-triggered: each key says which password
  * the user had when it was made, so that a change while nobody looked counts as well.
  */
-import type { Collection, StoredObject } from '../../state/store.ts';
+import type { StoredObject } from '../../state/store.ts';
 import type { AccountParts, PlatformAccounts } from './accounts.ts';
-import { isLoginOf, passwordVersion, passwordVersionOf } from './login-key.ts';
+import { passwordVersion, passwordVersionOf } from './login-key.ts';
 
-type Parts = Pick<AccountParts, 'kinds' | 'store' | 'logger'>;
+type Parts = Pick<AccountParts, 'kinds' | 'store' | 'access' | 'logger'>;
 
 export interface PasswordChanges {
   /** Resolves when what changes so far began has ended. */
@@ -15,39 +15,33 @@ export interface PasswordChanges {
 }
 
 export function endSessionsOfOldPasswords(
-  { kinds, store, logger }: Parts,
+  { kinds, store, access, logger }: Parts,
   accounts: Pick<PlatformAccounts, 'revoke'>,
 ): PasswordChanges {
   const [group = ''] = kinds.groups;
-  const collection = (plural: string): Collection => ({
-    group,
-    kind: kinds.byPlural(group, plural)?.kind ?? '',
-  });
-  const users = collection('users');
-  const keys = collection('ownedaccesskeys');
+  const kindNamed = (plural: string): string => kinds.byPlural(group, plural)?.kind ?? '';
+  const [users, keys] = [kindNamed('users'), kindNamed('ownedaccesskeys')];
   const ending = new Set<Promise<void>>();
-  const end = (key: StoredObject): void => {
-    const { name } = key.key;
+  const end = (name: string): void => {
     const work = accounts
       .revoke(name)
-      .then(() => logger.info({ key: name }, 'A session ended with its password'))
-      .catch((err: unknown) => logger.error({ err, key: name }, 'A session did not end'))
+      .then(() => logger.info({ accessKey: name }, 'A session ended with its password'))
+      .catch((err: unknown) => logger.error({ err, accessKey: name }, 'A session did not end'))
       .finally(() => ending.delete(work));
     ending.add(work);
   };
-  const look = (user: StoredObject): void => {
-    const hash = user.hidden?.['spec.passwordHash'];
-    const now = passwordVersion(typeof hash === 'string' ? hash : undefined);
-    const logins = store.list(keys).items.filter((key) => isLoginOf(key, user.key.name));
-    for (const key of logins) if (passwordVersionOf(key) !== now) end(key);
+  const look = (login: { key: string; user: string }, hash: string | undefined): void => {
+    const key = store.get({ group, kind: keys, namespace: '', name: login.key });
+    if (key !== undefined && passwordVersionOf(key) !== passwordVersion(hash)) end(login.key);
   };
-  // At the start only those that have a key.
-  const names = new Set(store.list(keys).items.map(({ object }) => object.spec?.['user']));
-  for (const user of store.list(users).items) if (names.has(user.key.name)) look(user);
-  const stop = store.observe(users, ({ type, current, previous }) => {
-    if (type === 'DELETED') return;
-    const path = 'spec.passwordHash';
-    if (current.hidden?.[path] !== previous?.hidden?.[path]) look(current);
+  for (const login of access.logins()) {
+    const user = access.directory.user(login.user);
+    if (user !== undefined) look(login, user.passwordHash);
+  }
+  const stop = store.observe({ group, kind: users }, ({ type, current, previous }) => {
+    const [before, now] = [hashOf(previous), hashOf(current)];
+    if (type === 'DELETED' || before === now) return;
+    for (const login of access.logins()) if (login.user === current.key.name) look(login, now);
   });
   const settled = async (): Promise<void> => {
     await Promise.all(ending);
@@ -59,4 +53,9 @@ export function endSessionsOfOldPasswords(
       await settled();
     },
   };
+}
+
+function hashOf(user: StoredObject | undefined): string | undefined {
+  const hash = user?.hidden?.['spec.passwordHash'];
+  return typeof hash === 'string' && hash !== '' ? hash : undefined;
 }

@@ -60,7 +60,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
         const { request } = exchange;
         const callback = callbackOf(exchange, new URLSearchParams());
         const of = { ...ofBrowser(exchange), callback };
-        return welcome(exchange, await deps.signIn.complete(idOf(request), of));
+        return await welcome(exchange, await deps.signIn.complete(idOf(request), of));
       },
     }),
   );
@@ -88,7 +88,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
       work: async (exchange) => {
         const { code } = exchange.request.query as { code?: unknown };
         const of = { ...ofBrowser(exchange), code: typeof code === 'string' ? code : '' };
-        return welcome(exchange, await deps.signIn.finish(idOf(exchange.request), of));
+        return await welcome(exchange, await deps.signIn.finish(idOf(exchange.request), of));
       },
     }),
   );
@@ -142,11 +142,17 @@ function ofBrowser({ deps, request, signal }: Exchange): {
 }
 
 /** The browser gets its key, and goes where it wanted to. */
-function welcome(exchange: Exchange, { login, identity, returnTo }: SignedIn): FastifyReply {
-  const { deps, reply, facts } = exchange;
+async function welcome(
+  exchange: Exchange,
+  { login, identity, returnTo }: SignedIn,
+): Promise<FastifyReply> {
+  const { deps, request, reply, facts } = exchange;
   facts['user'] = login.user;
   facts['access-key'] = login.name;
   if (identity.provided.isUnchecked) facts['identity'] = 'unchecked';
+  // The browser forgets the key that it had, and nobody else is to find it.
+  const before = browserSession(deps, request)?.user.accessKey;
+  if (before !== undefined) await deps.signIn.accounts.revoke(before);
   beginSession(deps, reply, login.key);
   return reply.redirect(returnTo, 303);
 }
