@@ -12,7 +12,6 @@ import { EventRing } from '../apimachinery/object-events.ts';
 import { noSuchRoute, notFound } from '../apimachinery/status-error.ts';
 import { CORE_KINDS, CORE_NAMESPACE } from '../kinds/core-kinds.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { isAccessRole } from '../registry/access-roles.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
@@ -22,7 +21,7 @@ import { eventChanges } from './event-objects.ts';
 
 export interface CoreObjectsOptions {
   readonly kinds: KindTable;
-  /** Of the platform. */
+  /** Of the platform, without what follows from its objects: that is where they are. */
   readonly store: Pick<Store, 'list' | 'observe'>;
   readonly clock: Clock;
   onError(error: unknown): void;
@@ -98,13 +97,9 @@ function followNamespaces({ kinds, store }: CoreObjectsOptions, core: Store): ()
   const stops = kinds.kinds
     .filter(({ scope, storedIn }) => scope === 'Namespaced' && storedIn === 'git')
     .map(({ group, kind }) => {
-      // What follows from an object is where the object is.
-      for (const { key } of store.list({ group, kind }).items) {
-        if (!isAccessRole(key)) count(key.namespace, 1);
-      }
-      return store.observe({ group, kind }, ({ type, current: { key } }) => {
-        if (type === 'MODIFIED' || isAccessRole(key)) return;
-        count(key.namespace, type === 'ADDED' ? 1 : -1);
+      for (const { key } of store.list({ group, kind }).items) count(key.namespace, 1);
+      return store.observe({ group, kind }, ({ type, current }) => {
+        if (type !== 'MODIFIED') count(current.key.namespace, type === 'ADDED' ? 1 : -1);
       });
     });
   return () => {
