@@ -48,6 +48,8 @@ export class IdentityRefresher {
   readonly #options: RefreshOptions;
   readonly #courses = new Map<string, Course>();
   readonly #running = new Set<Promise<void>>();
+  /** Tokens that a provider is being asked with: keys of programs have those of another key. */
+  readonly #asked = new Set<string>();
   readonly #closing = new AbortController();
 
   constructor(options: RefreshOptions) {
@@ -104,6 +106,18 @@ export class IdentityRefresher {
       return;
     }
     const { name, ...kept } = refreshed;
+    const last = accounts.refreshedAt(name);
+    if (last !== undefined && clock.now() - last < EVERY_MS) {
+      // Another key with the same tokens was used before.
+      course.at = last + this.#next();
+      return;
+    }
+    const tokens = JSON.stringify(kept);
+    if (this.#asked.has(tokens)) {
+      course.at = clock.now() + this.#jittered(BUSY_MS);
+      return;
+    }
+    this.#asked.add(tokens);
     try {
       await this.#ask(name, kept);
       this.#courses.set(key, {
@@ -128,6 +142,8 @@ export class IdentityRefresher {
         reason,
         problem: problem + also,
       });
+    } finally {
+      this.#asked.delete(tokens);
     }
   }
 

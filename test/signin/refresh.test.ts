@@ -253,3 +253,55 @@ describe('a new password', () => {
     expect(keys().sort()).toEqual([fresh.name, other.name].sort());
   });
 });
+
+describe('the key of a program', () => {
+  /** Signed in a program; both keys are used at the same time. */
+  async function withProgram(
+    refresh: Connector['refresh'],
+  ): Promise<Setup & { both(): Promise<number[]> }> {
+    const setup = await signedIn(refresh);
+    const { platform, browser, keys } = setup;
+    const [keyName = ''] = keys();
+    const of = { user: 'ann', displayName: 'gitplane on laptop', requestId: 'r' };
+    const { key } = await platform.service.signIn.keyFor(keyName, of);
+    const program = platform.browser();
+    const both = async (): Promise<number[]> => {
+      const answers = await Promise.all([
+        browser.get('/who'),
+        program.get('/who', { authorization: `Bearer ${key}` }),
+      ]);
+      await platform.service.refresher.idle();
+      return answers.map(({ statusCode }) => statusCode);
+    };
+    return { ...setup, both };
+  }
+
+  test('takes no token that the browser has used: a provider is given each once', async () => {
+    const used: unknown[] = [];
+    const { platform, both, keys } = await withProgram(async (known, _signal, keep) => {
+      const token = known.connectorData?.['refreshToken'];
+      if (used.includes(token))
+        throw new SignInError('used', { reason: 'token-refused', code: 403 });
+      used.push(token);
+      const connectorData = { refreshToken: `secret-token-${used.length + 1}` };
+      await keep(connectorData);
+      return { ...known, groups: ['dev'], connectorData };
+    });
+    for (let times = 0; times < 4; times += 1) {
+      platform.clock.ms += HOUR_MS;
+      expect(await both()).toEqual([200, 200]);
+    }
+    expect(keys()).toHaveLength(2);
+    expect(used.slice(0, 4)).toEqual([1, 2, 3, 4].map((number) => `secret-token-${number}`));
+  });
+
+  test('ends when the provider takes back what it was made with', async () => {
+    const { platform, both, keys } = await withProgram(() =>
+      Promise.reject(new SignInError('no', { reason: 'token-refused', code: 403 })),
+    );
+    platform.clock.ms += HOUR_MS;
+    await both();
+    expect(keys()).toEqual([]);
+    expect(await both()).toEqual([401, 401]);
+  });
+});

@@ -148,10 +148,10 @@ export class PlatformAccounts implements Accounts {
   }
 
   async keep(keyName: string, provided: ProvidedIdentity): Promise<void> {
-    await this.#changeKey(keyName, (identity) => ({
-      ...identity,
-      connectorData: keptText(provided),
-    }));
+    const connectorData = keptText(provided);
+    for (const name of this.#sharing(keyName)) {
+      await this.#changeKey(name, (identity) => ({ ...identity, connectorData }));
+    }
   }
 
   async refresh(keyName: string, identity: AdmittedIdentity, isNews: boolean): Promise<void> {
@@ -161,13 +161,29 @@ export class PlatformAccounts implements Accounts {
     if (known === undefined || known !== user || more.length > 0) throw shutOut(String(user));
     if (isNews) await this.enter(identity);
     const now = this.#parts.clock.now();
-    await this.#changeKey(keyName, () => identitySpec(identity, now));
+    for (const name of this.#sharing(keyName)) {
+      await this.#changeKey(name, () => identitySpec(identity, now));
+    }
+  }
+
+  /**
+   * The key and its copies: a program's key has the tokens of the login that agreed to it, and a
+   * provider may take each token once.
+   */
+  #sharing(keyName: string): string[] {
+    const kept = (name: string): unknown =>
+      this.#key(name)?.hidden?.['spec.identity.connectorData'];
+    const own = kept(keyName);
+    if (own === undefined) return [keyName];
+    const user = this.#key(keyName)?.object.spec?.['user'];
+    const logins = this.#parts.access.logins().filter((login) => login.user === user);
+    return logins.map(({ key }) => key).filter((key) => kept(key) === own);
   }
 
   async end(keyName: string): Promise<void> {
     const kept = this.identityOf(keyName);
     const user = this.#key(keyName)?.object.spec?.['user'];
-    await this.revoke(keyName);
+    for (const name of this.#sharing(keyName)) await this.revoke(name);
     if (kept === undefined || typeof user !== 'string') return;
     const { connector } = kept;
     const subject = kept.provided.userId;
