@@ -20,15 +20,20 @@ export class Clients {
     return this.#config().clients?.find(({ clientId }) => clientId === id);
   }
 
+  /** What people call it. */
+  nameOf(id: string): string {
+    return this.find(id)?.name || id;
+  }
+
   /** For the library; undefined for a client that nobody has. */
   metadata(id: string): ClientMetadata | undefined {
     const client = this.find(id);
     // A variable of the environment may have turned out to hold something else than a secret.
     if (client === undefined || client.clientSecret === '') return undefined;
-    const { name, clientSecret } = client;
+    const { clientSecret } = client;
     return {
       client_id: id,
-      client_name: name || id,
+      client_name: this.nameOf(id),
       redirect_uris: [NOWHERE],
       response_types: ['code'],
       grant_types: ['authorization_code', 'refresh_token'],

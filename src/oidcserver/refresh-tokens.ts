@@ -55,6 +55,8 @@ export interface Login {
 
 export interface NewLogin extends Omit<Login, 'name' | 'user' | 'issuedAt' | 'expiresAt'> {
   readonly person: Person;
+  /** What people call the client. */
+  readonly clientName: string;
   /** 0: until somebody ends it. */
   readonly ttlSeconds: number;
 }
@@ -258,9 +260,9 @@ function annotationsOf({ person, signedInAt }: NewLogin): Record<string, string>
 }
 
 function specOf(key: string, login: NewLogin): object {
-  const { person, clientId, nonce, redirectUri, scope, ttlSeconds } = login;
+  const { person, clientId, clientName, nonce, redirectUri, scope, ttlSeconds } = login;
   return {
-    displayName: `Login at ${clientId}`,
+    displayName: `Login at ${clientName}`,
     type: TOKEN_TYPE,
     user: person.name,
     key,

@@ -160,7 +160,8 @@ export class Storage {
     const person = find(accountId);
     const { redirectUri } = request();
     if (person === undefined || redirectUri === undefined) throw refusal('the login is over');
-    const login = { person, clientId, scope, nonce, redirectUri, signedInAt: authTime };
+    const clientName = this.#options.clients.nameOf(clientId);
+    const login = { person, clientId, clientName, scope, nonce, redirectUri, signedInAt: authTime };
     const name = await refreshTokens.begin(token, { ...login, ttlSeconds: refreshTtl() });
     // Somebody showed the code again, or the person was shut out, while the key was written.
     if (this.grants.link(grantId, name)) return;

@@ -55,7 +55,7 @@ describe('the daemon as an OpenID provider', () => {
     await daemon?.stop();
   });
 
-  // covers: oidc.enabled oidc.clients oidc.clients[].{name,clientId,clientSecret,redirectURIs}
+  // covers: oidc.enabled
   test('is one as soon as the configuration says so, and none when it does not', async () => {
     const discovery = '/oidc/.well-known/openid-configuration';
     const metadata = '/.well-known/oauth-authorization-server/oidc';

@@ -140,6 +140,7 @@ describe('somebody who is signed in', () => {
 });
 
 describe('a client', () => {
+  // covers: oidc.clients oidc.clients[].{clientId,redirectURIs}
   test.each<[string, Record<string, string>]>([
     ['nobody knows', { client_id: 'stranger' }],
     ['sends people elsewhere', { redirect_uri: 'https://evil.example/callback' }],
@@ -172,6 +173,7 @@ describe('a client', () => {
     expect(new URLSearchParams(location.split(/[?#]/)[1]).get('error')).toBe(error);
   });
 
+  // covers: oidc.clients[].clientSecret
   test('with another secret, or with none, gets no token and learns nothing', async () => {
     const { issuer, browser, login, log } = await scene();
     browser.signIn(await login('ann'));

@@ -243,9 +243,13 @@ describe('a refresh token', () => {
     await expect(all.kubectl.refresh(all.token)).resolves.toBeDefined();
   });
 
-  test('of a client with a secret stays, since nobody else can use it', async () => {
-    const { web, browser } = await scene();
+  // covers: oidc.clients[].name
+  test('of a client with a secret stays, since nobody else can use it, and names the client', async () => {
+    const { web, browser, platform } = await scene();
     const { refresh_token: token = '' } = await web.signIn(browser, OFFLINE);
+    const [name = ''] = loginsOf({ platform });
+    const { object } = platform.platform.find('ownedaccesskeys', name) ?? {};
+    expect(object?.spec?.['displayName']).toBe('Login at Web');
     expect((await web.refresh(token)).refresh_token ?? token).toBe(token);
   });
 
