@@ -126,7 +126,7 @@ function sessionOf(
   const kind = kinds.byPlural(group, 'ownedaccesskeys')?.kind ?? '';
   const key = store.get({ group, kind, namespace: '', name: user.accessKey });
   const signedInAt = Date.parse(key?.object.metadata.creationTimestamp ?? '') || 0;
-  return { person: user.name, signedInAt, isWhole: user.scope === undefined };
+  return { person: user.name, key: user.accessKey, signedInAt, isWhole: user.scope === undefined };
 }
 
 const DAY_MS = 86_400_000;

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { decodeJwt } from 'jose';
 import type { InteractionResults, Provider } from 'oidc-provider';
 import type { Clients } from './clients.ts';
+import type { ExpiringMap } from './expiring-map.ts';
 import type { PersonSession } from './people.ts';
 
 export interface InteractionParts {
@@ -18,11 +19,13 @@ export interface InteractionParts {
   readonly signInUrl: (returnTo: string, again: boolean) => string;
   /** Where this step is, with the path of the base URL. */
   readonly path: string;
+  /** Step → the key that the browser had when it came to a step that asks for another. */
+  readonly hadKeys: ExpiringMap<string>;
 }
 
 /** Throws an error of the library for a step that nobody is at. */
 export async function answerInteraction(
-  { provider, clients, sessionOf, signInUrl, path }: InteractionParts,
+  { provider, clients, sessionOf, signInUrl, path, hadKeys }: InteractionParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -35,7 +38,8 @@ export async function answerInteraction(
   }
   if (step.prompt.name === 'consent') return await finish({ consent: {} });
   const session = sessionOf(request);
-  if (session === undefined || !isRecentEnough(step, session)) {
+  const isDone = hasSignedIn(hadKeys, step, session);
+  if (session === undefined || !isDone) {
     return redirect(response, signInUrl(path, session !== undefined));
   }
   if (!session.isWhole) return await finish(DENIED);
@@ -58,19 +62,28 @@ const ANOTHER: InteractionResults = {
 };
 
 interface Step {
+  readonly uid: string;
   readonly iat: number;
   readonly params: Readonly<Record<string, unknown>>;
   readonly prompt: { readonly name: string; readonly reasons: readonly string[] };
 }
 
 /** Reasons for which the sign-in that there is does not do. */
-const AGAIN = ['login_prompt', 'id_token_hint'];
+const AGAIN = ['login_prompt', 'id_token_hint', 'max_age'];
+/** A step lasts no longer. */
+export const STEP_SECONDS = 600;
 
-function isRecentEnough({ iat, params, prompt }: Step, { signedInAt }: PersonSession): boolean {
-  if (prompt.reasons.some((reason) => AGAIN.includes(reason))) return signedInAt >= iat * 1000;
-  const { max_age: maxAge } = params;
-  if (!prompt.reasons.includes('max_age')) return true;
-  return Date.now() - signedInAt <= Number(maxAge) * 1000;
+/** Times of keys have whole seconds: that it is another key tells that somebody signed in since. */
+function hasSignedIn(
+  hadKeys: ExpiringMap<string>,
+  { uid, iat, prompt }: Step,
+  session: PersonSession | undefined,
+): boolean {
+  if (!prompt.reasons.some((reason) => AGAIN.includes(reason))) return session !== undefined;
+  const had = hadKeys.get(uid);
+  if (had === undefined) hadKeys.set(uid, session?.key ?? '', STEP_SECONDS);
+  if (had === undefined || session === undefined) return false;
+  return session.key !== had && session.signedInAt >= iat * 1000;
 }
 
 /** The hint was verified when the step began. */

@@ -9,6 +9,7 @@ import type { JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { PlatformConfigSource } from '../config/config-feed.ts';
 import { Clients, type OidcConfig } from './clients.ts';
+import { ExpiringMap } from './expiring-map.ts';
 import { answerInteraction, RedirectGoneError } from './interaction.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { errorPage, PAGE_POLICY } from './pages.ts';
@@ -82,6 +83,7 @@ interface Running {
 export class OidcServer {
   readonly #options: OidcServerOptions;
   readonly #ids = new WeakMap<IncomingMessage, string>();
+  readonly #hadKeys: ExpiringMap<string>;
   readonly #handled = new WeakMap<IncomingMessage, Handled>();
   readonly #stop: () => void;
   #running: Promise<Running> | undefined;
@@ -89,6 +91,7 @@ export class OidcServer {
 
   constructor(options: OidcServerOptions) {
     this.#options = options;
+    this.#hadKeys = new ExpiringMap({ entries: 10_000, bytes: 4 * 1024 * 1024 }, options.clock);
     this.#stop = options.config.subscribe((now, before) => {
       if (now.oidc?.enabled !== true && before.oidc?.enabled === true) void this.#forgetAll();
     });
@@ -221,7 +224,9 @@ export class OidcServer {
   ): Promise<void> {
     const { sessionOf, signInUrl } = this.#options;
     const path = `${this.#issuer.pathname}${request.url ?? ''}`;
-    await answerInteraction({ provider, clients, sessionOf, signInUrl, path }, request, response);
+    const hadKeys = this.#hadKeys;
+    const parts = { provider, clients, sessionOf, signInUrl, path, hadKeys };
+    await answerInteraction(parts, request, response);
   }
 
   /** Whatever the request says of host and scheme: addresses in answers are those of the issuer. */

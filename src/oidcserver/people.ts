@@ -16,6 +16,8 @@ export interface Person {
 /** A person who signed in here, in the browser that asks. */
 export interface PersonSession {
   readonly person: string;
+  /** Name of the access key behind it. */
+  readonly key: string;
   /** Milliseconds since the epoch. */
   readonly signedInAt: number;
   /** Whether the key behind it holds everything that the person may do. */

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Account, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { followPlatform, type UsableSession } from './browser-session.ts';
 import type { Clients } from './clients.ts';
+import { STEP_SECONDS } from './interaction.ts';
 import type { Library, ProviderConfiguration } from './library.ts';
 import { errorPage, FORM_POLICY, logoutPage, PAGE_POLICY, signedOutPage } from './pages.ts';
 import { CLAIMS, claimsOf, type Person } from './people.ts';
@@ -35,7 +36,7 @@ const TTL = {
   AuthorizationCode: 60,
   Grant: 24 * HOUR,
   IdToken: HOUR,
-  Interaction: 600,
+  Interaction: STEP_SECONDS,
   Session: 12 * HOUR,
 };
 
