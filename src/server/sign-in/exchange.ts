@@ -60,11 +60,15 @@ export function signInRoute(
       const { reason, code, message } = refusal;
       trail?.ended({ code, reason: 'SignInRefused', message, remarks: { ...facts, reason } });
       const log = { ...facts, reason, problem: message, ip: request.ip, requestId: request.id };
-      deps.logger.warn(log, 'A sign-in was refused');
+      if (QUIET.includes(reason)) deps.logger.debug(log, 'A sign-in was refused');
+      else deps.logger.warn(log, 'A sign-in was refused');
       return await (of.refuse ?? asPage)(exchange, { error: refusal, reference: request.id });
     }
   };
 }
+
+/** What strangers can make happen as often as they like, and what pages ask without being signed in. */
+const QUIET = ['no-connector', 'not-signed-in', 'too-many'];
 
 /** For routes with a body: a slow one is cut off, before any of it is read. */
 export async function limitSlowBody(request: FastifyRequest): Promise<void> {
