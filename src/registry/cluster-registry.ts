@@ -9,6 +9,8 @@ import { forbiddenError, notFound } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Change, StoredObject } from '../state/store.ts';
 import type { StorePart } from '../state/store-part.ts';
+import type { ApplyRequest } from './apply.ts';
+import { applyThrough } from './apply-request.ts';
 import { type CreateRequest, prepareCreate } from './create.ts';
 import { type DeleteRequest, prepareDelete } from './delete.ts';
 import type { DeleteResult, ObjectRegistry, WriteResult } from './registry.ts';
@@ -68,6 +70,20 @@ export class ClusterRegistry implements ObjectRegistry {
     const ends = prepared.do === 'state' && prepared.changes[0]?.type === 'remove';
     const change: Change = ends ? { type: 'remove', key } : { type: 'put', key, object };
     return written(await this.#apply(change), object, warnings);
+  }
+
+  async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
+    const { kind, namespace, name } = request;
+    const key = { group: kind.group, kind: kind.kind, namespace, name };
+    return await applyThrough(
+      {
+        create: (wanted) => this.create(wanted),
+        update: (wanted) => this.update(wanted),
+        isThere: () => this.#parts.store.get(key) !== undefined,
+        now: () => this.#parts.clock.now(),
+      },
+      request,
+    );
   }
 
   async delete(request: DeleteRequest): Promise<DeleteResult> {

@@ -6,11 +6,11 @@
 import { objectProblems } from '../admission/check.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
-import { badRequest, invalidObject, notFound, StatusError } from '../apimachinery/status-error.ts';
-import type { Managers } from '../fieldmanagement/managers.ts';
+import { badRequest, invalidObject, notFound } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
-import { type ApplyRequest, applyTo } from './apply.ts';
+import type { ApplyRequest } from './apply.ts';
+import { applyThrough } from './apply-request.ts';
 import type { Branch } from './branch.ts';
 import { shownWithCopy } from './copies.ts';
 import { type CreateRequest, prepareCreate } from './create.ts';
@@ -53,9 +53,6 @@ export interface RegistryOptions extends WriteParts {
 /** What handlers need of a registry, wherever its writes go. */
 export type ObjectRegistry = Pick<Registry, 'get' | 'create' | 'update' | 'delete'> &
   Partial<Pick<Registry, 'apply'>>;
-
-/** How often an apply looks again at whether the object is there. */
-const APPLY_TRIES = 4;
 
 export class Registry implements ObjectRegistry {
   readonly #parts: RegistryOptions;
@@ -103,38 +100,16 @@ export class Registry implements ObjectRegistry {
 
   /** `created`: nothing was there. */
   async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
-    for (let tries = 0; ; tries++) {
-      const isThere = this.#parts.store.get(keyOf(request)) !== undefined;
-      try {
-        const result = await (isThere ? this.#applyTo(request) : this.#createBy(request));
-        return { ...result, created: !isThere };
-      } catch (error) {
-        // It came or went meanwhile.
-        const reason = error instanceof StatusError ? error.reason : '';
-        if (tries >= APPLY_TRIES || reason !== (isThere ? 'NotFound' : 'AlreadyExists'))
-          throw error;
-      }
-    }
-  }
-
-  async #applyTo(request: ApplyRequest): Promise<WriteResult> {
-    let managers: Managers = new Map();
-    return await this.update({
-      ...request,
-      verb: 'patch',
-      change: (live) => {
-        const applied = applyTo(request, live, this.#parts.clock.now());
-        ({ managers } = applied);
-        return applied.object;
+    const { store, clock } = this.#parts;
+    return await applyThrough(
+      {
+        create: (wanted) => this.create(wanted),
+        update: (wanted) => this.update(wanted),
+        isThere: () => store.get(keyOf(request)) !== undefined,
+        now: () => clock.now(),
       },
-      managers: () => managers,
-    });
-  }
-
-  async #createBy(request: ApplyRequest): Promise<WriteResult> {
-    request.beforeCreate();
-    const { object, managers } = applyTo(request, undefined, this.#parts.clock.now());
-    return await this.create({ ...request, body: object, managers });
+      request,
+    );
   }
 
   async delete(request: DeleteRequest): Promise<DeleteResult> {

@@ -65,6 +65,28 @@ describe('kubectl on a tenant cluster', () => {
     );
   });
 
+  test('applies on the side of the server, and asks before it takes a field of another', async () => {
+    const on = (args: readonly string[], input?: string) =>
+      kubectl('virtualcluster/red', args, input);
+    expect((await on(['create', 'ns', 'shop'])).code).toBe(0);
+    const apply = (manager: string, text: string, ...more: string[]) =>
+      on(['apply', '--server-side', `--field-manager=${manager}`, ...more, '-f', '-'], text);
+    const alias = (host: string) =>
+      `apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: shop}\nspec: {type: ExternalName, externalName: ${host}}\n`;
+
+    for (const _again of [1, 2]) {
+      const { code, stdout } = await apply('one', alias('a.example.com'));
+      expect([code, stdout]).toEqual([0, 'service/db serverside-applied\n']);
+    }
+    const refused = await apply('two', alias('b.example.com'));
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('conflict with "one": .spec.externalName');
+    expect((await apply('two', alias('b.example.com'), '--force-conflicts')).code).toBe(0);
+    const field = 'jsonpath={.spec.externalName} {.metadata.managedFields[*].manager}';
+    const { stdout } = await on(['get', 'service', 'db', '-n', 'shop', '-o', field]);
+    expect(stdout).toBe('b.example.com one two');
+  });
+
   test('creates, applies, changes, lists and deletes', async () => {
     const on = (args: readonly string[], input?: string) =>
       kubectl('virtualcluster/blue', args, input);

@@ -1,0 +1,51 @@
+/** An apply as a write: an update of what is there, or a create of what is not. */
+import { StatusError } from '../apimachinery/status-error.ts';
+import type { Managers } from '../fieldmanagement/managers.ts';
+import { type ApplyRequest, applyTo } from './apply.ts';
+import type { ObjectRegistry, WriteResult } from './registry.ts';
+
+/** How often an apply looks again at whether the object is there. */
+const APPLY_TRIES = 4;
+
+interface ApplyThrough extends Pick<ObjectRegistry, 'create' | 'update'> {
+  isThere(): boolean;
+  now(): number;
+}
+
+/** `created`: nothing was there. */
+export async function applyThrough(
+  through: ApplyThrough,
+  request: ApplyRequest,
+): Promise<WriteResult & { created: boolean }> {
+  for (let tries = 0; ; tries++) {
+    const isThere = through.isThere();
+    try {
+      const result = await (isThere ? change(through, request) : create(through, request));
+      return { ...result, created: !isThere };
+    } catch (error) {
+      // It came or went meanwhile.
+      const reason = error instanceof StatusError ? error.reason : '';
+      if (tries >= APPLY_TRIES || reason !== (isThere ? 'NotFound' : 'AlreadyExists')) throw error;
+    }
+  }
+}
+
+async function change(through: ApplyThrough, request: ApplyRequest): Promise<WriteResult> {
+  let managers: Managers = new Map();
+  return await through.update({
+    ...request,
+    verb: 'patch',
+    change: (live) => {
+      const applied = applyTo(request, live, through.now());
+      ({ managers } = applied);
+      return applied.object;
+    },
+    managers: () => managers,
+  });
+}
+
+async function create(through: ApplyThrough, request: ApplyRequest): Promise<WriteResult> {
+  request.beforeCreate();
+  const { object, managers } = applyTo(request, undefined, through.now());
+  return await through.create({ ...request, body: object, managers });
+}
