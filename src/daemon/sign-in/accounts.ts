@@ -3,8 +3,8 @@
  * by the daemon that names who it was for; keys of logins are in the state alone.
  */
 import type { Clock } from '../../apimachinery/clock.ts';
-import { type JsonObject, jsonEqual, type KubeObject } from '../../apimachinery/object.ts';
-import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
+import { type JsonObject, jsonEqual } from '../../apimachinery/object.ts';
+import type { User } from '../../apimachinery/request.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import { membershipRefusal } from '../../auth/membership.ts';
 import { userGroup } from '../../auth/reserved-names.ts';
@@ -27,6 +27,17 @@ import type { Store, StoredObject } from '../../state/store.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { AccessControl } from '../access-control.ts';
 import {
+  GITPLANE,
+  nameOf,
+  options,
+  origin,
+  shutOut,
+  userSpec,
+  waitsForReview,
+  withClaims,
+  writing,
+} from './account-writes.ts';
+import {
   identitySpec,
   keptText,
   loginKeyManifest,
@@ -47,11 +58,6 @@ export interface AccountParts {
   readonly logger: Logger;
 }
 
-const GITPLANE: User = {
-  name: 'gitplane',
-  email: 'gitplane@noreply.gitplane.dev',
-  groups: [SUPERUSER_GROUP],
-};
 /** With no rights: what such a one may hand out gives nothing away. */
 const NOBODY: User = { name: '', groups: [] };
 /** One login makes no more; the next one makes the rest. */
@@ -363,84 +369,4 @@ export class PlatformAccounts implements Accounts {
     if (kind === undefined) throw new Error(`The table of kinds has no ${plural}`);
     return kind;
   }
-}
-
-const MAIL = /^[^\s<>@]+@[^\s<>@]+$/;
-
-function userSpec(identity: AdmittedIdentity): JsonObject {
-  const { username, preferredUsername, email, emailVerified, accountName, groups } = identity;
-  const { connector, userId: subject, extraClaims } = identity;
-  return {
-    displayName: preferredUsername ?? username,
-    username: accountName,
-    // It signs commits, so nobody gets one that nobody checked.
-    ...(email !== undefined && emailVerified && MAIL.test(email) ? { email } : {}),
-    connector,
-    subject,
-    ...(groups.length === 0 ? {} : { ssoGroups: [...groups] }),
-    ...(Object.keys(extraClaims).length === 0 ? {} : { extraClaims }),
-  };
-}
-
-/** The user with what the provider says of groups and further claims. */
-function withClaims(user: KubeObject, { groups, extraClaims }: AdmittedIdentity): KubeObject {
-  const { ssoGroups: before, extraClaims: _claims, ...spec } = user.spec ?? {};
-  const had = Array.isArray(before) ? before : [];
-  // In whatever order they are written.
-  const same = had.length === groups.length && groups.every((group) => had.includes(group));
-  return {
-    ...user,
-    spec: {
-      ...spec,
-      ...(same && before !== undefined ? { ssoGroups: before } : {}),
-      ...(!same && groups.length > 0 ? { ssoGroups: [...groups] } : {}),
-      ...(Object.keys(extraClaims).length === 0 ? {} : { extraClaims }),
-    },
-  };
-}
-
-function options(requestId?: string): WriteOptions {
-  return { user: GITPLANE, dryRun: false, fieldValidation: 'Strict', requestId };
-}
-
-function origin(
-  user: string,
-  { connector }: AdmittedIdentity,
-  requestId: string | undefined,
-): WriteOptions {
-  const reason = `${user} signed in with ${connector}.`;
-  const trailers = { 'Signed-In': user, Connector: connector };
-  return { ...options(requestId), reason, trailers };
-}
-
-/** What cannot be written now says nothing about who may come in. */
-async function writing<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new SignInError(`cannot write down who signed in: ${message}`, {
-      reason: 'cannot-write',
-      code: 503,
-      cause,
-    });
-  }
-}
-
-function shutOut(name: string): SignInError {
-  return new SignInError(`user ${name} is disabled or gone`, {
-    reason: 'user-disabled',
-    code: 403,
-  });
-}
-
-function waitsForReview(name: string): SignInError {
-  return new SignInError(`user ${name} waits for a review`, {
-    reason: 'waits-for-review',
-    code: 403,
-  });
-}
-
-function nameOf({ metadata }: KubeObject): string {
-  return metadata.name ?? '';
 }
