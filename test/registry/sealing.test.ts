@@ -434,6 +434,7 @@ test('every kind says below which keys it holds secrets', () => {
 
   expect(Object.fromEntries(holding)).toEqual({
     Config: ['raw', applied],
+    User: ['passwordHash', applied],
     OwnedAccessKey: ['connectorData', 'idToken', 'accessToken', 'refreshToken', applied],
     SharedSecret: ['data', applied],
     ProjectSecret: ['data', applied],
