@@ -22,10 +22,10 @@ export interface OidcService extends Pick<OidcServer, 'isOn' | 'handle'> {
 const METADATA = '/.well-known/oauth-authorization-server';
 
 export function registerOidc(app: FastifyInstance, deps: ServerDependencies): void {
-  void app.register(async (own) => {
+  void app.register((own, _options, done) => {
     // Bodies stay unread: the provider reads them.
     own.removeAllContentTypeParsers();
-    own.addContentTypeParser('*', (_request, _body, done) => done(null));
+    own.addContentTypeParser('*', (_request, _body, read) => read(null));
     const config = { ownAccess: true };
     own.route({
       method: ['GET', 'POST', 'OPTIONS'],
@@ -40,6 +40,7 @@ export function registerOidc(app: FastifyInstance, deps: ServerDependencies): vo
       config,
       handler: (request, reply) => answer(deps, request, reply, METADATA),
     });
+    done();
   });
 }
 
