@@ -71,11 +71,6 @@ export class AuditQueue {
     return this.#bytes;
   }
 
-  /** Whether what comes now may be dropped. */
-  get isFull(): boolean {
-    return this.#bytes > this.#mostBytes * FULL_FROM;
-  }
-
   /** Lines that wait go to the new log. Returns the old one, which finishes what it is writing. */
   turnTo(target: AuditTarget | undefined): AuditTarget | undefined {
     const before = this.#target;
@@ -190,9 +185,6 @@ export class AuditQueue {
     });
   }
 }
-
-/** Below the limit by what requests under way may still bring. */
-const FULL_FROM = 0.75;
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);

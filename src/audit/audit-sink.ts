@@ -71,10 +71,6 @@ export class AuditSink {
     };
   }
 
-  get isFull(): boolean {
-    return this.#isWanted && this.#queue.isFull;
-  }
-
   /** The log that is in use, where there is one. */
   get target(): AuditTarget | undefined {
     return this.#target;

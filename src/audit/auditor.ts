@@ -80,11 +80,6 @@ export class Auditor {
     return this.#policy !== undefined;
   }
 
-  /** Whether an event that is made now may be lost. */
-  get isFull(): boolean {
-    return this.#file.isFull || this.#store.isFull;
-  }
-
   get counts(): AuditCounts {
     const sinks = { file: this.#file.counts, store: this.#store.counts };
     return { events: this.#events, sinks };

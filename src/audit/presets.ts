@@ -20,6 +20,9 @@ const UNRECORDED: AuditRule = {
   ],
 };
 
+/** What agents send is recorded as what they say of it. */
+const RELAYED: AuditRule = { level: 'None', verbs: ['post'], nonResourceURLs: ['/audit/events'] };
+
 /** Their bodies are secrets for the most part. */
 const SECRETIVE: readonly AuditRule[] = [
   {
@@ -55,5 +58,6 @@ export function presetRules(level: number): readonly AuditRule[] {
   // At the first level nothing is said about reads of secrets either.
   const [first, ...rest] = own;
   const isQuiet = first?.level === 'None';
-  return isQuiet ? [UNRECORDED, first, ...SECRETIVE, ...rest] : [UNRECORDED, ...SECRETIVE, ...own];
+  const silent = [UNRECORDED, RELAYED];
+  return isQuiet ? [...silent, first, ...SECRETIVE, ...rest] : [...silent, ...SECRETIVE, ...own];
 }

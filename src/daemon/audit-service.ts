@@ -20,6 +20,8 @@ export async function openAudit(of: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'registry'>;
+  /** What to do at the end is put here. */
+  readonly undo: (() => Promise<void>)[];
 }): Promise<Auditor> {
   const { logger } = of;
   const auditor = new Auditor({
@@ -35,6 +37,13 @@ export async function openAudit(of: {
     },
   });
   createAuditMetrics(of.metrics.registry, () => auditor.counts);
+  // Programs that move the file away say so.
+  const again = (): void => auditor.reopen();
+  process.on('SIGHUP', again);
+  of.undo.push(async () => {
+    process.off('SIGHUP', again);
+    await auditor.close();
+  });
   await auditor.opened();
   return auditor;
 }

@@ -96,8 +96,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
   await pushes.open(platform);
   const { config } = platform;
   const { metrics } = platform.observation;
-  const audit = await openAudit({ config, directory: data.root, clock, logger, metrics });
-  undo.push(() => audit.close());
+  const audit = await openAudit({ config, directory: data.root, clock, logger, metrics, undo });
   const token = await administrator(starting, platform);
   const follower = await followRepository({ ...platform, logger });
   undo.push(() => follower.close());

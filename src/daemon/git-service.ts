@@ -12,7 +12,7 @@ import type { PushRequest, PushVerdict } from '../git/hook-protocol.ts';
 import { listenForPushes, pushSocketPath } from '../git/hook-server.ts';
 import { withQuarantine } from '../git/quarantine.ts';
 import { removeStaleLocks } from '../git/stale-lock.ts';
-import type { GitService } from '../server/dependencies.ts';
+import type { GitService, PushOutcome } from '../server/dependencies.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Platform } from './platform.ts';
 
@@ -23,11 +23,17 @@ export interface PushReception {
   close(): Promise<void>;
 }
 
+/** A push over HTTP, while it lasts. */
+interface Push {
+  readonly user: User;
+  outcome: PushOutcome | undefined;
+}
+
 const NO_ID = /^0+$/;
 
 /** Also keeps a second daemon off the data directory: the socket has one owner. */
 export async function receivePushes(dataDir: string, logger: Logger): Promise<PushReception> {
-  const users = new Map<string, User>();
+  const pushes = new Map<string, Push>();
   let opened: (platform: Platform) => void = () => undefined;
   const ready = new Promise<Platform>((resolve) => {
     opened = resolve;
@@ -35,7 +41,7 @@ export async function receivePushes(dataDir: string, logger: Logger): Promise<Pu
   let platform: Platform | undefined;
   const listener = await listenForPushes(
     pushSocketPath(dataDir),
-    async (push) => await judge(await ready, push, { users, logger }),
+    async (push) => await judge(await ready, push, { pushes, logger }),
     logger,
   );
   return {
@@ -49,24 +55,26 @@ export async function receivePushes(dataDir: string, logger: Logger): Promise<Pu
       if (platform === undefined) throw new Error('Pushes are served before the platform is open');
       const { repository, following } = platform;
       const readOnly = following?.pushElsewhere;
-      return { repository, readOnly, beginPush: (user) => beginPush(users, user, follower) };
+      return { repository, readOnly, beginPush: (user) => beginPush(pushes, user, follower) };
     },
     close: () => listener.close(),
   };
 }
 
 function beginPush(
-  users: Map<string, User>,
+  pushes: Map<string, Push>,
   user: User,
   follower: RepositoryFollower,
 ): ReturnType<GitService['beginPush']> {
   const id = randomUUID();
-  users.set(id, user);
+  const push: Push = { user, outcome: undefined };
+  pushes.set(id, push);
   return {
     env: { GITPLANE_PUSH_ID: id },
     end: async () => {
-      users.delete(id);
+      pushes.delete(id);
       await follower.catchUp();
+      return push.outcome;
     },
   };
 }
@@ -74,11 +82,12 @@ function beginPush(
 async function judge(
   platform: Platform,
   push: PushRequest,
-  { users, logger }: { users: ReadonlyMap<string, User>; logger: Logger },
+  { pushes, logger }: { pushes: ReadonlyMap<string, Push>; logger: Logger },
 ): Promise<PushVerdict> {
   const id = push.env.GITPLANE_PUSH_ID;
-  const user = id === undefined ? undefined : users.get(id);
-  if (id !== undefined && user === undefined) {
+  const known = id === undefined ? undefined : pushes.get(id);
+  const user = known?.user;
+  if (id !== undefined && known === undefined) {
     return { ok: false, lines: ['This push is no longer known; push again'] };
   }
   // Git asks before it locks anything: what is locked by nobody now would be in its way.
@@ -96,6 +105,10 @@ async function judge(
     }));
     const verdict = await platform.judge.judge({ updates, user, source });
     const result = verdict.ok ? 'accepted' : 'refused';
+    const moved = updates.find(({ ref }) => ref === platform.repository.ref);
+    if (known !== undefined) {
+      known.outcome = { result, revision: moved?.newId, previous: moved?.oldId };
+    }
     platform.observation.metrics.pushes.inc({ result });
     logger.info({ user: user?.name ?? 'operator', result, updates }, 'Push judged');
     return verdict;

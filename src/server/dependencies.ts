@@ -40,8 +40,16 @@ export interface GitService {
   beginPush(user: User): {
     readonly env: Readonly<Record<string, string>>;
     /** Resolves when readers see what the push did. */
-    end(): Promise<void>;
+    end(): Promise<PushOutcome | undefined>;
   };
+}
+
+/** What a push did; undefined: it was never judged. */
+export interface PushOutcome {
+  readonly result: 'accepted' | 'refused';
+  /** Where the branch was to go, and where it was. */
+  readonly revision: string | undefined;
+  readonly previous: string | undefined;
 }
 
 /** What reading takes. */
@@ -76,7 +84,7 @@ export interface ServerDependencies {
   readonly root: string;
   readonly config: ServedConfig;
   /** What is recorded of requests. */
-  readonly audit: Pick<Auditor, 'isOn' | 'begin'>;
+  readonly audit: Pick<Auditor, 'isOn' | 'begin' | 'relay' | 'find'>;
   readonly tokens: TokenDocuments & TokenReviewer;
   /** The clusters that are served beside the platform. */
   readonly clusters: ClusterSurfaces;

@@ -11,6 +11,8 @@ import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
 import { forbiddenError, StatusError } from '../apimachinery/status-error.ts';
+import type { AuditTrail } from '../audit/auditor.ts';
+import type { AuditedAnswer } from '../audit/event.ts';
 import {
   advertiseRefs,
   isGitService,
@@ -19,7 +21,7 @@ import {
 } from '../git/serve.ts';
 import { authenticateRequest, authorizeRequest } from './access.ts';
 import { beginAudit, endAuditWithAnswer } from './audit.ts';
-import type { ServerDependencies } from './dependencies.ts';
+import type { PushOutcome, ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
 import { GIT_PATH } from './paths.ts';
 
@@ -49,12 +51,26 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
       `${GIT_PATH}/${service}`,
       { config, bodyLimit: LARGEST_PUSH },
       async (request, reply) => {
-        const user = admitGit(deps, { request, reply, service });
-        if (user !== undefined) await answerRpc(deps, { request, reply, service, user });
+        const admitted = admitGit(deps, { request, reply, service });
+        if (admitted !== undefined) await answerRpc(deps, { request, reply, service, ...admitted });
         return reply;
       },
     );
   }
+}
+
+interface AdmittedToGit {
+  readonly user: User;
+  readonly trail: AuditTrail | undefined;
+}
+
+/** The commits in between are those that the push brought: they cannot name it themselves. */
+function pushed({ result, revision, previous }: PushOutcome): AuditedAnswer {
+  const remarks = {
+    'push-result': result,
+    ...(previous === undefined ? {} : { 'previous-revision': previous }),
+  };
+  return { code: 200, revision: result === 'accepted' ? revision : undefined, remarks };
 }
 
 interface Exchange {
@@ -67,15 +83,16 @@ interface Exchange {
 function admitGit(
   deps: ServerDependencies,
   { request, reply, service }: Exchange,
-): User | undefined {
+): AdmittedToGit | undefined {
   let user: User | undefined;
-  const trail = (): void => {
+  const recorded = (): AuditTrail | undefined => {
     const query = new URLSearchParams(request.url.split('?')[1]);
     const verb = request.method.toLowerCase();
     const path = request.url.split('?')[0] ?? '';
     const info = { isResource: false, path, belowRoot: false, query, verb } as const;
     const begun = beginAudit(deps, { request, info, user });
     if (begun !== undefined) endAuditWithAnswer(begun, reply);
+    return begun;
   };
   try {
     user = authenticateRequest(deps, request, 'basic');
@@ -84,11 +101,10 @@ function admitGit(
     if (verb === 'update' && deps.git.readOnly !== undefined) {
       throw forbiddenError(deps.git.readOnly);
     }
-    trail();
-    return user;
+    return { user, trail: recorded() };
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    trail();
+    recorded();
     const { status } = toStatusError(error);
     // git asks for credentials only when it is told that basic authentication works here.
     if (status.code === 401) void reply.header('www-authenticate', 'Basic realm="gitplane"');
@@ -99,9 +115,9 @@ function admitGit(
 
 async function answerRpc(
   deps: ServerDependencies,
-  exchange: Exchange & { user: User },
+  exchange: Exchange & AdmittedToGit,
 ): Promise<void> {
-  const { request, reply, service, user } = exchange;
+  const { request, reply, service, user, trail } = exchange;
   const gone = new AbortController();
   reply.raw.on('close', () => gone.abort());
   begin(reply, `application/x-${service}-result`);
@@ -111,7 +127,10 @@ async function answerRpc(
     signal: gone.signal,
     ...(push === undefined ? {} : { env: push.env }),
   };
-  const response = holdBack(reply.raw, async () => await push?.end());
+  const response = holdBack(reply.raw, async () => {
+    const outcome = await push?.end();
+    if (outcome !== undefined) trail?.ended(pushed(outcome));
+  });
   const streams = { service, request: bodyOf(request), response };
   const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
   if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');

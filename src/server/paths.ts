@@ -3,6 +3,7 @@
 /** The hosted repository, for git. */
 export const GIT_PATH = '/git/platform.git';
 export const PLAN_PATH = '/plan';
+export const AUDIT_EVENTS_PATH = '/audit/events';
 /** What the configuration says to user interfaces, to sign-in pages, and to who signed in. */
 export const UI_SETTINGS_PATH = '/ui/settings';
 export const AUTH_INFO_PATH = '/auth/info';

@@ -66,14 +66,6 @@ test('what a broken log does not take waits, then is dropped and counted, and go
   expect(seen.dropped).toBe(10);
 });
 
-test('says that it is full before it drops anything', () => {
-  const { queue, seen } = queueOf({ mostBytes: 400 });
-  let added = 0;
-  while (!queue.isFull) queue.add(block(added++));
-  expect(seen.dropped).toBe(0);
-  expect(added).toBeGreaterThan(5);
-});
-
 test('a log that hangs keeps nobody waiting at the end, and what it held is counted', async () => {
   const { queue, seen } = queueOf();
   queue.turnTo({

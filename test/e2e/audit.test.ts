@@ -1,5 +1,5 @@
 /** The audit log of the real daemon: what is in it, what never is, and what it joins to. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -8,6 +8,7 @@ import { watching } from './watching.ts';
 
 const SECRET = 'planted-Tb6Yw1Qm4Zc9';
 const ENCODED = Buffer.from(SECRET).toString('base64');
+const OWN = 'gitplane.dev';
 const CONFIG = `${API}/config/platform`;
 
 // biome-ignore lint/suspicious/noExplicitAny: events have many shapes
@@ -192,4 +193,116 @@ test('a log that cannot be written keeps nobody waiting, and nothing that waited
   expect(readdirSync(daemon.dataDir)).toContain('writes.log');
   const metrics = (await daemon.call('GET', '/metrics')).text;
   expect(metrics).toMatch(/gitplane_audit_dropped_events_total\{sink="file"\} 0/);
+});
+
+describe('the rest of what happens', () => {
+  test('a push is joined to the commits that it brought, and a refused one says so', async () => {
+    await configure({ path: 'rest.log', policy: { rules: [{ level: 'RequestResponse' }] } });
+    const clone = await daemon.clone();
+    const before = (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+    writeFileSync(join(clone, 'README.md'), 'joined\n');
+    await daemon.git(['add', '-A'], clone);
+    await daemon.git(['commit', '-qm', 'by hand'], clone);
+    const after = (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+    expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
+    const ofPush = (result: string): Event =>
+      events('rest.log').find(({ annotations }) => annotations?.[`${OWN}/push-result`] === result);
+    await expect.poll(() => ofPush('accepted'), { timeout: 20_000 }).toBeDefined();
+    expect(ofPush('accepted').annotations).toMatchObject({
+      [`${OWN}/revision`]: after,
+      [`${OWN}/previous-revision`]: before,
+    });
+    writeFileSync(join(clone, 'bad.yaml'), 'apiVersion: management.gitplane.dev/v1\nkind: Team\n');
+    await daemon.git(['add', '-A'], clone);
+    await daemon.git(['commit', '-qm', 'wrong'], clone);
+    expect((await daemon.git(['push', '-q'], clone)).code).not.toBe(0);
+    await expect.poll(() => ofPush('refused'), { timeout: 20_000 }).toBeDefined();
+    expect(ofPush('refused').annotations).not.toHaveProperty(`${OWN}/revision`);
+  });
+
+  test('says who failed to sign in and how, and who wanted to be taken for whom', async () => {
+    const wrong = await daemon.call('GET', `${API}/teams`, { token: 'wrong-key' });
+    expect(await eventOf('rest.log', wrong.headers['audit-id'])).toMatchObject({
+      user: { username: 'system:anonymous' },
+      responseStatus: { code: 401, message: 'Authentication failed, attempted: bearer' },
+      annotations: { [`${OWN}/authentication-failure`]: expect.any(String) },
+    });
+    const headers = { 'impersonate-user': 'bob', 'impersonate-group': 'ops' };
+    const other = await daemon.call('GET', `${API}/teams`, { headers });
+    expect(await eventOf('rest.log', other.headers['audit-id'])).toMatchObject({
+      user: { username: 'admin' },
+      impersonatedUser: { username: 'bob', groups: ['ops'] },
+      responseStatus: { code: 403 },
+      annotations: { 'authorization.k8s.io/decision': 'forbid' },
+    });
+  });
+
+  test('a log that was moved away is taken again by its name on SIGHUP', async () => {
+    const path = join(daemon.dataDir, 'rest.log');
+    renameSync(path, `${path}.1`);
+    daemon.process.kill('SIGHUP');
+    await expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
+    const answer = await daemon.call('GET', `${API}/teams`);
+    await eventOf('rest.log', answer.headers['audit-id']);
+  });
+});
+
+describe('the data store', () => {
+  const found = async (query: string): Promise<Event[]> => {
+    const answer = await daemon.call('GET', `/audit/events?${query}`);
+    expect(answer.code, answer.text).toBe(200);
+    return answer.json().items;
+  };
+
+  test('has the events beside the file, and is asked by commit and by request', async () => {
+    const store = { dataStoreEndpoint: 'sqlite://audit.db', dataStoreTTL: 24 };
+    await configure({ path: 'rest.log', level: 4, ...store });
+    const made = await daemon.call('POST', `${API}/teams`, {
+      body: { metadata: { name: 'stored' }, spec: {} },
+    });
+    const id = made.headers['audit-id'];
+    const commit = made.headers['gitplane-commit'];
+    await expect
+      .poll(() => found(`revision=${commit}`), { timeout: 30_000 })
+      .toMatchObject([{ auditID: id, objectRef: { resource: 'teams' } }]);
+    expect(await found(`auditID=${id}&verb=get`)).toEqual([]);
+    expect((await daemon.call('GET', '/audit/events?usr=x')).code).toBe(400);
+    expect((await daemon.call('GET', '/audit/events', { token: null })).code).toBe(401);
+    await eventOf('rest.log', id);
+  });
+
+  const sent = {
+    level: 'RequestResponse',
+    auditID: 'from-an-agent',
+    stage: 'ResponseComplete',
+    requestURI: `/api/v1/pods?token=${SECRET}`,
+    verb: 'create',
+    user: { username: 'dev' },
+    objectRef: { resource: 'pods' },
+    requestObject: { spec: { a: 1, password: SECRET } },
+    stageTimestamp: '2026-01-01T00:00:00.000000Z',
+  };
+  const send = (items: unknown[]) =>
+    daemon.call('POST', '/audit/events', {
+      body: { kind: 'EventList', apiVersion: 'audit.k8s.io/v1', items },
+    });
+
+  // covers: audit.disableAgentSyncBack
+  test('takes what agents send, unless they are to keep it', async () => {
+    await configure({ path: 'rest.log', level: 4 });
+    expect((await send([{ ...sent, level: 'x' }])).code).toBe(400);
+    expect((await send([sent])).code).toBe(200);
+    expect(await eventOf('rest.log', sent.auditID)).toMatchObject({
+      requestURI: '/api/v1/pods?token=***',
+      requestObject: { spec: { a: 1, password: '***' } },
+      annotations: { [`${OWN}/sent-by-agent`]: 'admin' },
+    });
+    await configure({ path: 'rest.log', level: 4, disableAgentSyncBack: true });
+    const refused = await send([{ ...sent, auditID: 'kept-there' }]);
+    expect([refused.code, refused.json().message]).toEqual([
+      403,
+      expect.stringContaining('disableAgentSyncBack'),
+    ]);
+    expect(readFileSync(join(daemon.dataDir, 'rest.log'), 'utf8')).not.toContain('kept-there');
+  });
 });

@@ -80,7 +80,12 @@ export async function openSignInPlatform(
     authenticate: service.watched(access.authenticate),
     authorizer: access.authorizer,
     failedLogins: new FailedLogins(clock),
-    audit: { isOn: false, begin: () => undefined },
+    audit: {
+      isOn: false,
+      begin: () => undefined,
+      relay: () => undefined,
+      find: async () => undefined,
+    },
     root: '/kubernetes/management',
   } as unknown as ServerDependencies;
   registerSignIn(app, deps);

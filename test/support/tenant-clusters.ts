@@ -126,7 +126,12 @@ export class TenantClusters {
         requests: { observe: noop },
         watches: { inc: noop, dec: noop },
       } as unknown as ServerDependencies['metrics'],
-      audit: { isOn: false, begin: () => undefined },
+      audit: {
+        isOn: false,
+        begin: () => undefined,
+        relay: () => undefined,
+        find: async () => undefined,
+      },
       tokens: {} as ServerDependencies['tokens'],
       core: { kinds: CORE_KINDS, store: this.store, registry: unused() },
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },

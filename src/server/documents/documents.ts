@@ -3,6 +3,7 @@ import { noSuchRoute } from '../../apimachinery/status-error.ts';
 import { REVIEWS } from '../../kinds/reviews.ts';
 import { schemaDocument, schemaNames } from '../../kinds/schema-files.ts';
 import type { KindTable } from '../../kinds/table.ts';
+import { auditEventRoutes } from '../audit-events.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { PATCH_SUPPORT } from '../handlers/patch.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../output/answer.ts';
@@ -46,6 +47,7 @@ export function buildDocuments(deps: ServerDependencies): Documents {
     syncRoutes(deps),
     secretStoreRoutes(deps),
     planRoute(deps),
+    auditEventRoutes(deps),
   ]);
 }
 

@@ -1,0 +1,62 @@
+/**
+ * Events that agents and API servers of clusters send (`EventList` of `audit.k8s.io/v1`, as the audit
+ * webhook of Kubernetes does): checked, without what may be secret, and marked with who sent them.
+ */
+import { isRecord } from '../apimachinery/object.ts';
+import { redactedRequest, redactedUrl } from './redaction.ts';
+import { SOURCE_ANNOTATION } from './store/event-rows.ts';
+
+export const MOST_RELAYED = 1000;
+
+const LEVELS = ['Metadata', 'Request', 'RequestResponse'];
+const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'];
+const AUDIT_ID = /^[\w.:-]{1,128}$/;
+/** Of these bodies nothing is kept: they are secrets for the most part. */
+const SECRETIVE = ['secrets', 'tokenreviews', 'sharedsecrets', 'projectsecrets', 'ownedaccesskeys'];
+
+/** JSON texts without their last brace, or a sentence for what cannot be taken; then none is. */
+export function relayedEvents(body: unknown, sender: string): string[] | string {
+  const items = isRecord(body) && body['kind'] === 'EventList' ? body['items'] : undefined;
+  if (!Array.isArray(items)) return 'expected an EventList of audit.k8s.io/v1';
+  if (items.length > MOST_RELAYED) return `items: at most ${MOST_RELAYED} events at once`;
+  const wrong = items.findIndex((item) => !isEvent(item));
+  if (wrong >= 0) return `items[${wrong}]: no event with level, stage, auditID and stageTimestamp`;
+  return items.map((item) => JSON.stringify(relayed(item, sender)).slice(0, -1));
+}
+
+type Item = Readonly<Record<string, unknown>>;
+
+function isEvent(item: unknown): item is Item {
+  if (!isRecord(item)) return false;
+  const { level, stage, auditID, stageTimestamp } = item as Record<string, string | undefined>;
+  return (
+    LEVELS.includes(String(level)) &&
+    STAGES.includes(String(stage)) &&
+    typeof auditID === 'string' &&
+    AUDIT_ID.test(auditID) &&
+    typeof stageTimestamp === 'string' &&
+    !Number.isNaN(Date.parse(stageTimestamp))
+  );
+}
+
+function relayed(item: Item, sender: string): object {
+  const { requestObject, responseObject, requestURI, annotations, ...rest } = item;
+  const ref = isRecord(item['objectRef']) ? item['objectRef'] : {};
+  const isKept = !SECRETIVE.includes(String(ref['resource'])) && !ref['subresource'];
+  const bodies = isKept
+    ? { requestObject: plain(requestObject), responseObject: plain(responseObject) }
+    : {};
+  return {
+    ...rest,
+    kind: 'Event',
+    apiVersion: 'audit.k8s.io/v1',
+    ...(typeof requestURI === 'string' ? { requestURI: redactedUrl(requestURI) } : {}),
+    ...bodies,
+    annotations: { ...(isRecord(annotations) ? annotations : {}), [SOURCE_ANNOTATION]: sender },
+  };
+}
+
+function plain(body: unknown): unknown {
+  const found = redactedRequest(undefined, body);
+  return 'value' in found ? found.value : undefined;
+}
