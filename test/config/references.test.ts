@@ -63,8 +63,8 @@ auth:
     - {id: b, oidc: {clientSecret: $SECRET}}
 oidc:
   clients:
-    - {clientId: x, clientSecret: $NOPE}
-    - {clientId: y, clientSecret: $SECRET}
+    - {clientId: x, clientSecret: $NOPE, redirectURIs: [https://x.example.com/cb]}
+    - {clientId: y, clientSecret: $SECRET, redirectURIs: [https://y.example.com/cb]}
 `;
   const { config, missing } = resolve(raw);
   const { auth, oidc } = config as unknown as {

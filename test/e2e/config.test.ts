@@ -198,7 +198,7 @@ describe('who is told what', () => {
           { id: 'one', displayName: 'The One', providerA: block },
           { id: 'two', oidc: { ...block, type: 'Second' } },
         ],
-        providerE: { host: 'ranch.example.com', bearerToken: SECRET },
+        providerE: { host: 'ranch.example.com', bearerToken: `token-1:${SECRET}` },
         password: { disabled: true },
         customHttpHeaders: { 'X-Custom': 'yes', 'Cache-Control': 'no-store' },
       },
