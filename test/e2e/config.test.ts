@@ -95,6 +95,22 @@ describe('secrets', () => {
     secretStore: { auth: { token: SECRET } },
   };
 
+  // covers: apps.repositories[].username apps.repositories[].password
+  test('of chart repositories are served to who fetches charts, and to no other reader', async () => {
+    const repository = { name: 'own', url: 'https://charts.example.com' };
+    const login = { username: 'charts', password: SECRET };
+    await put({ apps: { repositories: [{ ...repository, ...login }] } });
+    const seen = async (token: string): Promise<unknown> =>
+      (await get(PATH, token)).json().status.apps.repositories;
+    expect(await seen(patcher)).toMatchObject([{ ...repository, ...login }]);
+    expect(await seen(reader)).toMatchObject([{ ...repository, password: '***' }]);
+    const settings = await get('/platform/settings', patcher);
+    expect(settings.json().apps.repositories).toMatchObject([repository]);
+    for (const text of Object.values(login)) {
+      expect(settings.text).not.toContain(`:"${text}"`);
+    }
+  });
+
   test('are shown to who may change them, and to nobody else who reads', async () => {
     const { 'gitplane-commit': revision } = (await put(config)).headers;
     const before = `${PATH}?revision=${revision}`;

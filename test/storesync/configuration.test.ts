@@ -1,9 +1,12 @@
 /** The store as it is configured: read, changed while it runs, wrong, and never told to anybody. */
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../src/apimachinery/clock.ts';
 import { Keyring, makeIdentity } from '../../src/sealing/data-keys.ts';
 import { formatSopsConfig } from '../../src/sealing/sops-config.ts';
 import { readStoreSettings } from '../../src/storesync/settings.ts';
-import { git } from '../support/git.ts';
+import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
+import { git, temporaryFolder } from '../support/git.ts';
 import { startKvServer } from '../support/kv-server.ts';
 import { defaultConfig, openSynced, PATH, type SyncedPlatform } from './synced-platform.ts';
 
@@ -205,6 +208,30 @@ describe('a change of the configuration', () => {
       problem: expect.stringContaining('secretStore.address is empty') as string,
     });
   });
+});
+
+// covers: secretStore.skipTLSVerify
+test('a store whose certificate nobody vouches for is asked only where that is skipped, and that is told', async () => {
+  const directory = join(temporaryFolder(), 'tls');
+  const { certificatePem: cert, keyPem: key } = await ensureServerCertificate({
+    directory,
+    hostnames: [],
+    clock: systemClock,
+  });
+  const server = await startKvServer({ tls: { cert, key } });
+  onTestFinished(() => server.close());
+  server.store.mount('secret/').put(PATH, { a: '1' });
+  const synced = await openSynced({ server, config: { enabled: false } });
+  await synced.tie({});
+  await synced.configure({ ...defaultConfig(server), skipTLSVerify: false });
+  await synced.cycle();
+  expect(server.store.requests).toEqual([]);
+  expect(synced.data()).toEqual({});
+
+  await synced.configure({ ...defaultConfig(server), skipTLSVerify: true });
+  await synced.cycle();
+  expect(synced.data()).toEqual({ a: '1' });
+  expect(synced.sync.report().warnings).toContain('the certificate of the store is not checked');
 });
 
 test('a sealed file is pulled into sealed', async () => {
