@@ -49,11 +49,31 @@ const inPlace = {
   },
 };
 
+/** What only some configurations load: in files of their own, so that no start reads them for nothing. */
+const APART = ['oidc-provider', 'openid-client', 'pg', 'sanitize-html', 'undici'];
+const fileOf = (library) => `library-${library}.cjs`;
+
+const apart = {
+  name: 'apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[a-z-]+$/ }, ({ path, kind }) =>
+      kind !== 'entry-point' && APART.includes(path)
+        ? { path: `./${fileOf(path)}`, external: true }
+        : undefined,
+    );
+  },
+};
+
 async function makeBundle({ entry, bundle }) {
   if (readFileSync(entry, 'utf8').includes(LOADER)) throw new Error('Run tsc first');
+  await bundleTo(bundle, entry, [inPlace, apart]);
+}
+
+async function bundleTo(outfile, entry, plugins) {
   await build({
     entryPoints: [entry],
-    outfile: bundle,
+    absWorkingDir: root,
+    outfile,
     bundle: true,
     format: 'cjs',
     platform: 'node',
@@ -62,7 +82,7 @@ async function makeBundle({ entry, bundle }) {
     banner: { js: HEAD },
     // It has parts that are no JavaScript.
     external: ['lmdb'],
-    plugins: [inPlace],
+    plugins,
     // What is loaded late is in the bundle or in Node itself; a script of `vm` finds no modules.
     supported: { 'dynamic-import': false },
     legalComments: 'eof',
@@ -129,7 +149,10 @@ loadBundle(fileURLToPath(new URL(${to(bundle)}, import.meta.url)));
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gitplane-build-'));
 try {
-  await Promise.all([program, worker].map(makeBundle));
+  await Promise.all([
+    ...[program, worker].map(makeBundle),
+    ...APART.map((library) => bundleTo(join(dist, 'bundle', fileOf(library)), library, [])),
+  ]);
   await cacheProgram(program, dataDir);
   await cacheWorker(worker, dataDir);
 } finally {
