@@ -59,6 +59,8 @@ export class PasswordLogin {
     const user = this.#options.directory.user(username);
     const isRight = await this.#check(attempt.password, user?.passwordHash);
     if (user === undefined || !isRight) throw wrong();
+    // Checking takes a while: whoever changed the password meanwhile means this one as well.
+    if (this.#options.directory.user(username)?.passwordHash !== user.passwordHash) throw wrong();
     this.#byUser.forgive(username);
     this.#byAddress.forgive(address);
     return await this.#options.accounts.mint({

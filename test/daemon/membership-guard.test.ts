@@ -9,6 +9,8 @@ import {
   openGuardedPlatform,
 } from '../support/guarded-platform.ts';
 
+/** Of no password that anybody knows. */
+const PASSWORD_HASH = `$scrypt$ln=14,r=8,p=1$${'a'.repeat(22)}$${'a'.repeat(43)}`;
 const NOT_HELD = 'is attempting to grant RBAC permissions not currently held';
 
 /** `ops` may delete everything; `empty` may do nothing; eve writes teams and users, and reads. */
@@ -18,6 +20,8 @@ async function platform(...extra: object[]): Promise<{ at: GuardedPlatform; eve:
     object('User', 'eve', { spec: {} }),
     object('User', 'bob', { spec: { groups: ['staff'] } }),
     object('User', 'gone', { spec: { disabled: true, groups: ['wheel'] } }),
+    object('User', 'idle', { spec: { disabled: true } }),
+    object('User', 'wheeler', { spec: { groups: ['wheel'] } }),
     object('Team', 'ops', { spec: { users: ['bob'] } }),
     object('Team', 'empty', { spec: {} }),
     object('Team', 'treasury', { spec: {} }),
@@ -77,13 +81,64 @@ const CHANGES: readonly Change[] = [
   ['giving a user a group without rights', 'users', 'bob', { groups: ['staff', 'fun'] }, true],
   ['keeping the groups of a user', 'users', 'bob', { groups: ['staff'], displayName: 'Bob' }, true],
   ['letting a user with rights in again', 'users', 'gone', { groups: ['wheel'] }, false],
+  [
+    'giving a user that is shut out a password, for when somebody lets it in again',
+    'users',
+    'gone',
+    { disabled: true, groups: ['wheel'], passwordHash: PASSWORD_HASH },
+    false,
+  ],
+  [
+    'giving a user that is shut out another identity',
+    'users',
+    'gone',
+    { disabled: true, groups: ['wheel'], connector: 'oidc', subject: 'eve' },
+    false,
+  ],
+  [
+    'giving a user that is shut out a group with rights',
+    'users',
+    'idle',
+    { disabled: true, groups: ['wheel'] },
+    false,
+  ],
+  [
+    'changing anything else of a user that is shut out',
+    'users',
+    'gone',
+    { disabled: true, groups: ['wheel'], displayName: 'Gone' },
+    true,
+  ],
+  [
+    'shutting a user with rights out',
+    'users',
+    'wheeler',
+    { disabled: true, groups: ['wheel'] },
+    true,
+  ],
+  [
+    'shutting a user with rights out with a password for later',
+    'users',
+    'wheeler',
+    { disabled: true, groups: ['wheel'], passwordHash: PASSWORD_HASH },
+    false,
+  ],
 ];
 
-const MAKES: readonly (readonly [claim: string, kind: string, name: string, allowed: boolean])[] = [
+const DISABLED = { disabled: true };
+const MAKES: readonly (readonly [
+  claim: string,
+  kind: string,
+  name: string,
+  allowed: boolean,
+  spec?: object,
+])[] = [
   ['a team whose name has rights already', 'Team', 'planned', false],
   ['a team whose name has none', 'Team', 'fresh', true],
   ['a user whose name has rights already', 'User', 'promised', false],
   ['a user whose name has none', 'User', 'ann', true],
+  ['a user whose name has rights, to be let in later', 'User', 'promised', false, DISABLED],
+  ['a user whose name has none, to be let in later', 'User', 'amy', true, DISABLED],
 ];
 
 // One platform for a whole table: a row that is allowed is undone before the next.
@@ -107,8 +162,8 @@ describe.each(['the API', 'a push'])('by %s', (way) => {
 
   test('making something that has rights already takes these rights', async () => {
     const { at, eve } = await platform();
-    for (const [claim, kind, name, allowed] of MAKES) {
-      const made = object(kind, name, { spec: {} });
+    for (const [claim, kind, name, allowed, spec = {}] of MAKES) {
+      const made = object(kind, name, { spec });
       const outcome =
         way === 'the API'
           ? await at.create(eve, kind === 'Team' ? 'teams' : 'users', made)

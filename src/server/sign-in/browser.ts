@@ -12,6 +12,7 @@ import {
 import { SignInError } from '../../signin/sign-in-error.ts';
 import { random } from '../../signin/transactions.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import type { Exchange } from './exchange.ts';
 
 /** Whoever uses the browser. */
 export interface BrowserSession {
@@ -67,8 +68,16 @@ export function keepBrowserId(deps: ServerDependencies, reply: FastifyReply, val
   void reply.header('set-cookie', setCookie('login', of));
 }
 
-/** The browser has the key from now on, for as long as it can live. */
-export function beginSession(deps: ServerDependencies, reply: FastifyReply, key: string): void {
+/**
+ * The browser has the key from now on, for as long as it can live. The one that it had it forgets,
+ * and nobody else is to find that.
+ */
+export async function beginSession(
+  { deps, request, reply }: Pick<Exchange, 'deps' | 'request' | 'reply'>,
+  key: string,
+): Promise<void> {
+  const before = browserSession(deps, request)?.user.accessKey;
+  if (before !== undefined) await deps.signIn.accounts.revoke(before);
   const maxAgeSeconds = longestLife(deps.config.current.auth);
   const { baseUrl } = deps.signIn;
   const session = setCookie('session', { baseUrl, value: key, maxAgeSeconds });

@@ -20,10 +20,13 @@ const MOST_BYTES = 16 * 1024;
 const ROUTE = { config: { ownAccess: true }, bodyLimit: MOST_BYTES, onRequest: limitSlowBody };
 /** Sign-ins that one address may begin at once, and then one every ten seconds. */
 const BEGIN_RATE = { burst: 20, perSecond: 0.1 };
+/** User codes that one person may try at once, and then one every three seconds. */
+const CODE_RATE = { burst: 20, perSecond: 1 / 3 };
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export function registerDevice(app: FastifyInstance, deps: ServerDependencies): void {
   const begun = new FailedLogins(deps.clock, BEGIN_RATE);
+  const tried = new FailedLogins(deps.clock, CODE_RATE);
   const program = { signsIn: false, refuse: asOAuthError };
   app.post('/auth/device', {
     ...ROUTE,
@@ -41,7 +44,10 @@ export function registerDevice(app: FastifyInstance, deps: ServerDependencies): 
     handler: signInRoute(deps, { ...program, work: poll }),
   });
   app.get('/device', { ...ROUTE, handler: signInRoute(deps, { signsIn: false, work: page }) });
-  app.post('/device', { ...ROUTE, handler: signInRoute(deps, { signsIn: false, work: decide }) });
+  app.post('/device', {
+    ...ROUTE,
+    handler: signInRoute(deps, { signsIn: false, work: (exchange) => decide(exchange, tried) }),
+  });
 }
 
 function begin({ deps, request, reply, facts }: Exchange): FastifyReply {
@@ -115,14 +121,6 @@ async function confirmPage(
   });
 }
 
-/** Codes are few enough to be tried: who errs too often waits. */
-async function wrongCode(exchange: Exchange, session: BrowserSession): Promise<FastifyReply> {
-  const wait = exchange.deps.failedLogins.failed(exchange.request.ip);
-  if (wait > 0) throw tooMany(wait);
-  const text = 'There is no such code, or it is too old.';
-  return await codePage(exchange, { session, problem: text });
-}
-
 async function codePage(
   exchange: Exchange,
   { session, problem }: { readonly session: BrowserSession; readonly problem?: string },
@@ -137,14 +135,18 @@ async function codePage(
 }
 
 /** First with the code that was typed, then with what was chosen on the page that follows. */
-async function decide(exchange: Exchange): Promise<FastifyReply> {
+async function decide(exchange: Exchange, tried: FailedLogins): Promise<FastifyReply> {
   const { deps, facts } = exchange;
   const { session, form } = ownForm(exchange);
   const { devices } = deps.signIn.programs;
   const code = form.get('user_code') ?? '';
-  const asked = devices.requestOf(code);
   facts['user'] = session.user.name;
-  if (asked === undefined) return await wrongCode(exchange, session);
+  // Codes are few enough to be tried: who errs too often waits, and learns nothing meanwhile.
+  const wait = tried.failed(session.user.name);
+  if (wait > 0) throw tooMany(wait);
+  const asked = devices.requestOf(code);
+  if (asked === undefined) return await codePage(exchange, { session, problem: NO_SUCH_CODE });
+  tried.forgive(session.user.name);
   const decision = form.get('decision');
   if (decision === null) return await confirmPage(exchange, { session, code, asked });
   const { client, device } = asked;
@@ -158,6 +160,8 @@ async function decide(exchange: Exchange): Promise<FastifyReply> {
     : { title: 'Nothing was given', text: 'The program is told. You can close this window.' };
   return await answerPage(exchange, { title: end.title, body: messageBody(end) });
 }
+
+const NO_SUCH_CODE = 'There is no such code, or it is too old.';
 
 function shownCode(typed: string): string {
   const letters = typed.toUpperCase().replace(/[^A-Z]/g, '');

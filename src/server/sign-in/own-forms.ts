@@ -11,14 +11,15 @@ import { asStatus, type Exchange, type Refusal } from './exchange.ts';
 import { readFields } from './forms.ts';
 
 /** `returnTo` as the form has it. */
-export function letIn(
-  { deps, request, reply, facts }: Exchange,
+export async function letIn(
+  exchange: Exchange,
   { login, returnTo }: { login: LoginKey; returnTo: string | undefined },
-): FastifyReply {
+): Promise<FastifyReply> {
+  const { reply, facts } = exchange;
   facts['user'] = login.user;
   facts['access-key'] = login.name;
-  if (isForm({ request })) {
-    beginSession(deps, reply, login.key);
+  if (isForm(exchange)) {
+    await beginSession(exchange, login.key);
     return reply.redirect(safeReturnTo(returnTo), 303);
   }
   const body = { user: login.user, username: login.user, accessKey: login.key };

@@ -28,7 +28,7 @@ export function registerPassword(app: FastifyInstance, deps: ServerDependencies)
         const password = fields.get('password') ?? '';
         const of = { username, password, address: request.ip, requestId: request.id };
         const login = await deps.signIn.passwords.signIn(of);
-        return letIn(exchange, { login, returnTo: fields.get('returnTo') });
+        return await letIn(exchange, { login, returnTo: fields.get('returnTo') });
       },
     }),
   );

@@ -35,7 +35,7 @@ export function registerProviderToken(app: FastifyInstance, deps: ServerDependen
         const token = fields.get('token') ?? '';
         const { login } = await deps.signIn.verify(ID, { token, requestId: request.id, signal });
         tried.forgive(request.ip);
-        return letIn(exchange, { login, returnTo: fields.get('returnTo') });
+        return await letIn(exchange, { login, returnTo: fields.get('returnTo') });
       },
     }),
   );

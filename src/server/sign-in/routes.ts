@@ -146,14 +146,11 @@ async function welcome(
   exchange: Exchange,
   { login, identity, returnTo }: SignedIn,
 ): Promise<FastifyReply> {
-  const { deps, request, reply, facts } = exchange;
+  const { reply, facts } = exchange;
   facts['user'] = login.user;
   facts['access-key'] = login.name;
   if (identity.provided.isUnchecked) facts['identity'] = 'unchecked';
-  // The browser forgets the key that it had, and nobody else is to find it.
-  const before = browserSession(deps, request)?.user.accessKey;
-  if (before !== undefined) await deps.signIn.accounts.revoke(before);
-  beginSession(deps, reply, login.key);
+  await beginSession(exchange, login.key);
   return reply.redirect(returnTo, 303);
 }
 

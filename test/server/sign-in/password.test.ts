@@ -65,6 +65,17 @@ describe('a right password', () => {
     expect(JSON.stringify(key)).not.toContain(browser.session);
   });
 
+  test('ends the session that the browser had', async () => {
+    const platform = await withAnn();
+    const browser = platform.browser();
+    await browser.post(LOGIN, credentials());
+    const before = browser.session ?? '';
+    await browser.post(LOGIN, credentials());
+    expect(platform.guarded.who(browser.session ?? '').name).toBe('ann');
+    expect(() => platform.guarded.who(before)).toThrow();
+    expect(platform.guarded.platform.names('ownedaccesskeys')).toHaveLength(1);
+  });
+
   test('of a program is answered with the key', async () => {
     const platform = await withAnn();
     const answer = await platform.browser().post(LOGIN, JSON.stringify(credentials()));

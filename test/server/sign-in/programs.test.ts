@@ -293,6 +293,21 @@ describe('a program elsewhere', () => {
     expect(answers.at(-1)).toBe(429);
   });
 
+  test('is not found by who goes on trying while told to wait', async () => {
+    const { user_code: userCode } = await begin();
+    for (const letter of 'BCDFGHJKLMNPQRSTVWXZ') await typed(`BBBB-BBB${letter}`);
+    expect((await typed(userCode)).statusCode).toBe(429);
+    platform.clock.ms += 60_000;
+    expect((await typed(userCode)).statusCode).toBe(200);
+  });
+
+  test('is found by its own code as often as that is typed', async () => {
+    const { user_code: userCode } = await begin();
+    for (let count = 0; count < 25; count += 1) {
+      expect((await typed(userCode)).statusCode).toBe(200);
+    }
+  });
+
   test('one address cannot begin any number', async () => {
     for (let count = 0; count < 20; count += 1) await begin();
     const answer = await platform.browser().post('/auth/device', '{}');
