@@ -139,8 +139,13 @@ export class Auditor {
     this.#happened = [];
     for (const one of happened) {
       this.#count(one.level);
-      const { text, bytes } = eventParts(one);
-      this.#buffer.add(text, bytes);
+      try {
+        const { text, bytes } = eventParts(one);
+        this.#buffer.add(text, bytes);
+      } catch (error) {
+        // It is nobody's request any more, whose failure this could be: the daemon goes on.
+        this.#options.observer.refused(new Error('An event could not be made', { cause: error }));
+      }
     }
   }
 

@@ -27,12 +27,14 @@ export function beginAudit(
   { request, info, user = STRANGER }: Recorded,
 ): AuditTrail | undefined {
   if (!deps.audit.isOn) return undefined;
-  const { headers, ip, id, url } = request;
+  const { headers, id, url } = request;
+  // There is none on the socket of the clusters' loops, nor when who asked has gone already.
+  const ip: string | undefined = request.ip;
   const trail = deps.audit.begin({
     id,
     user,
     route: routeOf(deps, info, url).route,
-    sourceIP: ip,
+    sourceIP: ip ?? '',
     userAgent: headers['user-agent'],
     impersonated: impersonatedBy(headers),
     receivedAt: deps.clock.now(),

@@ -1,5 +1,13 @@
 /** The audit log of the real daemon: what is in it, what never is, and what it joins to. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -245,6 +253,60 @@ describe('the rest of what happens', () => {
     const answer = await daemon.call('GET', `${API}/teams`);
     await eventOf('rest.log', answer.headers['audit-id']);
   });
+});
+
+test('clusters that are served are told apart by what is asked for, and by their names', async () => {
+  const clone = await daemon.clone();
+  for (const name of ['blue', 'red']) {
+    mkdirSync(join(clone, 'tenants', name), { recursive: true });
+    writeFileSync(join(clone, 'tenants', name, 'vcluster.yaml'), 'sync: {}\n');
+  }
+  await daemon.git(['add', '-A'], clone);
+  await daemon.git(['commit', '-qm', 'Tenants'], clone);
+  const pushed = await daemon.git(['push', '-q'], clone);
+  expect(pushed.code, pushed.stderr).toBe(0);
+  const rules = [
+    { level: 'None', requestTargets: ['Management'] },
+    { level: 'Request', requestTargets: ['Cluster'] },
+    { level: 'RequestResponse', requestTargets: ['VCluster'], clusters: ['blue'] },
+  ];
+  await configure({ path: 'clusters.log', policy: { omitStages: ['RequestReceived'], rules } });
+  const ask = async (root: string): Promise<unknown> => {
+    const path = `/kubernetes/${root}/api/v1/namespaces`;
+    await expect
+      .poll(async () => (await daemon.call('GET', path)).code, { timeout: 30_000 })
+      .toBe(200);
+    return (await daemon.call('GET', path)).headers['audit-id'];
+  };
+  const platform = (await daemon.call('GET', `${API}/teams`)).headers['audit-id'];
+  const red = await ask('virtualcluster/red');
+  const blue = await ask('virtualcluster/blue');
+  const local = await ask('cluster/local');
+  const requestURI = '/kubernetes/virtualcluster/blue/api/v1/namespaces';
+  expect(await eventOf('clusters.log', local)).toMatchObject({ level: 'Request' });
+  expect(await eventOf('clusters.log', blue)).toMatchObject({
+    level: 'RequestResponse',
+    requestURI,
+    objectRef: { resource: 'namespaces', apiVersion: 'v1' },
+  });
+  // They were asked before, and events are written in their order.
+  const ids = events('clusters.log').map(({ auditID }) => auditID);
+  expect(ids).not.toContain(red);
+  expect(ids).not.toContain(platform);
+});
+
+test('on standard output events are lines of their own beside the log', async () => {
+  await configure({ path: '-', level: 2 });
+  const { 'audit-id': id } = (await daemon.call('GET', `${API}/teams`)).headers;
+  const lines = (): string[] => daemon.output().split('\n').slice(0, -1);
+  const found = (): Event[] =>
+    lines()
+      .filter((line) => line.startsWith('{"kind":"Event"') && line.includes(String(id)))
+      .map((line) => JSON.parse(line));
+  await expect.poll(() => found().length, { timeout: 20_000 }).toBeGreaterThan(0);
+  expect(found().at(-1)).toMatchObject({ auditID: id, verb: 'list', level: 'Metadata' });
+  expect(lines().some((line) => line.includes('The configuration is in force'))).toBe(true);
+  expect(readdirSync(daemon.dataDir)).not.toContain('-');
 });
 
 describe('the data store', () => {
