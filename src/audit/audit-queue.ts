@@ -45,6 +45,7 @@ export class AuditQueue {
   #running: Promise<void> | undefined;
   #inTrouble = false;
   #closing = false;
+  #holds = 0;
   #wake: (() => void) | undefined;
 
   constructor(options: AuditQueueOptions) {
@@ -69,6 +70,16 @@ export class AuditQueue {
   /** Bytes that wait. */
   get waiting(): number {
     return this.#bytes;
+  }
+
+  /** Nothing more goes to the log in use until as many releases: another one is being opened. */
+  hold(): void {
+    this.#holds++;
+  }
+
+  release(): void {
+    this.#holds--;
+    this.#run();
   }
 
   /** Lines that wait go to the new log. Returns the old one, which finishes what it is writing. */
@@ -122,16 +133,19 @@ export class AuditQueue {
   }
 
   #run(): void {
-    if (this.#running !== undefined || this.#target === undefined || this.#blocks.length === 0)
-      return;
+    if (this.#running !== undefined || !this.#canWrite) return;
     this.#running = this.#write().finally(() => {
       this.#running = undefined;
       this.#run();
     });
   }
 
+  get #canWrite(): boolean {
+    return this.#target !== undefined && this.#blocks.length > 0 && this.#holds === 0;
+  }
+
   async #write(): Promise<void> {
-    while (this.#blocks.length > 0 && this.#target !== undefined) {
+    while (this.#target !== undefined && this.#canWrite) {
       const blocks = this.#batch();
       let lost: number | undefined;
       try {

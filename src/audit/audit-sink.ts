@@ -83,7 +83,13 @@ export class AuditSink {
   /** `wanted` tells logs apart. One after the other: the last configuration wins. */
   follow(wanted: string, make: (() => AuditTarget) | undefined): void {
     this.#isWanted = make !== undefined;
-    this.#then(() => this.#open(wanted, make));
+    if (make === undefined) {
+      this.#then(() => this.#open(wanted, make));
+      return;
+    }
+    // What happens from now on is for the new log, however long it takes to open.
+    this.#queue.hold();
+    this.#then(() => this.#open(wanted, make).finally(() => this.#queue.release()));
   }
 
   /** Takes the log again by its name. */
@@ -139,7 +145,8 @@ export class AuditSink {
   }
 }
 
-function codeOf(error: unknown): string {
+/** What the system or the data base calls it: `ENOSPC`. */
+export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && /^[\w-]{1,32}$/.test(code) ? code : 'other';
 }

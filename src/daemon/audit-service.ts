@@ -1,6 +1,6 @@
 /** The audit log as the daemon runs it: with metrics, and a line in the log when it is in trouble. */
 import type { Clock } from '../apimachinery/clock.ts';
-import type { SinkName } from '../audit/audit-sink.ts';
+import { codeOf, type SinkName } from '../audit/audit-sink.ts';
 import { Auditor } from '../audit/auditor.ts';
 import type { PlatformConfigSource } from '../config/config-feed.ts';
 import { createAuditMetrics } from '../telemetry/audit-metrics.ts';
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<SinkName, string>> = {
 
 /** Resolves when the log is open, or could not be: requests are served all the same. */
 export async function openAudit(of: {
-  readonly config: PlatformConfigSource;
+  readonly config: PlatformConfigSource & { tellAudit(message: string | undefined): void };
   /** Where relative paths begin. */
   readonly directory: string;
   readonly clock: Clock;
@@ -23,13 +23,19 @@ export async function openAudit(of: {
   /** What to do at the end is put here. */
   readonly undo: (() => Promise<void>)[];
 }): Promise<Auditor> {
-  const { logger } = of;
+  const { logger, config } = of;
+  const failing = new Map<SinkName, string>();
   const auditor = new Auditor({
     ...of,
     output: process.stdout,
     observer: {
       trouble: (sink, err) => {
         const name = NAMES[sink];
+        // The code alone: sentences of data bases may hold what only the log is for.
+        if (err === undefined) failing.delete(sink);
+        else failing.set(sink, `${name} cannot be written (${codeOf(err)})`);
+        const words = [...failing.values()].join('; ');
+        config.tellAudit(words === '' ? undefined : `${words}: events wait, then drop.`);
         if (err === undefined) logger.info(`${name} is written again`);
         else logger.error({ err }, `${name} cannot be written: events wait, then drop`);
       },

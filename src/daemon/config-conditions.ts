@@ -9,10 +9,15 @@ import { conditionsOf } from '../registry/served.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 
 /** Those that are written here; a condition of a type that is fine is not there. */
-const TYPES = ['InForce', 'SignInVerified'] as const;
+const TYPES = ['InForce', 'SignInVerified', 'AuditWritten'] as const;
 
 export interface ConfigProblem {
-  readonly reason: 'AnotherConfig' | 'ReadFromFile' | 'VariableMissing' | 'ChecksTurnedOff';
+  readonly reason:
+    | 'AnotherConfig'
+    | 'ReadFromFile'
+    | 'VariableMissing'
+    | 'ChecksTurnedOff'
+    | 'AuditLogFails';
   readonly message: string;
 }
 

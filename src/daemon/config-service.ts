@@ -60,6 +60,7 @@ export class ConfigService implements ServedConfig {
   /** What was offered last, and what it lacks. */
   #offered: { readonly json: string; readonly words: string | undefined } | undefined;
   #problem: string | undefined;
+  #audit: ConfigProblem | undefined;
   #isOpen = false;
 
   constructor(parts: ConfigParts) {
@@ -98,6 +99,12 @@ export class ConfigService implements ServedConfig {
     return this.#feed.subscribe(listener);
   }
 
+  /** What is wrong with the audit log, told in the status until it is well again (undefined). */
+  tellAudit(message: string | undefined): void {
+    this.#audit = message === undefined ? undefined : { reason: 'AuditLogFails', message };
+    this.#read();
+  }
+
   async close(): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
     await Promise.all(this.#telling);
@@ -110,7 +117,8 @@ export class ConfigService implements ServedConfig {
       const InForce = this.#outOfForce(configs, { index, missing });
       const counts = index === 0 && !this.fromFile;
       const SignInVerified = counts ? uncheckedSignIn(this.#feed.current) : undefined;
-      this.#tell(stored, { InForce, SignInVerified });
+      const AuditWritten = counts ? this.#audit : undefined;
+      this.#tell(stored, { InForce, SignInVerified, AuditWritten });
     }
   }
 

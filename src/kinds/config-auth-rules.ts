@@ -38,6 +38,7 @@ interface Connector extends Blocks {
 }
 
 export interface AuthConfig extends Blocks {
+  readonly accessKeyMaxTTLSeconds?: number;
   readonly connectors?: readonly Connector[];
   readonly customHttpHeaders?: Readonly<Record<string, string>>;
   readonly groupsFilters?: Texts;
@@ -210,7 +211,21 @@ export function authWarnings(auth: AuthConfig, platformHost: string | undefined)
     return warnings;
   });
   const { providerE } = auth;
-  return [...ofBlocks, ...(providerE ? providerWarnings({ providerE }, ['auth']) : [])];
+  return [
+    ...lifeWarnings(auth),
+    ...ofBlocks,
+    ...(providerE ? providerWarnings({ providerE }, ['auth']) : []),
+  ];
+}
+
+/** Keys that nobody has time to renew keep everybody out, whoever sets this among them. */
+const SHORT_LIFE_SECONDS = 3600;
+
+function lifeWarnings({ accessKeyMaxTTLSeconds: most = 0 }: AuthConfig): string[] {
+  if (most === 0 || most >= SHORT_LIFE_SECONDS) return [];
+  return [
+    `auth.accessKeyMaxTTLSeconds ends every key ${most} seconds after it was made, also keys that are older now and that of the first administrator; where nobody gets in any more, take it back with a push by path on the machine of the daemon`,
+  ];
 }
 
 function redirectWarnings(

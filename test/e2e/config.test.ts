@@ -321,6 +321,26 @@ describe('who is told what', () => {
   });
 });
 
+describe('a maximum so short that every key has ended', () => {
+  test('is warned of, keeps everybody out, and is taken back by a push by path', async () => {
+    const answer = await put('auth: {accessKeyMaxTTLSeconds: 1}');
+    expect(String(answer.headers['warning'])).toContain('a push by path on the machine');
+    const status = async (): Promise<number> => (await get(PATH)).code;
+    await expect.poll(status, { timeout: 20_000 }).toBe(401);
+    expect((await get(PATH, patcher)).code).toBe(401);
+
+    const clone = mkdtempSync(join(tmpdir(), 'gitplane-clone-'));
+    const run = async (...args: string[]): Promise<void> => {
+      const { code, stderr } = await daemon.git(args, clone);
+      expect(code, stderr).toBe(0);
+    };
+    await run('clone', '-q', join(daemon.dataDir, 'repo.git'), '.');
+    await run('revert', '--no-edit', 'HEAD');
+    await run('push', '-q');
+    expect(await status()).toBe(200);
+  });
+});
+
 describe('a file', () => {
   test('takes the place of git, and Configs cannot be written', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'gitplane-config-')), 'config.yaml');

@@ -3,7 +3,7 @@
  * everything works again by itself when the disk does.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { commitFiles, manifest } from '../e2e/clones.ts';
@@ -79,6 +79,32 @@ describe.each([
     expect(await git.damage()).toBeUndefined();
     expect(await git.leftovers()).toEqual([]);
   });
+});
+
+test('an audit log that finds no room is told in the status of the Config, and loses nothing', async () => {
+  const config = `${API}/config/platform`;
+  const spec = { raw: 'audit: {enabled: true, path: audit.log, level: 4}' };
+  const set = await daemon.call('PATCH', config, { body: { spec }, type: MERGE_PATCH });
+  expect(set.code, set.text).toBe(200);
+  const conditions = async (): Promise<string> =>
+    JSON.stringify((await daemon.call('GET', config)).json().status.conditions ?? []);
+  const limit = { timeout: 30_000 };
+  breakDisk('ENOSPC', ' audit\\.log');
+  const during = await daemon.call('GET', TEAMS);
+  expect(during.code).toBe(200);
+  const words = 'The audit log cannot be written (ENOSPC): events wait, then drop.';
+  await vi.waitFor(async () => expect(await conditions()).toContain(words), limit);
+  const metrics = async (): Promise<string> => (await daemon.call('GET', '/metrics')).text;
+  expect(await metrics()).toContain('gitplane_audit_in_trouble{sink="file"} 1');
+  repairDisk();
+
+  await vi.waitFor(async () => expect(await conditions()).not.toContain('AuditWritten'), limit);
+  const text = readFileSync(join(daemon.dataDir, 'audit.log'), 'utf8');
+  expect(text).toContain(String(during.headers['audit-id']));
+  for (const line of text.trim().split('\n')) expect(JSON.parse(line).kind).toBe('Event');
+  expect(await metrics()).toContain('gitplane_audit_dropped_events_total{sink="file"} 0');
+  const off = { spec: { raw: '' } };
+  expect((await daemon.call('PATCH', config, { body: off, type: MERGE_PATCH })).code).toBe(200);
 });
 
 test('an answer does not say that nothing was written when the log may have it', async () => {

@@ -409,6 +409,7 @@ describe('rules', () => {
       'platformHost: a.example\nauth: {oidc: {redirectURI: "https://b.example/auth/oidc/callback"}}',
       'leads to b.example',
     ],
+    ['auth: {accessKeyMaxTTLSeconds: 3599}', 'ends every key 3599 seconds after it was made'],
   ])('warn: %s', (raw, message) => {
     expect(parseConfigRaw(raw).warnings).toEqual([expect.stringContaining(message)]);
   });
