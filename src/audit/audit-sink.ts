@@ -28,6 +28,9 @@ export interface SinkOptions {
   readonly keepsFormer: boolean;
 }
 
+/** Half of what may wait: the other half is for events of our own. */
+const MOST_RELAYED_BYTES = 8 * 1024 * 1024;
+
 export class AuditSink {
   readonly #options: SinkOptions;
   readonly #queue: AuditQueue;
@@ -78,6 +81,11 @@ export class AuditSink {
 
   add(block: EventBlock): void {
     if (this.#isWanted) this.#queue.add(block);
+  }
+
+  /** Whether events that others made may wait here as well. */
+  hasRoomFor(bytes: number): boolean {
+    return !this.#isWanted || this.#queue.waiting + bytes <= MOST_RELAYED_BYTES;
   }
 
   /** `wanted` tells logs apart. One after the other: the last configuration wins. */

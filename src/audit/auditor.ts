@@ -92,14 +92,20 @@ export class Auditor {
     return new Trail(call, decision, this.#note);
   }
 
-  /** Events that others made, as JSON texts on one line each, without their last brace. */
-  relay(events: readonly string[]): void {
-    this.#make();
+  /**
+   * Events that others made, as JSON texts on one line each, without their last brace. False, and
+   * none of them is taken: too much waits already, and what is left of the room is for our own.
+   */
+  relay(events: readonly string[]): boolean {
+    this.#flush();
+    const bytes = events.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    if (![this.#file, this.#store].every((sink) => sink.hasRoomFor(bytes))) return false;
     for (const text of events) {
       this.#count('relayed');
       this.#buffer.add(text);
     }
     this.#gather();
+    return true;
   }
 
   /** Events of the data store, newest first, as JSON texts. Undefined: there is no data store. */

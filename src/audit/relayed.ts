@@ -39,21 +39,45 @@ function isEvent(item: unknown): item is Item {
   );
 }
 
+/** Fields of an event that hold no body; what else an agent sends is not kept. */
+const FIELDS = [
+  'level',
+  'auditID',
+  'stage',
+  'verb',
+  'user',
+  'impersonatedUser',
+  'sourceIPs',
+  'userAgent',
+  'objectRef',
+  'responseStatus',
+  'requestReceivedTimestamp',
+  'stageTimestamp',
+];
+
 function relayed(item: Item, sender: string): object {
-  const { requestObject, responseObject, requestURI, annotations, ...rest } = item;
+  const { requestObject, responseObject, requestURI, annotations } = item;
+  const known = FIELDS.flatMap((field) => (field in item ? [[field, item[field]]] : []));
   const ref = isRecord(item['objectRef']) ? item['objectRef'] : {};
   const isKept = !SECRETIVE.includes(String(ref['resource'])) && !ref['subresource'];
   const bodies = isKept
     ? { requestObject: plain(requestObject), responseObject: plain(responseObject) }
     : {};
   return {
-    ...rest,
+    ...Object.fromEntries(known),
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
     ...(typeof requestURI === 'string' ? { requestURI: redactedUrl(requestURI) } : {}),
     ...bodies,
-    annotations: { ...(isRecord(annotations) ? annotations : {}), [SOURCE_ANNOTATION]: sender },
+    annotations: { ...foreign(annotations), [SOURCE_ANNOTATION]: sender },
   };
+}
+
+/** What is said in our name is ours to say. */
+function foreign(annotations: unknown): object {
+  if (!isRecord(annotations)) return {};
+  const own = ([name]: [string, unknown]): boolean => !name.startsWith('gitplane.dev/');
+  return Object.fromEntries(Object.entries(annotations).filter(own));
 }
 
 function plain(body: unknown): unknown {

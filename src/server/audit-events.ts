@@ -3,7 +3,12 @@
  * store (GET). Rights are those on the path: `post` and `get`.
  */
 
-import { badRequest, forbiddenError, noSuchRoute } from '../apimachinery/status-error.ts';
+import {
+  badRequest,
+  forbiddenError,
+  noSuchRoute,
+  tooManyRequests,
+} from '../apimachinery/status-error.ts';
 import { relayedEvents } from '../audit/relayed.ts';
 import type { EventQuery } from '../audit/store/data-store.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -26,6 +31,8 @@ const FIELDS = [
 const TIMES = ['since', 'until'] as const;
 const USUAL_LIMIT = 100;
 const MOST_LIMIT = 1000;
+/** Of an agent whose events found no room. */
+const RETRY_SECONDS = 2;
 
 /** Undefined for other paths. */
 export function auditEventRoutes(
@@ -78,6 +85,11 @@ function takeEvents(deps: ServerDependencies, request: ApiRequest): Answer {
   const { value } = decodeBody(request.body, bodyFormatOf(header(request, 'content-type')));
   const events = relayedEvents(value, request.user?.name ?? '');
   if (typeof events === 'string') throw badRequest(events);
-  deps.audit.relay(events);
+  if (!deps.audit.relay(events)) {
+    throw tooManyRequests(
+      'Too many events wait for the audit log: send these again',
+      RETRY_SECONDS,
+    );
+  }
   return jsonAnswer({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' });
 }
