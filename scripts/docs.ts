@@ -313,6 +313,9 @@ const LAYERS: Readonly<Record<string, string>> = {
   telemetry: 'the logger and the metrics',
   kubeclient:
     'a client of Kubernetes APIs: list and watch with resume, a queue of work, kubeconfigs',
+  etcd: 'a client of etcd: transactions, watches, leases; knows nothing of what is kept there',
+  replication:
+    'replicas: who leads and for how long, the log of the repository, its mirrors, what all share',
   tenantsync: 'the loop of a tenant: Endpoints translated, patched, and kept that way elsewhere',
   auth: 'keys, identities, roles, endpoint tokens, secret files',
   tls: 'the private authority, the server certificate, the kubeconfig',

@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   secretsync: ['apimachinery'],
   signatures: ['apimachinery', 'git'],
   admission: ['apimachinery', 'kinds', 'manifests'],
-  state: ['apimachinery'],
+  etcd: [],
+  state: ['apimachinery', 'etcd'],
   telemetry: [],
   kubeclient: ['apimachinery'],
   tenantsync: ['apimachinery', 'endpointsync', 'kubeclient'],
@@ -28,6 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   audit: ['apimachinery', 'kinds', 'config'],
   signin: ['apimachinery', 'kinds', 'config', 'auth'],
   tls: ['apimachinery', 'auth'],
+  replication: ['apimachinery', 'etcd', 'git', 'state', 'telemetry', 'tls'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'sealing', 'admission'],
   registry: [
     'apimachinery',
