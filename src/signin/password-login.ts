@@ -9,7 +9,7 @@ import { FailedLogins } from '../auth/failed-logins.ts';
 import { PasswordChecker, TooManyPasswordsError } from '../auth/password.ts';
 import type { PlatformConfigSource } from '../config/config-feed.ts';
 import type { Accounts, LoginKey } from './accounts.ts';
-import { SignInError } from './sign-in-error.ts';
+import { SignInError, tooManyAttempts } from './sign-in-error.ts';
 
 export interface PasswordLoginOptions {
   readonly config: PlatformConfigSource;
@@ -55,7 +55,7 @@ export class PasswordLogin {
     const username = attempt.username.slice(0, LONGEST_NAME);
     // Each counts as failed until it is known not to be: tries at the same time count as well.
     const wait = Math.max(this.#byAddress.failed(address), this.#byUser.failed(username));
-    if (wait > 0) throw tooMany(wait);
+    if (wait > 0) throw tooManyAttempts(wait);
     const user = this.#options.directory.user(username);
     const isRight = await this.#check(attempt.password, user?.passwordHash);
     if (user === undefined || !isRight) throw wrong();
@@ -74,7 +74,7 @@ export class PasswordLogin {
     try {
       return await this.#checker.check(password, hash);
     } catch (error) {
-      if (error instanceof TooManyPasswordsError) throw tooMany(1);
+      if (error instanceof TooManyPasswordsError) throw tooManyAttempts(1);
       throw error;
     }
   }
@@ -84,13 +84,5 @@ function wrong(): SignInError {
   return new SignInError('the user name or the password is wrong', {
     reason: 'wrong-password',
     code: 401,
-  });
-}
-
-function tooMany(seconds: number): SignInError {
-  return new SignInError('too many failed attempts to sign in', {
-    reason: 'too-many',
-    code: 429,
-    retryAfterSeconds: seconds,
   });
 }

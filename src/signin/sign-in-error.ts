@@ -42,3 +42,11 @@ export class SignInError extends Error {
       : 'Signing in did not work. Begin again.';
   }
 }
+
+/** `retryAfterSeconds`: when it may be tried again. */
+export function tooManyAttempts(
+  retryAfterSeconds: number,
+  message = 'too many attempts to sign in',
+): SignInError {
+  return new SignInError(message, { reason: 'too-many', code: 429, retryAfterSeconds });
+}

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isChallenge } from '../../signin/cli-codes.ts';
 import { shownText } from '../../signin/programs.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
+import { SignInError, tooManyAttempts } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
 import { confirmBody, messageBody } from './confirm-page.ts';
@@ -95,7 +95,7 @@ async function decide(exchange: Exchange): Promise<FastifyReply> {
   if (form.get('decision') === 'allow') {
     const agreed = { key: session.key, displayName: `${client} on ${device}`, redirectUri };
     const code = deps.signIn.programs.codes.issue(agreed, challenge);
-    if (code === undefined) throw tooMany();
+    if (code === undefined) throw tooManyAttempts(60, 'too many programs are signing in');
     back.searchParams.set('code', code);
   } else {
     facts['declined'] = 'true';
@@ -144,12 +144,4 @@ function cliRequest(fields: URLSearchParams): CliRequest {
 function isLoopback(text: string): boolean {
   const port = Number(/^http:\/\/127\.0\.0\.1:([1-9]\d{0,4})\/callback$/.exec(text)?.[1]);
   return port >= 1024 && port <= 65_535;
-}
-
-function tooMany(): SignInError {
-  return new SignInError('too many programs are signing in', {
-    reason: 'too-many',
-    code: 429,
-    retryAfterSeconds: 60,
-  });
 }

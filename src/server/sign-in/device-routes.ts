@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { FailedLogins } from '../../auth/failed-logins.ts';
 import type { DeviceRequest } from '../../signin/device-codes.ts';
 import { shownText } from '../../signin/programs.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
+import { SignInError, tooManyAttempts } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type BrowserSession, browserSession } from './browser.ts';
 import { codeBody, confirmBody, messageBody } from './confirm-page.ts';
@@ -34,7 +34,7 @@ export function registerDevice(app: FastifyInstance, deps: ServerDependencies): 
       ...program,
       work: (exchange) => {
         const wait = begun.failed(exchange.request.ip);
-        if (wait > 0) throw tooMany(wait);
+        if (wait > 0) throw tooManyAttempts(wait);
         return begin(exchange);
       },
     }),
@@ -59,7 +59,7 @@ function begin({ deps, request, reply, facts }: Exchange): FastifyReply {
   };
   facts['device'] = asked.device;
   const begun = deps.signIn.programs.devices.begin(asked);
-  if (begun === undefined) throw tooMany(60);
+  if (begun === undefined) throw tooManyAttempts(60);
   const { deviceCode, userCode, expiresIn, interval } = begun;
   return json(reply, 200, {
     device_code: deviceCode,
@@ -143,7 +143,7 @@ async function decide(exchange: Exchange, tried: FailedLogins): Promise<FastifyR
   facts['user'] = session.user.name;
   // Codes are few enough to be tried: who errs too often waits, and learns nothing meanwhile.
   const wait = tried.failed(session.user.name);
-  if (wait > 0) throw tooMany(wait);
+  if (wait > 0) throw tooManyAttempts(wait);
   const asked = devices.requestOf(code);
   if (asked === undefined) return await codePage(exchange, { session, problem: NO_SUCH_CODE });
   tried.forgive(session.user.name);
@@ -166,12 +166,4 @@ const NO_SUCH_CODE = 'There is no such code, or it is too old.';
 function shownCode(typed: string): string {
   const letters = typed.toUpperCase().replace(/[^A-Z]/g, '');
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;
-}
-
-function tooMany(seconds: number): SignInError {
-  return new SignInError('too many attempts to sign in', {
-    reason: 'too-many',
-    code: 429,
-    retryAfterSeconds: seconds,
-  });
 }

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { FailedLogins } from '../../auth/failed-logins.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
+import { tooManyAttempts } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { refuseOtherSites } from './browser.ts';
 import { limitSlowBody, signInRoute } from './exchange.ts';
@@ -31,7 +31,7 @@ export function registerProviderToken(app: FastifyInstance, deps: ServerDependen
         const fields = readFields(request);
         // Each counts as failed until it is known not to be: tries at the same time count as well.
         const wait = tried.failed(request.ip);
-        if (wait > 0) throw tooMany(wait);
+        if (wait > 0) throw tooManyAttempts(wait);
         const token = fields.get('token') ?? '';
         const { login } = await deps.signIn.verify(ID, { token, requestId: request.id, signal });
         tried.forgive(request.ip);
@@ -39,12 +39,4 @@ export function registerProviderToken(app: FastifyInstance, deps: ServerDependen
       },
     }),
   );
-}
-
-function tooMany(seconds: number): SignInError {
-  return new SignInError('too many attempts to sign in', {
-    reason: 'too-many',
-    code: 429,
-    retryAfterSeconds: seconds,
-  });
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FailedLogins } from '../../auth/failed-logins.ts';
 import type { Callback, SendOff } from '../../signin/connector.ts';
 import type { SignedIn } from '../../signin/sign-in.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
+import { tooManyAttempts } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import {
   beginSession,
@@ -45,7 +45,7 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
       signsIn: false,
       work: async (exchange) => {
         const wait = begun.failed(exchange.request.ip);
-        if (wait > 0) throw tooMany(wait);
+        if (wait > 0) throw tooManyAttempts(wait);
         return await sendOff(exchange);
       },
     }),
@@ -169,12 +169,4 @@ async function signOut(exchange: Exchange): Promise<FastifyReply> {
   const known = identity?.connector === id ? identity?.provided : undefined;
   const there = id === undefined ? undefined : await deps.signIn.logoutUrl(id, known);
   return reply.redirect(there ?? `${LOGIN_PAGE}?signed-out=1`, 303);
-}
-
-function tooMany(seconds: number): SignInError {
-  return new SignInError('too many attempts to sign in', {
-    reason: 'too-many',
-    code: 429,
-    retryAfterSeconds: seconds,
-  });
 }

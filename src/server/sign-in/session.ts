@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { User } from '../../apimachinery/request.ts';
 import { csrfToken } from '../../signin/cookies.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
+import { SignInError, tooManyAttempts } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
 import { expiration, json } from './consent.ts';
@@ -73,7 +73,7 @@ function shown({ name, groups, accessKey }: User): object {
 
 function refused({ failedLogins }: ServerDependencies, { ip }: FastifyRequest): SignInError {
   const wait = failedLogins.failed(ip);
-  return wait > 0 ? tooMany(wait) : notSignedIn();
+  return wait > 0 ? tooManyAttempts(wait) : notSignedIn();
 }
 
 function notSignedIn(): SignInError {
@@ -81,13 +81,5 @@ function notSignedIn(): SignInError {
     reason: 'not-signed-in',
     code: 401,
     shown: 'Nobody is signed in here.',
-  });
-}
-
-function tooMany(seconds: number): SignInError {
-  return new SignInError('too many failed attempts', {
-    reason: 'too-many',
-    code: 429,
-    retryAfterSeconds: seconds,
   });
 }
