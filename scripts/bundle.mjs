@@ -50,13 +50,21 @@ const inPlace = {
 };
 
 /** What only some configurations load: in files of their own, so that no start reads them for nothing. */
-const APART = ['oidc-provider', 'openid-client', 'pg', 'sanitize-html', 'undici'];
-const fileOf = (library) => `library-${library}.cjs`;
+const APART = [
+  '@grpc/grpc-js',
+  '@grpc/proto-loader',
+  'oidc-provider',
+  'openid-client',
+  'pg',
+  'sanitize-html',
+  'undici',
+];
+const fileOf = (library) => `library-${library.replace(/^@/, '').replaceAll('/', '-')}.cjs`;
 
 const apart = {
   name: 'apart',
   setup({ onResolve }) {
-    onResolve({ filter: /^[a-z-]+$/ }, ({ path, kind }) =>
+    onResolve({ filter: /^[@a-z][a-z/-]+$/ }, ({ path, kind }) =>
       kind !== 'entry-point' && APART.includes(path)
         ? { path: `./${fileOf(path)}`, external: true }
         : undefined,

@@ -2,11 +2,17 @@
 export class EtcdError extends Error {
   /** It may have happened all the same. */
   readonly unknown: boolean;
+  /** `ENOSPC`: its quota is used up. `EUNREACH`: no member answers. Undefined: it refuses. */
+  readonly code: 'ENOSPC' | 'EUNREACH' | undefined;
 
-  constructor(message: string, options: { cause?: unknown; unknown?: boolean } = {}) {
+  constructor(
+    message: string,
+    options: { cause?: unknown; unknown?: boolean; code?: 'ENOSPC' | 'EUNREACH' | undefined } = {},
+  ) {
     super(message, { cause: options.cause });
     this.name = 'EtcdError';
     this.unknown = options.unknown ?? false;
+    this.code = options.code;
   }
 }
 
@@ -14,8 +20,8 @@ export class EtcdError extends Error {
 export class CompactedRevisionError extends EtcdError {
   readonly revision: bigint;
 
-  constructor(revision: bigint) {
-    super(`Revision ${revision} of etcd was compacted`);
+  constructor(revision: bigint, options: ErrorOptions = {}) {
+    super(`Revision ${revision} of etcd was compacted`, options);
     this.name = 'CompactedRevisionError';
     this.revision = revision;
   }

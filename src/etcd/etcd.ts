@@ -48,7 +48,8 @@ export type Operation =
 
 export interface TxnRequest {
   readonly compare: readonly Compare[];
-  readonly then: readonly Operation[];
+  readonly operations: readonly Operation[];
+  /** What happens when it is not so. */
   readonly otherwise?: readonly Operation[];
 }
 
@@ -75,7 +76,7 @@ export interface WatchRequest {
   readonly key: string;
   readonly prefix?: boolean;
   readonly end?: string;
-  /** The first revision that is wanted; absent: from now on. */
+  /** The first revision that is wanted; absent: from when etcd hears of it, a moment after the call. */
   readonly from?: bigint;
 }
 

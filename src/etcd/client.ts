@@ -1,0 +1,102 @@
+/** A client of etcd over gRPC. Loaded only where there is an etcd; see open-etcd.ts. */
+import { credentials as security } from '@grpc/grpc-js';
+import type {
+  Etcd,
+  EtcdWatch,
+  KeyValue,
+  Lease,
+  RangeRequest,
+  RangeResponse,
+  TxnRequest,
+  TxnResponse,
+  WatchRequest,
+} from './etcd.ts';
+import { CompactedRevisionError } from './etcd-error.ts';
+import { grantLease } from './lease.ts';
+import { closedError, Members, type Patience } from './members.ts';
+import type { EtcdOptions } from './open-etcd.ts';
+import { Scan } from './scan.ts';
+import { rangeResponse, txnResponse, wireRange, wireTxn } from './translate.ts';
+import { Watch } from './watch.ts';
+import { COMPACT, RANGE, TXN, type WireRange } from './wire.ts';
+
+const PATIENCE_MS = 12_000;
+const READ = { attempt: 4000, repeat: true };
+/** etcd itself gives up after 7 seconds, and says so. */
+const WRITE = { attempt: 8000, repeat: false };
+const COMPACTION = { attempt: 5000, repeat: true };
+
+export class EtcdClient implements Etcd {
+  readonly #members: Members;
+  readonly #patience: number;
+  readonly #watches = new Set<Watch>();
+
+  constructor({ endpoints, tls, credentials, patience = PATIENCE_MS }: EtcdOptions) {
+    this.#patience = patience;
+    const channel =
+      tls === undefined
+        ? security.createInsecure()
+        : security.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
+    this.#members = new Members(endpoints, channel, credentials);
+  }
+
+  get place(): string {
+    return this.#members.place;
+  }
+
+  range(request: RangeRequest): Promise<RangeResponse> {
+    return this.#range(wireRange(request));
+  }
+
+  scan(request: RangeRequest): AsyncIterable<KeyValue> & { readonly revision: Promise<bigint> } {
+    return new Scan((page) => this.#range(page), wireRange(request));
+  }
+
+  async txn(request: TxnRequest): Promise<TxnResponse> {
+    return txnResponse(await this.#members.call(TXN, wireTxn(request), this.#within(WRITE)));
+  }
+
+  watch(request: WatchRequest): EtcdWatch {
+    if (this.#members.closed) throw closedError(this.place);
+    const now = async (): Promise<bigint> => {
+      const { key } = request;
+      return (await this.range({ key: key === '' ? '\0' : key, keysOnly: true })).revision;
+    };
+    const watch = new Watch(this.#members, request, now);
+    this.#watches.add(watch);
+    watch.ended.addEventListener('abort', () => this.#watches.delete(watch));
+    return watch;
+  }
+
+  grant(ttlSeconds: number): Promise<Lease> {
+    return grantLease(this.#members, ttlSeconds);
+  }
+
+  async compact(revision: bigint): Promise<void> {
+    try {
+      await this.#members.call(COMPACT, { revision: String(revision) }, this.#within(COMPACTION));
+    } catch (error) {
+      // Somebody was faster, or our first attempt did it.
+      if (!(error instanceof CompactedRevisionError)) throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#members.close();
+    for (const watch of this.#watches) watch.close();
+  }
+
+  #within(of: Omit<Patience, 'total'>): Patience {
+    return { ...of, total: this.#patience };
+  }
+
+  async #range(request: WireRange): Promise<RangeResponse> {
+    try {
+      const answer = await this.#members.call(RANGE, request, this.#within(READ));
+      return rangeResponse(answer, BigInt(answer.header?.revision ?? 0));
+    } catch (error) {
+      if (!(error instanceof CompactedRevisionError)) throw error;
+      throw new CompactedRevisionError(BigInt(request.revision ?? 0), { cause: error });
+    }
+  }
+}

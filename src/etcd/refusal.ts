@@ -1,0 +1,70 @@
+/** What it means that a call to a member of etcd failed. */
+import { type ServiceError, status } from '@grpc/grpc-js';
+
+/**
+ * `refused`: it did not happen and will not. `elsewhere`: it did not happen, and may at another
+ * member or a moment later. `sign-in`: it did not happen, for the token does not count any more.
+ * `unknown`: it may have happened.
+ */
+export type Fate = 'refused' | 'elsewhere' | 'sign-in' | 'unknown';
+
+const SIGN_IN = [
+  'etcdserver: invalid auth token',
+  'etcdserver: revision of auth store is old',
+  'etcdserver: user name is empty',
+];
+
+/** Said before anything was done with the call: by etcd, or by the library that did not send it. */
+const NOT_DONE = [
+  'etcdserver: no leader',
+  'etcdserver: too many requests',
+  'etcdserver: not capable',
+  'etcdserver: rpc not supported for learner',
+  'No connection established',
+  'Name resolution failed',
+  'Channel closed before call started',
+];
+
+const REFUSALS: readonly status[] = [
+  status.INVALID_ARGUMENT,
+  status.NOT_FOUND,
+  status.ALREADY_EXISTS,
+  status.PERMISSION_DENIED,
+  status.RESOURCE_EXHAUSTED,
+  status.FAILED_PRECONDITION,
+  status.OUT_OF_RANGE,
+  status.UNIMPLEMENTED,
+];
+
+export function fateOf(error: Pick<ServiceError, 'code' | 'details'>): Fate {
+  const { code, details } = error;
+  if (code === status.UNAUTHENTICATED || SIGN_IN.includes(details)) return 'sign-in';
+  if (NOT_DONE.some((text) => details.startsWith(text))) return 'elsewhere';
+  return REFUSALS.includes(code) ? 'refused' : 'unknown';
+}
+
+export function isCompacted(error: Pick<ServiceError, 'details'>): boolean {
+  return error.details.includes('required revision has been compacted');
+}
+
+export function isFull(error: Pick<ServiceError, 'details'>): boolean {
+  return error.details.includes('database space exceeded');
+}
+
+export function isLeaseGone(error: Pick<ServiceError, 'details'>): boolean {
+  return error.details.includes('requested lease not found');
+}
+
+/** What people can do about it, or nothing that is known. */
+export function remedyFor({ code, details }: Pick<ServiceError, 'code' | 'details'>): string {
+  if (isFull({ details })) {
+    return '; compact and defragment etcd, or raise its --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)';
+  }
+  if (code === status.PERMISSION_DENIED || details.includes('permission denied')) {
+    return '; grant its user a role that may read and write everything below the prefix';
+  }
+  if (details.includes('authentication is not enabled'))
+    return '; give no user name, or turn it on';
+  if (details.includes('authentication failed')) return '; check the user name and the password';
+  return '';
+}

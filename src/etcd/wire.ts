@@ -1,0 +1,134 @@
+/** The messages as they are sent: 64-bit numbers are decimal text, keys are bytes. */
+import { fromJSON } from '@grpc/proto-loader';
+import { SCHEMA } from './schema.ts';
+
+export interface Method<Request, Answer> {
+  readonly path: string;
+  requestSerialize(request: Request): Buffer;
+  responseDeserialize(bytes: Buffer): Answer;
+}
+
+export interface WireHeader {
+  readonly cluster_id: string;
+  readonly revision: string;
+}
+
+/** What every answer carries; null only when somebody else than etcd answers. */
+export interface Answer {
+  readonly header: WireHeader | null;
+}
+
+export interface WireKeyValue {
+  readonly key: Buffer;
+  readonly create_revision: string;
+  readonly mod_revision: string;
+  readonly value: Buffer;
+  readonly lease: string;
+}
+
+export interface WireRange {
+  readonly key: Buffer;
+  readonly range_end?: Buffer | undefined;
+  readonly limit?: number | undefined;
+  readonly revision?: string | undefined;
+  readonly serializable?: boolean | undefined;
+  readonly keys_only?: boolean | undefined;
+  readonly count_only?: boolean;
+}
+
+export interface WireRangeAnswer extends Answer {
+  readonly kvs: readonly WireKeyValue[];
+  readonly more: boolean;
+  readonly count: string;
+}
+
+export interface WireOperation {
+  readonly request_range?: WireRange;
+  readonly request_put?: {
+    readonly key: Buffer;
+    readonly value: Buffer;
+    readonly lease?: string | undefined;
+  };
+  readonly request_delete_range?: { readonly key: Buffer; readonly range_end?: Buffer | undefined };
+}
+
+export interface WireCompare {
+  readonly key: Buffer;
+  readonly target: 'CREATE' | 'MOD' | 'VALUE';
+  readonly create_revision?: string;
+  readonly mod_revision?: string;
+  readonly value?: Buffer;
+}
+
+export interface WireTxn {
+  readonly compare: readonly WireCompare[];
+  readonly success: readonly WireOperation[];
+  readonly failure: readonly WireOperation[];
+}
+
+export interface WireTxnAnswer extends Answer {
+  readonly succeeded: boolean;
+  readonly responses: readonly { readonly response_range?: WireRangeAnswer | null }[];
+}
+
+export interface WireWatch {
+  readonly create_request: {
+    readonly key: Buffer;
+    readonly range_end?: Buffer | undefined;
+    readonly start_revision: string;
+    readonly fragment: boolean;
+  };
+}
+
+export interface WireEvent {
+  readonly type: 'PUT' | 'DELETE';
+  readonly kv: WireKeyValue;
+}
+
+export interface WireWatchAnswer extends Answer {
+  readonly created: boolean;
+  readonly canceled: boolean;
+  readonly compact_revision: string;
+  readonly cancel_reason: string;
+  readonly fragment: boolean;
+  readonly events: readonly WireEvent[];
+}
+
+export interface WireLease {
+  readonly ID: string;
+}
+
+export interface WireLeaseAnswer extends Answer {
+  readonly ID: string;
+  readonly TTL: string;
+}
+
+const definition = fromJSON(SCHEMA as unknown as Parameters<typeof fromJSON>[0], {
+  keepCase: true,
+  longs: String,
+  enums: String,
+  defaults: true,
+  oneofs: true,
+});
+
+function method<Request, Reply>(service: string, name: string): Method<Request, Reply> {
+  const methods = definition[`etcdserverpb.${service}`] as unknown as Record<
+    string,
+    Method<Request, Reply>
+  >;
+  const found = methods[name];
+  if (found === undefined) throw new Error(`No method ${name} of ${service}`);
+  return found;
+}
+
+export const RANGE = method<WireRange, WireRangeAnswer>('KV', 'Range');
+export const TXN = method<WireTxn, WireTxnAnswer>('KV', 'Txn');
+export const COMPACT = method<{ revision: string }, Answer>('KV', 'Compact');
+export const WATCH = method<WireWatch, WireWatchAnswer>('Watch', 'Watch');
+export const GRANT = method<{ TTL: string }, WireLeaseAnswer>('Lease', 'LeaseGrant');
+export const REVOKE = method<WireLease, Answer>('Lease', 'LeaseRevoke');
+export const KEEP_ALIVE = method<WireLease, WireLeaseAnswer>('Lease', 'LeaseKeepAlive');
+export const AUTHENTICATE = method<
+  { name: string; password: string },
+  Answer & { readonly token: string }
+>('Auth', 'Authenticate');
