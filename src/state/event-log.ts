@@ -15,7 +15,7 @@ export type Listener = (event: JournalEvent) => void;
 export class EventLog {
   /** Every event after this version is in the log. */
   floor: number;
-  readonly events = new Sequence<JournalEvent>();
+  events = new Sequence<JournalEvent>();
   readonly readers = new Set<Reader>();
   readonly listeners = new Set<Listener>();
 
@@ -44,6 +44,12 @@ export class EventLog {
 
   wake(): void {
     for (const reader of this.readers) reader.wake();
+  }
+
+  /** Forgets every event up to `floor`, the newest there was. */
+  restart(floor: number): void {
+    this.floor = floor;
+    this.events = new Sequence<JournalEvent>();
   }
 
   /** Forgets the oldest event; readers that have not had it are lost. */

@@ -40,10 +40,10 @@ interface Entry {
 }
 
 export class Journal {
-  readonly #floor: number;
+  #floor: number;
   readonly #window: JournalWindow;
   readonly #clock: Clock;
-  readonly #entries = new Sequence<Entry>();
+  #entries = new Sequence<Entry>();
   readonly #logs = new Map<string, EventLog>();
   #bytes = 0;
 
@@ -73,6 +73,18 @@ export class Journal {
     }
     this.#trim(at);
     return touched;
+  }
+
+  /** Forgets everything, as of `floor`. Readers end; listeners stay. */
+  restart(floor: number): void {
+    this.close();
+    this.#floor = floor;
+    this.#entries = new Sequence<Entry>();
+    this.#bytes = 0;
+    for (const [id, log] of this.#logs) {
+      if (log.listeners.size === 0) this.#logs.delete(id);
+      else log.restart(floor);
+    }
   }
 
   /** Nothing happened, and nobody follows. */

@@ -4,24 +4,27 @@
  * wait for the disk asks `flush`.
  */
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
 import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import type { RecordCodec } from './codec.ts';
 import { Draft, type DraftEvent } from './draft.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
-import type { EventLog } from './event-log.ts';
+import { eventsWrite, KeptEvents, superseded } from './event-records.ts';
 import { HeldObject } from './held-object.ts';
-import { DEFAULT_WINDOW, Journal, type JournalWindow } from './journal.ts';
-import { compareBytes } from './key-order.ts';
-import { LogWatch } from './log-watch.ts';
-import { ObjectIndex } from './object-index.ts';
+import type { JournalWindow } from './journal.ts';
 import { Pack } from './pack.ts';
 import { Packing } from './packing.ts';
 import { isLoose, Packs } from './packs.ts';
 import { objectRecordKey } from './record.ts';
-import { metaWrite, noteWrite, objectWrite, readState, type SavedState } from './saved-state.ts';
-import { type Replacement, replaced } from './sorted-objects.ts';
+import {
+  type Meta,
+  metaWrite,
+  noteWrite,
+  objectWrite,
+  readState,
+  type SavedState,
+} from './saved-state.ts';
 import { StateError } from './state-error.ts';
 import type {
   Change,
@@ -36,7 +39,8 @@ import type {
   Watch,
 } from './store.ts';
 import { Unmade } from './unmade.ts';
-import { checkReadable, type FirstVersions, firstVersions } from './versions.ts';
+import { firstVersions } from './versions.ts';
+import { View } from './view.ts';
 
 type Notes = Readonly<Record<string, JsonObject | undefined>>;
 
@@ -48,6 +52,11 @@ export interface StoreOptions {
   readonly onError: (error: unknown) => void;
   readonly clock?: Clock;
   readonly window?: Partial<JournalWindow>;
+  /**
+   * Clients are served by others, which follow the records of the engine and show only what is
+   * there. What happened is recorded for them, and versions go on where the records end.
+   */
+  readonly followed?: boolean;
 }
 
 /** Reads what the engine holds. Throws StateError, and closes the engine, if that fails. */
@@ -85,20 +94,13 @@ const PACK_AT = 1024;
 class JournaledStore implements Store {
   readonly #engine: StateEngine;
   readonly #codec: RecordCodec;
-  readonly #onError: (error: unknown) => void;
-  readonly #index = new ObjectIndex();
-  /** As JSON: small, and out of reach of a writer that goes on changing what it wrote. */
-  readonly #notes: Map<string, string>;
-  readonly #window: JournalWindow;
+  readonly #view: View;
   readonly #clock: Clock;
   readonly #packs: Packs;
   readonly #packing: Packing;
-  #journal: Journal;
-  #first: FirstVersions;
-  #head: number;
+  /** Absent: nobody follows. */
+  readonly #recorded: KeptEvents | undefined;
   #next: number;
-  /** Events that listeners have yet to hear; not empty only while `apply` calls them. */
-  #untold: JournalEvent[] = [];
   /** Notes that count only when the first contents are saved to the end. */
   #filling: readonly string[] | undefined;
   #awaitingFilled: (() => void)[] = [];
@@ -106,50 +108,47 @@ class JournaledStore implements Store {
   #changes = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(options: StoreOptions, { meta, objects, packs, notes }: SavedState) {
-    this.#clock = options.clock ?? systemClock;
+  constructor(options: StoreOptions, { meta, objects, packs, notes, events }: SavedState) {
+    const { onError, window, clock = systemClock } = options;
+    this.#clock = clock;
     this.#engine = options.engine;
     this.#codec = options.codec;
-    this.#onError = options.onError;
-    this.#index.load(objects);
-    this.#notes = new Map(notes);
-    this.#first = firstVersions(meta, this.#clock);
-    this.#head = this.#first.head;
-    this.#next = this.#first.next;
-    this.#window = { ...DEFAULT_WINDOW, ...options.window };
-    this.#journal = new Journal(this.#head, this.#window, this.#clock);
+    const known = options.followed === true || meta === undefined ? meta : unfollowed(meta);
+    const { head, next } = firstVersions(known, clock);
+    this.#view = new View({ onError, window, clock }, { objects, notes, head });
+    this.#view.skip(next);
+    this.#next = next;
+    if (options.followed === true) {
+      this.#recorded = new KeptEvents(this.#view.window, events, clock.now());
+    }
     this.#packs = new Packs(options.codec, packs);
     this.#packing = new Packing({
       packs: this.#packs,
-      isDue: (stored) => isLoose(stored) && this.#index.get(stored.key) === stored,
+      isDue: (stored) => isLoose(stored) && this.#view.get(stored.key) === stored,
       write: (writes) => this.#engine.write(writes),
       done: () => this.#packed(),
-      onError: this.#onError,
+      onError,
     });
   }
 
   get resourceVersion(): number {
-    return this.#head;
+    return this.#view.head;
   }
 
   get(key: ObjectKey): StoredObject | undefined {
-    return this.#index.get(key);
+    return this.#view.get(key);
   }
 
   list(collection: Collection): ObjectList {
-    return { resourceVersion: this.#head, items: this.#index.list(collection) };
+    return this.#view.list(collection);
   }
 
   listAt(collection: Collection, resourceVersion: number): ObjectList {
-    checkReadable(resourceVersion, this.#journal.floor(collection), this.#first);
-    if (resourceVersion > this.#head) {
-      throw new RangeError(`resourceVersion ${resourceVersion} is ahead of ${this.#head}`);
-    }
-    return { resourceVersion, items: this.#rewound(collection, resourceVersion) };
+    return this.#view.listAt(collection, resourceVersion);
   }
 
   get pristine(): boolean {
-    return this.#index.size === 0 && this.#journal.quiet;
+    return this.#view.pristine;
   }
 
   fill<S extends Source>(sources: readonly S[], filling: Filling<S>, notes: Notes): void {
@@ -157,14 +156,12 @@ class JournaledStore implements Store {
     if (!this.pristine) throw new StateError(`the state in ${this.#engine.place} is in use`);
     const home = new Unmade(filling as unknown as Filling, sources, this.#next);
     const objects = sources.map((source, at) => new HeldObject(source.key, home, at));
-    this.#index.load(objects);
     this.#next += objects.length;
-    this.#head = objects.length === 0 ? this.#head : this.#next - 1;
-    this.#first = { head: this.#head, next: this.#next };
-    this.#journal = new Journal(this.#head, this.#window, this.#clock);
+    this.#view.fill(objects, objects.length === 0 ? this.#view.head : this.#next - 1);
+    this.#view.skip(this.#next);
     this.#filling = Object.keys(notes);
     const news = this.#news(notes);
-    for (const [name, text] of news) this.#keepNote(name, text);
+    for (const [name, text] of news) this.#view.keepNote(name, text);
     const writes = news.map(([name, text]) => noteWrite(this.#codec, name, text));
     this.#engine.write([...writes, this.meta(false)]);
     this.#packing.start(objects);
@@ -220,12 +217,15 @@ class JournaledStore implements Store {
     remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
   ): Generator<void, PreparedStep> {
     const next = this.#next;
-    const draft = new Draft((key) => this.#index.get(key), next, remarks);
+    const draft = new Draft((key) => this.#view.get(key), next, remarks);
     for (const change of changes) yield draft.add(change);
     draft.finish();
     const news = this.#news(notes);
     const writes: EngineWrite[] = [];
-    for (const event of draft.events) yield void writes.push(this.#eventWrite(event));
+    for (const event of this.#lasting(draft)) yield void writes.push(this.#eventWrite(event));
+    if (this.#recorded !== undefined && draft.events.length > 0) {
+      writes.push(eventsWrite(this.#codec, draft.events));
+    }
     for (const { current } of draft.remarked) writes.push(objectWrite(this.#codec, current));
     for (const [name, text] of news) writes.push(noteWrite(this.#codec, name, text));
     return { next, draft, news, writes };
@@ -235,14 +235,13 @@ class JournaledStore implements Store {
     const { events, remarked, results } = draft;
     if (writes.length === 0) return results;
     const touched = this.#commit(draft, news, writes);
-    for (const log of touched) log.wake();
-    this.#tell(events);
+    this.#view.announce(touched, events);
     this.#packWhenDue(events.length + remarked.length);
     return results;
   }
 
   *remarks(): Iterable<readonly [StoredObject, JsonValue]> {
-    for (const stored of this.#index.objects()) {
+    for (const stored of this.#view.objects()) {
       const { home, at } = stored;
       const facts = home instanceof Pack ? home.facts(at) : (stored.remark()?.facts ?? null);
       if (facts !== null) yield [stored, facts];
@@ -251,32 +250,20 @@ class JournaledStore implements Store {
   }
 
   note(name: string): JsonObject | undefined {
-    const text = this.#notes.get(name);
-    return text === undefined ? undefined : JSON.parse(text);
+    return this.#view.note(name);
   }
 
-  *notes(prefix: string): IterableIterator<[string, JsonObject]> {
-    const found = [...this.#notes].filter(([name]) => name.startsWith(prefix));
-    found.sort(([a], [b]) => compareBytes(a, b));
-    for (const [name, text] of found) yield [name, JSON.parse(text)];
+  notes(prefix: string): IterableIterator<[string, JsonObject]> {
+    return this.#view.notes(prefix);
   }
 
   watch(collection: Collection, since: number): Watch {
     this.#assertOpen();
-    checkReadable(since, this.#journal.floor(collection), this.#first);
-    const log = this.#journal.log(collection);
-    return new LogWatch(log, since, () => this.#journal.release(collection));
+    return this.#view.watch(collection, since);
   }
 
   observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
-    const { listeners } = this.#journal.log(collection);
-    // A function of its own, so that the same listener may be registered twice.
-    const own = (event: JournalEvent): void => listener(event);
-    listeners.add(own);
-    return () => {
-      listeners.delete(own);
-      this.#journal.release(collection);
-    };
+    return this.#view.observe(collection, listener);
   }
 
   flush(): Promise<void> {
@@ -290,14 +277,15 @@ class JournaledStore implements Store {
 
   /** The entry that says where the versions are. */
   meta(clean: boolean): EngineWrite {
-    const objects = this.#index.size;
-    const notes = this.#notes.size;
-    const last = clean ? this.#head : this.#next - 1;
-    return metaWrite(this.#codec, { last, clean, objects, notes, filling: this.#filling });
+    const { size: objects, noteCount: notes, head } = this.#view;
+    const last = clean ? head : this.#next - 1;
+    const filling = this.#filling;
+    const shown = this.#recorded === undefined ? {} : { head };
+    return metaWrite(this.#codec, { last, clean, objects, notes, filling, ...shown });
   }
 
   async #close(): Promise<void> {
-    this.#journal.close();
+    this.#view.close();
     if (this.#filling === undefined) this.#packing.stop();
     else this.#packing.finish(FINISH_WITHIN_MS);
     // What is not saved by now is made again by the next start.
@@ -314,12 +302,14 @@ class JournaledStore implements Store {
   #news(notes: Notes): (readonly [string, string | undefined])[] {
     return Object.entries(notes)
       .map(([name, value]) => [name, value && JSON.stringify(value)] as const)
-      .filter(([name, text]) => this.#notes.get(name) !== text);
+      .filter(([name, text]) => this.#view.noteText(name) !== text);
   }
 
-  #keepNote(name: string, text: string | undefined): void {
-    if (text === undefined) this.#notes.delete(name);
-    else this.#notes.set(name, text);
+  /** Of several events of one object only the last says what is written. */
+  #lasting({ events }: Draft): readonly DraftEvent[] {
+    if (events.length < 2) return events;
+    const passed = new Set<unknown>(superseded(events));
+    return passed.size === 0 ? events : events.filter((event) => !passed.has(event));
   }
 
   #eventWrite({ type, current }: DraftEvent): EngineWrite {
@@ -331,33 +321,37 @@ class JournaledStore implements Store {
     { events, remarked }: Draft,
     notes: readonly (readonly [string, string | undefined])[],
     writes: readonly EngineWrite[],
-  ): Set<EventLog> {
+  ): ReturnType<View['append']> {
     const vacated: EngineWrite[] = [];
     for (const { type, current, previous } of events) {
-      this.#index.replace(current.key, type === 'DELETED' ? undefined : current);
+      this.#view.replace(current.key, type === 'DELETED' ? undefined : current);
       if (previous !== undefined) vacated.push(...this.#packs.vacate(previous));
     }
     for (const { current, previous } of remarked) {
-      this.#index.replace(current.key, current);
+      this.#view.replace(current.key, current);
       vacated.push(...this.#packs.vacate(previous));
     }
-    for (const [name, text] of notes) this.#keepNote(name, text);
-    this.#head = events.at(-1)?.resourceVersion ?? this.#head;
-    this.#next = Math.max(this.#next, this.#head + 1);
-    this.#engine.write([...writes, ...vacated, this.meta(false)]);
-    // A deletion brings no version into memory.
-    const bytes = events.map(({ type, current }) =>
-      type === 'DELETED' ? 0 : current.json().length,
-    );
-    return this.#journal.append(events, bytes);
+    for (const [name, text] of notes) this.#view.keepNote(name, text);
+    const touched = this.#view.append(events);
+    this.#next = Math.max(this.#next, this.#view.head + 1);
+    this.#engine.write([...writes, ...vacated, ...this.#record(events), this.meta(false)]);
+    return touched;
+  }
+
+  /** Keeps the records of what happened within the window. */
+  #record(events: readonly JournalEvent[]): EngineWrite[] {
+    if (this.#recorded === undefined) return [];
+    const now = this.#clock.now();
+    this.#recorded.add(events, now);
+    return this.#recorded.trim(this.#view.head, now);
   }
 
   /** Packs what has left its pack when that has become much; never while the store fills. */
   #packWhenDue(changes: number): void {
     this.#changes += changes;
-    if (this.#packing.busy || this.#changes < Math.max(PACK_AT, this.#index.size / 8)) return;
+    if (this.#packing.busy || this.#changes < Math.max(PACK_AT, this.#view.size / 8)) return;
     this.#changes = 0;
-    this.#packing.start([...this.#index.objects()].filter(isLoose));
+    this.#packing.start([...this.#view.objects()].filter(isLoose));
   }
 
   #packed(): void {
@@ -366,35 +360,9 @@ class JournaledStore implements Store {
     this.#engine.write([this.meta(false)]);
     for (const resolve of this.#awaitingFilled.splice(0)) resolve();
   }
+}
 
-  /**
-   * Calls the listeners. One may apply changes: their events are told after those that come
-   * before, so that every listener hears one order.
-   */
-  #tell(events: readonly JournalEvent[]): void {
-    const busy = this.#untold.length > 0;
-    for (const event of events) this.#untold.push(event);
-    if (busy) return;
-    try {
-      for (const event of this.#untold) this.#journal.tell(event, this.#onError);
-    } finally {
-      this.#untold = [];
-    }
-  }
-
-  /** Today's list with the events after a version undone, the newest first. */
-  #rewound(collection: Collection, version: number): readonly StoredObject[] {
-    const items = this.#index.list(collection);
-    const log = this.#journal.peek(collection);
-    if (log === undefined) return items;
-    const undone = new Map<string, Replacement>();
-    for (let i = log.events.end - 1; i >= log.events.first; i--) {
-      const event = log.events.at(i);
-      if (event === undefined || event.resourceVersion <= version) break;
-      const { key } = event.current;
-      const id = keyString(key);
-      undone.set(id, { id, key, object: event.previous });
-    }
-    return undone.size === 0 ? items : replaced(items, [...undone.values()]);
-  }
+/** What counts where clients were shown more than was durable. */
+function unfollowed({ head: _shown, ...meta }: Meta): Meta {
+  return meta;
 }

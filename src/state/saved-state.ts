@@ -1,6 +1,7 @@
 /** What an engine holds of a store: reading all of it at the start, writing what changes. */
 import type { RecordCodec } from './codec.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
+import { EVENT_PREFIX } from './event-records.ts';
 import { decodeFirstFormat } from './first-format.ts';
 import { HeldObject } from './held-object.ts';
 import { heldIn, Pack } from './pack.ts';
@@ -20,7 +21,7 @@ import { Single } from './single.ts';
 import { unreadableState } from './state-error.ts';
 import type { PersistedVersions } from './versions.ts';
 
-const META_KEY = 'm/store';
+export const META_KEY = 'm/store';
 const FORMAT = 2;
 const FIRST_FORMAT = 1;
 
@@ -38,13 +39,18 @@ export interface SavedState {
   readonly packs: readonly Pack[];
   /** As JSON. */
   readonly notes: ReadonlyMap<string, string>;
+  /** Keys of the records of what happened, in order. */
+  readonly events: readonly string[];
   /** What has to be written before the state is used: sealing what has become secret, and the
    * step from an older format. */
   readonly mending: readonly EngineWrite[];
 }
 
+/** Where records can be read from. */
+export type SavedRecords = Pick<StateEngine, 'place' | 'load'>;
+
 /** Throws StateError, with the place and the remedy, unless all of it can be read. */
-export async function readState(engine: StateEngine, codec: RecordCodec): Promise<SavedState> {
+export async function readState(engine: SavedRecords, codec: RecordCodec): Promise<SavedState> {
   const reading = new Reading(codec);
   for await (const [key, bytes] of engine.load('')) {
     const plain = decoded(engine, codec, [key, bytes]);
@@ -66,6 +72,7 @@ class Reading {
   readonly #packs = new Map<string, { pack: Pack; held: readonly HeldObject[] }>();
   readonly #notes = new Map<string, string>();
   readonly #mending: EngineWrite[] = [];
+  readonly #events: string[] = [];
   #meta: (Meta & { readonly format: number }) | undefined;
 
   constructor(codec: RecordCodec) {
@@ -75,6 +82,7 @@ class Reading {
   /** The keys come in order: what tells the format is the first of them. */
   take(key: string, plain: Buffer, isSealed: boolean): void {
     if (key === META_KEY) this.#meta = decodeMeta(plain);
+    else if (key.startsWith(EVENT_PREFIX)) this.#events.push(key);
     else if (key.startsWith(OBJECT_PREFIX)) this.#takeObject(key, plain, isSealed);
     else if (key.startsWith(NOTE_PREFIX)) this.#notes.set(...decodeNote(plain));
     else if (key.startsWith(PACK_PREFIX)) this.#takePack(key, plain, isSealed);
@@ -100,6 +108,7 @@ class Reading {
       objects: this.#objects,
       packs: packs.map(({ pack }) => pack),
       notes: this.#notes,
+      events: this.#events,
       mending: this.#mending,
     };
   }
@@ -162,7 +171,7 @@ function onlyOneIn(key: string, record: Buffer): HeldObject {
 }
 
 function decoded(
-  engine: StateEngine,
+  engine: Pick<StateEngine, 'place'>,
   codec: RecordCodec,
   [key, bytes]: readonly [string, Buffer],
 ): Buffer {
@@ -177,7 +186,7 @@ function decoded(
   }
 }
 
-function decodeMeta(plain: Buffer): Meta & { format: number } {
+export function decodeMeta(plain: Buffer): Meta & { format: number } {
   const meta = JSON.parse(plain.toString()) as Meta & { format: number };
   if (meta.format !== FORMAT && meta.format !== FIRST_FORMAT) throw new Error('another format');
   return meta;

@@ -14,6 +14,10 @@
  * on from there. The numbers between it and the new start were given out by no store that ended as
  * this state did (only by one whose later state was lost, when a backup was put back, for one), so
  * reading on from within that gap is refused, as is everything before: the journal lives in memory.
+ *
+ * Where clients are shown only what is durable (replicas that follow a store), they all go on from the
+ * last durable version, clean close or not. What the next store gives out begins above all that its
+ * predecessor can have named in the answer to a write without making it durable.
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import { CompactedError } from './store.ts';
@@ -27,6 +31,8 @@ export interface PersistedVersions {
   readonly last: number;
   /** Whether the store was closed with everything durable. Taken back as soon as it opens again. */
   readonly clean: boolean;
+  /** The newest version given out, where clients are shown only what is durable. */
+  readonly head?: number | undefined;
 }
 
 /** More changes than can be queued for the disk, yet only a second of the clock. */
@@ -39,10 +45,19 @@ export interface FirstVersions {
   readonly next: number;
 }
 
+/** Versions between two numbers, without either: given out by nobody whose state is still there. */
+export interface Gap {
+  readonly head: number;
+  readonly next: number;
+}
+
 export function firstVersions(
   persisted: PersistedVersions | undefined,
   clock: Clock,
 ): FirstVersions {
+  if (persisted?.head !== undefined && !persisted.clean) {
+    return { head: persisted.head, next: persisted.last + LOST_TAIL };
+  }
   const microseconds = Math.floor(clock.now() * 1000);
   if (persisted?.clean === true) {
     return { head: persisted.last, next: Math.max(persisted.last + 1, microseconds) };
@@ -54,7 +69,9 @@ export function firstVersions(
 }
 
 /** Throws CompactedError unless a reader can go on from `version`; `floor` is its collection's. */
-export function checkReadable(version: number, floor: number, first: FirstVersions): void {
+export function checkReadable(version: number, floor: number, gaps: readonly Gap[]): void {
   if (version < floor) throw new CompactedError(version, floor);
-  if (version > first.head && version < first.next) throw new CompactedError(version, first.next);
+  for (const { head, next } of gaps) {
+    if (version > head && version < next) throw new CompactedError(version, next);
+  }
 }

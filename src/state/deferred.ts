@@ -1,0 +1,32 @@
+/** Promises that are settled from elsewhere, or not in time. */
+
+interface Deferred<T> {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: Error): void;
+}
+
+export function deferred<T>(): Deferred<T> {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<T>((done, failed) => {
+    resolve = done;
+    reject = failed;
+  });
+  return { promise, resolve, reject };
+}
+
+/** Rejects with `late()` when it takes longer. */
+export async function within<T>(
+  patienceMs: number,
+  work: Promise<T>,
+  late: () => Error,
+): Promise<T> {
+  const timer = deferred<never>();
+  const timeout = setTimeout(() => timer.reject(late()), patienceMs);
+  try {
+    return await Promise.race([work, timer.promise]);
+  } finally {
+    clearTimeout(timeout);
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * One look for all who ask at about the same time. Nobody is given the result of a look that began
+ * before they asked: who asks while one is under way shares the next.
+ */
+export class SharedLook<T> {
+  readonly #look: () => Promise<T>;
+  #running: Promise<unknown> | undefined;
+  #next: Promise<T> | undefined;
+
+  constructor(look: () => Promise<T>) {
+    this.#look = look;
+  }
+
+  look(): Promise<T> {
+    if (this.#running === undefined) return this.#begin();
+    this.#next ??= this.#running.then(() => this.#begin());
+    return this.#next;
+  }
+
+  #begin(): Promise<T> {
+    this.#next = undefined;
+    const result = this.#look();
+    const running = result
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#running === running) this.#running = undefined;
+      });
+    this.#running = running;
+    return result;
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * What readers of a store see: the objects that are there, what happened to them in the last while,
+ * and who follows it. How it came to be is for others to say: changes made here, or followed from
+ * afar.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import type { JsonObject } from '../apimachinery/object.ts';
+import type { EventLog } from './event-log.ts';
+import type { HeldObject } from './held-object.ts';
+import { DEFAULT_WINDOW, Journal, type JournalWindow } from './journal.ts';
+import { compareBytes } from './key-order.ts';
+import { LogWatch } from './log-watch.ts';
+import { ObjectIndex } from './object-index.ts';
+import { type Replacement, replaced } from './sorted-objects.ts';
+import type { Collection, JournalEvent, ObjectList, StoredObject, Watch } from './store.ts';
+import { checkReadable, type Gap } from './versions.ts';
+
+export interface ViewOptions {
+  /** What a listener threw. Must not throw itself. */
+  readonly onError: (error: unknown) => void;
+  readonly clock: Clock;
+  readonly window?: Partial<JournalWindow> | undefined;
+}
+
+/** What a view begins with. */
+export interface Beginning {
+  readonly objects: readonly HeldObject[];
+  /** As JSON. */
+  readonly notes: ReadonlyMap<string, string>;
+  readonly head: number;
+}
+
+export class View {
+  readonly window: JournalWindow;
+  readonly #options: ViewOptions;
+  readonly #journal: Journal;
+  #index = new ObjectIndex();
+  /** As JSON: small, and out of reach of a writer that goes on changing what it wrote. */
+  #notes: Map<string, string>;
+  #head: number;
+  /** Versions that nobody can read on from. */
+  #gaps: Gap[] = [];
+  /** Events that listeners have yet to hear; not empty only while they are told. */
+  #untold: JournalEvent[] = [];
+
+  constructor(options: ViewOptions, { objects, notes, head }: Beginning) {
+    this.#options = options;
+    this.window = { ...DEFAULT_WINDOW, ...options.window };
+    this.#index.load(objects);
+    this.#notes = new Map(notes);
+    this.#head = head;
+    this.#journal = new Journal(head, this.window, options.clock);
+  }
+
+  get head(): number {
+    return this.#head;
+  }
+
+  get size(): number {
+    return this.#index.size;
+  }
+
+  get noteCount(): number {
+    return this.#notes.size;
+  }
+
+  /** There is no object and nobody has followed yet. */
+  get pristine(): boolean {
+    return this.#index.size === 0 && this.#journal.quiet;
+  }
+
+  objects(): IterableIterator<HeldObject> {
+    return this.#index.objects();
+  }
+
+  get(key: ObjectKey): HeldObject | undefined {
+    return this.#index.get(key);
+  }
+
+  list(collection: Collection): ObjectList {
+    return { resourceVersion: this.#head, items: this.#index.list(collection) };
+  }
+
+  /** Throws CompactedError, and RangeError for a version that is ahead. */
+  listAt(collection: Collection, resourceVersion: number): ObjectList {
+    checkReadable(resourceVersion, this.#journal.floor(collection), this.#gaps);
+    if (resourceVersion > this.#head) {
+      throw new RangeError(`resourceVersion ${resourceVersion} is ahead of ${this.#head}`);
+    }
+    return { resourceVersion, items: this.#rewound(collection, resourceVersion) };
+  }
+
+  /** Throws CompactedError. */
+  watch(collection: Collection, since: number): Watch {
+    checkReadable(since, this.#journal.floor(collection), this.#gaps);
+    const log = this.#journal.log(collection);
+    return new LogWatch(log, since, () => this.#journal.release(collection));
+  }
+
+  observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
+    const { listeners } = this.#journal.log(collection);
+    // A function of its own, so that the same listener may be registered twice.
+    const own = (event: JournalEvent): void => listener(event);
+    listeners.add(own);
+    return () => {
+      listeners.delete(own);
+      this.#journal.release(collection);
+    };
+  }
+
+  note(name: string): JsonObject | undefined {
+    const text = this.#notes.get(name);
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  *notes(prefix: string): IterableIterator<[string, JsonObject]> {
+    const found = [...this.#notes].filter(([name]) => name.startsWith(prefix));
+    found.sort(([a], [b]) => compareBytes(a, b));
+    for (const [name, text] of found) yield [name, JSON.parse(text)];
+  }
+
+  noteText(name: string): string | undefined {
+    return this.#notes.get(name);
+  }
+
+  keepNote(name: string, text: string | undefined): void {
+    if (text === undefined) this.#notes.delete(name);
+    else this.#notes.set(name, text);
+  }
+
+  /** Puts an object in its place, or takes it away; what happened is told by `append`. */
+  replace(key: ObjectKey, object: HeldObject | undefined): void {
+    this.#index.replace(key, object);
+  }
+
+  /** Versions after the head of which none will come; the next event has version `next`. */
+  skip(next: number): void {
+    if (next <= this.#head + 1) return;
+    this.#gaps.push({ head: this.#head, next });
+  }
+
+  /** Whether a version was skipped: nothing that is here ever had it. */
+  isSkipped(version: number): boolean {
+    return this.#gaps.some(({ head, next }) => version > head && version < next);
+  }
+
+  /** To be called when the objects are in their places; returns what `announce` takes. */
+  append(events: readonly JournalEvent[]): Set<EventLog> {
+    this.#head = events.at(-1)?.resourceVersion ?? this.#head;
+    // A deletion brings no version into memory.
+    const bytes = events.map(({ type, current }) =>
+      type === 'DELETED' ? 0 : current.json().length,
+    );
+    return this.#journal.append(events, bytes);
+  }
+
+  /**
+   * Tells watches and listeners. A listener may change things: those events are told after the ones
+   * that come before, so that every listener hears one order.
+   */
+  announce(touched: Set<EventLog>, events: readonly JournalEvent[]): void {
+    for (const log of touched) log.wake();
+    this.#tell(events);
+  }
+
+  /** First objects of a view that is pristine. */
+  fill(objects: readonly HeldObject[], head: number): void {
+    this.#index.load(objects);
+    this.#restart(head);
+  }
+
+  /**
+   * Another state takes the place of this one. Watches end, for what happened in between is not
+   * known; listeners stay and are told the difference.
+   */
+  become({ objects, notes, head }: Beginning, difference: readonly JournalEvent[]): void {
+    this.#index = new ObjectIndex();
+    this.#index.load(objects);
+    this.#notes = new Map(notes);
+    this.#restart(head);
+    this.#tell(difference);
+  }
+
+  close(): void {
+    this.#journal.close();
+  }
+
+  #restart(head: number): void {
+    this.#head = head;
+    this.#gaps = [];
+    this.#journal.restart(head);
+  }
+
+  #tell(events: readonly JournalEvent[]): void {
+    const busy = this.#untold.length > 0;
+    for (const event of events) this.#untold.push(event);
+    if (busy) return;
+    try {
+      for (const event of this.#untold) this.#journal.tell(event, this.#options.onError);
+    } finally {
+      this.#untold = [];
+    }
+  }
+
+  /** Today's list with the events after a version undone, the newest first. */
+  #rewound(collection: Collection, version: number): readonly StoredObject[] {
+    const items = this.#index.list(collection);
+    const log = this.#journal.peek(collection);
+    if (log === undefined) return items;
+    const undone = new Map<string, Replacement>();
+    for (let i = log.events.end - 1; i >= log.events.first; i--) {
+      const event = log.events.at(i);
+      if (event === undefined || event.resourceVersion <= version) break;
+      const { key } = event.current;
+      const id = keyString(key);
+      undone.set(id, { id, key, object: event.previous });
+    }
+    return undone.size === 0 ? items : replaced(items, [...undone.values()]);
+  }
+}
