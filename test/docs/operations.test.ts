@@ -73,6 +73,16 @@ describe('what operations.md says', () => {
     expect((await daemon.call('GET', `${API}/teams/late`)).code).toBe(200);
   });
 
+  test('a copy of the whole directory also keeps versions and what only the state knows', async () => {
+    const path = `${API}/teams/late`;
+    const before = (await daemon.call('GET', path)).json();
+    await daemon.stop();
+    await follow(daemon, 'backup-stopped', 'restore-stopped');
+
+    await start();
+    expect((await daemon.call('GET', path)).json()).toEqual(before);
+  });
+
   test('a clone restores a lost repository', async () => {
     const before = await identities(daemon);
     const clone = await daemon.clone();
@@ -126,8 +136,8 @@ describe('what operations.md says', () => {
   });
 
   test('every block of the page is run by one of these tests', () => {
-    const names = ['health', 'backup', 'check', 'restore', 'restore-from-clone'];
-    const known = [...names, 'remove-state', 'remove-token'];
+    const names = ['health', 'backup', 'check', 'restore', 'restore-from-clone', 'backup-stopped'];
+    const known = [...names, 'restore-stopped', 'remove-state', 'remove-token'];
 
     expect(steps.filter(({ words }) => !words.some((word) => known.includes(word)))).toEqual([]);
   });
