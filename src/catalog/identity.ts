@@ -36,8 +36,13 @@ export class Identity {
     return this.birth.id;
   }
 
+  /** Seconds since the epoch. */
+  get bornAt(): number {
+    return Math.min(this.birth.committerTime, LAST_SECOND);
+  }
+
   get creationTimestamp(): string {
-    return rfc3339(Math.min(this.birth.committerTime, LAST_SECOND) * 1000);
+    return rfc3339(this.bornAt * 1000);
   }
 
   withGeneration(generation: number): Identity {

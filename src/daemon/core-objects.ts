@@ -4,26 +4,19 @@
  * are of no use to who was not there.
  */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../apimachinery/clock.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { nameUuids } from '../apimachinery/name-uuid.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
 import { EventRing } from '../apimachinery/object-events.ts';
 import { noSuchRoute, notFound } from '../apimachinery/status-error.ts';
-import { CORE_KINDS, CORE_NAMESPACE } from '../kinds/core-kinds.ts';
+import { CORE_KINDS } from '../kinds/core-kinds.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { MemoryEngine } from '../state/memory-engine.ts';
-import type { Change, Store } from '../state/store.ts';
+import type { Store } from '../state/store.ts';
 import { eventChanges } from './event-objects.ts';
+import { followNamespaces, type NamespacesOptions } from './namespaces.ts';
 
-export interface CoreObjectsOptions {
-  readonly kinds: KindTable;
-  /** Of the platform, without what follows from its objects: that is where they are. */
-  readonly store: Pick<Store, 'list' | 'observe'>;
-  readonly clock: Clock;
+export interface CoreObjectsOptions extends NamespacesOptions {
   onError(error: unknown): void;
 }
 
@@ -77,53 +70,4 @@ function readOnly(store: Store): ObjectRegistry {
     update: refuse,
     delete: refuse,
   };
-}
-
-/** Is there as soon as anybody looks. */
-const ALWAYS = 'default';
-
-function followNamespaces({ kinds, store }: CoreObjectsOptions, core: Store): () => void {
-  const counts = new Map<string, number>();
-  const count = (namespace: string, more: number): void => {
-    const before = counts.get(namespace) ?? 0;
-    const now = before + more;
-    counts.set(namespace, now);
-    if (before === 0 && now > 0) core.apply([namespacePut(namespace)]);
-    if (now > 0) return;
-    counts.delete(namespace);
-    if (before > 0) core.apply([{ type: 'remove', key: namespaceKey(namespace) }]);
-  };
-  count(ALWAYS, 1);
-  const stops = kinds.kinds
-    .filter(({ scope, storedIn }) => scope === 'Namespaced' && storedIn === 'git')
-    .map(({ group, kind }) => {
-      for (const { key } of store.list({ group, kind }).items) count(key.namespace, 1);
-      return store.observe({ group, kind }, ({ type, current }) => {
-        if (type !== 'MODIFIED') count(current.key.namespace, type === 'ADDED' ? 1 : -1);
-      });
-    });
-  return () => {
-    for (const stop of stops) stop();
-  };
-}
-
-function namespaceKey(name: string): ObjectKey {
-  const { group, kind } = CORE_NAMESPACE;
-  return { group, kind, namespace: '', name };
-}
-
-/** The same name is the same namespace, at every start. */
-const uidOf = nameUuids('6ba7b812-9dad-11d1-80b4-00c04fd430c8');
-
-/** Without a time: nothing says when a namespace began. */
-function namespacePut(name: string): Change {
-  const labels = { 'kubernetes.io/metadata.name': name };
-  const object: KubeObject = {
-    apiVersion: 'v1',
-    kind: CORE_NAMESPACE.kind,
-    metadata: { name, uid: uidOf(`namespace ${name}`), labels },
-    spec: { finalizers: ['kubernetes'] },
-    status: { phase: 'Active' },
-  };
-  return { type: 'put', key: namespaceKey(name), object };
 }

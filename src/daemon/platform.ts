@@ -145,7 +145,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   });
   const grounds = [store, following, repository, signatures];
   const reading = { store, readable, history, config, observation };
-  const core = await openCoreObjects({ kinds, store, clock, onError });
+  const core = await openCoreObjects({ kinds, store, branch, clock, onError });
   opened.push(core);
   const writing = { branch, access, registry, served, onError, events: core.events };
   const caretakers = { ...parts, kinds, ...reading, ...writing };

@@ -36,7 +36,7 @@ export const NAMESPACE: Kind = defineKind({
   deriveStatus: () => ({ phase: 'Active' }),
 });
 
-const SERVICE: Kind = defineKind({
+export const SERVICE: Kind = defineKind({
   ...CORE,
   kind: 'Service',
   plural: 'services',

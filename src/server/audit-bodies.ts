@@ -6,6 +6,8 @@ import type { AuditedBodies } from '../audit/event.ts';
 import { isPlain, redactedRequest, redactedResponse } from '../audit/redaction.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { decodeBody, mediaTypeOf } from './input/body.ts';
+import { DELETE_OPTIONS_MESSAGE, KIND_MESSAGES } from './input/kind-messages.ts';
+import { decodeTypedBody } from './input/typed-body.ts';
 import type { Answer } from './output/answer.ts';
 import { JSON_TYPE } from './output/negotiation.ts';
 import { joinList, type ReadyObject } from './output/representation.ts';
@@ -14,6 +16,7 @@ const LARGEST_BODY = 2 * 1024 * 1024;
 const NEW_LINE = 0x0a;
 
 interface AuditedRequestBody {
+  readonly method: string;
   readonly body: unknown;
   readonly type: string | undefined;
 }
@@ -37,14 +40,19 @@ export function auditedBodies(
 /** Undefined: the request had none. */
 function requestBody(
   kind: Kind | undefined,
-  { body, type: contentType }: AuditedRequestBody,
+  { method, body, type: contentType }: AuditedRequestBody,
 ): AuditedBodies | undefined {
   if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
   if (body.length > LARGEST_BODY) return omitted('request', 'too-large');
   const type = mediaTypeOf(contentType);
-  if (type.includes('protobuf')) return omitted('request', 'unsupported-encoding');
+  const message = method === 'DELETE' ? DELETE_OPTIONS_MESSAGE : kind && KIND_MESSAGES.get(kind);
+  if (type.includes('protobuf') && message === undefined) {
+    return omitted('request', 'unsupported-encoding');
+  }
   try {
-    const { value } = decodeBody(body, type.includes('yaml') ? 'yaml' : 'json');
+    const value = type.includes('protobuf')
+      ? decodeTypedBody(body, type, message).value
+      : decodeBody(body, type.includes('yaml') ? 'yaml' : 'json').value;
     const found = redactedRequest(kind, value);
     return 'value' in found
       ? { requestObject: JSON.stringify(found.value) }

@@ -127,10 +127,10 @@ function bodiesOf(
   { request, answer }: { readonly request: FastifyRequest; readonly answer: Answer },
 ): () => AuditedBodies {
   const { kind } = routeOf(deps, info, request.url);
-  const { body } = request;
+  const { method, body } = request;
   const type = request.headers['content-type'];
   const answered = level === 'RequestResponse' ? answer : undefined;
-  return () => auditedBodies(kind, { body, type }, answered);
+  return () => auditedBodies(kind, { method, body, type }, answered);
 }
 
 type Failure = Pick<AuditedAnswer, 'reason' | 'message' | 'remarks'>;

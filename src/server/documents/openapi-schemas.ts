@@ -131,7 +131,8 @@ function metaSchemas(kinds: readonly Kind[]): JsonObject {
     properties[field] = describedRef(`${META}.Time`, description);
   }
   const versions = [...new Map(kinds.map((kind) => [kind.group, kind.version]))];
-  const deleteOptions = [['', 'v1'] as const, ...versions].map(([group, version]) =>
+  // Each once: parsers of schemas refuse a second one, even in the same list.
+  const deleteOptions = [...new Map([['', 'v1'], ...versions])].map(([group, version]) =>
     gvkOf({ group, version, kind: 'DeleteOptions' }),
   );
   return {

@@ -31,11 +31,9 @@ import {
 import { compileSchema } from '../../kinds/schema.ts';
 import { decodeObject, stripServerFields } from '../../registry/decode.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { bodyFormatOf, decodeBody, mediaTypeOf } from '../input/body.ts';
-import type { DecodedText } from '../input/json-input.ts';
-import { decodeProtobuf, PROTOBUF_TYPE } from '../input/protobuf-input.ts';
 import type { ResourceInfo } from '../input/request-info.ts';
 import { REVIEW_MESSAGES } from '../input/review-messages.ts';
+import { decodeTypedBody } from '../input/typed-body.ts';
 import { parseWriteOptions } from '../input/write-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
@@ -87,7 +85,11 @@ export async function handleReview(
 
 function readReview(request: ResourceRequest): { object: KubeObject; warnings: string[] } {
   const { kind, info } = request;
-  const { value, duplicates } = readBody(request);
+  const { value, duplicates } = decodeTypedBody(
+    request.body,
+    header(request, 'content-type'),
+    REVIEW_MESSAGES.get(kind),
+  );
   const { fieldValidation } = parseWriteOptions(info.query, 'create');
   const schema = compileSchema(kind.schema);
   const { namespace } = info;
@@ -97,16 +99,6 @@ function readReview(request: ResourceRequest): { object: KubeObject; warnings: s
   const errors = schema.check(object);
   if (errors.length > 0) throw invalidObject(kind, '', errors);
   return { object, warnings };
-}
-
-function readBody(request: ResourceRequest): DecodedText {
-  const { kind, body } = request;
-  const contentType = header(request, 'content-type');
-  const shape = REVIEW_MESSAGES.get(kind);
-  if (shape !== undefined && mediaTypeOf(contentType) === PROTOBUF_TYPE) {
-    return { value: decodeProtobuf(body, shape), duplicates: [] };
-  }
-  return decodeBody(body, bodyFormatOf(contentType));
 }
 
 function selfAccess(question: Question): JsonObject {

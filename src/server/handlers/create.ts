@@ -2,9 +2,8 @@
 
 import type { KubeObject } from '../../apimachinery/object.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { bodyFormatOf, decodeBody, mediaTypeOf } from '../input/body.ts';
-import { CLUSTER_MESSAGES } from '../input/cluster-messages.ts';
-import { decodeProtobuf, PROTOBUF_TYPE } from '../input/protobuf-input.ts';
+import { KIND_MESSAGES } from '../input/kind-messages.ts';
+import { decodeTypedBody } from '../input/typed-body.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { answerForm, createdAnswer, timed, writeOptions } from './shared.ts';
@@ -16,8 +15,10 @@ export async function handleCreate(
   // What the client cannot read must not be written first.
   answerForm(deps, request, 'object');
   const options = writeOptions(request, 'create');
-  const { value: body, duplicates } = bodyOf(request);
   const { kind, info } = request;
+  const type = header(request, 'content-type');
+  const message = KIND_MESSAGES.get(kind);
+  const { value: body, duplicates } = decodeTypedBody(request.body, type, message);
   const { namespace } = info;
   const result = await timed(
     deps,
@@ -39,13 +40,4 @@ function lifeWarnings(
   const within = typeof ttl === 'number' && ttl > 0 && ttl <= most;
   if (within && ttlAfterLastActivity !== true) return [];
   return [`spec.ttl: the key ends ${most} seconds after it was made, the maximum of this platform`];
-}
-
-function bodyOf(request: ResourceRequest): ReturnType<typeof decodeBody> {
-  const type = header(request, 'content-type');
-  const message = CLUSTER_MESSAGES.get(request.kind);
-  if (message !== undefined && mediaTypeOf(type) === PROTOBUF_TYPE) {
-    return { value: decodeProtobuf(request.body, message), duplicates: [] };
-  }
-  return decodeBody(request.body, bodyFormatOf(type));
 }

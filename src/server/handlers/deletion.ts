@@ -1,7 +1,8 @@
 /** How a deletion wants to be done: from the body, else from the query. */
 import type { WriteOptions } from '../../registry/write-context.ts';
-import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import { type DeleteOptions, parseDeleteOptions } from '../input/delete-options.ts';
+import { DELETE_OPTIONS_MESSAGE } from '../input/kind-messages.ts';
+import { decodeTypedBody } from '../input/typed-body.ts';
 import { fieldManagerOf } from '../input/write-options.ts';
 import { header, type ResourceRequest } from '../request.ts';
 
@@ -9,8 +10,9 @@ import { header, type ResourceRequest } from '../request.ts';
 export function deleteOptions(request: ResourceRequest): DeleteOptions {
   const { body, info } = request;
   if (body.toString('latin1').trim() === '') return parseDeleteOptions(undefined, info.query);
-  const format = bodyFormatOf(header(request, 'content-type'));
-  return parseDeleteOptions(decodeBody(body, format).value, info.query);
+  const type = header(request, 'content-type');
+  const { value } = decodeTypedBody(body, type, DELETE_OPTIONS_MESSAGE);
+  return parseDeleteOptions(value, info.query);
 }
 
 export function deletionOptions(request: ResourceRequest, asked: DeleteOptions): WriteOptions {

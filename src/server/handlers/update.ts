@@ -1,7 +1,8 @@
 /** PUT: replaces an object. It never creates one, as custom resources of Kubernetes never do. */
 
 import type { ServerDependencies } from '../dependencies.ts';
-import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import { KIND_MESSAGES } from '../input/kind-messages.ts';
+import { decodeTypedBody } from '../input/typed-body.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { answerForm, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
@@ -12,8 +13,9 @@ export async function handleUpdate(
 ): Promise<Answer> {
   answerForm(deps, request, 'object');
   const options = writeOptions(request, 'update');
-  const format = bodyFormatOf(header(request, 'content-type'));
-  const { value, duplicates } = decodeBody(request.body, format);
+  const type = header(request, 'content-type');
+  const message = KIND_MESSAGES.get(request.kind);
+  const { value, duplicates } = decodeTypedBody(request.body, type, message);
   const change = (): unknown => value;
   const result = await timed(
     deps,

@@ -383,3 +383,14 @@ function parameterOf({ parameter }: Message) {
   const one = bodyParameter ?? other.queryParameterSubSchema ?? other.pathParameterSubSchema;
   return { name: one.name, in: one.in, required: one.required, type: one.type };
 }
+
+test('no kind is defined twice, which parsers of schemas refuse', () => {
+  const schemas = Object.values({ ...v2['definitions'] }) as JsonObject[];
+  const named = schemas.flatMap((schema) =>
+    ((schema['x-kubernetes-group-version-kind'] ?? []) as JsonObject[]).map((gvk) =>
+      JSON.stringify(gvk),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named).toEqual([...new Set(named)]);
+});
