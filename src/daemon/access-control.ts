@@ -3,8 +3,6 @@
  * so that a change of a key, user, team, role or binding acts on the next request.
  */
 import type { Clock } from '../apimachinery/clock.ts';
-import { rfc3339 } from '../apimachinery/clock.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
 import { AccessKeyIndex, type Authenticated } from '../auth/access-keys.ts';
@@ -15,8 +13,6 @@ import type { KeyLifetimeLimits } from '../auth/expiry.ts';
 import { ScopedAuthorizer } from '../auth/scoped-authorizer.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { noteActivity } from '../registry/activity.ts';
-import type { Branch } from '../registry/branch.ts';
 import type { Authenticate } from '../server/dependencies.ts';
 import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
 import { objectAccess } from './object-access.ts';
@@ -31,8 +27,9 @@ interface Feed {
 
 export interface AccessControlOptions {
   readonly kinds: KindTable;
-  readonly store: Store;
-  readonly branch: Pick<Branch, 'submit'>;
+  readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
+  /** Keeps the last uses of access keys; see ActivityTracker. */
+  readonly saveUses: (lastUse: ReadonlyMap<string, number>) => Promise<void>;
   readonly clock: Clock;
   readonly limits: () => KeyLifetimeLimits;
   /** What the namespaces of projects begin with, now. */
@@ -65,7 +62,7 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
   const directory = new DirectoryIndex();
   const rules = new RbacAuthorizer(objectAccess(options.kinds, options.store));
   const activity = new ActivityTracker({
-    save: (lastUse) => saveActivity(options, lastUse),
+    save: options.saveUses,
     onError: options.onError,
   });
   const { clock, limits, kinds, projectPrefix } = options;
@@ -166,38 +163,4 @@ function kindOf(kinds: KindTable, { group, plural }: { group: string; plural: st
   const kind = kinds.byPlural(group, plural);
   if (kind === undefined) throw new Error(`The table of kinds has no ${plural}.${group}`);
   return kind;
-}
-
-/** Last uses go into `status.lastActivity`, in the state store and never in git. */
-async function saveActivity(
-  options: AccessControlOptions,
-  lastUse: ReadonlyMap<string, number>,
-): Promise<void> {
-  const [group = ''] = options.kinds.groups;
-  const { kind } = kindOf(options.kinds, { group, plural: 'ownedaccesskeys' });
-  const uses = [...lastUse];
-  while (uses.length > 0) {
-    const some = uses.splice(0, USES_AT_ONCE);
-    await Promise.all(
-      some.map(([name, time]) => saveUse(options, { group, kind, namespace: '', name }, time)),
-    );
-  }
-}
-
-/** Uses that share a turn of the write queue: more would only make writes wait. */
-const USES_AT_ONCE = 100;
-
-async function saveUse(
-  { branch, store }: AccessControlOptions,
-  key: ObjectKey,
-  time: number,
-): Promise<void> {
-  await branch.submit({
-    key,
-    prepare: () => {
-      const found = store.get(key);
-      if (found === undefined) return { do: 'nothing' };
-      return { do: 'state', changes: [noteActivity(found, rfc3339(time))] };
-    },
-  });
 }

@@ -27,8 +27,9 @@ import type { DaemonOptions } from './options.ts';
 export interface ConfigParts {
   readonly options: Pick<DaemonOptions, 'configFile' | 'environment'>;
   readonly kinds: KindTable;
-  readonly store: Store;
-  readonly branch: Pick<Branch, 'submit'>;
+  readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
+  /** Where problems are told in the status; absent: somebody else tells them. */
+  readonly branch?: Pick<Branch, 'submit'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'registry'>;
@@ -201,10 +202,11 @@ export class ConfigService implements ServedConfig {
   }
 
   #tell(stored: StoredObject, problems: ConfigProblems): void {
-    const { logger } = this.#parts;
+    const { logger, branch } = this.#parts;
+    if (branch === undefined) return;
     const onError = (err: unknown): void =>
       logger.warn({ err, config: stored.key.name }, 'The status of a Config cannot be written');
-    const told = tellProblems({ ...this.#parts, onError }, stored, problems);
+    const told = tellProblems({ ...this.#parts, branch, onError }, stored, problems);
     this.#telling.add(told);
     void told.then(() => this.#telling.delete(told));
   }

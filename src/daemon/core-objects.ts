@@ -5,9 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { EventRing } from '../apimachinery/object-events.ts';
-import { noSuchRoute, notFound } from '../apimachinery/status-error.ts';
 import { CORE_KINDS } from '../kinds/core-kinds.ts';
 import type { KindTable } from '../kinds/table.ts';
+import { readOnlyRegistry } from '../registry/read-only-registry.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
@@ -47,27 +47,12 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
   return {
     kinds: CORE_KINDS,
     store,
-    registry: readOnly(store),
+    registry: readOnlyRegistry(store),
     events,
     close: async () => {
       clearInterval(timer);
       for (const stop of stops) stop();
       await store.close();
     },
-  };
-}
-
-/** No kind here has a verb that writes. */
-function readOnly(store: Store): ObjectRegistry {
-  const refuse = (): Promise<never> => Promise.reject(noSuchRoute());
-  return {
-    get: ({ kind, namespace, name }) => {
-      const found = store.get({ group: kind.group, kind: kind.kind, namespace, name });
-      if (found === undefined) throw notFound(kind, name);
-      return found;
-    },
-    create: refuse,
-    update: refuse,
-    delete: refuse,
   };
 }

@@ -38,6 +38,7 @@ import { type CoreObjects, openCoreObjects } from './core-objects.ts';
 import { openTokenService, type TokenService } from './endpoint-token-issuer.ts';
 import { openFollowed } from './followed-repository.ts';
 import { writeGuards } from './guards.ts';
+import { saveActivity } from './last-uses.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { openPendingWrites } from './pending-writes.ts';
@@ -118,7 +119,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   observation.follow(branch);
   const config = openConfig({ options, kinds, store, branch, clock, logger, metrics });
   opened.push(config);
-  const access = openAccess({ kinds, store, branch, clock, onError }, config);
+  const saveUses: SaveUses = (uses) => saveActivity({ kinds, store, branch }, uses);
+  const access = openAccess({ kinds, store, saveUses, clock, onError }, config);
   const guards = writeGuards({ kinds, access, clock, limits: () => config.current.auth });
   // Readers see what follows from owners and access rules; whatever writes does not.
   const readable = new ReadableStore(store, kinds);
@@ -177,6 +179,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     },
   };
 }
+
+type SaveUses = Parameters<typeof startAccessControl>[0]['saveUses'];
 
 function openAccess(
   of: Omit<Parameters<typeof startAccessControl>[0], 'limits' | 'projectPrefix'>,

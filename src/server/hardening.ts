@@ -1,6 +1,6 @@
 /** Limits and headers that every connection and every answer gets, whatever it is about. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { SecureContextOptions, TlsOptions } from 'node:tls';
+import type { TlsOptions } from 'node:tls';
 
 /** Headers have to be there after this; a client that dribbles them is cut off. */
 const HEADERS_WITHIN_MS = 30_000;
@@ -20,7 +20,7 @@ export const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 /** TLS 1.2 with forward secrecy and authenticated encryption, or TLS 1.3 (RFC 9325, section 4). */
-export function tlsOptions(context: SecureContextOptions): TlsOptions {
+export function tlsOptions(context: TlsOptions): TlsOptions {
   return {
     ...context,
     minVersion: 'TLSv1.2',

@@ -4,8 +4,9 @@
  * The order is that of the Kubernetes API server: request id, what is asked for, authentication,
  * authorization, and only then the body and what exists.
  */
-import type { ServerResponse } from 'node:http';
-import type { SecureContextOptions } from 'node:tls';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { TlsOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
 import { MethodNotAllowedError, noSuchRoute } from '../apimachinery/status-error.ts';
@@ -19,6 +20,7 @@ import {
 import { type AuditedPart, beginAudit, endAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
+import type { Front } from './front/front.ts';
 import { registerGit } from './git.ts';
 import { limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
 import { registerHooks } from './hooks.ts';
@@ -62,7 +64,9 @@ const NO_BODY = Buffer.alloc(0);
 
 export interface ServerOptions {
   /** Absent: plain HTTP. */
-  readonly tls?: SecureContextOptions;
+  readonly tls?: TlsOptions;
+  /** Decides first what is answered here; absent: everything is. */
+  readonly front?: Pick<Front, 'handle'>;
 }
 
 export function buildServer(deps: ServerDependencies, options: ServerOptions): FastifyInstance {
@@ -70,17 +74,20 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     logger: false,
     bodyLimit: DEFAULT_MAX_BODY_BYTES,
     keepAliveTimeout: 75_000,
-    // Plain HTTP is for an ingress, which says where requests come from; nobody else is believed.
+    // Plain HTTP is for an ingress, which says where requests come from, as replicas do; nobody
+    // else is believed.
     trustProxy: (_address: string, hop: number) => options.tls === undefined && hop === 0,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     genReqId: requestIds(),
   } as const;
-  const app = (options.tls === undefined
-    ? fastify(common)
-    : fastify({ ...common, https: tlsOptions(options.tls) })) as unknown as FastifyInstance;
+  const app = fastify({
+    ...common,
+    serverFactory: (handler) => makeServer(options, handler, () => closing),
+  }) as unknown as FastifyInstance;
   const surfaceOf = buildSurfaces(deps);
   const closing = closingSignal(app);
+  app.server.keepAliveTimeout = common.keepAliveTimeout;
   limitConnections(app.server);
   const pressure = new WritePressure();
 
@@ -146,6 +153,22 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     if (admitted !== undefined) measure(admitted, answer.code);
   });
   return app;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+function makeServer(options: ServerOptions, handler: Handler, closing: () => AbortSignal): Server {
+  const { tls, front } = options;
+  const listener: Handler = (request, response) => {
+    if (front === undefined) {
+      handler(request, response);
+      return;
+    }
+    const isBehindProxy = tls === undefined;
+    const answer = (): void => handler(request, response);
+    front.handle({ request, response, closing: closing(), isBehindProxy, answer });
+  };
+  return tls === undefined ? createServer(listener) : createTlsServer(tlsOptions(tls), listener);
 }
 
 /** Routes that speak another protocol decide about access in its words. */

@@ -8,6 +8,7 @@ import { StatusError } from '../../src/apimachinery/status-error.ts';
 import { forbidden } from '../../src/auth/forbidden.ts';
 import { type AccessControl, startAccessControl } from '../../src/daemon/access-control.ts';
 import { writeGuards } from '../../src/daemon/guards.ts';
+import { saveActivity } from '../../src/daemon/last-uses.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import type { WriteResult } from '../../src/registry/registry.ts';
@@ -175,7 +176,8 @@ export async function openGuardedPlatform(
   const access = startAccessControl({
     kinds,
     store: platform.store,
-    branch: platform.branch,
+    saveUses: (uses) =>
+      saveActivity({ kinds, store: platform.store, branch: platform.branch }, uses),
     clock,
     limits: () => limits,
     projectPrefix: () => 'p-',

@@ -16,6 +16,7 @@ import { Sealer } from '../../src/registry/sealer.ts';
 import type { Guard, WriteOptions } from '../../src/registry/write-context.ts';
 import type { Keyring } from '../../src/sealing/data-keys.ts';
 import { sealingCodec } from '../../src/state/codec.ts';
+import type { StateEngine } from '../../src/state/engine.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
 import { MemoryEngine } from '../../src/state/memory-engine.ts';
 import type { Store, StoredObject } from '../../src/state/store.ts';
@@ -37,8 +38,12 @@ export function kindOf(plural: string): Kind {
   return kind;
 }
 
+export const stateCodec = sealingCodec(Buffer.alloc(32, 7), () => false);
+
 export interface PlatformSetup {
   readonly repository?: BareRepository;
+  /** Keeps the state for others to follow; absent: `disk` does, for nobody. */
+  readonly engine?: StateEngine;
   /** Stable storage of the state; a fresh one when absent. */
   readonly disk?: Map<string, Buffer>;
   readonly rules?: string;
@@ -154,8 +159,9 @@ export async function openTestPlatform(given: PlatformSetup = {}): Promise<TestP
   const { rules = 'rules', under = '', clock = Date, budget } = setup;
   const repository = setup.repository ?? (await openForTest());
   const store = await openStore({
-    engine: new MemoryEngine(setup.disk),
-    codec: sealingCodec(Buffer.alloc(32, 7), () => false),
+    engine: setup.engine ?? new MemoryEngine(setup.disk),
+    followed: setup.engine !== undefined,
+    codec: stateCodec,
     onError: (error) => {
       throw error;
     },

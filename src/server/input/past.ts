@@ -2,7 +2,7 @@
 import { badRequest } from '../../apimachinery/status-error.ts';
 import { checkRevision, checkTime, type Past } from '../../history/revision.ts';
 
-const PARAMETERS = ['atRevision', 'atTime'] as const;
+export const PAST_PARAMETERS = ['atRevision', 'atTime'] as const;
 
 /** Undefined: the present. Throws 400 for what does not parse or go together. */
 export function parsePast(query: URLSearchParams): Past | undefined {
@@ -24,7 +24,7 @@ export function parsePast(query: URLSearchParams): Past | undefined {
 
 /** Throws 400 when a request that is no read of objects asks for the past. */
 export function refusePast(query: URLSearchParams, verb: string): void {
-  const given = PARAMETERS.find((name) => query.has(name));
+  const given = PAST_PARAMETERS.find((name) => query.has(name));
   if (given === undefined) return;
   const reads = verb === 'get' || verb === 'list';
   const past = reads ? 'what is not in git has no past' : 'the past cannot be changed';

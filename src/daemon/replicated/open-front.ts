@@ -1,0 +1,185 @@
+/**
+ * The front of a replica: what it needs to serve reads from a store that follows the leader's, and
+ * to hand everything else to the leader. It changes nothing: whoever leads does.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../apimachinery/clock.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import { FailedLogins } from '../../auth/failed-logins.ts';
+import { CORE_KINDS } from '../../kinds/core-kinds.ts';
+import { buildKindTable, type KindTable } from '../../kinds/table.ts';
+import { readOnlyRegistry } from '../../registry/read-only-registry.ts';
+import { ReadableView } from '../../registry/readable-view.ts';
+import type { ServerDependencies } from '../../server/dependencies.ts';
+import type { HealthChecks } from '../../server/documents/health.ts';
+import { Front, type FrontOptions } from '../../server/front/front.ts';
+import { USES_PATH } from '../../server/front/peer.ts';
+import { buildServer, type ServerOptions } from '../../server/server.ts';
+import type { RecordCodec } from '../../state/codec.ts';
+import { type FollowingStore, openFollowingStore } from '../../state/following-store.ts';
+import type { RecordFeed } from '../../state/record-feed.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
+import { createReplicaMetrics } from '../../telemetry/replica-metrics.ts';
+import { VERSION } from '../../version.ts';
+import { type AccessControl, startAccessControl } from '../access-control.ts';
+import { type ConfigService, openConfig } from '../config-service.ts';
+import type { DaemonOptions } from '../options.ts';
+import { postToLeader } from './post-to-leader.ts';
+
+export interface FrontParts extends Pick<FrontOptions, 'leaders' | 'route' | 'patienceMs'> {
+  readonly options: Pick<
+    DaemonOptions,
+    'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl'
+  >;
+  readonly feed: RecordFeed;
+  readonly codec: RecordCodec;
+  /** Base URL of the listener, for whom no other was given. */
+  readonly url: () => string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ReplicaFront {
+  readonly store: FollowingStore;
+  readonly kinds: KindTable;
+  readonly config: ConfigService;
+  readonly metrics: Metrics;
+  /** A server for clients, which does not listen yet. */
+  server(audit: ServerDependencies['audit'], options: Pick<ServerOptions, 'tls'>): FastifyInstance;
+  close(): Promise<void>;
+}
+
+/** Readers are sent elsewhere when it has not been sure for so long to show the newest. */
+const UNSURE_AFTER_MS = 10_000;
+
+/** Returns at once: until there is something to show, `/readyz` says so. */
+export function openFront(parts: FrontParts): ReplicaFront {
+  const { options, feed, codec, clock, logger } = parts;
+  const onError = (err: unknown): void => logger.error({ err }, 'The state cannot be followed');
+  const kinds = buildKindTable(options.apiGroup);
+  const store = openFollowingStore({ feed, codec, clock, onError });
+  const metrics = createMetrics({
+    objects: () => countObjects(kinds, store),
+    lastCommitAge: () => undefined,
+    waitingWrites: () => 0,
+    hold: () => undefined,
+  });
+  createReplicaMetrics(metrics.registry, store);
+  const config = openConfig({ options, kinds, store, clock, logger, metrics });
+  const access = startAccessControl({
+    kinds,
+    store,
+    clock,
+    limits: () => config.current.auth,
+    projectPrefix: () => config.current.projectNamespacePrefix,
+    saveUses: (uses) => reportUses(parts, uses),
+    onError: (err) => logger.warn({ err }, 'Uses of access keys could not be reported yet'),
+  });
+  const root = `/${options.proxyPrefix}/management`;
+  const front = new Front({ ...parts, store, kinds, root, coreGroups: CORE_KINDS.groups });
+  const reading = { ...parts, store, kinds, metrics, config, access, root };
+  const failedLogins = new FailedLogins(clock);
+  return {
+    store,
+    kinds,
+    config,
+    metrics,
+    server: (audit, { tls }) =>
+      buildServer(
+        { ...readingDependencies(reading), failedLogins, audit },
+        { front, ...(tls === undefined ? {} : { tls }) },
+      ),
+    close: async () => {
+      await access.close().catch(() => undefined);
+      await config.close();
+      await store.close();
+    },
+  };
+}
+
+interface Reading extends FrontParts {
+  readonly store: FollowingStore;
+  readonly kinds: KindTable;
+  readonly metrics: Metrics;
+  readonly config: ConfigService;
+  readonly access: AccessControl;
+  readonly root: string;
+}
+
+function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogins' | 'audit'> {
+  const { store, kinds, metrics, config, access, root, logger, clock } = of;
+  const readable = new ReadableView(store, kinds);
+  return {
+    kinds,
+    store: readable,
+    registry: readOnlyRegistry(readable),
+    authenticate: access.authenticate,
+    authorizer: access.authorizer,
+    rights: access.rules,
+    health: healthOf(store),
+    metrics,
+    config,
+    logger,
+    clock,
+    version: VERSION,
+    root,
+    core: { kinds: CORE_KINDS, store: readable, registry: readOnlyRegistry(readable) },
+    clusters: { find: () => undefined },
+    // The name of the cookie of a session follows from it.
+    signIn: onlyOnLeader('signing in', {
+      get baseUrl() {
+        return baseUrlOf(of);
+      },
+    }),
+    history: onlyOnLeader('history'),
+    planner: onlyOnLeader('planner'),
+    git: onlyOnLeader('git'),
+    sync: onlyOnLeader('sync'),
+    oidc: onlyOnLeader('oidc'),
+    tokens: onlyOnLeader('tokens'),
+    tenants: onlyOnLeader('tenants'),
+    secretStore: onlyOnLeader('secret store'),
+  };
+}
+
+function baseUrlOf({ options, config, url }: Reading): string {
+  const { platformHost } = config.current;
+  return options.publicUrl ?? (platformHost ? `https://${platformHost}` : url());
+}
+
+/** A part whose requests never get here, since they are handed to the leader. */
+function onlyOnLeader<T extends object>(part: string, known: object = {}): T {
+  return new Proxy(known as T, {
+    get: (target, name) => {
+      if (Reflect.has(target, name)) return Reflect.get(target, name);
+      throw new StatusError(503, 'ServiceUnavailable', `Only the leader has this: ${part}`, {});
+    },
+  });
+}
+
+function healthOf(store: FollowingStore): HealthChecks {
+  const state = (): string | undefined => {
+    if (!store.loaded) return 'the state is not read yet';
+    if (store.unconfirmedMs <= UNSURE_AFTER_MS) return undefined;
+    return 'etcd has not said for a while whether what is shown is the newest';
+  };
+  return { live: { ping: () => undefined }, ready: { state } };
+}
+
+function* countObjects(
+  kinds: KindTable,
+  store: Pick<FollowingStore, 'list'>,
+): Iterable<{ kind: string; health: 'healthy' | 'degraded'; count: number }> {
+  for (const { group, kind } of kinds.kinds) {
+    yield { kind, health: 'healthy', count: store.list({ group, kind }).items.length };
+  }
+}
+
+/** Rejects when no leader takes them: they are reported with the next ones. */
+async function reportUses(
+  parts: Pick<FrontParts, 'leaders' | 'route'>,
+  uses: ReadonlyMap<string, number>,
+): Promise<void> {
+  await postToLeader(parts, USES_PATH, Object.fromEntries(uses));
+}

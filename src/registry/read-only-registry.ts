@@ -1,0 +1,18 @@
+/** The door for reads where nothing is written: by kinds without such a verb, or somewhere else. */
+import { noSuchRoute, notFound } from '../apimachinery/status-error.ts';
+import type { Store } from '../state/store.ts';
+import type { ObjectRegistry } from './registry.ts';
+
+export function readOnlyRegistry(store: Pick<Store, 'get'>): ObjectRegistry {
+  const refuse = (): Promise<never> => Promise.reject(noSuchRoute());
+  return {
+    get: ({ kind, namespace, name }) => {
+      const found = store.get({ group: kind.group, kind: kind.kind, namespace, name });
+      if (found === undefined) throw notFound(kind, name);
+      return found;
+    },
+    create: refuse,
+    update: refuse,
+    delete: refuse,
+  };
+}

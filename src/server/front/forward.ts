@@ -1,0 +1,202 @@
+/**
+ * A request that the leader answers, and its answer. Nothing is kept of bodies that may be large;
+ * those of writes are, so that a write can be sent again when the leader changes: it carries a key
+ * by which the next leader knows what was done already.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as plainRequest,
+  type ServerResponse,
+} from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { pipeline } from 'node:stream/promises';
+import { unavailable } from '../../apimachinery/status-error.ts';
+import { limitBody } from '../hardening.ts';
+import { GIT_PATH } from '../paths.ts';
+import { answerHeaders, NOT_LEADER_HEADER, requestHeaders, VERSION_HEADER } from './headers.ts';
+import { keptBody } from './kept-body.ts';
+import { type Failed, type LeaderPeer, type Leaders, nextLeader } from './leaders.ts';
+
+/** How a leader is reached. */
+export interface Route {
+  readonly host: string;
+  readonly port: number;
+  readonly agent: Agent;
+  /** Absent: plain HTTP. */
+  readonly tls: boolean;
+}
+
+export interface ForwardOptions {
+  readonly leaders: Leaders;
+  readonly route: (leader: LeaderPeer) => Route;
+  /** Resolves when what the leader did up to a version can be read here. */
+  readonly shown: (version: number) => Promise<void>;
+  /** How long a change of the leader may take. */
+  readonly patienceMs?: number;
+}
+
+export interface Forwarded {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly address: string;
+  /** Aborted when the server begins to close. */
+  readonly closing: AbortSignal;
+}
+
+const PATIENCE_MS = 10_000;
+const RETRY_SECONDS = 1;
+const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** What is sent, as often as it takes. */
+interface Outgoing {
+  readonly headers: Record<string, string>;
+  /** Undefined: it goes through as it comes, once. */
+  readonly body: Buffer | undefined;
+}
+
+/** Throws StatusError while nothing has been answered yet. */
+export async function forward(options: ForwardOptions, of: Forwarded): Promise<void> {
+  const { leaders, patienceMs = PATIENCE_MS } = options;
+  const outgoing = await prepare(of);
+  const gone = new AbortController();
+  of.response.once('close', () => gone.abort());
+  const end = performance.now() + patienceMs;
+  let failed: Failed | undefined;
+  for (;;) {
+    const leader = await nextLeader(leaders, failed, end - performance.now());
+    if (gone.signal.aborted) return;
+    if (leader === undefined) throw nobodyLeads(failed?.leader);
+    const answer = await ask(options.route(leader), of, { ...outgoing, signal: gone.signal });
+    if (answer !== undefined && !isRefused(answer)) return await pass(options, of, answer);
+    answer?.destroy();
+    if (gone.signal.aborted) return;
+    if (outgoing.body === undefined) throw nobodyLeads(leader);
+    const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
+    failed = { leader, times };
+  }
+}
+
+function nobodyLeads(asked: LeaderPeer | undefined): Error {
+  const outcome =
+    asked === undefined
+      ? 'No replica leads at the moment, please try again'
+      : 'The replica that leads did not answer, please try again; a write may still take effect';
+  return unavailable(outcome, RETRY_SECONDS);
+}
+
+function isRefused({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 503 && headers[NOT_LEADER_HEADER] !== undefined;
+}
+
+async function prepare({ request, address }: Forwarded): Promise<Outgoing> {
+  const { method = '', headers, url = '' } = request;
+  const isWrite = WRITES.includes(method);
+  const more: Record<string, string> = { 'x-forwarded-for': address };
+  const isGit = url.startsWith(GIT_PATH);
+  if (isGit && isWrite) return { headers: more, body: undefined };
+  limitBody(request);
+  if (isWrite) more['idempotency-key'] = String(headers['idempotency-key'] ?? randomUUID());
+  const hasBody =
+    headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+  if (!hasBody) return { headers: more, body: Buffer.alloc(0) };
+  const body = await keptBody(request);
+  if (body === undefined) return { headers: more, body: undefined };
+  return { headers: { ...more, 'content-length': String(body.length) }, body };
+}
+
+/** Undefined: it could not be asked, or it did not begin to answer. */
+async function ask(
+  route: Route,
+  { request, response }: Forwarded,
+  { headers, body, signal }: Outgoing & { readonly signal: AbortSignal },
+): Promise<IncomingMessage | undefined> {
+  const { host, port, agent, tls } = route;
+  const { method, url: path } = request;
+  const send = tls ? tlsRequest : plainRequest;
+  const passed = requestHeaders(request.headers, headers);
+  // The length of a body that comes in chunks is not known.
+  const upstream: ClientRequest = send({
+    host,
+    port,
+    agent,
+    method,
+    path,
+    headers: passed,
+    signal,
+  });
+  const answered = new Promise<IncomingMessage | undefined>((resolve) => {
+    upstream.once('response', resolve);
+    upstream.once('error', () => resolve(undefined));
+  });
+  upstream.on('error', () => undefined);
+  upstream.on('information', () => undefined);
+  if (body !== undefined) upstream.end(body);
+  else pipeline(request, upstream).catch(() => undefined);
+  const answer = await answered;
+  if (answer !== undefined) response.once('close', () => upstream.destroy());
+  return answer;
+}
+
+/** Hands the answer on, but not before its effects can be read here. */
+async function pass(
+  { shown }: ForwardOptions,
+  { request, response, closing }: Forwarded,
+  answer: IncomingMessage,
+): Promise<void> {
+  // Waiting needs somebody who hears of its end.
+  answer.on('error', () => undefined);
+  await shownAt(answer.headers[VERSION_HEADER], shown, answer);
+  const { statusCode = 502, statusMessage = '' } = answer;
+  const headers = answerHeaders(answer.headers);
+  if (closing.aborted) headers['connection'] = 'close';
+  response.writeHead(statusCode, statusMessage, headers);
+  response.flushHeaders();
+  // Streams that go on for hours end with the server, politely.
+  const end = (): void => {
+    answer.unpipe(response);
+    response.end();
+    answer.destroy();
+  };
+  if (isWatch(request)) closing.addEventListener('abort', end);
+  answer.pipe(response, { end: false });
+  try {
+    await ended(answer);
+    await shownAt(answer.trailers[VERSION_HEADER], shown, answer).catch(() => undefined);
+    response.end();
+  } catch {
+    // What is cut off must not look whole.
+    if (!response.writableEnded) response.destroy();
+  } finally {
+    closing.removeEventListener('abort', end);
+  }
+}
+
+function isWatch({ url = '' }: IncomingMessage): boolean {
+  return /[?&]watch=|\/watch\//.test(url);
+}
+
+async function shownAt(
+  version: string | string[] | undefined,
+  shown: ForwardOptions['shown'],
+  answer: IncomingMessage,
+): Promise<void> {
+  if (version === undefined || !/^\d{1,16}$/.test(String(version))) return;
+  try {
+    await shown(Number(version));
+  } catch (error) {
+    answer.destroy();
+    throw error;
+  }
+}
+
+function ended(answer: IncomingMessage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (answer.complete && answer.readableEnded) resolve();
+    answer.once('end', () => (answer.complete ? resolve() : reject(new Error('cut off'))));
+    answer.once('close', () => reject(new Error('cut off')));
+    answer.once('error', reject);
+  });
+}

@@ -1,0 +1,145 @@
+/** A replica's server before its routes: reads go on to them, everything else to the leader. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { remember } from '../../apimachinery/remember.ts';
+import { StatusError, unavailable } from '../../apimachinery/status-error.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { parseRequest, type RequestInfo } from '../input/request-info.ts';
+import { encodeStatus } from '../output/representation.ts';
+import { WritePressure } from '../pressure.ts';
+import { type ForwardOptions, forward } from './forward.ts';
+import { clientAddress } from './headers.ts';
+import { isLocal, wantsNewest } from './local-requests.ts';
+
+/** What reads are answered from. */
+export interface FrontStore {
+  readonly resourceVersion: number;
+  readonly loaded: boolean;
+  barrier(patienceMs?: number): Promise<void>;
+  /** False: the version was lost with the leader that gave it out. */
+  reached(version: number, patienceMs?: number): Promise<boolean>;
+}
+
+export interface FrontOptions extends Pick<ForwardOptions, 'leaders' | 'route' | 'patienceMs'> {
+  readonly store: FrontStore;
+  readonly kinds: KindTable;
+  /** API groups of objects that only the leader has. */
+  readonly coreGroups: readonly string[];
+  /** `/kubernetes/management`. */
+  readonly root: string;
+  readonly logger: Logger;
+}
+
+/** What the server lets a front decide about. */
+export interface Arrival {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly closing: AbortSignal;
+  /** An ingress says where requests come from. */
+  readonly isBehindProxy: boolean;
+  /** Answers it here. */
+  readonly answer: () => void;
+}
+
+const MOST_URLS = 4096;
+const SHOWN_WITHIN_MS = 30_000;
+const TURN_MS = 1000;
+const RETRY_SECONDS = 1;
+
+export class Front {
+  readonly #options: FrontOptions;
+  readonly #pressure = new WritePressure();
+  readonly #read: (line: string) => RequestInfo | undefined;
+
+  constructor(options: FrontOptions) {
+    this.#options = options;
+    const { root } = options;
+    this.#read = remember(MOST_URLS, (line) => {
+      const space = line.indexOf(' ');
+      return parseRequest({ method: line.slice(0, space), url: line.slice(space + 1), root });
+    });
+  }
+
+  handle(arrival: Arrival): void {
+    const { request, response } = arrival;
+    this.#handle(arrival).catch((error: unknown) => {
+      if (!(error instanceof StatusError))
+        this.#options.logger.error({ err: error }, 'Request failed');
+      refuse(request, response, error);
+    });
+  }
+
+  async #handle(arrival: Arrival): Promise<void> {
+    const { method = '', url = '' } = arrival.request;
+    const info = this.#read(`${method} ${url}`);
+    if (!isLocal(method, info, this.#options)) return await this.#forward(arrival);
+    if (info.isResource) {
+      const { store } = this.#options;
+      if (!store.loaded) throw unavailable('This replica is not up to date yet', RETRY_SECONDS);
+      if (wantsNewest(info, store.resourceVersion)) await this.#newest();
+    }
+    arrival.answer();
+  }
+
+  async #newest(): Promise<void> {
+    await this.#options.store.barrier().catch(() => {
+      const way = 'resourceVersion=0 reads what it has';
+      throw unavailable(
+        `This replica cannot tell what is newest at the moment; ${way}`,
+        RETRY_SECONDS,
+      );
+    });
+  }
+
+  async #forward(arrival: Arrival): Promise<void> {
+    const { request, response, closing, isBehindProxy } = arrival;
+    this.#pressure.admit(request, response);
+    const address = clientAddress(request, isBehindProxy);
+    const { leaders, route, patienceMs } = this.#options;
+    const shown = (version: number): Promise<void> => this.#shown(version);
+    const limit = patienceMs === undefined ? {} : { patienceMs };
+    await forward({ leaders, route, shown, ...limit }, { request, response, address, closing });
+  }
+
+  /** Resolves when what the leader did up to a version can be read here. */
+  async #shown(version: number): Promise<void> {
+    const { store, leaders } = this.#options;
+    if (store.resourceVersion >= version && (await store.reached(version))) return;
+    const { leader } = leaders;
+    const end = performance.now() + SHOWN_WITHIN_MS;
+    while (performance.now() < end) {
+      const reached = await store.reached(version, TURN_MS).catch(() => undefined);
+      if (reached === true) return;
+      // The next leader reads from git what its predecessor did not live to keep.
+      const isOver = reached === false || leaders.leader?.term !== leader?.term;
+      if (isOver && leaders.leader?.ready === true) {
+        return await store.barrier(Math.max(end - performance.now(), 1));
+      }
+      if (reached === false) await new Promise((resolve) => setTimeout(resolve, TURN_MS / 10));
+    }
+    const message = 'Timeout: the write was made, and cannot be read here yet';
+    throw new StatusError(504, 'Timeout', message, {});
+  }
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const status =
+    error instanceof StatusError
+      ? error
+      : new StatusError(500, 'InternalError', 'Internal error occurred: see the log of the server');
+  const { contentType, body } = encodeStatus(status.toStatus(), request.headers.accept);
+  const retry = status.details?.retryAfterSeconds;
+  response.writeHead(status.code, {
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-cache, private',
+    ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
+    // What was not read of the body must not be taken for the next request.
+    ...(request.complete ? {} : { connection: 'close' }),
+  });
+  response.end(body);
+}

@@ -1,0 +1,59 @@
+/** Who leads, as a front needs to know it. */
+
+/** The replica that takes writes. */
+export interface LeaderPeer {
+  readonly id: string;
+  /** Where its peers reach it: host and port. */
+  readonly peer: string;
+  /** Grows with every change of the leader. */
+  readonly term: bigint;
+  readonly ready: boolean;
+}
+
+export interface Leaders {
+  /** As far as is known here. */
+  readonly leader: LeaderPeer | undefined;
+  /** Calls back when somebody else leads, or the leader is ready. Returns the way to stop. */
+  onLeader(listener: (leader: LeaderPeer | undefined) => void): () => void;
+}
+
+/** Whoever failed a moment ago may be asked again after this, if nobody else leads by then. */
+const SAME_AGAIN_MS = 150;
+
+/** Who was asked before and did not answer. */
+export interface Failed {
+  readonly leader: LeaderPeer;
+  /** How often in that term. */
+  readonly times: number;
+}
+
+/**
+ * The leader, waited for at most so long: the next one, or the one that failed, once more, since a
+ * connection that was kept may just have ended.
+ */
+export async function nextLeader(
+  leaders: Leaders,
+  failed: Failed | undefined,
+  milliseconds: number,
+): Promise<LeaderPeer | undefined> {
+  const fits = (found: LeaderPeer | undefined): found is LeaderPeer =>
+    found?.ready === true && found.term !== failed?.leader.term;
+  const { leader } = leaders;
+  if (fits(leader)) return leader;
+  return await new Promise((resolve) => {
+    const end = (found: LeaderPeer | undefined): void => {
+      clearTimeout(timer);
+      clearTimeout(again);
+      stop();
+      resolve(found);
+    };
+    const same = (): void => {
+      if (leaders.leader?.ready === true) end(leaders.leader);
+    };
+    const timer = setTimeout(() => end(undefined), Math.max(milliseconds, 0));
+    const again = failed?.times === 1 ? setTimeout(same, SAME_AGAIN_MS) : undefined;
+    const stop = leaders.onLeader((found) => {
+      if (fits(found)) end(found);
+    });
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * What the leader's server does for its peers: it says which version of the state an answer is of, and
+ * that it does not lead any more when that is so.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { NOT_LEADER_HEADER, VERSION_HEADER } from './headers.ts';
+
+export interface PeerService {
+  /** Whether this replica still leads. */
+  isHeld(): boolean;
+  /** The newest version of the state. */
+  version(): number;
+  /** Last uses of access keys by name, in milliseconds since the epoch, as another replica saw them. */
+  noteUses(uses: ReadonlyMap<string, number>): Promise<void>;
+}
+
+export const USES_PATH = '/peer/uses';
+const MOST_BYTES = 1024 * 1024;
+
+/** Returns true when the request is answered. */
+export function handlePeer(
+  peer: PeerService,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  if (!peer.isHeld()) {
+    response.writeHead(503, { [NOT_LEADER_HEADER]: 'true', 'retry-after': '1' });
+    response.end();
+    return true;
+  }
+  announce(peer, response);
+  if (request.url !== USES_PATH) return false;
+  takeUses(peer, request)
+    .then(() => response.writeHead(204).end())
+    .catch(() => response.writeHead(400).end());
+  return true;
+}
+
+/** The head of an answer may go out before what it is about is done, so its end says it again. */
+function announce(peer: PeerService, response: ServerResponse): void {
+  const { writeHead, end } = response;
+  response.writeHead = function head(this: ServerResponse, ...args: unknown[]) {
+    // What fails because the term ended is for the next leader to answer.
+    if (Number(args[0]) >= 500 && !peer.isHeld()) {
+      this.setHeader(NOT_LEADER_HEADER, 'true');
+      args[0] = 503;
+    }
+    this.setHeader(VERSION_HEADER, String(peer.version()));
+    return writeHead.apply(this, args as Parameters<typeof writeHead>);
+  } as typeof writeHead;
+  response.end = function last(this: ServerResponse, ...args: unknown[]) {
+    if (this.headersSent) this.addTrailers({ [VERSION_HEADER]: String(peer.version()) });
+    return end.apply(this, args as unknown as Parameters<typeof end>);
+  } as typeof end;
+}
+
+async function takeUses(peer: PeerService, request: IncomingMessage): Promise<void> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > MOST_BYTES) throw new Error('too large');
+    parts.push(part);
+  }
+  const uses = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>;
+  const known = Object.entries(uses).filter(([, at]) => Number.isFinite(at));
+  await peer.noteUses(new Map(known.map(([name, at]) => [name, Number(at)])));
+}

@@ -1,0 +1,256 @@
+/** The front of a replica: reads from what it follows, everything else from the leader. */
+import { once } from 'node:events';
+import { get, request } from 'node:http';
+import { expect, test } from 'vitest';
+import {
+  ask,
+  bodyOf,
+  openFronts,
+  type Play,
+  TEAMS,
+  type TestFronts,
+} from '../../support/fronts.ts';
+
+interface Ready extends TestFronts {
+  readonly a: string;
+  readonly b: string;
+}
+
+async function ready(of: { patienceMs?: number } = {}): Promise<Ready> {
+  const opened = await openFronts(2, of.patienceMs);
+  const [a = '', b = ''] = opened.fronts.map(({ url }) => url);
+  return { ...opened, a, b };
+}
+
+/** Creates teams as the leader does, and nothing else. */
+function creating({ platform }: TestFronts, told: () => { version: number }): Play {
+  return async (req, res) => {
+    const text = await bodyOf(req);
+    if (req.method !== 'POST') return void res.writeHead(404).end();
+    const { object } = await platform.create('teams', JSON.parse(text));
+    told().version = platform.store.resourceVersion;
+    res.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(object));
+  };
+}
+
+function team(name: string): string {
+  return JSON.stringify({
+    apiVersion: 'management.gitplane.dev/v1',
+    kind: 'Team',
+    metadata: { name },
+  });
+}
+
+test('what was written through one replica is read through any other at once', async () => {
+  const of = await ready();
+  const { a, b, token, election } = of;
+  const leader = await election.elect(creating(of, () => leader));
+  for (let i = 0; i < 60; i++) {
+    const [to, from] = i % 2 === 0 ? [a, b] : [b, a];
+    const made = await ask(to + TEAMS, { method: 'POST', token, body: team(`t${i}`) });
+    expect(made.code).toBe(201);
+    expect(made.headers['gitplane-state-version']).toBeUndefined();
+    const read = await ask(`${from}${TEAMS}/t${i}`, { token });
+    expect([i, read.code, read.text]).toEqual([i, 200, made.text]);
+    const old = await ask(`${to}${TEAMS}/t${i}?resourceVersion=0`, { token });
+    expect(old.code).toBe(200);
+  }
+});
+
+test('reads ask nobody else; strangers are refused where they ask', async () => {
+  const of = await ready();
+  const asked: string[] = [];
+  await of.election.elect((req, res) => {
+    asked.push(req.url ?? '');
+    res.end('the leader');
+  });
+  const { a, token } = of;
+  const paths = [TEAMS, `${TEAMS}/none`, '/readyz', '/version', '/metrics'];
+  const discovery = ['/kubernetes/management/apis', '/kubernetes/management/openapi/v3'];
+  const codes = await Promise.all(
+    [...paths, ...discovery].map(async (path) => (await ask(a + path, { token })).code),
+  );
+  expect(codes).toEqual([200, 404, 200, 200, 200, 200, 200]);
+  expect((await ask(a + TEAMS)).code).toBe(401);
+  expect((await ask(a + TEAMS, { token: 'wrong' })).code).toBe(401);
+  expect(asked).toEqual([]);
+
+  const past = `${TEAMS}?atRevision=abc`;
+  const elsewhere = [past, '/sync', '/auth/x/login', '/kubernetes/management/api/v1/namespaces'];
+  for (const path of elsewhere) expect((await ask(a + path, { token })).text).toBe('the leader');
+  expect(asked).toEqual(elsewhere);
+});
+
+test('headers for the next hop stay behind, and nobody says where another comes from', async () => {
+  const { a, election } = await ready();
+  await election.elect((req, res) => {
+    res.setHeader('keep-alive', 'timeout=1');
+    res.setHeader('gitplane-commit', 'abc');
+    res.end(JSON.stringify(req.headers));
+  });
+  const { headers, text } = await ask(`${a}/sync`, {
+    method: 'POST',
+    headers: {
+      connection: 'x-secret',
+      'x-secret': 'for the front only',
+      'x-forwarded-host': 'evil',
+      'gitplane-state-version': '9',
+      te: 'trailers',
+      'idempotency-key': 'mine',
+      'user-agent': 'a test',
+    },
+  });
+  const seen = JSON.parse(text) as Record<string, string>;
+  expect(seen).toMatchObject({
+    'x-forwarded-for': '127.0.0.1',
+    'idempotency-key': 'mine',
+    'user-agent': 'a test',
+    host: a.slice('http://'.length),
+  });
+  for (const name of ['x-secret', 'x-forwarded-host', 'gitplane-state-version', 'te']) {
+    expect(seen[name]).toBeUndefined();
+  }
+  expect(headers['gitplane-commit']).toBe('abc');
+  expect(headers['keep-alive']).not.toBe('timeout=1');
+});
+
+test('a write whose leader dies is sent to the next one, once, with the same key', async () => {
+  const { a, election } = await ready({ patienceMs: 20_000 });
+  const sent: unknown[] = [];
+  const first = await election.elect(async (req) => {
+    sent.push([req.headers['idempotency-key'], await bodyOf(req)]);
+    election.vacate();
+    first.end();
+  });
+  const answer = ask(`${a}/sync`, { method: 'POST', body: 'a body' });
+  await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
+  await election.elect(async (req, res) => {
+    sent.push([req.headers['idempotency-key'], await bodyOf(req)]);
+    res.writeHead(201).end('done');
+  });
+  expect(await answer).toMatchObject({ code: 201, text: 'done' });
+  expect(sent).toHaveLength(2);
+  expect(sent[0]).toEqual([expect.stringMatching(/^[\da-f-]{36}$/), 'a body']);
+  expect(sent[1]).toEqual(sent[0]);
+});
+
+test('an answer that says that its maker does not lead any more is not handed on', async () => {
+  const { a, election } = await ready({ patienceMs: 20_000 });
+  const first = await election.elect((_req, res) => {
+    first.held = false;
+    election.vacate();
+    res.writeHead(500).end('the platform is closed');
+  });
+  const answer = ask(`${a}/sync`, { method: 'DELETE' });
+  await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
+  await election.elect((_req, res) => void res.end('the next leader'));
+  expect((await answer).text).toBe('the next leader');
+});
+
+test('where nobody leads, writes are refused and reads go on', async () => {
+  const { a, token } = await ready({ patienceMs: 50 });
+  const refused = await ask(a + TEAMS, { method: 'POST', token, body: team('x') });
+  expect([refused.code, refused.headers['retry-after']]).toEqual([503, '1']);
+  expect(JSON.parse(refused.text)).toMatchObject({ kind: 'Status', reason: 'ServiceUnavailable' });
+  expect((await ask(a + TEAMS, { token })).code).toBe(200);
+});
+
+test('bodies of git go through as they come, both ways, and are not sent twice', async () => {
+  const { a, election } = await ready({ patienceMs: 500 });
+  let times = 0;
+  await election.elect((req, res) => {
+    times++;
+    res.writeHead(200);
+    req.on('data', (part: Buffer) => res.write(part.toString().toUpperCase()));
+    req.on('end', () => res.end('END'));
+  });
+  const push = request(`${a}/git/platform.git/git-receive-pack`, { method: 'POST', agent: false });
+  push.write('one');
+  const [answer] = await once(push, 'response');
+  const [echo] = await once(answer, 'data');
+  expect(String(echo)).toBe('ONE');
+  push.end('two');
+  let rest = '';
+  for await (const part of answer) rest += String(part);
+  expect(rest).toBe('TWOEND');
+
+  const failing = await election.elect((req) => {
+    times++;
+    req.socket.destroy();
+  });
+  const cut = await ask(`${a}/git/platform.git/git-receive-pack`, { method: 'POST', body: 'x' });
+  expect(cut.code).toBe(503);
+  expect(times).toBe(2);
+  failing.end();
+});
+
+test('a client that goes takes its request at the leader with it, and a cut answer does not look whole', async () => {
+  const { a, election } = await ready();
+  let gone = false;
+  const leader = await election.elect((req, res) => {
+    res.writeHead(200, { 'content-type': 'text/plain' });
+    res.write('begun');
+    req.socket.once('close', () => {
+      gone = true;
+    });
+  });
+  const asked = get(`${a}/sync`, { agent: false });
+  const [answer] = await once(asked, 'response');
+  await once(answer, 'data');
+  asked.destroy();
+  await expect.poll(() => gone, { timeout: 20_000 }).toBe(true);
+  const cut = get(`${a}/sync`, { agent: false });
+  const [whole] = await once(cut, 'response');
+  await once(whole, 'data');
+  leader.server.closeAllConnections();
+  await expect(once(whole, 'end')).rejects.toThrow();
+});
+
+test('an answer waits until what it says can be read where it was asked for', async () => {
+  const { a, fronts, election, platform } = await ready();
+  const [front] = fronts;
+  if (front === undefined) throw new Error('no front');
+  front.feed.limit = 0;
+  const leader = await election.elect((_req, res) => {
+    leader.version = platform.store.resourceVersion;
+    res.end('done');
+  });
+  await platform.create('teams', JSON.parse(team('x')));
+  const shown: number[] = [];
+  const answer = ask(`${a}/sync`, { method: 'POST' }).then(() =>
+    shown.push(front.store.resourceVersion),
+  );
+  front.feed.limit = Number.POSITIVE_INFINITY;
+  await answer;
+  expect(shown[0]).toBeGreaterThanOrEqual(platform.store.resourceVersion);
+});
+
+test('a watch that begins at one replica goes on at another', async () => {
+  const of = await ready();
+  const { a, b, token, platform } = of;
+  const list = JSON.parse((await ask(a + TEAMS, { token })).text) as {
+    metadata: { resourceVersion: string };
+  };
+  let since = list.metadata.resourceVersion;
+  const seen: string[] = [];
+  for (let i = 0; i < 10; i++) {
+    await platform.create('teams', JSON.parse(team(`w${i}`)));
+    const url = `${i % 2 === 0 ? a : b}${TEAMS}?watch=1&resourceVersion=${since}`;
+    const asked = get(url, { agent: false, headers: { authorization: `Bearer ${token}` } });
+    const [answer] = await once(asked, 'response');
+    const [line] = await once(answer, 'data');
+    const event = JSON.parse(String(line).split('\n')[0] ?? '');
+    seen.push(`${event.type} ${event.object.metadata.name}`);
+    since = event.object.metadata.resourceVersion;
+    asked.destroy();
+  }
+  expect(seen).toEqual(Array.from({ length: 10 }, (_, i) => `ADDED w${i}`));
+});
+
+test('uses of access keys are told to the leader', async () => {
+  const { a, fronts, token, election } = await ready();
+  const leader = await election.elect((_req, res) => void res.end());
+  expect((await ask(a + TEAMS, { token })).code).toBe(200);
+  await fronts[0]?.close();
+  expect(leader.uses).toHaveLength(1);
+});
