@@ -1,10 +1,12 @@
 /**
- * Objects of Kubernetes that follow from what is there: the namespaces in which something is, and
- * events of what controllers did. In memory only: namespaces are made anew at each start, and events
+ * Objects of Kubernetes that follow from what is there: the namespaces in which something is, events
+ * of what controllers did, definitions of the kinds. In memory only: namespaces are made anew at each start, and events
  * are of no use to who was not there.
  */
 import { randomBytes } from 'node:crypto';
+import type { Clock } from '../apimachinery/clock.ts';
 import { EventRing } from '../apimachinery/object-events.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { CORE_KINDS } from '../kinds/core-kinds.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { readOnlyRegistry } from '../registry/read-only-registry.ts';
@@ -13,10 +15,14 @@ import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { MemoryEngine } from '../state/memory-engine.ts';
 import type { Store } from '../state/store.ts';
+import { definitionsOf } from './definitions.ts';
 import { eventChanges } from './event-objects.ts';
 import { followNamespaces, type NamespacesOptions } from './namespaces.ts';
 
-export interface CoreObjectsOptions extends NamespacesOptions {
+export interface CoreObjectsOptions extends Pick<NamespacesOptions, 'kinds' | 'store'> {
+  /** At the state that is served. */
+  readonly branch: { readonly state: { readonly catalog: Pick<Catalog, 'object' | 'objects'> } };
+  readonly clock: Clock;
   onError(error: unknown): void;
 }
 
@@ -37,10 +43,13 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
   // Nothing of it is kept, so its key need not be either.
   const codec = sealingCodec(randomBytes(32), () => false);
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const birth = platformBirth(options);
+  store.apply(definitionsOf(options.kinds, birth));
+  const { kinds, branch } = options;
   const stops = [
-    followNamespaces(options, store),
+    followNamespaces({ kinds, store: options.store, catalog: branch.state.catalog, birth }, store),
     events.follow((event, isForgotten) => {
-      store.apply(eventChanges(options.kinds, event, isForgotten));
+      store.apply(eventChanges(kinds, event, isForgotten));
     }),
   ];
   const timer = setInterval(() => events.forget(clock.now()), FORGET_EVERY_MS).unref();
@@ -55,4 +64,13 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
       await store.close();
     },
   };
+}
+
+/** Seconds since the epoch at which the oldest object began. */
+function platformBirth({ branch, clock }: CoreObjectsOptions): number {
+  let oldest = Math.floor(clock.now() / 1000);
+  for (const { identity } of branch.state.catalog.objects()) {
+    oldest = Math.min(oldest, identity.bornAt);
+  }
+  return oldest;
 }

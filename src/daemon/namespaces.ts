@@ -2,7 +2,7 @@
  * Namespaces follow from the objects that are in them: each is there while something is in it, and as
  * old as the oldest of these. `default` is always there, and as old as anything of the platform.
  */
-import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
+import { rfc3339 } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { nameUuids } from '../apimachinery/name-uuid.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
@@ -16,8 +16,9 @@ export interface NamespacesOptions {
   /** Of the platform, without what follows from its objects: that is where they are. */
   readonly store: Pick<Store, 'list' | 'observe'>;
   /** Knows when objects began without parsing them. */
-  readonly branch: { readonly state: { readonly catalog: Pick<Catalog, 'object' | 'objects'> } };
-  readonly clock: Clock;
+  readonly catalog: Pick<Catalog, 'object'>;
+  /** Of the platform, in seconds since the epoch. */
+  readonly birth: number;
 }
 
 /** Is there as soon as anybody looks. */
@@ -27,7 +28,7 @@ const ALWAYS = 'default';
 export function followNamespaces(options: NamespacesOptions, core: Pick<Store, 'apply'>) {
   const { kinds, store } = options;
   const namespaces = new Map<string, Ages>([[ALWAYS, new Ages()]]);
-  namespaces.get(ALWAYS)?.add(platformBirth(options));
+  namespaces.get(ALWAYS)?.add(options.birth);
   const change = (name: string, alter: (ages: Ages) => void): void => {
     const ages = namespaces.get(name) ?? new Ages();
     const before = ages.oldest;
@@ -89,17 +90,10 @@ class Ages {
   }
 }
 
-function platformBirth({ branch, clock }: NamespacesOptions): number {
-  let oldest = Math.floor(clock.now() / 1000);
-  for (const { identity } of branch.state.catalog.objects())
-    oldest = Math.min(oldest, identity.bornAt);
-  return oldest;
-}
-
 /** Of an object that was there at the start. */
-function keptBirth({ branch }: NamespacesOptions, stored: StoredObject): number {
+function keptBirth({ catalog }: NamespacesOptions, stored: StoredObject): number {
   // One that waits for its finalizers is not in git any more.
-  return branch.state.catalog.object(stored.key)?.identity.bornAt ?? birthOf(stored);
+  return catalog.object(stored.key)?.identity.bornAt ?? birthOf(stored);
 }
 
 function birthOf({ object }: StoredObject): number {

@@ -1,9 +1,10 @@
 /**
  * Kinds of Kubernetes that the platform shows and nobody writes: the namespaces in which something
- * is, and what controllers did. They are kept in memory and made anew at each start.
+ * is, what controllers did, and definitions of its own kinds. They are kept in memory and made anew
+ * at each start.
  */
 import { EVENT, eventColumns, NAMESPACE } from './cluster-kinds.ts';
-import type { Kind } from './kind.ts';
+import { defineKind, type Kind } from './kind.ts';
 import { type KindTable, tableOf } from './table.ts';
 
 const READS = ['get', 'list', 'watch'] as const;
@@ -41,4 +42,26 @@ export const NEW_EVENT: Kind = {
   columns: eventColumns({ object: 'regarding', message: 'note' }),
 };
 
-export const CORE_KINDS: KindTable = tableOf([CORE_NAMESPACE, CORE_EVENT, NEW_EVENT]);
+/** Some clients write no object of a kind before they have found its definition. */
+export const DEFINITION: Kind = defineKind({
+  group: 'apiextensions.k8s.io',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  singular: 'customresourcedefinition',
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  scope: 'Cluster',
+  storedIn: 'cluster',
+  schema: 'customresourcedefinition',
+  verbs: READS,
+  columns: [
+    {
+      name: 'Created At',
+      type: 'string',
+      description: 'When the platform began.',
+      value: ({ metadata }) => metadata.creationTimestamp ?? undefined,
+    },
+  ],
+});
+
+export const CORE_KINDS: KindTable = tableOf([CORE_NAMESPACE, CORE_EVENT, NEW_EVENT, DEFINITION]);

@@ -58,6 +58,7 @@ describe.skipIf(!present.includes('1.32'))('the server', () => {
     const token = rows.find((line) => line.startsWith('directclusterendpointtokens'));
     expect(token).toMatch(/DirectClusterEndpointToken +create *$/);
     expect((await ok(['api-versions'])).trim().split('\n')).toEqual([
+      'apiextensions.k8s.io/v1',
       'authentication.k8s.io/v1',
       'authorization.k8s.io/v1',
       'events.k8s.io/v1',

@@ -1,5 +1,7 @@
-/** What the platform shows of the core group: the namespaces that are in use, and events. */
+/** What the platform shows of Kubernetes: the namespaces that are in use, events, definitions. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { crds } from '../../src/cli/crds.ts';
+import { CRDS_OPTIONS, parseOptions } from '../../src/options.ts';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { type Kubectl, kubectlOf } from './kubectl.ts';
 
@@ -73,7 +75,11 @@ describe('namespaces', () => {
     const selector = 'labelSelector=kubernetes.io%2Fmetadata.name%3Ddefault';
     expect((await got(`${CORE}/namespaces?${selector}`)).items).toHaveLength(1);
     const one = await daemon.call('GET', `${CORE}/namespaces/default`);
-    expect(one.json()).toMatchObject({ kind: 'Namespace', status: { phase: 'Active' } });
+    expect(one.json()).toMatchObject({
+      kind: 'Namespace',
+      metadata: { creationTimestamp: expect.stringMatching(/^20\d\d-.+Z$/) },
+      status: { phase: 'Active' },
+    });
     expect((await daemon.call('GET', `${CORE}/namespaces/nowhere`)).code).toBe(404);
   });
 
@@ -134,5 +140,39 @@ describe('events', () => {
     ]);
     expect(items[0]?.note).toContain('boss');
     expect(await kubectl.ok(['events', '-A'])).toContain('GarbageCollected');
+  });
+});
+
+describe('definitions', () => {
+  const path = '/kubernetes/management/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+  test('are those that "gitplane crds" prints, as an API server serves them', async () => {
+    let text = '';
+    const options = parseOptions(CRDS_OPTIONS, ['--format', 'json'], {});
+    await crds(options, { write: (chunk) => (text += chunk) });
+    const printed = JSON.parse(text) as { items: { metadata: { name: string } }[] };
+    const { items } = await got(path);
+    const byName = (a: { metadata: { name: string } }, b: typeof a): number =>
+      a.metadata.name < b.metadata.name ? -1 : 1;
+    expect(items).toMatchObject(printed.items.sort(byName));
+    const one = await daemon.call('GET', `${path}/teams.management.gitplane.dev`);
+    expect(one.json()).toMatchObject({
+      metadata: { uid: expect.any(String), generation: 1 },
+      spec: { conversion: { strategy: 'None' } },
+      status: {
+        acceptedNames: { kind: 'Team', plural: 'teams' },
+        conditions: [{ type: 'NamesAccepted' }, { type: 'Established', status: 'True' }],
+        storedVersions: ['v1'],
+      },
+    });
+    expect(await kubectl.ok(['get', 'crd', '-o', 'name'])).toContain(
+      'customresourcedefinition.apiextensions.k8s.io/teams.management.gitplane.dev\n',
+    );
+  });
+
+  test.each(['POST', 'DELETE'])('%s is not for clients', async (method) => {
+    const target = method === 'POST' ? path : `${path}/teams.management.gitplane.dev`;
+    const answer = await daemon.call(method, target, { body: { metadata: { name: 'a.b' } } });
+    expect([answer.code, answer.headers['allow']]).toEqual([405, 'GET']);
   });
 });
