@@ -1,0 +1,150 @@
+/**
+ * The door for writes that may come twice: a request that a front sends again, because it does not
+ * know what became of it, has the key of the first. It is answered with what the first one made, and
+ * makes no second commit.
+ */
+import type { StoredObject } from '../state/store.ts';
+import type { ApplyRequest } from './apply.ts';
+import type { CreateRequest } from './create.ts';
+import type { DeleteRequest } from './delete.ts';
+import { RecentWrites } from './recent-writes.ts';
+import type { DeleteResult, ObjectRegistry, WriteResult } from './registry.ts';
+import type { UpdateRequest } from './update.ts';
+import type { Target, WriteOptions } from './write-context.ts';
+
+export interface IdempotentParts {
+  readonly registry: Required<ObjectRegistry>;
+  readonly repository: { readonly gitDir: string; head(): Promise<string | undefined> };
+  readonly clock: { now(): number };
+}
+
+/** Results that are at hand for who asks again; some show what is shown only once. */
+const KEPT_RESULTS = 256;
+
+/** Reads which writes were made lately, by whoever led then. */
+export async function openIdempotentRegistry(
+  parts: IdempotentParts,
+): Promise<Required<ObjectRegistry>> {
+  const { repository, clock } = parts;
+  const recent = await RecentWrites.read(repository, await repository.head(), clock.now());
+  return new IdempotentRegistry(parts.registry, recent);
+}
+
+interface Wanted extends Target {
+  readonly options: WriteOptions;
+  readonly verbs: readonly string[];
+}
+
+class IdempotentRegistry implements Required<ObjectRegistry> {
+  readonly #registry: Required<ObjectRegistry>;
+  readonly #recent: RecentWrites;
+  readonly #results = new Map<string, Promise<WriteResult>>();
+
+  constructor(registry: Required<ObjectRegistry>, recent: RecentWrites) {
+    this.#registry = registry;
+    this.#recent = recent;
+  }
+
+  get(target: Target): StoredObject {
+    return this.#registry.get(target);
+  }
+
+  create(request: CreateRequest): Promise<WriteResult> {
+    const name = nameIn(request.body);
+    return this.#once(
+      { ...request, name, verbs: CREATES },
+      {
+        run: () => this.#registry.create(request),
+        again: (made) => made,
+      },
+    );
+  }
+
+  update(request: UpdateRequest): Promise<WriteResult> {
+    return this.#once(
+      { ...request, verbs: UPDATES },
+      {
+        run: () => this.#registry.update(request),
+        again: (made) => made,
+      },
+    );
+  }
+
+  apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
+    return this.#once(
+      { ...request, verbs: [...CREATES, ...UPDATES] },
+      {
+        run: () => this.#registry.apply(request),
+        again: (made, verb) => ({ ...made, created: CREATES.includes(verb) }),
+      },
+    );
+  }
+
+  delete(request: DeleteRequest): Promise<DeleteResult> {
+    return this.#once(
+      { ...request, verbs: DELETES },
+      {
+        run: () => this.#registry.delete(request),
+        again: (made) => ({ ...made, gone: made.stored === undefined }),
+      },
+    );
+  }
+
+  #once<R extends WriteResult>(
+    wanted: Wanted,
+    work: { run(): Promise<R>; again(made: WriteResult, verb: string): R },
+  ): Promise<R> {
+    const { options } = wanted;
+    const { idempotencyKey, user, dryRun } = options;
+    if (idempotencyKey === undefined || idempotencyKey === '' || dryRun) return work.run();
+    const { kind, namespace, name, verbs } = wanted;
+    const id = [user.name, idempotencyKey, verbs[0], kind.kind, namespace, name].join('\0');
+    const running = this.#results.get(id) as Promise<R> | undefined;
+    if (running !== undefined) return running;
+    const key = { kind: kind.kind, namespace, name };
+    const found = this.#recent.find(user.name, idempotencyKey, { verbs, key });
+    if (found !== undefined) {
+      return this.#made(wanted, found).then((made) => work.again(made, found.verb));
+    }
+    const result = work.run();
+    this.#keep(id, result);
+    return result;
+  }
+
+  /** What failed may be tried again: nothing of it was done. */
+  #keep(id: string, result: Promise<WriteResult>): void {
+    this.#results.set(id, result);
+    const [oldest] = this.#results.keys();
+    if (this.#results.size > KEPT_RESULTS && oldest !== undefined) this.#results.delete(oldest);
+    result.catch(() => this.#results.delete(id));
+  }
+
+  async #made(
+    { kind }: Wanted,
+    { key, commit }: { key: { namespace: string; name: string }; commit: string },
+  ): Promise<WriteResult> {
+    const { namespace, name } = key;
+    const stored = this.#find({ kind, namespace, name });
+    const metadata = namespace === '' ? { name } : { name, namespace };
+    const apiVersion = `${kind.group}/${kind.version}`;
+    const object = stored?.object ?? { apiVersion, kind: kind.kind, metadata };
+    return { object, stored, warnings: [], commit };
+  }
+
+  #find(target: Target): StoredObject | undefined {
+    try {
+      return this.#registry.get(target);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const CREATES = ['create'];
+const UPDATES = ['update', 'patch', 'rollback'];
+const DELETES = ['delete'];
+
+function nameIn(body: unknown): string {
+  const metadata = (body as { metadata?: { name?: unknown } } | null)?.metadata;
+  return typeof metadata?.name === 'string' ? metadata.name : '';
+}

@@ -1,0 +1,94 @@
+/**
+ * Which recent writes carried which idempotency key: known from the commits that they became, so that
+ * whoever takes over knows it as well.
+ */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import { runGit } from '../git/git-process.ts';
+import { COMMITTER } from './commit-message.ts';
+
+/** A write that became a commit. */
+export interface RecentWrite {
+  readonly user: string;
+  readonly idempotencyKey: string;
+  /** `create`, `update`, … */
+  readonly verb: string;
+  readonly key: Pick<ObjectKey, 'kind' | 'namespace' | 'name'>;
+  readonly commit: string;
+}
+
+const MOST_COMMITS = 10_000;
+const KEPT_SECONDS = 15 * 60;
+
+export class RecentWrites {
+  readonly #writes = new Map<string, RecentWrite[]>();
+  #count = 0;
+
+  /** What the newest commits of a branch say. `now`: milliseconds since the epoch. */
+  static async read(
+    repository: { readonly gitDir: string },
+    head: string | undefined,
+    now: number,
+  ): Promise<RecentWrites> {
+    const recent = new RecentWrites();
+    if (head === undefined) return recent;
+    const since = Math.floor(now / 1000) - KEPT_SECONDS;
+    const args = ['log', `--max-count=${MOST_COMMITS}`, `--since=${since}`, FORMAT, head];
+    const text = (await runGit(repository, args)).toString();
+    for (const entry of text.split(END).reverse()) {
+      const write = readEntry(entry.trim());
+      if (write !== undefined) recent.note(write);
+    }
+    return recent;
+  }
+
+  note(write: RecentWrite): void {
+    const id = idOf(write.user, write.idempotencyKey);
+    const before = this.#writes.get(id) ?? [];
+    // Moves it to the end: what is oldest goes first.
+    this.#writes.delete(id);
+    this.#writes.set(id, [...before, write]);
+    this.#count++;
+    while (this.#count > MOST_COMMITS) {
+      const [oldest] = this.#writes;
+      if (oldest === undefined) return;
+      this.#count -= oldest[1].length;
+      this.#writes.delete(oldest[0]);
+    }
+  }
+
+  /** A name of '' is any: the server may have chosen it. */
+  find(
+    user: string,
+    idempotencyKey: string,
+    wanted: { readonly verbs: readonly string[]; readonly key: RecentWrite['key'] },
+  ): RecentWrite | undefined {
+    const { verbs, key } = wanted;
+    return this.#writes
+      .get(idOf(user, idempotencyKey))
+      ?.findLast(
+        (write) =>
+          verbs.includes(write.verb) &&
+          write.key.kind === key.kind &&
+          write.key.namespace === key.namespace &&
+          (key.name === '' || write.key.name === key.name),
+      );
+  }
+}
+
+function idOf(user: string, idempotencyKey: string): string {
+  // As it stands in a trailer.
+  return `${user}\0${idempotencyKey.replace(/[\p{Cc}\s]+/gu, ' ').trim()}`;
+}
+
+const END = '\x1e';
+const FORMAT = '--format=%H%x00%an%x00%cn%x00%s%x00%(trailers:key=Idempotency-Key,valueonly)%x1e';
+const SUBJECT = /^(\S+) (\S+) "(?:([^"/]+)\/)?([^"/]+)"/;
+
+function readEntry(entry: string): RecentWrite | undefined {
+  const [commit = '', user = '', committer, subject = '', trailer = ''] = entry.split('\0');
+  const idempotencyKey = trailer.trim();
+  const match = SUBJECT.exec(subject);
+  if (match === null || idempotencyKey === '' || committer !== COMMITTER.name) return undefined;
+  const [, verb = '', kind = '', namespace = '', name = ''] = match;
+  return { user, idempotencyKey, verb, key: { kind, namespace, name }, commit };
+}
