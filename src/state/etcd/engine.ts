@@ -40,7 +40,7 @@ export interface EtcdEngineOptions {
 
 const PATIENCE_MS = 8000;
 const PATIENCE_AT_CLOSE_MS = 2000;
-const FIRST_RETRY_MS = 50;
+const FIRST_RETRY_MS = 10;
 const LAST_RETRY_MS = 2000;
 
 /** Throws StateError when etcd cannot be asked, and what `ended` says when the fence does not hold. */
