@@ -18,10 +18,12 @@ import {
   PACK_PREFIX,
 } from './record.ts';
 import { Single } from './single.ts';
-import { unreadableState } from './state-error.ts';
+import { StateError, unreadableState } from './state-error.ts';
 import type { PersistedVersions } from './versions.ts';
 
 export const META_KEY = 'm/store';
+/** Another state is being copied here: what is there counts for nothing until it is gone. */
+export const MIGRATION_KEY = 'm/migration';
 const FORMAT = 2;
 const FIRST_FORMAT = 1;
 
@@ -53,6 +55,7 @@ export type SavedRecords = Pick<StateEngine, 'place' | 'load'>;
 export async function readState(engine: SavedRecords, codec: RecordCodec): Promise<SavedState> {
   const reading = new Reading(codec);
   for await (const [key, bytes] of engine.load('')) {
+    if (key === MIGRATION_KEY) throw halfMigrated(engine.place);
     const plain = decoded(engine, codec, [key, bytes]);
     try {
       reading.take(key, plain, codec.isSealed(bytes));
@@ -64,6 +67,12 @@ export async function readState(engine: SavedRecords, codec: RecordCodec): Promi
   const state = reading.finish();
   if (state === undefined) throw unreadableState(engine.place, 'records are missing');
   return state;
+}
+
+function halfMigrated(place: string): StateError {
+  return new StateError(
+    `the state in ${place} is half of another one: a migration was broken off; run it again, or delete what is there: it is rebuilt from git`,
+  );
 }
 
 class Reading {
