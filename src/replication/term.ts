@@ -1,4 +1,5 @@
 /** The right of one replica to lead, for a while. Whatever leads carries it. */
+import { StatusError } from '../apimachinery/status-error.ts';
 import type { Compare } from '../etcd/etcd.ts';
 
 export interface Term {
@@ -12,10 +13,11 @@ export interface Term {
   readonly signal: AbortSignal;
 }
 
-/** The term is over: somebody else leads, or nobody does yet. */
-export class TermEndedError extends Error {
+/** The term is over: somebody else leads, or nobody does yet. Clients are told to try again. */
+export class TermEndedError extends StatusError {
   constructor() {
-    super('This replica does not lead any more');
+    const message = 'This replica does not lead any more; please try again';
+    super(503, 'ServiceUnavailable', message, { retryAfterSeconds: 1 });
     this.name = 'TermEndedError';
   }
 }

@@ -1,0 +1,64 @@
+/** What is below a key of etcd now, and from then on every change of it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Etcd, EtcdWatch, KeyValue, WatchEvent } from '../etcd/etcd.ts';
+import { CompactedRevisionError } from '../etcd/etcd-error.ts';
+
+export interface KeyListener {
+  /** All that is there at a revision; what was heard before does not count any more. */
+  reset(kvs: readonly KeyValue[], revision: bigint): void;
+  changed(event: WatchEvent): void;
+  /** etcd could not be asked; it is tried again. Called once for each time that it stops working. */
+  failed?(error: unknown): void;
+}
+
+export interface KeyFollower {
+  close(): Promise<void>;
+}
+
+const FIRST_RETRY_MS = 100;
+const LAST_RETRY_MS = 2_000;
+
+/** Never gives up, until it is closed. A listener must not throw. */
+export function followKeys(
+  etcd: Pick<Etcd, 'range' | 'watch'>,
+  what: { readonly key: string; readonly prefix?: boolean },
+  listener: KeyListener,
+): KeyFollower {
+  const closing = new AbortController();
+  let watch: EtcdWatch | undefined;
+  const once = async (works: () => void): Promise<void> => {
+    const { kvs, revision } = await etcd.range(what);
+    if (closing.signal.aborted) return;
+    listener.reset(kvs, revision);
+    works();
+    watch = etcd.watch({ ...what, from: revision + 1n });
+    for await (const { events } of watch) {
+      for (const event of events) listener.changed(event);
+    }
+  };
+  const run = async (): Promise<void> => {
+    let wait = 0;
+    while (!closing.signal.aborted) {
+      try {
+        await once(() => {
+          wait = 0;
+        });
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        if (!(error instanceof CompactedRevisionError)) {
+          if (wait === 0) listener.failed?.(error);
+          wait = Math.min(Math.max(FIRST_RETRY_MS, wait * 2), LAST_RETRY_MS);
+          await sleep(wait, undefined, { signal: closing.signal }).catch(() => undefined);
+        }
+      }
+    }
+  };
+  const running = run();
+  return {
+    close: async () => {
+      closing.abort();
+      watch?.close();
+      await running;
+    },
+  };
+}

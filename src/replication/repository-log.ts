@@ -1,0 +1,143 @@
+/**
+ * The log of the repository as the leader writes it. A move of the branch counts when etcd has its
+ * record, in one transaction that compares the term and where the branch was; what this replica's
+ * disk then does cannot undo it. One move at a time.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Compare, Etcd, Operation } from '../etcd/etcd.ts';
+import { HeadMovedError } from '../git/repository.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import {
+  type BranchHead,
+  type Move,
+  type RecordContext,
+  readHead,
+  recordOf,
+} from './log-record.ts';
+import { sequenceKey } from './keys.ts';
+import { type Term, TermEndedError } from './term.ts';
+import { transact, transactInTerm } from './transact.ts';
+
+export interface RepositoryLogOptions extends RecordContext {
+  readonly etcd: Etcd;
+  readonly term: Term;
+  readonly logger: Logger;
+}
+
+const RETRY_MS = 50;
+
+export class RepositoryLog {
+  readonly #options: RepositoryLogOptions;
+  /** As in etcd, with the revision that it was put at. */
+  #head: { readonly value: BranchHead; readonly revision: bigint } | undefined;
+  #former: string | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: RepositoryLogOptions) {
+    this.#options = options;
+  }
+
+  /** Removes what an earlier leader could not finish. Throws TermEndedError. */
+  static async open(options: RepositoryLogOptions): Promise<RepositoryLog> {
+    const log = new RepositoryLog(options);
+    const { etcd, keys, term } = options;
+    log.#head = await log.#look();
+    const next = (log.#head?.value.sequence ?? 0) + 1;
+    await transactInTerm(etcd, term.fence, [
+      { remove: sequenceKey(keys.log, next), end: endOf(keys.log) },
+      { remove: sequenceKey(keys.packs, next), end: endOf(keys.packs) },
+    ]);
+    return log;
+  }
+
+  /** Where the branch is; undefined before the first commit. */
+  get head(): BranchHead | undefined {
+    return this.#head?.value;
+  }
+
+  /** Where the branch was before its last move in this term. */
+  get former(): string | undefined {
+    return this.#former;
+  }
+
+  /**
+   * Resolves when the move is durable in etcd. Throws HeadMovedError when the branch is not at
+   * `from`; TermEndedError when the term is over, which may have been after the move.
+   */
+  append(move: Move): Promise<void> {
+    const done = this.#last.then(() => this.#append(move));
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #append(move: Move): Promise<void> {
+    const { etcd, term } = this.#options;
+    const before = this.#head;
+    if (before?.value.commit !== move.from) {
+      throw new HeadMovedError(move.from, before?.value.commit);
+    }
+    const { parts, last, head } = recordOf(this.#options, before?.value, move);
+    for (const part of parts) {
+      await this.#persist(() => transactInTerm(etcd, term.fence, [part]));
+    }
+    await this.#persist(() => this.#commit(head, last));
+  }
+
+  /** As long as the term is held, etcd may come back. */
+  async #persist(work: () => Promise<unknown>): Promise<void> {
+    const { term, logger } = this.#options;
+    for (let tries = 0; ; tries++) {
+      if (!term.isHeld()) throw new TermEndedError();
+      try {
+        await work();
+        return;
+      } catch (err) {
+        if (err instanceof TermEndedError || err instanceof HeadMovedError) throw err;
+        if (tries === 0) logger.warn({ err }, 'etcd did not take a commit; trying again');
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  async #commit(head: BranchHead, operations: readonly Operation[]): Promise<void> {
+    const { etcd, keys, term } = this.#options;
+    const before = this.#head;
+    const compare: Compare[] = [
+      ...term.fence,
+      { key: keys.head, modRevision: before?.revision ?? 0n },
+    ];
+    const { succeeded, revision, found } = await transact(etcd, compare, operations, keys.head);
+    if (succeeded) {
+      this.#moved({ value: head, revision });
+      return;
+    }
+    const [kv] = found;
+    // An attempt that nobody answered may have come through.
+    if (kv !== undefined && isSame(readHead(kv.value), head)) {
+      this.#moved({ value: head, revision: kv.modRevision });
+      return;
+    }
+    if ((kv?.modRevision ?? 0n) === (before?.revision ?? 0n)) throw new TermEndedError();
+    throw new HeadMovedError(before?.value.commit, kv && readHead(kv.value).commit);
+  }
+
+  #moved(head: { value: BranchHead; revision: bigint }): void {
+    this.#former = this.#head?.value.commit;
+    this.#head = head;
+  }
+
+  async #look(): Promise<{ value: BranchHead; revision: bigint } | undefined> {
+    const { etcd, keys } = this.#options;
+    const [kv] = (await etcd.range({ key: keys.head })).kvs;
+    return kv && { value: readHead(kv.value), revision: kv.modRevision };
+  }
+}
+
+function isSame(one: BranchHead, other: BranchHead): boolean {
+  return one.commit === other.commit && one.sequence === other.sequence;
+}
+
+/** The first key that is not below a prefix that ends with a slash. */
+export function endOf(prefix: string): string {
+  return `${prefix.slice(0, -1)}0`;
+}
