@@ -26,7 +26,11 @@ export interface BareRepositoryParts {
   readonly publisher: Publishing;
   readonly maintenance: Maintenance;
   readonly sign: CommitSignature | undefined;
+  readonly settle?: HeadSettlement | undefined;
 }
+
+/** From where the branch is on the disk to where it counts as being. */
+export type HeadSettlement = (found: string | undefined) => Promise<string | undefined>;
 
 const TREE_CACHE_BYTES = 64 * 1024 * 1024;
 /** Commits whose tree is remembered: the next batch begins on one of the last. */
@@ -40,6 +44,7 @@ export class BareRepository implements Repository {
   readonly #publisher: Publishing;
   readonly #maintenance: Maintenance;
   readonly #sign: CommitSignature | undefined;
+  readonly #settle: HeadSettlement | undefined;
   readonly #trees = new TreeCache(TREE_CACHE_BYTES);
   readonly #commitTrees = new Map<string, string>();
   /** Batches on their way to disk: the next one may begin on top of them. */
@@ -53,10 +58,12 @@ export class BareRepository implements Repository {
     this.#publisher = parts.publisher;
     this.#maintenance = parts.maintenance;
     this.#sign = parts.sign;
+    this.#settle = parts.settle;
   }
 
-  head(): Promise<string | undefined> {
-    return readRef(this.gitDir, this.ref);
+  async head(): Promise<string | undefined> {
+    const found = await readRef(this.gitDir, this.ref);
+    return this.#settle === undefined ? found : await this.#settle(found);
   }
 
   listFiles(revision: string, under?: string): Promise<TreeFile[]> {

@@ -12,6 +12,10 @@
  * after, everything since the last time becomes one pack, which is flushed, and so is the ref; the
  * packs that it replaces go, then the log is used again.
  *
+ * Where somebody else has to have the commits too, that one is asked while they go to the log, and
+ * the branch moves when both have them. A crash in between leaves them in the log alone, or there
+ * alone: whoever opens the repository again has to see to it.
+ *
  * All of it happens where the caller is, as a write that is alone would wait longer for another thread
  * than for this. What takes a processor a while is done in the workshop: packs of large groups, and
  * groups that the log has no room for, which take the way of `Publisher`.
@@ -44,7 +48,12 @@ export interface LoggedPublisherOptions extends Omit<PublisherOptions, 'gate'> {
   readonly prepare?: () => Promise<void>;
   /** What is asked for before may find no log; absent: it is made at once. */
   readonly openAfterMs?: number;
+  /** Resolves when somebody else has the commits; where it rejects the branch stays where it is. */
+  readonly agree?: Agreement | undefined;
 }
+
+/** Called while the branch is locked, or about to be, and known to be where the group begins. */
+export type Agreement = (publication: Publication) => Promise<void>;
 
 const LOG_BYTES = 4 * 1024 * 1024;
 /** Packs of more than so many bytes are made in the workshop. */
@@ -153,7 +162,17 @@ export class LoggedPublisher implements Publishing {
     }
     if (log !== undefined) void this.#keeper.save();
     await this.#discard(publication, shown);
-    await this.#workshop.publish(publication);
+    await this.#publishUnlogged(publication);
+  }
+
+  async #publishUnlogged(publication: Publication): Promise<void> {
+    const { agree } = this.#options;
+    if (agree === undefined) return await this.#workshop.publish(publication);
+    await this.#compare(publication.parent);
+    await agree(publication);
+    await this.#workshop.publish(publication).catch((cause: unknown) => {
+      throw new StorageError(this.#gitDir, { cause, moved: true });
+    });
   }
 
   async #usableLog(): Promise<WriteLog | undefined> {
@@ -201,9 +220,12 @@ export class LoggedPublisher implements Publishing {
     const { log, record, file } = by;
     this.#keeper.adds(publication.tip);
     const logging = log.append(record);
+    const agreeing = this.#options.agree?.(publication);
     const showing = by.shown ?? writeShortLivedFrom(this.#spares, this.#place(), publication);
-    const [logged, shown] = await Promise.allSettled([logging, showing]);
+    const ended = await Promise.allSettled([logging, showing, agreeing]);
+    const [logged, shown, agreed] = ended;
     try {
+      if (agreed.status === 'rejected') throw agreed.reason;
       if (logged.status === 'rejected') throw logged.reason;
       if (shown.status === 'rejected') throw shown.reason;
       await renameIntoPlace(this.#options.files, file, join(this.#gitDir, this.#ref));
@@ -211,7 +233,9 @@ export class LoggedPublisher implements Publishing {
       this.#keeper.forget(publication.tip);
       await removeShortLived(this.#place(), publication.tip);
       await this.#callOff(log, logged);
-      throw error;
+      // Where somebody else has the commits, our branch has to follow.
+      const isElsewhere = agreeing !== undefined && agreed.status === 'fulfilled';
+      throw isElsewhere ? new StorageError(this.#gitDir, { cause: error, moved: true }) : error;
     }
   }
 

@@ -1,7 +1,7 @@
 /** Opening a repository: everything that could be wrong with it is said here, once and clearly. */
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { BareRepository } from './bare-repository.ts';
+import { BareRepository, type HeadSettlement } from './bare-repository.ts';
 import { CLAIMS, removeAbandonedClaims } from './claim.ts';
 import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { type DurableFiles, realFiles } from './durable-files.ts';
@@ -10,7 +10,7 @@ import { errorCode, GitError, StorageError } from './git-error.ts';
 import { removeGitLeftovers } from './git-leftovers.ts';
 import { processError, runGit, tryGit } from './git-process.ts';
 import { replayLogs } from './log-replay.ts';
-import { LoggedPublisher } from './logged-publisher.ts';
+import { type Agreement, LoggedPublisher } from './logged-publisher.ts';
 import { type GitLogger, silent } from './logger.ts';
 import { Maintenance } from './maintenance.ts';
 import { thisOwner } from './owner.ts';
@@ -32,6 +32,13 @@ export interface OpenOptions extends ReaderOptions {
   readonly lockPatienceMs?: number;
   /** Who has to agree before the branch moves to commits of ours. */
   readonly gate?: Gate | undefined;
+  /** Who has to have commits of ours before the branch moves to them; goes with a log. */
+  readonly agree?: Agreement | undefined;
+  /**
+   * Says where the branch is, given where it is found on the disk: what others moved is not always to
+   * be taken as it is.
+   */
+  readonly settle?: HeadSettlement | undefined;
   /** Signs every commit that is made here. */
   readonly sign?: CommitSignature | undefined;
   /**
@@ -75,7 +82,8 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
     whileStill: (work) => publisher.whileStill(work),
   });
   void maintenance.runIfDue();
-  return new BareRepository({ gitDir, ref, reader, publisher, maintenance, sign: options.sign });
+  const { sign, settle } = options;
+  return new BareRepository({ gitDir, ref, reader, publisher, maintenance, sign, settle });
 }
 
 async function publishingTo(
@@ -83,10 +91,10 @@ async function publishingTo(
   options: OpenOptions,
 ): Promise<Publishing> {
   const { files = realFiles, owner = thisOwner, lockPatienceMs = 2_000, gate } = options;
-  if (options.ownThread === true) return publishingWithThread(where, lockPatienceMs);
-  const { logBytes } = options;
+  const { logBytes, agree } = options;
+  if (options.ownThread === true) return publishingWithThread(where, { lockPatienceMs, agree });
   if (logBytes === undefined) return new Publisher(where, { files, owner, lockPatienceMs, gate });
-  const publisher = new LoggedPublisher(where, { files, owner, lockPatienceMs, logBytes });
+  const publisher = new LoggedPublisher(where, { files, owner, lockPatienceMs, logBytes, agree });
   await publisher.opened();
   return publisher;
 }
@@ -96,13 +104,14 @@ const START_AFTER_MS = 300;
 
 function publishingWithThread(
   where: { gitDir: string; ref: string },
-  lockPatienceMs: number,
+  { lockPatienceMs, agree }: { lockPatienceMs: number; agree: Agreement | undefined },
 ): Publishing {
   const workshop = new PublishingThread({ ...where, lockPatienceMs });
   return new LoggedPublisher(where, {
     files: realFiles,
     owner: thisOwner,
     lockPatienceMs,
+    agree,
     workshop,
     openAfterMs: START_AFTER_MS,
     prepare: async () => {

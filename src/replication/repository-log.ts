@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Compare, Etcd, Operation } from '../etcd/etcd.ts';
 import { HeadMovedError } from '../git/repository.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { sequenceKey } from './keys.ts';
 import {
   type BranchHead,
   type Move,
@@ -14,7 +15,6 @@ import {
   readHead,
   recordOf,
 } from './log-record.ts';
-import { sequenceKey } from './keys.ts';
 import { type Term, TermEndedError } from './term.ts';
 import { transact, transactInTerm } from './transact.ts';
 

@@ -1,0 +1,94 @@
+/**
+ * What makes replicas one platform: a record that is written once, by the first of them to lead. As
+ * long as it is not there, replicas offer what they have, and the one with the longest history
+ * leads: an etcd that was lost is filled again from there.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Etcd, KeyValue } from '../etcd/etcd.ts';
+import type { Keys } from './keys.ts';
+import type { Term } from './term.ts';
+import { transactInTerm } from './transact.ts';
+
+export interface ClusterRecord {
+  readonly format: 1;
+  readonly id: string;
+  /** The base URL that tokens name as their issuer, unless --public-url says another. */
+  readonly url: string;
+  /** The first commit of the repository, once it is known. */
+  readonly root?: string;
+}
+
+/** What a replica has for an etcd that is empty. */
+export interface Offer {
+  readonly id: string;
+  /** Of its branch. */
+  readonly commits: number;
+}
+
+/** Long enough for replicas that are started together. */
+const OFFERS_MS = 3_000;
+/** A replica with less to offer waits so much longer, for each that has more. */
+const RANK_MS = 2_000;
+
+export class Cluster {
+  readonly #etcd: Etcd;
+  readonly #keys: Keys;
+
+  constructor(etcd: Etcd, keys: Keys) {
+    this.#etcd = etcd;
+    this.#keys = keys;
+  }
+
+  /** Undefined: etcd is empty. Throws when it was written by another version. */
+  async read(): Promise<ClusterRecord | undefined> {
+    const [kv] = (await this.#etcd.range({ key: this.#keys.cluster })).kvs;
+    return kv && readCluster(kv);
+  }
+
+  /** Resolves when this replica may try to lead an empty platform. */
+  async offer(own: Offer, put: (key: string, value: Buffer) => Promise<void>): Promise<void> {
+    const { candidates } = this.#keys;
+    await put(candidates + own.id, Buffer.from(JSON.stringify(own)));
+    await sleep(OFFERS_MS);
+    const { kvs } = await this.#etcd.range({ key: candidates, prefix: true });
+    const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as Offer);
+    const better = offers.filter((other) => isBetter(other, own)).length;
+    await sleep(better * RANK_MS);
+  }
+
+  /** As the first leader. Throws TermEndedError. */
+  async found(term: Pick<Term, 'fence'>, url: string): Promise<ClusterRecord> {
+    const record: ClusterRecord = { format: 1, id: randomUUID(), url };
+    await this.#put(term, record);
+    return record;
+  }
+
+  /** As the leader, once there is a first commit. */
+  async root(term: Pick<Term, 'fence'>, root: string): Promise<void> {
+    const record = await this.read();
+    if (record === undefined || record.root !== undefined) return;
+    await this.#put(term, { ...record, root });
+  }
+
+  async #put(term: Pick<Term, 'fence'>, record: ClusterRecord): Promise<void> {
+    const value = Buffer.from(JSON.stringify(record));
+    await transactInTerm(this.#etcd, term.fence, [
+      { put: this.#keys.cluster, value },
+      { remove: this.#keys.candidates, prefix: true },
+    ]);
+  }
+}
+
+export function readCluster(kv: Pick<KeyValue, 'key' | 'value'>): ClusterRecord {
+  const record = JSON.parse(kv.value.toString()) as { format?: unknown };
+  if (record.format === 1) return record as ClusterRecord;
+  throw new Error(
+    `${kv.key} in etcd was written by another version of gitplane: use that one, or another --etcd-prefix`,
+  );
+}
+
+function isBetter(other: Offer, own: Offer): boolean {
+  if (other.commits !== own.commits) return other.commits > own.commits;
+  return other.id < own.id;
+}

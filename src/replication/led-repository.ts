@@ -1,0 +1,144 @@
+/**
+ * The repository of the replica that leads. Whatever moves its branch, be it a write of the API, a
+ * push, or somebody by hand, counts when etcd has it; the disk follows, and where it did not, it is
+ * made to.
+ */
+import { PackTooLargeError, packRange } from '../git/foreign-packs.ts';
+import type { GitContext } from '../git/git-environment.ts';
+import { tryGit } from '../git/git-process.ts';
+import type { GitLogger } from '../git/logger.ts';
+import { buildPack } from '../git/pack-writer.ts';
+import type { Publication } from '../git/publisher.ts';
+import { readRef } from '../git/ref-file.ts';
+import { HeadMovedError } from '../git/repository.ts';
+import { MOST_MOVE_BYTES } from './log-record.ts';
+import type { Mirror } from './mirror.ts';
+import type { RepositoryLog } from './repository-log.ts';
+
+export interface LedRepositoryOptions {
+  readonly log: RepositoryLog;
+  readonly mirror: Mirror;
+  readonly gitDir: string;
+  /** Full name of the branch. */
+  readonly ref: string;
+  readonly logger: GitLogger;
+  /** The disk of this replica did not take what etcd has: somebody else should lead. */
+  readonly onStuck: (error: unknown) => void;
+}
+
+export interface PushedRange {
+  readonly from: string | undefined;
+  readonly to: string;
+}
+
+/** How long whoever moves the branch on the disk may take for it, after etcd has the move. */
+const PATIENCE_MS = 3_000;
+const POLL_MS = 2;
+
+export class LedRepository {
+  readonly #options: LedRepositoryOptions;
+  /** Until when the branch on the disk may be where it was before the last move. */
+  #patientUntil = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LedRepositoryOptions) {
+    this.#options = options;
+  }
+
+  /** Before the branch moves to commits of the API. */
+  async agree({ parent, tip, objects }: Publication): Promise<void> {
+    const { pack, index } = buildPack(objects);
+    await this.#append({ from: parent, to: tip }, { pack, index });
+  }
+
+  /**
+   * Before the hook lets a push move the branch; `context` sees what is pushed. Returns why it
+   * cannot, in words for who pushes; none when etcd has it.
+   */
+  async admit(context: GitContext, range: PushedRange): Promise<readonly string[]> {
+    try {
+      const pack = await packRange(context, range, MOST_MOVE_BYTES);
+      await this.#append(range, { pack, index: undefined });
+      return [];
+    } catch (error) {
+      if (error instanceof PackTooLargeError) return [tooLarge()];
+      if (!(error instanceof HeadMovedError)) throw error;
+      return ['The branch moved meanwhile; fetch, rebase and push again'];
+    }
+  }
+
+  /** Resolves when the disk has what was admitted; it is helped where git does not get on. */
+  async arrived(to: string): Promise<void> {
+    const { gitDir, ref } = this.#options;
+    while (performance.now() < this.#patientUntil) {
+      if ((await readRef(gitDir, ref)) === to) return;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    await this.settle(await readRef(gitDir, ref));
+  }
+
+  /** Where the branch counts as being when it is found there on the disk. */
+  async settle(found: string | undefined): Promise<string | undefined> {
+    const { log } = this.#options;
+    const commit = log.head?.commit;
+    if (found === commit) return found;
+    const isOnItsWay = found === log.former && performance.now() < this.#patientUntil;
+    return isOnItsWay ? found : await this.#alone(() => this.#adopt());
+  }
+
+  async #append(
+    range: PushedRange,
+    objects: { pack: Buffer; index: Buffer | undefined },
+  ): Promise<void> {
+    const { log, mirror } = this.#options;
+    await log.append({ ...range, ...objects });
+    this.#patientUntil = performance.now() + PATIENCE_MS;
+    if (log.head !== undefined) mirror.moved(log.head);
+  }
+
+  async #adopt(): Promise<string | undefined> {
+    const { log, gitDir, ref, logger } = this.#options;
+    const found = await readRef(gitDir, ref);
+    const commit = log.head?.commit;
+    if (found === commit) return commit;
+    const isAhead =
+      found !== undefined && (commit === undefined || (await isAncestor(gitDir, commit, found)));
+    if (!isAhead) return await this.#restore();
+    logger.warn({ from: commit, to: found }, 'The branch was moved by hand');
+    try {
+      const pack = await packRange({ gitDir }, { from: commit, to: found }, MOST_MOVE_BYTES);
+      await this.#append({ from: commit, to: found }, { pack, index: undefined });
+    } catch (error) {
+      if (!(error instanceof PackTooLargeError)) throw error;
+      logger.warn({ to: found }, tooLarge());
+      return await this.#restore();
+    }
+    return found;
+  }
+
+  /** The disk goes where the branch is. */
+  async #restore(): Promise<string | undefined> {
+    const { mirror, onStuck } = this.#options;
+    try {
+      return (await mirror.catchUp())?.commit;
+    } catch (error) {
+      onStuck(error);
+      throw error;
+    }
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function tooLarge(): string {
+  const most = MOST_MOVE_BYTES / 1024 / 1024;
+  return `One push to replicas takes at most ${most} MiB, compressed: push the commits in several steps`;
+}
+
+async function isAncestor(gitDir: string, one: string, other: string): Promise<boolean> {
+  return (await tryGit({ gitDir }, ['merge-base', '--is-ancestor', one, other])).code === 0;
+}
