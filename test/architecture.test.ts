@@ -29,7 +29,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   audit: ['apimachinery', 'kinds', 'config'],
   signin: ['apimachinery', 'kinds', 'config', 'auth'],
   tls: ['apimachinery', 'auth'],
-  replication: ['apimachinery', 'etcd', 'git', 'state', 'telemetry', 'tls'],
+  replication: ['apimachinery', 'etcd', 'git', 'state', 'telemetry', 'auth', 'tls'],
   catalog: ['apimachinery', 'kinds', 'git', 'manifests', 'sealing', 'admission'],
   registry: [
     'apimachinery',

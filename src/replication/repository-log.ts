@@ -15,6 +15,7 @@ import {
   readHead,
   recordOf,
 } from './log-record.ts';
+import { aborted } from './session.ts';
 import { type Term, TermEndedError } from './term.ts';
 import { transact, transactInTerm } from './transact.ts';
 
@@ -89,7 +90,7 @@ export class RepositoryLog {
     for (let tries = 0; ; tries++) {
       if (!term.isHeld()) throw new TermEndedError();
       try {
-        await work();
+        await Promise.race([work(), over(term.signal)]);
         return;
       } catch (err) {
         if (err instanceof TermEndedError || err instanceof HeadMovedError) throw err;
@@ -131,6 +132,12 @@ export class RepositoryLog {
     const [kv] = (await etcd.range({ key: keys.head })).kvs;
     return kv && { value: readHead(kv.value), revision: kv.modRevision };
   }
+}
+
+/** Rejects when the term is over: whether etcd still takes what was sent nobody waits for. */
+async function over(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
+  throw new TermEndedError();
 }
 
 function isSame(one: BranchHead, other: BranchHead): boolean {

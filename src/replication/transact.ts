@@ -18,8 +18,7 @@ export async function transact(
 ): Promise<Transacted> {
   const { succeeded, revision, ranges } = await etcd.txn({
     compare,
-    // biome-ignore lint/suspicious/noThenProperty: a list, which nobody takes for a promise
-    then: operations,
+    operations,
     ...(look === undefined ? {} : { otherwise: [{ range: { key: look } }] }),
   });
   return { succeeded, revision, found: succeeded ? [] : (ranges[0]?.kvs ?? []) };

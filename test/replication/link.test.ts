@@ -1,0 +1,244 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Etcd } from '../../src/etcd/etcd.ts';
+import { openEtcd } from '../../src/etcd/open-etcd.ts';
+import { keysBelow } from '../../src/replication/keys.ts';
+import { type Leading, type LeadingWith, type Link, openLink } from '../../src/replication/link.ts';
+import { aborted } from '../../src/replication/session.ts';
+import { type Term, TermEndedError } from '../../src/replication/term.ts';
+import { transactInTerm } from '../../src/replication/transact.ts';
+import { createLogger } from '../../src/telemetry/logger.ts';
+import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+const logger = createLogger('silent');
+const LONG = { timeout: 20_000, interval: 20 };
+
+interface Turn {
+  readonly term: Term;
+  readonly by: LeadingWith;
+}
+
+/** A replica that leads until its term is over or it is asked to resign. */
+class Replica {
+  readonly link: Link;
+  readonly turns: Turn[] = [];
+  #isOn = true;
+
+  constructor(etcd: Etcd, prefix: string, id: string, leading: Partial<Leading> = {}) {
+    const self = { id, peer: `${id}:1`, url: `https://${id}`, version: '1' };
+    this.link = openLink({ etcd, keys: keysBelow(prefix), self, leaseSeconds: 2, logger });
+    this.link.lead({
+      eligible: async () => undefined,
+      run: async (term, by) => {
+        this.turns.push({ term, by });
+        await by.ready();
+        await aborted(term.signal, by.resigning);
+      },
+      ...leading,
+    });
+  }
+
+  get term(): Term | undefined {
+    return this.turns.at(-1)?.term;
+  }
+
+  get leads(): boolean {
+    return this.term?.isHeld() === true;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOn) return;
+    this.#isOn = false;
+    await this.link.close();
+  }
+}
+
+describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, () => {
+  let cluster: EtcdCluster;
+  const open: { close(): Promise<void> }[] = [];
+  let count = 0;
+
+  beforeAll(async () => {
+    cluster = await startEtcd({ members: 3, noFsync: true });
+  });
+
+  afterEach(async () => {
+    for (const one of open.splice(0).reverse()) await one.close();
+  });
+
+  afterAll(async () => await cluster.stop());
+
+  async function client(endpoints = cluster.endpoints): Promise<Etcd> {
+    const etcd = await openEtcd({ endpoints });
+    open.push(etcd);
+    return etcd;
+  }
+
+  async function replica(prefix: string, id: string, of: { etcd?: Etcd } & Partial<Leading> = {}) {
+    const { etcd = await client(), ...leading } = of;
+    const made = new Replica(etcd, prefix, id, leading);
+    open.push(made);
+    return made;
+  }
+
+  async function proxied(): Promise<{ proxy: TcpProxy; etcd: Etcd }> {
+    const proxy = await startTcpProxy(cluster.endpoints[0] ?? '');
+    open.push(proxy);
+    return { proxy, etcd: await client([proxy.address]) };
+  }
+
+  async function write(etcd: Etcd, term: Term, key: string): Promise<unknown> {
+    return await transactInTerm(etcd, term.fence, [{ put: key, value: Buffer.from('x') }]);
+  }
+
+  test('one of several leads, all know which, and its key is the term', async () => {
+    const prefix = `/t${count++}/`;
+    const all = [
+      await replica(prefix, 'a'),
+      await replica(prefix, 'b'),
+      await replica(prefix, 'c'),
+    ];
+    await vi.waitFor(() => expect(all.every(({ link }) => link.leader?.ready)).toBe(true), LONG);
+    const leading = all.filter(({ leads }) => leads);
+
+    expect(leading).toHaveLength(1);
+    const { leader } = all[0]?.link ?? {};
+    expect(leader?.term).toBe(leading[0]?.term?.number);
+    expect(new Set(all.map(({ link }) => link.leader?.id)).size).toBe(1);
+    await vi.waitFor(
+      () => expect(all[0]?.link.replicas.map(({ id }) => id).sort()).toEqual(['a', 'b', 'c']),
+      LONG,
+    );
+  });
+
+  test('one that resigns hands over at once, and its writes do nothing from then on', async () => {
+    const prefix = `/t${count++}/`;
+    const etcd = await client();
+    const first = await replica(prefix, 'a', { etcd });
+    await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
+    const second = await replica(prefix, 'b');
+    const { term } = first;
+    if (term === undefined) throw new Error('nobody leads');
+    await write(etcd, term, `${prefix}k`);
+
+    await first.link.resign();
+
+    expect(term.isHeld()).toBe(false);
+    await vi.waitFor(() => expect(second.leads).toBe(true), LONG);
+    expect(second.term?.number).toBeGreaterThan(term.number);
+    await expect(write(etcd, term, `${prefix}k`)).rejects.toThrow(TermEndedError);
+  });
+
+  test('one that is cut off stops before another leads, and is fenced off when it is back', async () => {
+    const prefix = `/t${count++}/`;
+    const { proxy, etcd } = await proxied();
+    const first = await replica(prefix, 'a', { etcd });
+    await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
+    const { term } = first;
+    if (term === undefined) throw new Error('nobody leads');
+    let overlapped = false;
+    const second = await replica(prefix, 'b', {
+      run: async (own, by) => {
+        overlapped = term.isHeld();
+        await by.ready();
+        await aborted(own.signal, by.resigning);
+      },
+    });
+
+    proxy.blackhole();
+    await vi.waitFor(() => expect(second.link.leader?.id).toBe('b'), LONG);
+
+    expect(overlapped).toBe(false);
+    expect(term.isHeld()).toBe(false);
+    expect(term.signal.aborted).toBe(true);
+    proxy.heal();
+    await vi.waitFor(
+      () => expect(write(etcd, term, `${prefix}k`)).rejects.toThrow(TermEndedError),
+      LONG,
+    );
+    await vi.waitFor(() => expect(first.link.leader?.id).toBe('b'), LONG);
+  });
+
+  test('a term ends when somebody takes its key away', async () => {
+    const prefix = `/t${count++}/`;
+    const first = await replica(prefix, 'a');
+    await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
+    const { term } = first;
+
+    await cluster.ctl(['del', `${prefix}leader`]);
+
+    await vi.waitFor(() => expect(term?.signal.aborted).toBe(true), LONG);
+    // Nothing keeps it from leading again, in another term.
+    await vi.waitFor(() => expect(first.term?.number).toBeGreaterThan(term?.number ?? 0n), LONG);
+  });
+
+  test('one that is not up to date lets another go first', async () => {
+    const prefix = `/t${count++}/`;
+    let late = false;
+    const behind = await replica(prefix, 'a', {
+      eligible: async (signal) => {
+        await aborted(signal);
+        late = true;
+      },
+    });
+    const ahead = await replica(prefix, 'b');
+
+    await vi.waitFor(() => expect(ahead.leads).toBe(true), LONG);
+
+    await vi.waitFor(() => expect(late).toBe(true), LONG);
+    expect(behind.turns).toHaveLength(0);
+  });
+
+  test('what fails to lead gives the term back, so that another can try', async () => {
+    const prefix = `/t${count++}/`;
+    let tries = 0;
+    const broken = await replica(prefix, 'a', {
+      run: async () => {
+        tries += 1;
+        throw new Error('no disk');
+      },
+    });
+    await vi.waitFor(() => expect(tries).toBeGreaterThan(0), LONG);
+
+    const second = await replica(prefix, 'b');
+
+    await vi.waitFor(() => expect(second.leads).toBe(true), LONG);
+    expect(broken.leads).toBe(false);
+  });
+
+  test('a leader that is gone without a word is followed by another', async () => {
+    const prefix = `/t${count++}/`;
+    const { proxy, etcd } = await proxied();
+    const first = await replica(prefix, 'a', { etcd });
+    await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
+    const second = await replica(prefix, 'b');
+
+    proxy.refuse();
+    proxy.cut();
+    const leader = await second.link.waitForLeader(20_000).then(async () => {
+      await vi.waitFor(() => expect(second.link.leader?.id).toBe('b'), LONG);
+      return second.link.leader;
+    });
+
+    expect(leader?.ready).toBe(true);
+    proxy.heal();
+  });
+
+  test('members of etcd may go without ending a term, as long as most are there', async () => {
+    const prefix = `/t${count++}/`;
+    const first = await replica(prefix, 'a');
+    await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
+    const { term } = first;
+    const [one] = cluster.members;
+
+    await one?.kill();
+    await one?.start();
+    await cluster.healthy();
+    const ctl = await cluster.ctl(['get', `${prefix}leader`]);
+
+    expect(ctl.stdout).toContain('"id":"a"');
+    // Whether it was this member that led or not: a term that goes on is the same one.
+    expect(first.term === term || term?.signal.aborted).toBe(true);
+    await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
+  });
+});
