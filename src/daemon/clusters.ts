@@ -22,6 +22,7 @@ import { openLmdbEngine } from '../state/lmdb-engine.ts';
 import type { Store } from '../state/store.ts';
 import { partOfStore } from '../state/store-part.ts';
 import { ClusterSecrets, type Door } from './cluster-secrets.ts';
+import type { ReplicatedPlatform } from './replicated-platform.ts';
 import { SyncPlaces } from './sync-places.ts';
 
 export interface ClustersOptions {
@@ -38,6 +39,8 @@ export interface ClustersOptions {
   /** `/kubernetes`; clusters are below it. */
   readonly prefix: string;
   readonly clock: Clock;
+  /** Absent: what is in the clusters is in the directory. */
+  readonly replicated?: Pick<ReplicatedPlatform, 'openEngine' | 'clustersUsed'> | undefined;
   onError(error: unknown): void;
 }
 
@@ -95,7 +98,7 @@ class ServedClusters implements Clusters {
     });
     const collection = { group: tenant.group, kind: tenant.kind };
     // The last tenant may be gone and what it has synced not.
-    this.wasUsed = hasFiles(options.directory);
+    this.wasUsed = options.replicated?.clustersUsed ?? hasFiles(options.directory);
     if (this.wasUsed) this.#store = this.#openStore();
     for (const { object } of options.store.list(collection).items) this.#set(object);
     this.#stop = options.store.observe(collection, ({ type, current }) => {
@@ -179,8 +182,11 @@ class ServedClusters implements Clusters {
   }
 
   async #openStore(): Promise<Store> {
-    const { directory, stateKey, onError } = this.#options;
-    const engine = await openLmdbEngine(directory, { onError });
+    const { directory, stateKey, onError, replicated } = this.#options;
+    const engine =
+      replicated === undefined
+        ? await openLmdbEngine(directory, { onError })
+        : await replicated.openEngine('clusters', { onError });
     const secrets = new Set(
       CLUSTER_KINDS.filter(({ secretPaths }) => secretPaths.length > 0).map(({ kind }) => kind),
     );

@@ -12,13 +12,18 @@ import type { PushRequest, PushVerdict } from '../git/hook-protocol.ts';
 import { listenForPushes, pushSocketPath } from '../git/hook-server.ts';
 import { withQuarantine } from '../git/quarantine.ts';
 import { removeStaleLocks } from '../git/stale-lock.ts';
+import type { PushedRange } from '../registry/foresight.ts';
 import type { GitService, PushOutcome } from '../server/dependencies.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Platform } from './platform.ts';
 
 export interface PushReception {
+  /** Has the hook of a repository ask us. */
+  install(gitDir: string): Promise<void>;
   /** Begins to judge; pushes that came before wait for it. */
   open(platform: Platform): Promise<void>;
+  /** Judges no more; pushes that come are refused until it is opened again. */
+  leave(reason: string): void;
   service(follower: RepositoryFollower): GitService;
   close(): Promise<void>;
 }
@@ -34,22 +39,37 @@ const NO_ID = /^0+$/;
 /** Also keeps a second daemon off the data directory: the socket has one owner. */
 export async function receivePushes(dataDir: string, logger: Logger): Promise<PushReception> {
   const pushes = new Map<string, Push>();
-  let opened: (platform: Platform) => void = () => undefined;
-  const ready = new Promise<Platform>((resolve) => {
-    opened = resolve;
-  });
   let platform: Platform | undefined;
+  let refusal: string | undefined;
+  let waiting: (() => void)[] = [];
+  const go = (): void => {
+    for (const resolve of waiting) resolve();
+    waiting = [];
+  };
   const listener = await listenForPushes(
     pushSocketPath(dataDir),
-    async (push) => await judge(await ready, push, { pushes, logger }),
+    async (push) => {
+      const isUndecided = platform === undefined && refusal === undefined;
+      if (isUndecided) await new Promise<void>((resolve) => waiting.push(resolve));
+      if (platform !== undefined) return await judge(platform, push, { pushes, logger });
+      return { ok: false, lines: [refusal ?? 'This repository is closed'] };
+    },
     logger,
   );
+  const install = (gitDir: string): Promise<void> =>
+    installHooks(gitDir, { command: [...hookProgram(), listener.socketPath] });
   return {
+    install,
     open: async (opening) => {
+      await install(opening.repository.gitDir);
       platform = opening;
-      const command = [...hookProgram(), listener.socketPath];
-      await installHooks(opening.repository.gitDir, { command });
-      opened(opening);
+      refusal = undefined;
+      go();
+    },
+    leave: (reason) => {
+      platform = undefined;
+      refusal = reason;
+      go();
     },
     service: (follower) => {
       if (platform === undefined) throw new Error('Pushes are served before the platform is open');
@@ -57,7 +77,10 @@ export async function receivePushes(dataDir: string, logger: Logger): Promise<Pu
       const readOnly = following?.pushElsewhere;
       return { repository, readOnly, beginPush: (user) => beginPush(pushes, user, follower) };
     },
-    close: () => listener.close(),
+    close: () => {
+      go();
+      return listener.close();
+    },
   };
 }
 
@@ -96,6 +119,10 @@ async function judge(
   if (platform.following !== undefined) {
     return { ok: false, lines: [platform.following.pushElsewhere] };
   }
+  const elsewhere = push.updates.find(({ ref }) => ref !== platform.repository.ref);
+  if (platform.led !== undefined && elsewhere !== undefined) {
+    return { ok: false, lines: [onlyOneBranch(platform.repository.ref, elsewhere.ref)] };
+  }
   const source = await withQuarantine(platform.repository, quarantine);
   try {
     const updates = push.updates.map(({ ref, oldId, newId }) => ({
@@ -103,7 +130,13 @@ async function judge(
       oldId: NO_ID.test(oldId) ? undefined : oldId,
       newId: NO_ID.test(newId) ? undefined : newId,
     }));
-    const verdict = await platform.judge.judge({ updates, user, source });
+    const { led, repository } = platform;
+    const admission = led && {
+      admit: (range: PushedRange) =>
+        led.admit({ gitDir: repository.gitDir, env: quarantine }, range),
+      arrived: (to: string) => led.arrived(to),
+    };
+    const verdict = await platform.judge.judge({ updates, user, source, admission });
     const result = verdict.ok ? 'accepted' : 'refused';
     const moved = updates.find(({ ref }) => ref === platform.repository.ref);
     if (known !== undefined) {
@@ -115,6 +148,11 @@ async function judge(
   } finally {
     await source.close();
   }
+}
+
+function onlyOneBranch(ref: string, other: string): string {
+  const [one, another] = [ref, other].map((name) => name.replace('refs/heads/', ''));
+  return `Replicas share the branch ${one} alone; push ${another} to a repository elsewhere`;
 }
 
 /** The hook as a command: the built file, or the source through tsx while developing. */

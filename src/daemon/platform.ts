@@ -24,6 +24,7 @@ import { ReadableStore } from '../registry/readable-store.ts';
 import { type ObjectRegistry, Registry } from '../registry/registry.ts';
 import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
+import type { LedRepository } from '../replication/led-repository.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
@@ -43,6 +44,7 @@ import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { openPendingWrites } from './pending-writes.ts';
 import { observeRemote, type RemoteObservation } from './remote-observation.ts';
+import type { ReplicatedPlatform } from './replicated-platform.ts';
 import type { SecretStore } from './secret-store.ts';
 import { openSecrets } from './secrets.ts';
 import { openSignatures, type Signatures } from './signatures.ts';
@@ -68,6 +70,8 @@ export interface Platform {
   readonly observation: Observation;
   readonly core: CoreObjects;
   readonly secretStore: SecretStore;
+  /** Absent: nobody shares it, or a branch elsewhere is followed. */
+  readonly led: LedRepository | undefined;
   close(): Promise<void>;
 }
 
@@ -78,6 +82,8 @@ export interface PlatformParts {
   readonly clock: Clock;
   /** The base URL that clients use. */
   readonly issuer: string;
+  /** Absent: nobody shares it. */
+  readonly replicated?: ReplicatedPlatform | undefined;
 }
 
 /** What was opened so far, to be closed, last first, when the rest cannot be opened. */
@@ -107,7 +113,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const source = { ...parts, ...secrets, kinds, opened, remote, signatures };
   const { repository, following } = await openSource(source);
   const onRecovered = (): void => logger.info('The state can be kept again');
-  const store = await openState(data, kinds, { onError, onRecovered });
+  const store = await openState(parts, kinds, { onError, onRecovered });
   opened.push(store);
   const observation = observeBranch({ kinds, store, clock, logger, remote });
   const { observer, metrics } = observation;
@@ -170,6 +176,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     observation,
     core,
     secretStore: controllers.secretStore,
+    led: parts.replicated?.repository,
     close: async () => {
       await controllers.stop();
       history.close();
@@ -286,7 +293,15 @@ async function openHosted(parts: SourceParts): Promise<BareRepository> {
   const { sign } = parts.signatures;
   const where = { gitDir: data.repository, branch: options.branch };
   await initRepository(where);
-  const repository = await openRepository({ ...where, logger, sign, ownThread: true });
+  const led = parts.replicated?.repository;
+  const repository = await openRepository({
+    ...where,
+    logger,
+    sign,
+    ownThread: true,
+    agree: led?.agree.bind(led),
+    settle: led?.settle.bind(led),
+  });
   opened.push(repository);
   if ((await repository.head()) !== undefined) return repository;
   await seedRepository({
@@ -302,16 +317,20 @@ async function openHosted(parts: SourceParts): Promise<BareRepository> {
 }
 
 async function openState(
-  data: DataDirectory,
+  { data, replicated }: PlatformParts,
   kinds: KindTable,
   listener: { onError(error: unknown): void; onRecovered(): void },
 ): Promise<Store> {
-  const engine = await openLmdbEngine(data.state, listener);
+  const engine =
+    replicated === undefined
+      ? await openLmdbEngine(data.state, listener)
+      : await replicated.openEngine('platform', listener);
   const secretKinds = new Set(
     kinds.kinds.filter((kind) => kind.secretPaths.length > 0).map((kind) => kind.kind),
   );
   const codec = sealingCodec(loadStateKey(data.stateKey), (key) => secretKinds.has(key.kind));
-  return await openStore({ engine, codec, onError: listener.onError });
+  const followed = replicated !== undefined;
+  return await openStore({ engine, codec, onError: listener.onError, followed });
 }
 
 /** Changes when the verdict on a manifest may change although the manifest did not. */

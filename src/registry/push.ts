@@ -36,6 +36,16 @@ export interface Push {
   readonly user: User | undefined;
   /** Reads what is in quarantine too. */
   readonly source: PushSource;
+  /** Absent: git moves the branch when the verdict says so. */
+  readonly admission?: PushAdmission | undefined;
+}
+
+/** Who has to have the commits before the branch moves. */
+export interface PushAdmission {
+  /** Why it cannot have them, a line each; none when it has. */
+  admit(range: PushedRange): Promise<readonly string[]>;
+  /** Resolves when the branch has moved, by git or in its place. */
+  arrived(to: string): Promise<void>;
 }
 
 export type PushSource = ForesightContext['repository'] &
@@ -168,7 +178,7 @@ export class PushJudge {
     // What readers are to come to begins where they are, not where the branch is held.
     const range = { from: onHeld ? hold.served : oldId, to: newId };
     const foresight = await branch.foresee(push.source, range);
-    return await this.#inTurn({ ...push, range, foresight });
+    return await this.#inTurn({ ...push, oldId, range, foresight });
   }
 
   /** Answers as soon as the verdict is known, and keeps the turn until the branch has moved. */
@@ -186,16 +196,17 @@ export class PushJudge {
         }
         const size = state.catalog.size;
         const outcome = foresight(state.catalog);
-        const verdict = await this.#consented({
+        const consented = await this.#consented({
           verdict: await this.#verdict(outcome, user),
           pushed,
           outcome,
           before: size,
         });
+        const verdict = await admitted(consented, pushed);
         resolve(verdict);
         if (!verdict.ok) return;
         state.expect(outcome.prepared);
-        await this.#waitForMove(range.to);
+        await (pushed.admission?.arrived(range.to) ?? this.#waitForMove(range.to));
         await state.catchUp();
       };
       branch.inTurn(work).catch(reject);
@@ -307,8 +318,19 @@ export class PushJudge {
 }
 
 interface ForeseenPush extends Push {
+  readonly oldId: string | undefined;
   readonly range: { readonly from: string | undefined; readonly to: string };
   readonly foresight: Foresight | undefined;
+}
+
+/** From where the branch is, which a hold does not move. */
+async function admitted(
+  verdict: Verdict,
+  { admission, oldId, range }: ForeseenPush,
+): Promise<Verdict> {
+  if (!verdict.ok || admission === undefined) return verdict;
+  const objections = await admission.admit({ from: oldId, to: range.to });
+  return objections.length === 0 ? verdict : refusal(objections);
 }
 
 function refusal(lines: readonly string[]): Verdict {

@@ -1,0 +1,220 @@
+/**
+ * Everything that acts, without a listener: the platform, the clusters, signing in, and what the
+ * server is handed of them. Opened in order; what was opened is put on a list, to be closed in
+ * reverse.
+ */
+import { StatusError } from '../apimachinery/status-error.ts';
+import type { Auditor } from '../audit/auditor.ts';
+import { FailedLogins } from '../auth/failed-logins.ts';
+import { administratorToken } from '../bootstrap/administrator.ts';
+import { hookSecret } from '../bootstrap/hook-secret.ts';
+import { startFetching } from '../controllers/fetch.ts';
+import { followRepository, type RepositoryFollower } from '../controllers/repository.ts';
+import { PatchEngine } from '../endpointsync/engine.ts';
+import { RemoteError } from '../git/remote/remote-error.ts';
+import type { ServerDependencies } from '../server/dependencies.ts';
+import type { HookService } from '../server/hooks.ts';
+import { loadStateKey } from '../state/state-key.ts';
+import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
+import { VERSION } from '../version.ts';
+import { openAudit } from './audit-service.ts';
+import { clusterSocket } from './cluster-socket.ts';
+import { type Clusters, openClusters } from './clusters.ts';
+import type { PushReception } from './git-service.ts';
+import { collectAfter } from './memory.ts';
+import { openOidcService } from './oidc-service.ts';
+import { planEffects } from './plan-effects.ts';
+import { openPlatform, type Platform, type PlatformParts } from './platform.ts';
+import { openSignIn } from './sign-in/sign-in-service.ts';
+import { syncService } from './sync-service.ts';
+import { TenantLoops } from './tenant-loops.ts';
+
+export interface ServiceParts extends PlatformParts {
+  readonly pushes: PushReception;
+  /** The base URL that clients reach us by, unless --public-url says another. */
+  readonly base: () => string;
+  /** Absent: one is opened, with the configuration of this platform. */
+  readonly audit?: Auditor | undefined;
+  /** What to do, last first, to stop what was started. */
+  readonly undo: (() => Promise<void>)[];
+}
+
+export interface Service {
+  readonly platform: Platform;
+  readonly dependencies: ServerDependencies;
+  /** Of the first administrator; undefined where there could be none yet. */
+  readonly token: string | undefined;
+  /** To be called once clients can reach us. */
+  start(): void;
+}
+
+/** Throws with one line that names the place and the remedy when something is in the way. */
+export async function openService(parts: ServiceParts): Promise<Service> {
+  const { options, data, clock, logger, undo, pushes, base } = parts;
+  const platform = await openPlatform(parts);
+  undo.push(() => platform.close());
+  await pushes.open(platform);
+  const { config } = platform;
+  const { metrics } = platform.observation;
+  const directory = data.root;
+  const audit =
+    parts.audit ?? (await openAudit({ config, directory, clock, logger, metrics, undo }));
+  const token = await administrator(parts, platform);
+  const follower = await followRepository({ ...platform, logger });
+  undo.push(() => follower.close());
+  const remote = await followRemote(parts, platform, follower);
+  const clusters = await serveClusters(parts, platform);
+  const root = `/${options.proxyPrefix}/management`;
+  const signingIn = openSignIn({
+    ...platform,
+    publicUrl: () => options.publicUrl ?? base(),
+    isPublicUrlGiven: options.publicUrl !== undefined,
+    clock,
+    logger,
+  });
+  undo.push(() => signingIn.close());
+  const oidc = openOidcService({
+    ...platform,
+    baseUrl: () => signingIn.signIn.baseUrl,
+    accounts: signingIn.signIn.accounts,
+    keysIn: data.oidcKeys,
+    signWith: options.oidcSigningAlg,
+    clock,
+    logger,
+  });
+  undo.push(async () => oidc.close());
+  const dependencies = {
+    ...platform,
+    authenticate: signingIn.watched(platform.access.authenticate),
+    failedLogins: new FailedLogins(clock),
+    signIn: signingIn.signIn,
+    authorizer: platform.access.authorizer,
+    rights: platform.access.rules,
+    git: pushes.service(follower),
+    sync: syncService(platform, follower, remote?.refresh),
+    hooks: remote?.hooks,
+    oidc,
+    secretStore: platform.secretStore.sync,
+    health: platform.observation.health,
+    metrics,
+    audit,
+    logger,
+    clock,
+    version: VERSION,
+    root,
+    clusters,
+  };
+  const tenants = syncTenants(parts, platform, { clusters, dependencies });
+  const prefix = `/${options.proxyPrefix}`;
+  const effects = planEffects({ loops: tenants, clusters, prefix });
+  const planner = platform.planner.foreseeing(effects);
+  return {
+    platform,
+    dependencies: { ...dependencies, tenants, planner },
+    token,
+    start: () => {
+      signingIn.start();
+      const callOff = collectAfter(platform.store.filled());
+      undo.push(async () => callOff());
+    },
+  };
+}
+
+async function serveClusters(
+  { options, data, logger, clock, undo, replicated }: ServiceParts,
+  platform: Platform,
+): Promise<Clusters> {
+  const clusters = openClusters({
+    replicated,
+    directory: data.clusters,
+    stateKey: loadStateKey(data.stateKey),
+    kinds: platform.kinds,
+    store: platform.store,
+    rights: platform.access.rules,
+    authorizer: platform.access.authorizer,
+    projectPrefix: () => platform.config.current.projectNamespacePrefix,
+    prefix: `/${options.proxyPrefix}`,
+    clock,
+    onError: (err) => logger.error({ err }, 'The clusters cannot be kept'),
+  });
+  undo.push(() => clusters.close());
+  await clusters.ready();
+  return clusters;
+}
+
+function syncTenants(
+  { options, data, logger, clock, undo }: ServiceParts,
+  platform: Platform,
+  of: { clusters: Clusters; dependencies: Omit<ServerDependencies, 'tenants'> },
+): TenantLoops {
+  const { clusters, dependencies } = of;
+  const runner = new PatchEngine();
+  undo.push(() => runner.close());
+  const tenants = { states: () => undefined, preview: () => undefined };
+  const socket = clusterSocket(data.root, { ...dependencies, tenants });
+  undo.push(() => socket.close());
+  const loops = new TenantLoops({
+    ...platform,
+    tenants: clusters.tenants,
+    places: () => clusters.places(),
+    runner,
+    referenceNames: options.referenceNames,
+    prefix: `/${options.proxyPrefix}`,
+    access: (root) => socket.access(root),
+    kubeconfigs: data.kubeconfigs,
+    metrics: createTenantMetrics(platform.observation.metrics.registry),
+    logger,
+    clock,
+  });
+  undo.push(() => loops.close());
+  clusters.follow((name) => loops.follow(name));
+  if (clusters.wasUsed) {
+    const failed = (err: unknown): void => logger.error({ err }, 'Tenants are not followed');
+    loops.resume(options.pruneBudget).catch(failed);
+  }
+  return loops;
+}
+
+/** Undefined for a hosted repository. */
+async function followRemote(
+  { options, data, logger, undo }: ServiceParts,
+  platform: Platform,
+  follower: RepositoryFollower,
+): Promise<{ hooks: HookService; refresh: () => Promise<void> } | undefined> {
+  const { following: source } = platform;
+  if (source === undefined || options.remote === undefined) return undefined;
+  const { intervalMs, hookSecretFile } = options.remote;
+  const secret = await hookSecret({ given: hookSecretFile, own: data.hookSecret });
+  const { pending } = platform;
+  const catchUp = async (): Promise<void> => {
+    await follower.catchUp();
+    // Whoever fetches waits for what is served, not for what may be merged.
+    pending
+      ?.sync()
+      .catch((err: unknown) => logger.warn({ err }, 'Pending writes are not up to date'));
+  };
+  const fetching = startFetching({ source, follower: { catchUp }, intervalMs, logger });
+  undo.push(() => fetching.close());
+  return {
+    hooks: { secret, notice: () => fetching.trigger() },
+    refresh: () => fetching.refresh(),
+  };
+}
+
+/**
+ * A repository elsewhere need not take what we write; the access keys that are in it work all the
+ * same. The next start tries again.
+ */
+async function administrator(
+  { data, logger }: ServiceParts,
+  platform: Platform,
+): Promise<string | undefined> {
+  try {
+    return await administratorToken(platform, data.adminToken);
+  } catch (error) {
+    const isPending = error instanceof StatusError && platform.pending !== undefined;
+    if (!(error instanceof RemoteError) && !isPending) throw error;
+    logger.warn({ problem: error.message }, 'The first administrator could not be made');
+    return undefined;
+  }
+}
