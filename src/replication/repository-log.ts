@@ -61,6 +61,14 @@ export class RepositoryLog {
     return this.#former;
   }
 
+  /** The branch of an etcd that knows of none is where it is on the disk of this replica. */
+  async begin(commit: string): Promise<void> {
+    const { etcd, keys, term } = this.#options;
+    const value: BranchHead = { commit, sequence: 1, bytes: 0 };
+    const put = { put: keys.head, value: Buffer.from(JSON.stringify(value)) };
+    this.#head = { value, revision: await transactInTerm(etcd, term.fence, [put]) };
+  }
+
   /**
    * Resolves when the move is durable in etcd. Throws HeadMovedError when the branch is not at
    * `from`; TermEndedError when the term is over, which may have been after the move.

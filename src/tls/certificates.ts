@@ -64,11 +64,13 @@ export interface ServerCertificateRequest {
   /** DNS names and IP addresses; the first is also the common name. */
   readonly names: readonly string[];
   readonly validity: Validity;
+  /** Also for clients that have to say who they are. */
+  readonly forClients?: boolean;
 }
 
 export async function serverCertificate(
   authority: Authority,
-  { keyPem, names, validity }: ServerCertificateRequest,
+  { keyPem, names, validity, forClients = false }: ServerCertificateRequest,
 ): Promise<string> {
   const issuer = new X509Certificate(authority.certificatePem);
   const { publicKey } = await keyPair(keyPem);
@@ -84,7 +86,10 @@ export async function serverCertificate(
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new ExtendedKeyUsageExtension([
+        ExtendedKeyUsage.serverAuth,
+        ...(forClients ? [ExtendedKeyUsage.clientAuth] : []),
+      ]),
       new SubjectAlternativeNameExtension(names.map(generalName)),
       await SubjectKeyIdentifierExtension.create(publicKey),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),

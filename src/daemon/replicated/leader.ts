@@ -1,0 +1,160 @@
+/**
+ * The leader: everything that a daemon alone is, on the state that replicas share, for as long as a
+ * term lasts. It has a server, but no listener: requests come from the fronts of all replicas.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../apimachinery/clock.ts';
+import type { Auditor } from '../../audit/auditor.ts';
+import type { DataDirectory } from '../../bootstrap/data-directory.ts';
+import type { Etcd } from '../../etcd/etcd.ts';
+import { readRef } from '../../git/ref-file.ts';
+import type { Cluster } from '../../replication/cluster.ts';
+import type { Keys } from '../../replication/keys.ts';
+import { LedRepository } from '../../replication/led-repository.ts';
+import type { Link } from '../../replication/link.ts';
+import type { RecordContext } from '../../replication/log-record.ts';
+import type { Mirror } from '../../replication/mirror.ts';
+import { RepositoryLog } from '../../replication/repository-log.ts';
+import type { SharedFiles } from '../../replication/shared-files.ts';
+import type { Term } from '../../replication/term.ts';
+import { trimLog } from '../../replication/trim.ts';
+import { buildServer } from '../../server/server.ts';
+import type { StateEngine } from '../../state/engine.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { PushReception } from '../git-service.ts';
+import type { DaemonOptions } from '../options.ts';
+import type { EngineListener } from '../replicated-platform.ts';
+import { openService, type Service } from '../service.ts';
+
+export interface LeaderParts extends RecordContext {
+  readonly options: DaemonOptions;
+  readonly data: DataDirectory;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly audit: Auditor;
+  readonly pushes: PushReception;
+  readonly etcd: Etcd;
+  readonly keys: Keys;
+  readonly link: Link;
+  /** Our own id. */
+  readonly self: string;
+  readonly cluster: Cluster;
+  readonly files: SharedFiles;
+  /** Undefined: a branch elsewhere is followed. */
+  readonly mirror: Mirror | undefined;
+  readonly issuer: string;
+  readonly base: () => string;
+  /** An engine whose writes count as long as the term does. */
+  readonly openEngine: (
+    prefix: string,
+    term: Term,
+    listener: EngineListener,
+  ) => Promise<StateEngine>;
+}
+
+export interface Leader {
+  readonly service: Service;
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers what is in flight, unless the term is over, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+const TRIM_EVERY_MS = 5_000;
+
+export async function openLeader(parts: LeaderParts, term: Term): Promise<Leader> {
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    return await open(parts, term, undo);
+  } catch (error) {
+    await undoAll(undo, parts.logger, term);
+    throw error;
+  }
+}
+
+async function open(
+  parts: LeaderParts,
+  term: Term,
+  undo: (() => Promise<void>)[],
+): Promise<Leader> {
+  const { etcd, keys, files, pushes, cluster, openEngine, mirror } = parts;
+  await files.pull();
+  const led = mirror && (await takeOver({ ...parts, mirror }, term, undo));
+  undo.push(async () => pushes.leave(NOT_HERE));
+  const used = await etcd.range({
+    key: keys.clustersState,
+    prefix: true,
+    limit: 1,
+    keysOnly: true,
+  });
+  const service = await openService({
+    ...parts,
+    undo,
+    replicated: {
+      term,
+      repository: led,
+      clustersUsed: used.kvs.length > 0,
+      openEngine: (of, listener) =>
+        openEngine(of === 'platform' ? keys.platformState : keys.clustersState, term, listener),
+    },
+  });
+  const { repository } = service.platform;
+  const head = await repository.head();
+  if (head !== undefined) await cluster.root(term, await repository.rootCommit(head));
+  await files.push(term);
+  undo.push(files.keepPushing(term));
+  const app = buildServer(service.dependencies, {});
+  undo.push(async () => {
+    await app.close();
+    // It never listened, so it would not say that it closed.
+    app.server.emit('close');
+  });
+  await app.ready();
+  service.start();
+  return {
+    service,
+    handle: (request, response) => app.routing(request, response),
+    close: () => undoAll(undo, parts.logger, term),
+  };
+}
+
+const NOT_HERE = 'This replica does not lead, or no more: push over HTTP, to any of them';
+
+/** The repository here is where the branch is; from now on, whatever moves it passes etcd. */
+async function takeOver(
+  parts: LeaderParts & { readonly mirror: Mirror },
+  term: Term,
+  undo: (() => Promise<void>)[],
+): Promise<LedRepository> {
+  const { mirror, data, options, logger } = parts;
+  const gitDir = data.repository;
+  const ref = `refs/heads/${options.branch}`;
+  await mirror.stop();
+  undo.push(async () => mirror.follow());
+  const log = await RepositoryLog.open({ ...parts, term });
+  const found = await readRef(gitDir, ref);
+  if (log.head === undefined && found !== undefined) await log.begin(found);
+  await mirror.catchUp();
+  const trimming = setInterval(() => {
+    trimLog({ ...parts, term, log, replicas: () => parts.link.replicas })
+      .then(({ isForced }) => {
+        if (isForced) logger.warn('Commits leave the log although no other replica has them');
+      })
+      .catch((err: unknown) => {
+        if (term.isHeld()) logger.warn({ err }, 'The log in etcd cannot be trimmed');
+      });
+  }, TRIM_EVERY_MS).unref();
+  undo.push(async () => clearInterval(trimming));
+  const onStuck = (err: unknown): void =>
+    logger.error({ err }, 'The repository here cannot follow the branch');
+  return new LedRepository({ log, mirror, gitDir, ref, logger, onStuck });
+}
+
+async function undoAll(undo: (() => Promise<void>)[], logger: Logger, term: Term): Promise<void> {
+  for (const step of undo.splice(0).reverse()) {
+    await step().catch((err: unknown) => {
+      // What is not saved of a term that is over was shown to nobody.
+      if (term.isHeld()) logger.error({ err }, 'A part did not stop cleanly');
+      else logger.debug({ err }, 'A part ended with the term');
+    });
+  }
+}

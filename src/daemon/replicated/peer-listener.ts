@@ -1,0 +1,89 @@
+/**
+ * The port that replicas reach each other by: nobody without a certificate of theirs gets past the
+ * handshake. It gives out the repository, and hands everything else to the leader's server.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createGunzip } from 'node:zlib';
+import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
+import { advertiseRefs, serveRpc } from '../../git/serve.ts';
+import type { PeerIdentity } from '../../replication/peer-identity.ts';
+import type { Address } from '../options.ts';
+
+export interface PeerListenerOptions {
+  readonly address: Address;
+  readonly identity: PeerIdentity;
+  readonly gitDir: string;
+  /** Answers what is for the leader, whether or not we are that. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+export interface PeerListener {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Where the repository of a replica is on its peer port. */
+export const PEER_REPOSITORY = '/peer/platform.git';
+const SERVICE = 'git-upload-pack';
+const CLOSE_WITHIN_MS = 2_000;
+
+/** Throws StartError. */
+export async function listenForPeers(options: PeerListenerOptions): Promise<PeerListener> {
+  const { address, identity, handle, gitDir } = options;
+  const { ca, cert, key } = identity;
+  const server = createServer(
+    { ca, cert, key, requestCert: true, rejectUnauthorized: true, keepAliveTimeout: 75_000 },
+    (request, response) => {
+      if (request.url?.startsWith(`${PEER_REPOSITORY}/`) === true) {
+        serveRepository(gitDir, request, response).catch(() => response.destroy());
+      } else handle(request, response);
+    },
+  );
+  // What peers do wrong in a handshake is theirs to tell.
+  server.on('tlsClientError', () => undefined);
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  return { port, close: () => close(server) };
+}
+
+async function serveRepository(
+  gitDir: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'https://peer');
+  const header = request.headers['git-protocol'];
+  const gitProtocol = typeof header === 'string' ? header : undefined;
+  const path = url.pathname.slice(PEER_REPOSITORY.length);
+  response.setHeader('cache-control', 'no-cache');
+  if (path === '/info/refs' && url.searchParams.get('service') === SERVICE) {
+    response.setHeader('content-type', `application/x-${SERVICE}-advertisement`);
+    await advertiseRefs({ gitDir }, { service: SERVICE, response }, { gitProtocol });
+  } else if (path === `/${SERVICE}` && request.method === 'POST') {
+    response.setHeader('content-type', `application/x-${SERVICE}-result`);
+    const isPacked = request.headers['content-encoding'] === 'gzip';
+    const body = isPacked ? request.pipe(createGunzip()) : request;
+    await serveRpc({ gitDir }, { service: SERVICE, request: body, response }, { gitProtocol });
+  } else response.writeHead(404).end();
+}
+
+function listen(server: Server, { host, port }: Address): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const why = errnoOf(error) ?? String(error);
+      const words = `Cannot listen for other replicas on ${host}:${port}: ${why}`;
+      reject(new StartError(`${words}; choose another with --listen-peer`, { cause: error }));
+    });
+    server.listen({ host, port }, resolve);
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+  await closed;
+  clearTimeout(timer);
+}
