@@ -7,6 +7,7 @@ import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
 import type { PruneBudget } from '../registry/consent-rules.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
+import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
 import { type RemoteSource, readRemote } from './remote-options.ts';
 
 export interface Address {
@@ -53,6 +54,8 @@ export interface DaemonOptions {
   /** Of ID tokens. */
   readonly oidcSigningAlg: SigningAlgorithm;
   readonly logLevel: string;
+  /** Absent: the state is embedded, and nobody shares it. */
+  readonly replica: ReplicaOptions | undefined;
 }
 
 const GROUP = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
@@ -89,6 +92,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     endpointTokenMaxTtl: readTokenTtl(options),
     oidcSigningAlg: readSigningAlg(options.required('oidc-signing-alg')),
     logLevel: readLogLevel(options.required('log-level')),
+    replica: readReplicaOptions(options),
   };
 }
 

@@ -10,6 +10,7 @@ import { followKeys, type KeyFollower } from './follow-keys.ts';
 import type { Keys } from './keys.ts';
 import { aborted, type ReplicaInfo, Session } from './session.ts';
 import type { Term } from './term.ts';
+import { transact } from './transact.ts';
 
 export interface LinkOptions {
   readonly etcd: Etcd;
@@ -49,6 +50,8 @@ export interface Link {
   lead(leading: Leading): void;
   /** Tells others how far the mirror is. */
   tell(mirrored: number): void;
+  /** Puts something that goes when this replica does. */
+  offer(key: string, value: Buffer): Promise<void>;
   /** Leads no more: resolves when the term under way, if any, is over and given back. */
   resign(): Promise<void>;
   close(): Promise<void>;
@@ -138,6 +141,12 @@ class EtcdLink implements Link {
 
   tell(mirrored: number): void {
     this.#session.tell(mirrored);
+  }
+
+  async offer(key: string, value: Buffer): Promise<void> {
+    const { etcd } = this.#options;
+    const lease = await this.#session.lease(this.#resigning.signal);
+    await transact(etcd, [], [{ put: key, value, lease: lease.id }]);
   }
 
   async resign(): Promise<void> {

@@ -1,0 +1,55 @@
+/** The repository on the disk of a replica, before anybody leads. */
+import { StartError } from '../../bootstrap/start-error.ts';
+import { realFiles } from '../../git/durable-files.ts';
+import { runGit } from '../../git/git-process.ts';
+import { initRepository } from '../../git/init-repository.ts';
+import { replayLogs } from '../../git/log-replay.ts';
+import { Reader } from '../../git/reader.ts';
+import { readRef } from '../../git/ref-file.ts';
+import { stopFollowing } from '../../git/remote/following.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+
+export interface LocalRepository {
+  readonly gitDir: string;
+  /** Full name of the branch. */
+  readonly ref: string;
+  /** Commits of the branch, which say how much history is here. */
+  commits(): Promise<number>;
+  /** Throws StartError when the history here is that of another platform. */
+  assertRoot(root: string): Promise<void>;
+}
+
+export async function openLocalRepository(of: {
+  readonly gitDir: string;
+  readonly branch: string;
+  readonly logger: Logger;
+}): Promise<LocalRepository> {
+  const { gitDir, branch, logger } = of;
+  const ref = `refs/heads/${branch}`;
+  stopFollowing(gitDir);
+  await initRepository({ gitDir, branch });
+  await replayLogs(gitDir, { files: realFiles, logger, isOwn: true });
+  return {
+    gitDir,
+    ref,
+    commits: async () => {
+      const head = await readRef(gitDir, ref);
+      if (head === undefined) return 0;
+      return Number((await runGit({ gitDir }, ['rev-list', '--count', head])).toString());
+    },
+    assertRoot: async (root) => {
+      const head = await readRef(gitDir, ref);
+      if (head === undefined) return;
+      const reader = new Reader({ gitDir });
+      try {
+        const own = await reader.rootCommit(head);
+        if (own === root) return;
+        throw new StartError(
+          `${gitDir} has the history of another platform (it begins with ${own}, that in etcd with ${root}): use another --data-dir or --etcd-prefix`,
+        );
+      } finally {
+        await reader.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** What `gitplane serve` was told of the replicas that it is one of, checked. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
+import type { EtcdOptions } from '../../etcd/open-etcd.ts';
+import { type ParsedOptions, parseAddress, UsageError } from '../../options.ts';
+import type { Address } from '../options.ts';
+
+export interface ReplicaOptions {
+  /** `host:port`. */
+  readonly endpoints: readonly string[];
+  /** Files, PEM. */
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+  readonly user: string | undefined;
+  readonly passwordFile: string | undefined;
+  /** Ends with a slash. */
+  readonly prefix: string;
+  readonly stateKey: string;
+  readonly leaseSeconds: number;
+  readonly listenPeer: Address;
+  /** `host:port`; undefined: that of the listener. */
+  readonly advertisePeer: string | undefined;
+}
+
+const ETCD = /^etcd:\/\/(.+)$/;
+const ENDPOINT = /^(?:\[[0-9a-fA-F:]+\]|[^\s:,/]+):\d{1,5}$/;
+const REMEDY =
+  'make one with `openssl rand -hex 32 > state.key` and give the same file to every replica';
+
+/** Undefined: the state is embedded. Throws UsageError. */
+export function readReplicaOptions(options: ParsedOptions): ReplicaOptions | undefined {
+  const state = options.required('state');
+  if (state === 'embedded') return undefined;
+  const endpoints = ETCD.exec(state)?.[1]?.split(',') ?? [];
+  if (endpoints.length === 0 || !endpoints.every((endpoint) => ENDPOINT.test(endpoint))) {
+    throw new UsageError(
+      `Cannot use --state ${JSON.stringify(state)}: write embedded, or etcd://HOST:PORT[,HOST:PORT…]`,
+    );
+  }
+  const stateKey = options.text('state-key');
+  if (stateKey === undefined) throw new UsageError(`--state etcd://… needs --state-key: ${REMEDY}`);
+  const prefix = options.required('etcd-prefix');
+  const file = (name: string): string | undefined => {
+    const path = options.text(name);
+    return path === undefined ? undefined : resolve(path);
+  };
+  return {
+    endpoints,
+    ca: file('etcd-ca'),
+    cert: file('etcd-cert'),
+    key: file('etcd-key'),
+    user: options.text('etcd-user'),
+    passwordFile: file('etcd-password-file'),
+    prefix: prefix.endsWith('/') ? prefix : `${prefix}/`,
+    stateKey: resolve(stateKey),
+    leaseSeconds: readLease(options.required('leader-lease')),
+    listenPeer: parseAddress('listen-peer', options.required('listen-peer')),
+    advertisePeer: options.text('advertise-peer'),
+  };
+}
+
+function readLease(text: string): number {
+  const seconds = /^\d{1,3}s?$/.test(text) ? Number.parseInt(text, 10) : Number.NaN;
+  if (seconds >= 2 && seconds <= 60) return seconds;
+  throw new UsageError(`Cannot use --leader-lease "${text}": write 2 to 60 seconds`);
+}
+
+/** Throws StartError for a file that cannot be read. */
+export function etcdOptions(replica: ReplicaOptions): EtcdOptions {
+  const { endpoints, ca, cert, key, user, passwordFile } = replica;
+  const isSecure = ca !== undefined || cert !== undefined;
+  return {
+    endpoints,
+    ...(isSecure
+      ? { tls: { ca: read('etcd-ca', ca), cert: read('etcd-cert', cert), key: read('etcd-key', key) } }
+      : {}),
+    ...(user === undefined
+      ? {}
+      : {
+          credentials: {
+            username: user,
+            password: () => read('etcd-password-file', passwordFile)?.toString().trim() ?? '',
+          },
+        }),
+  };
+}
+
+function read(option: string, file: string | undefined): Buffer | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const why = errnoOf(error) ?? String(error);
+    throw new StartError(`Cannot read --${option} ${file}: ${why}`, { cause: error });
+  }
+}

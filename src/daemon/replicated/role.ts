@@ -1,0 +1,100 @@
+/**
+ * What a replica is at the moment: it follows, or it leads for a term. The leader is opened and
+ * closed in this process; everything else of the replica goes on meanwhile.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Leading, LeadingWith } from '../../replication/link.ts';
+import { aborted } from '../../replication/session.ts';
+import type { Term } from '../../replication/term.ts';
+import { handlePeer, type PeerService } from '../../server/front/peer.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { saveActivity } from '../last-uses.ts';
+import type { Leader } from './leader.ts';
+
+export interface RoleOptions {
+  readonly logger: Logger;
+  /** See `Leading`. */
+  readonly eligible: Leading['eligible'];
+  /** Makes what only the first leader of a platform makes. */
+  readonly found: (term: Term) => Promise<void>;
+  readonly open: (term: Term) => Promise<Leader>;
+  /** The leader cannot be closed: only the end of the process ends what it does. */
+  readonly exit: (reason: string) => void;
+}
+
+const CLOSE_WITHIN_MS = 10_000;
+
+export class Role implements Leading {
+  readonly eligible: Leading['eligible'];
+  readonly #options: RoleOptions;
+  #current: { readonly leader: Leader; readonly term: Term } | undefined;
+  #isResigning = false;
+  #terms = 0;
+  #takeoverSeconds: number | undefined;
+
+  constructor(options: RoleOptions) {
+    this.#options = options;
+    this.eligible = options.eligible;
+  }
+
+  /** The leader, while this replica takes writes. */
+  get leader(): Leader | undefined {
+    const current = this.#current;
+    return current?.term.isHeld() === true && !this.#isResigning ? current.leader : undefined;
+  }
+
+  get counts(): { readonly terms: number; readonly takeoverSeconds: number | undefined } {
+    return { terms: this.#terms, takeoverSeconds: this.#takeoverSeconds };
+  }
+
+  /** Answers what is for the leader, if only by saying that this is not the one. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    const { leader } = this;
+    if (handlePeer(this.#peer(leader), request, response)) return;
+    leader?.handle(request, response);
+  }
+
+  async run(term: Term, by: LeadingWith): Promise<void> {
+    const started = performance.now();
+    const { found, open, logger } = this.#options;
+    await found(term);
+    const leader = await open(term);
+    this.#current = { leader, term };
+    this.#isResigning = false;
+    try {
+      await by.ready();
+      this.#terms += 1;
+      this.#takeoverSeconds = (performance.now() - started) / 1000;
+      const milliseconds = Math.round(performance.now() - started);
+      logger.info({ term: String(term.number), milliseconds }, 'Leading');
+      await aborted(term.signal, by.resigning);
+    } finally {
+      this.#isResigning = true;
+      await this.#close(leader);
+      this.#current = undefined;
+    }
+  }
+
+  async #close(leader: Leader): Promise<void> {
+    const limit = new AbortController();
+    const late = sleep(CLOSE_WITHIN_MS, undefined, { signal: limit.signal }).then(
+      () => this.#options.exit('What a leader does could not be ended'),
+      () => undefined,
+    );
+    await leader.close();
+    limit.abort();
+    await late;
+  }
+
+  #peer(leader: Leader | undefined): PeerService {
+    const platform = leader?.service.platform;
+    return {
+      isHeld: () => leader !== undefined && this.leader === leader,
+      version: () => platform?.store.resourceVersion ?? 0,
+      noteUses: async (uses) => {
+        if (platform !== undefined) await saveActivity(platform, uses);
+      },
+    };
+  }
+}
