@@ -1,5 +1,8 @@
 /** The repository on the disk of a replica, before anybody leads. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { StartError } from '../../bootstrap/start-error.ts';
+import { CLAIMS } from '../../git/claim.ts';
 import { realFiles } from '../../git/durable-files.ts';
 import { runGit } from '../../git/git-process.ts';
 import { initRepository } from '../../git/init-repository.ts';
@@ -28,6 +31,7 @@ export async function openLocalRepository(of: {
   const ref = `refs/heads/${branch}`;
   stopFollowing(gitDir);
   await initRepository({ gitDir, branch });
+  await mkdir(join(gitDir, CLAIMS), { recursive: true });
   await replayLogs(gitDir, { files: realFiles, logger, isOwn: true });
   return {
     gitDir,
