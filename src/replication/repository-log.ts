@@ -15,7 +15,6 @@ import {
   readHead,
   recordOf,
 } from './log-record.ts';
-import { aborted } from './session.ts';
 import { type Term, TermEndedError } from './term.ts';
 import { transact, transactInTerm } from './transact.ts';
 
@@ -98,7 +97,7 @@ export class RepositoryLog {
     for (let tries = 0; ; tries++) {
       if (!term.isHeld()) throw new TermEndedError();
       try {
-        await Promise.race([work(), over(term.signal)]);
+        await unlessOver(work(), term.signal);
         return;
       } catch (err) {
         if (err instanceof TermEndedError || err instanceof HeadMovedError) throw err;
@@ -142,10 +141,17 @@ export class RepositoryLog {
   }
 }
 
-/** Rejects when the term is over: whether etcd still takes what was sent nobody waits for. */
-async function over(signal: AbortSignal): Promise<never> {
-  await aborted(signal);
-  throw new TermEndedError();
+/** When the term is over, nobody waits to hear whether etcd still takes what was sent. */
+async function unlessOver(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const over = (): void => reject(new TermEndedError());
+    signal.addEventListener('abort', over, { once: true });
+    if (signal.aborted) over();
+    work
+      .then(() => resolve(), reject)
+      .finally(() => signal.removeEventListener('abort', over))
+      .catch(() => undefined);
+  });
 }
 
 function isSame(one: BranchHead, other: BranchHead): boolean {

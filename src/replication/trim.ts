@@ -17,6 +17,8 @@ export interface TrimOptions extends Pick<RecordContext, 'keys'> {
   readonly log: RepositoryLog;
   readonly self: string;
   readonly replicas: () => readonly ReplicaInfo[];
+  /** So many of the newest stay; 256 when absent. */
+  readonly kept?: number;
 }
 
 export interface LogSize {
@@ -32,7 +34,7 @@ const PAGE = 500;
 
 /** Throws TermEndedError. */
 export async function trimLog(options: TrimOptions): Promise<LogSize> {
-  const { etcd, keys, log, self, replicas } = options;
+  const { etcd, keys, log, self, replicas, kept = KEPT_RECORDS } = options;
   const { head } = log;
   if (head === undefined) return { records: 0, bytes: 0, isForced: false };
   const [first] = (await etcd.range({ key: keys.log, prefix: true, limit: 1 })).kvs;
@@ -40,7 +42,7 @@ export async function trimLog(options: TrimOptions): Promise<LogSize> {
   const oldest = readRecord(first);
   const others = replicas().filter(({ id }) => id !== self);
   const mirrored = Math.max(0, ...others.map((replica) => replica.mirrored));
-  const safe = Math.min(mirrored, head.sequence - KEPT_RECORDS);
+  const safe = Math.min(mirrored, head.sequence - kept);
   const forced = await mostAlone(options, oldest);
   const upTo = Math.max(safe, forced);
   const isForced = forced > safe;

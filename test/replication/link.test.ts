@@ -206,24 +206,6 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     expect(broken.leads).toBe(false);
   });
 
-  test('a leader that is gone without a word is followed by another', async () => {
-    const prefix = `/t${count++}/`;
-    const { proxy, etcd } = await proxied();
-    const first = await replica(prefix, 'a', { etcd });
-    await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
-    const second = await replica(prefix, 'b');
-
-    proxy.refuse();
-    proxy.cut();
-    const leader = await second.link.waitForLeader(20_000).then(async () => {
-      await vi.waitFor(() => expect(second.link.leader?.id).toBe('b'), LONG);
-      return second.link.leader;
-    });
-
-    expect(leader?.ready).toBe(true);
-    proxy.heal();
-  });
-
   test('members of etcd may go without ending a term, as long as most are there', async () => {
     const prefix = `/t${count++}/`;
     const first = await replica(prefix, 'a');
