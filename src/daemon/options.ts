@@ -7,8 +7,8 @@ import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
 import type { PruneBudget } from '../registry/consent-rules.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
-import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
 import { type RemoteSource, readRemote } from './remote-options.ts';
+import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
 
 export interface Address {
   readonly host: string;

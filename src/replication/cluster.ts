@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd, KeyValue } from '../etcd/etcd.ts';
+import { followKeys, type KeyFollower } from './follow-keys.ts';
 import type { Keys } from './keys.ts';
 import type { Term } from './term.ts';
 import { transactInTerm } from './transact.ts';
@@ -55,6 +56,22 @@ export class Cluster {
     const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as Offer);
     const better = offers.filter((other) => isBetter(other, own)).length;
     await sleep(better * RANK_MS);
+  }
+
+  /** Calls back when etcd has no such platform any more: it was emptied, or put back to another time. */
+  follow(id: string, onLost: () => void): KeyFollower {
+    const look = (kv: KeyValue | undefined): void => {
+      if (kv === undefined || (JSON.parse(kv.value.toString()) as ClusterRecord).id !== id)
+        onLost();
+    };
+    return followKeys(
+      this.#etcd,
+      { key: this.#keys.cluster },
+      {
+        reset: ([kv]) => look(kv),
+        changed: ({ type, kv }) => look(type === 'put' ? kv : undefined),
+      },
+    );
   }
 
   /** As the first leader. Throws TermEndedError. */

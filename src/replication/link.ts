@@ -62,6 +62,7 @@ export function openLink(options: LinkOptions): Link {
 }
 
 const RETRY_MS = 200;
+const GIVE_UP_MS = 1_500;
 
 class EtcdLink implements Link {
   readonly #options: LinkOptions;
@@ -210,7 +211,9 @@ class EtcdLink implements Link {
     } catch (err) {
       logger.error({ err, term: String(term.number) }, 'Leading failed');
     } finally {
-      await term.giveUp().catch(() => undefined);
+      // An etcd that does not answer ends the term by itself.
+      const givenUp = term.giveUp().catch(() => undefined);
+      await Promise.race([givenUp, sleep(GIVE_UP_MS)]);
       this.#term = undefined;
       logger.info({ term: String(term.number) }, 'Leads no more');
     }

@@ -29,6 +29,8 @@ export interface SessionOptions {
 }
 
 const RETRY_MS = 250;
+/** A lease that cannot be given back ends by itself. */
+const REVOKE_MS = 1_000;
 /** A lag of the mirror is told so often, at most. */
 const TELL_EVERY_MS = 500;
 
@@ -77,7 +79,8 @@ export class Session {
     this.#closing.abort();
     clearTimeout(this.#telling);
     await this.#running;
-    await this.#lease?.revoke().catch(() => undefined);
+    const revoked = this.#lease?.revoke().catch(() => undefined);
+    await Promise.race([revoked, sleep(REVOKE_MS)]);
   }
 
   async #run(): Promise<void> {

@@ -206,7 +206,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     expect(broken.leads).toBe(false);
   });
 
-  test('members of etcd may go without ending a term, as long as most are there', async () => {
+  test('a member of etcd may go: the same one leads', async () => {
     const prefix = `/t${count++}/`;
     const first = await replica(prefix, 'a');
     await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
@@ -216,11 +216,9 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     await one?.kill();
     await one?.start();
     await cluster.healthy();
-    const ctl = await cluster.ctl(['get', `${prefix}leader`]);
 
-    expect(ctl.stdout).toContain('"id":"a"');
-    // Whether it was this member that led or not: a term that goes on is the same one.
-    expect(first.term === term || term?.signal.aborted).toBe(true);
     await vi.waitFor(() => expect(first.leads).toBe(true), LONG);
+    // On a machine that is slow enough the lease may have ended: then it is another term.
+    expect(first.term === term || term?.signal.aborted).toBe(true);
   });
 });

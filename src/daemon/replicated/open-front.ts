@@ -38,6 +38,8 @@ export interface FrontParts extends Pick<FrontOptions, 'leaders' | 'route' | 'pa
   readonly url: () => string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What else readers have to be sent elsewhere for. */
+  readonly ready?: HealthChecks['ready'];
 }
 
 export interface ReplicaFront {
@@ -117,7 +119,7 @@ function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogin
     authenticate: access.authenticate,
     authorizer: access.authorizer,
     rights: access.rules,
-    health: healthOf(store),
+    health: healthOf(store, of.ready),
     metrics,
     config,
     logger,
@@ -158,13 +160,13 @@ function onlyOnLeader<T extends object>(part: string, known: object = {}): T {
   });
 }
 
-function healthOf(store: FollowingStore): HealthChecks {
+function healthOf(store: FollowingStore, more: HealthChecks['ready'] = {}): HealthChecks {
   const state = (): string | undefined => {
     if (!store.loaded) return 'the state is not read yet';
     if (store.unconfirmedMs <= UNSURE_AFTER_MS) return undefined;
     return 'etcd has not said for a while whether what is shown is the newest';
   };
-  return { live: { ping: () => undefined }, ready: { state } };
+  return { live: { ping: () => undefined }, ready: { state, ...more } };
 }
 
 function* countObjects(

@@ -74,7 +74,13 @@ export function etcdOptions(replica: ReplicaOptions): EtcdOptions {
   return {
     endpoints,
     ...(isSecure
-      ? { tls: { ca: read('etcd-ca', ca), cert: read('etcd-cert', cert), key: read('etcd-key', key) } }
+      ? {
+          tls: {
+            ca: read('etcd-ca', ca),
+            cert: read('etcd-cert', cert),
+            key: read('etcd-key', key),
+          },
+        }
       : {}),
     ...(user === undefined
       ? {}

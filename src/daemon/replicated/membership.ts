@@ -1,0 +1,201 @@
+/**
+ * How a process becomes one of the replicas: it takes part in elections, learns what all share, and
+ * keeps its copy of the repository. The first of an empty etcd makes the platform.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Auditor } from '../../audit/auditor.ts';
+import { openIdentities } from '../../bootstrap/age-key.ts';
+import type { Etcd } from '../../etcd/etcd.ts';
+import { Cluster, type ClusterRecord } from '../../replication/cluster.ts';
+import { type Link, openLink } from '../../replication/link.ts';
+import { Mirror } from '../../replication/mirror.ts';
+import { ensurePeerAuthority, type PeerIdentity } from '../../replication/peer-identity.ts';
+import { SharedFiles } from '../../replication/shared-files.ts';
+import { type Term, TermEndedError } from '../../replication/term.ts';
+import { deferred } from '../../state/deferred.ts';
+import { openEtcdEngine } from '../../state/etcd/engine.ts';
+import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
+import { VERSION } from '../../version.ts';
+import type { PushReception } from '../git-service.ts';
+import { openTls, shownHost } from '../listening.ts';
+import { fetchFromPeers } from './fetch-from-peers.ts';
+import type { Ground } from './ground.ts';
+import { openLeader } from './leader.ts';
+import type { LocalRepository } from './local-repository.ts';
+import { Role } from './role.ts';
+
+/** What a replica needs before it can lead. */
+interface Opened {
+  readonly identity: PeerIdentity;
+  readonly audit: Auditor;
+  readonly pushes: PushReception;
+  readonly base: () => string;
+}
+
+export interface Membership {
+  readonly link: Link;
+  readonly role: Role;
+  /** Where other replicas reach this one. */
+  readonly peer: string;
+  /** Follows the repository, and leads when it is our turn. */
+  open(opened: Opened): void;
+  /** Resolves when the files are here that the first leader makes, or nobody leads. */
+  settled(): Promise<void>;
+  /** For metrics. */
+  shown(): RoleSnapshot;
+}
+
+/** A first start needs the files that the first leader makes; after that nobody is waited for. */
+const FIRST_LEADER_MS = 30_000;
+const POLL_MS = 100;
+
+/** Resolves when there is a platform. Throws StartError when it is another one than ours. */
+export async function joinPlatform(
+  ground: Ground,
+  of: { readonly repository: LocalRepository | undefined; readonly url: string },
+): Promise<Membership> {
+  const { repository, url } = of;
+  const { options, replica, data, logger, etcd, keys, undo, self } = ground;
+  const { listenPeer, advertisePeer, leaseSeconds } = replica;
+  const peer = advertisePeer ?? `${shownHost(listenPeer)}:${listenPeer.port}`;
+  const told = { id: self, peer, url, version: VERSION };
+  const link = openLink({ etcd, keys, self: told, leaseSeconds, logger });
+  undo.push(() => link.close());
+  const cluster = new Cluster(etcd, keys);
+  const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
+  const opened = deferred<Opened>();
+  let identity: PeerIdentity | undefined;
+  const mirror = repository && openMirror(ground, { link, repository, identity: () => identity });
+  const exit = (reason: string): never => {
+    logger.fatal(reason);
+    process.exit(1);
+  };
+  const role = new Role({
+    logger,
+    exit,
+    eligible: async (signal) => {
+      if ((await cluster.read()) !== undefined) return await upToDate(mirror, signal);
+      const commits = (await repository?.commits()) ?? 0;
+      await cluster.offer({ id: self, commits }, (key, value) => link.offer(key, value));
+    },
+    found: (term) => found(ground, { term, cluster, files, url }),
+    open: async (term) => {
+      const parts = { ...ground, ...(await inTerm(opened.promise, term)), link, cluster, files };
+      const issuer = options.publicUrl ?? (await cluster.read())?.url ?? url;
+      const openEngine = engineOpener(etcd);
+      return await openLeader({ ...parts, mirror, issuer, openEngine }, term);
+    },
+  });
+  link.lead(role);
+  const record = await joined(cluster);
+  if (record.root !== undefined) await repository?.assertRoot(record.root);
+  const stay = cluster.follow(record.id, () => exit('etcd has lost this platform, or has another'));
+  undo.push(() => stay.close());
+  await files.pull();
+  files.follow();
+  undo.push(() => files.close());
+  return {
+    link,
+    role,
+    peer,
+    open: (parts) => {
+      identity = parts.identity;
+      mirror?.follow();
+      undo.push(async () => await mirror?.stop());
+      opened.resolve(parts);
+    },
+    settled: async () => {
+      await link.waitForLeader(FIRST_LEADER_MS);
+      await files.pull();
+    },
+    shown: () => ({
+      ...role.counts,
+      isLeader: role.leader !== undefined,
+      hasLeader: link.leader?.ready === true,
+      replicas: link.replicas.length,
+      mirrorLag: mirror && Math.max(0, (mirror.wanted ?? 0) - (mirror.sequence ?? 0)),
+    }),
+  };
+}
+
+/** Resolves when some replica has made this a platform. */
+async function joined(cluster: Cluster): Promise<ClusterRecord> {
+  for (;;) {
+    const record = await cluster.read();
+    if (record !== undefined) return record;
+    await sleep(POLL_MS);
+  }
+}
+
+function openMirror(
+  ground: Ground,
+  of: { link: Link; repository: LocalRepository; identity: () => PeerIdentity | undefined },
+): Mirror {
+  const { link, repository } = of;
+  const { gitDir, ref } = repository;
+  return new Mirror({
+    ...ground,
+    gitDir,
+    ref,
+    fetch: async () => {
+      const identity = of.identity();
+      if (identity === undefined) throw new Error('This replica has no certificate yet');
+      return await fetchFromPeers({ link, self: ground.self, identity, gitDir, ref });
+    },
+    onMirrored: (sequence) => link.tell(sequence),
+  });
+}
+
+/** Those whose disk is behind let others go first. */
+const BEHIND_MS = 1_000;
+
+async function upToDate(mirror: Mirror | undefined, signal: AbortSignal): Promise<void> {
+  if (mirror === undefined) return;
+  const done = mirror.catchUp();
+  done.catch(() => undefined);
+  await Promise.race([done, sleep(BEHIND_MS, undefined, { signal })]);
+}
+
+/** What only the first leader makes: what seals, and what others trust. */
+async function found(
+  { data, clock, options }: Ground,
+  of: { term: Term; cluster: Cluster; files: SharedFiles; url: string },
+): Promise<void> {
+  const { term, cluster, files, url } = of;
+  if ((await cluster.read()) !== undefined) return;
+  await files.pull();
+  await ensurePeerAuthority(data.root, clock);
+  await openTls({ options, data, clock });
+  await openIdentities({ own: data.ageKey, given: [] });
+  await files.push(term);
+  await cluster.found(term, url);
+}
+
+function engineOpener(etcd: Etcd): Parameters<typeof openLeader>[0]['openEngine'] {
+  return async (prefix, term, { onError, onRecovered }) =>
+    await openEtcdEngine({
+      etcd,
+      prefix,
+      fence: term.fence,
+      signal: term.signal,
+      ended: () => new TermEndedError(),
+      onError,
+      ...(onRecovered === undefined ? {} : { onRecovered }),
+    });
+}
+
+async function inTerm<T>(promise: Promise<T>, { signal }: Term): Promise<T> {
+  return await new Promise((resolve, reject) => {
+    const over = (): void => reject(new TermEndedError());
+    signal.addEventListener('abort', over, { once: true });
+    if (signal.aborted) over();
+    promise.then(resolve, reject);
+  });
+}
+
+/** `host:port`, also of an IPv6 address in brackets. */
+export function addressOf(address: string): { host: string; port: number } {
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
+  return { host, port: Number(address.slice(colon + 1)) };
+}
