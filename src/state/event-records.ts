@@ -90,9 +90,14 @@ export function decodeEvents(record: Buffer): RecordedEvent[] {
   });
 }
 
-interface Kept {
+/** A record of events that is there. */
+export interface SavedEvents {
   readonly key: string;
-  readonly last: number;
+  /** How many events are in it. */
+  readonly count: number;
+}
+
+interface Kept extends SavedEvents {
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
@@ -104,37 +109,41 @@ const MOST_AT_ONCE = 16;
 export class KeptEvents {
   readonly #window: JournalWindow;
   readonly #kept = new Sequence<Kept>();
+  /** Events in all of them. Versions do not tell: some were given to nothing that is there. */
+  #count = 0;
 
-  /** `keys`: those of a former run, in order, which count as of now. */
-  constructor(window: JournalWindow, keys: readonly string[], now: number) {
+  /** `saved`: those of a former run, in order, which count as of now. */
+  constructor(window: JournalWindow, saved: readonly SavedEvents[], now: number) {
     this.#window = window;
-    for (const key of keys) {
-      this.#kept.push({ key, last: Number(key.slice(EVENT_PREFIX.length)), at: now });
-    }
+    for (const { key, count } of saved) this.#push({ key, count, at: now });
   }
 
   add(events: readonly JournalEvent[], now: number): void {
     const [first] = events;
-    const last = events.at(-1);
-    if (first === undefined || last === undefined) return;
+    if (first === undefined) return;
     const key = eventRecordKey(first.resourceVersion);
-    this.#kept.push({ key, last: last.resourceVersion, at: now });
+    this.#push({ key, count: events.length, at: now });
   }
 
-  /** Removes what is beyond the window, the oldest first. `head`: the newest version. */
-  trim(head: number, now: number): EngineWrite[] {
+  /** Removes what is beyond the window, the oldest first. */
+  trim(now: number): EngineWrite[] {
     const { keepEvents, keepMs, maxEvents } = this.#window;
     const gone: EngineWrite[] = [];
     while (gone.length < MOST_AT_ONCE) {
       const oldest = this.#kept.at(this.#kept.first);
       // The newest record says where a store that begins now can begin.
       if (oldest === undefined || this.#kept.end - this.#kept.first === 1) break;
-      const behind = head - oldest.last;
-      const stale = behind > keepEvents && now - oldest.at > keepMs;
-      if (!stale && behind <= maxEvents) break;
+      const stale = this.#count - oldest.count >= keepEvents && now - oldest.at > keepMs;
+      if (!stale && this.#count <= maxEvents) break;
       this.#kept.shift();
+      this.#count -= oldest.count;
       gone.push({ key: oldest.key, value: undefined });
     }
     return gone;
+  }
+
+  #push(kept: Kept): void {
+    this.#kept.push(kept);
+    this.#count += kept.count;
   }
 }

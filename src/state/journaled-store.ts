@@ -343,7 +343,7 @@ class JournaledStore implements Store {
     if (this.#recorded === undefined) return [];
     const now = this.#clock.now();
     this.#recorded.add(events, now);
-    return this.#recorded.trim(this.#view.head, now);
+    return this.#recorded.trim(now);
   }
 
   /** Packs what has left its pack when that has become much; never while the store fills. */

@@ -1,7 +1,7 @@
 /** What an engine holds of a store: reading all of it at the start, writing what changes. */
 import type { RecordCodec } from './codec.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
-import { EVENT_PREFIX } from './event-records.ts';
+import { decodeEvents, EVENT_PREFIX, type SavedEvents } from './event-records.ts';
 import { decodeFirstFormat } from './first-format.ts';
 import { HeldObject } from './held-object.ts';
 import { heldIn, Pack } from './pack.ts';
@@ -41,8 +41,8 @@ export interface SavedState {
   readonly packs: readonly Pack[];
   /** As JSON. */
   readonly notes: ReadonlyMap<string, string>;
-  /** Keys of the records of what happened, in order. */
-  readonly events: readonly string[];
+  /** The records of what happened, in order. */
+  readonly events: readonly SavedEvents[];
   /** What has to be written before the state is used: sealing what has become secret, and the
    * step from an older format. */
   readonly mending: readonly EngineWrite[];
@@ -81,7 +81,7 @@ class Reading {
   readonly #packs = new Map<string, { pack: Pack; held: readonly HeldObject[] }>();
   readonly #notes = new Map<string, string>();
   readonly #mending: EngineWrite[] = [];
-  readonly #events: string[] = [];
+  readonly #events: SavedEvents[] = [];
   #meta: (Meta & { readonly format: number }) | undefined;
 
   constructor(codec: RecordCodec) {
@@ -91,7 +91,7 @@ class Reading {
   /** The keys come in order: what tells the format is the first of them. */
   take(key: string, plain: Buffer, isSealed: boolean): void {
     if (key === META_KEY) this.#meta = decodeMeta(plain);
-    else if (key.startsWith(EVENT_PREFIX)) this.#events.push(key);
+    else if (key.startsWith(EVENT_PREFIX)) this.#takeEvents(key, plain);
     else if (key.startsWith(OBJECT_PREFIX)) this.#takeObject(key, plain, isSealed);
     else if (key.startsWith(NOTE_PREFIX)) this.#notes.set(...decodeNote(plain));
     else if (key.startsWith(PACK_PREFIX)) this.#takePack(key, plain, isSealed);
@@ -134,6 +134,10 @@ class Reading {
     this.#objects.push(stored);
     const exposed = this.#codec.isSecret(stored.key) && !isSealed;
     if (first || exposed) this.#mending.push(objectWrite(this.#codec, stored));
+  }
+
+  #takeEvents(key: string, plain: Buffer): void {
+    this.#events.push({ key, count: decodeEvents(plain).length });
   }
 
   #takePack(key: string, plain: Buffer, isSealed: boolean): void {

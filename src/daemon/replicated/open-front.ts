@@ -178,10 +178,15 @@ function* countObjects(
   }
 }
 
+const USES_AT_ONCE = 2000;
+
 /** Rejects when no leader takes them: they are reported with the next ones. */
 async function reportUses(
   parts: Pick<FrontParts, 'leaders' | 'route'>,
   uses: ReadonlyMap<string, number>,
 ): Promise<void> {
-  await postToLeader(parts, USES_PATH, Object.fromEntries(uses));
+  const all = [...uses];
+  while (all.length > 0) {
+    await postToLeader(parts, USES_PATH, Object.fromEntries(all.splice(0, USES_AT_ONCE)));
+  }
 }

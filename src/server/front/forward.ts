@@ -42,6 +42,8 @@ export interface Forwarded {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly address: string;
+  /** Whether the next leader knows what became of it: whether it may be sent again. */
+  readonly isRepeatable: boolean;
   /** Aborted when the server begins to close. */
   readonly closing: AbortSignal;
 }
@@ -70,10 +72,16 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     if (gone.signal.aborted) return;
     if (leader === undefined) throw nobodyLeads(failed?.leader);
     const answer = await ask(options.route(leader), of, { ...outgoing, signal: gone.signal });
-    if (answer !== undefined && !isRefused(answer)) return await pass(options, of, answer);
-    answer?.destroy();
+    const reason = whyNot(answer);
+    if (typeof answer === 'object') {
+      if (reason === undefined) return await pass(options, of, answer);
+      answer.destroy();
+    }
     if (gone.signal.aborted) return;
-    if (outgoing.body === undefined) throw nobodyLeads(leader);
+    // What goes through as it comes cannot be sent again.
+    if (outgoing.body === undefined || !(of.isRepeatable || reason === 'refused')) {
+      throw nobodyLeads(leader);
+    }
     const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
     failed = { leader, times };
   }
@@ -87,9 +95,19 @@ function nobodyLeads(asked: LeaderPeer | undefined): Error {
   return unavailable(outcome, RETRY_SECONDS);
 }
 
-function isRefused({ statusCode, headers }: IncomingMessage): boolean {
-  return statusCode === 503 && headers[NOT_LEADER_HEADER] !== undefined;
+/** What is known of a request that was not answered. */
+type Failure = 'refused' | 'unknown';
+
+function whyNot(answer: IncomingMessage | Failure): Failure | undefined {
+  if (typeof answer === 'string') return answer;
+  const { statusCode, headers } = answer;
+  const said = headers[NOT_LEADER_HEADER];
+  if (statusCode !== 503 || said === undefined) return undefined;
+  return said === 'refused' ? 'refused' : 'unknown';
 }
+
+/** Before a connection was there nothing can have been done. */
+const NOT_REACHED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'];
 
 async function prepare({ request, address }: Forwarded): Promise<Outgoing> {
   const { method = '', headers, url = '' } = request;
@@ -103,21 +121,19 @@ async function prepare({ request, address }: Forwarded): Promise<Outgoing> {
     headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
   if (!hasBody) return { headers: more, body: Buffer.alloc(0) };
   const body = await keptBody(request);
-  if (body === undefined) return { headers: more, body: undefined };
   return { headers: { ...more, 'content-length': String(body.length) }, body };
 }
 
-/** Undefined: it could not be asked, or it did not begin to answer. */
+/** Why not, where it could not be asked, or did not begin to answer. */
 async function ask(
   route: Route,
   { request, response }: Forwarded,
   { headers, body, signal }: Outgoing & { readonly signal: AbortSignal },
-): Promise<IncomingMessage | undefined> {
+): Promise<IncomingMessage | Failure> {
   const { host, port, agent, tls } = route;
   const { method, url: path } = request;
   const send = tls ? tlsRequest : plainRequest;
   const passed = requestHeaders(request.headers, headers);
-  // The length of a body that comes in chunks is not known.
   const upstream: ClientRequest = send({
     host,
     port,
@@ -127,16 +143,18 @@ async function ask(
     headers: passed,
     signal,
   });
-  const answered = new Promise<IncomingMessage | undefined>((resolve) => {
+  const answered = new Promise<IncomingMessage | Failure>((resolve) => {
     upstream.once('response', resolve);
-    upstream.once('error', () => resolve(undefined));
+    upstream.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
+      resolve(NOT_REACHED.includes(code) ? 'refused' : 'unknown');
+    });
   });
   upstream.on('error', () => undefined);
   upstream.on('information', () => undefined);
   if (body !== undefined) upstream.end(body);
   else pipeline(request, upstream).catch(() => undefined);
   const answer = await answered;
-  if (answer !== undefined) response.once('close', () => upstream.destroy());
+  response.once('close', () => upstream.destroy());
   return answer;
 }
 

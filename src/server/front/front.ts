@@ -9,7 +9,7 @@ import { encodeStatus } from '../output/representation.ts';
 import { WritePressure } from '../pressure.ts';
 import { type ForwardOptions, forward } from './forward.ts';
 import { clientAddress } from './headers.ts';
-import { isLocal, wantsNewest } from './local-requests.ts';
+import { isLocal, SAFE_METHODS, wantsNewest } from './local-requests.ts';
 
 /** What reads are answered from. */
 export interface FrontStore {
@@ -41,7 +41,7 @@ export interface Arrival {
   readonly answer: () => void;
 }
 
-const MOST_URLS = 4096;
+const MOST_URLS = 1024;
 const SHOWN_WITHIN_MS = 30_000;
 const TURN_MS = 1000;
 const RETRY_SECONDS = 1;
@@ -63,8 +63,11 @@ export class Front {
   handle(arrival: Arrival): void {
     const { request, response } = arrival;
     this.#handle(arrival).catch((error: unknown) => {
-      if (!(error instanceof StatusError))
+      // Who is gone need not be told, and need not be told of.
+      if (response.destroyed) return;
+      if (!(error instanceof StatusError)) {
         this.#options.logger.error({ err: error }, 'Request failed');
+      }
       refuse(request, response, error);
     });
   }
@@ -72,7 +75,7 @@ export class Front {
   async #handle(arrival: Arrival): Promise<void> {
     const { method = '', url = '' } = arrival.request;
     const info = this.#read(`${method} ${url}`);
-    if (!isLocal(method, info, this.#options)) return await this.#forward(arrival);
+    if (!isLocal(method, info, this.#options)) return await this.#forward(arrival, info);
     if (info.isResource) {
       const { store } = this.#options;
       if (!store.loaded) throw unavailable('This replica is not up to date yet', RETRY_SECONDS);
@@ -91,14 +94,16 @@ export class Front {
     });
   }
 
-  async #forward(arrival: Arrival): Promise<void> {
-    const { request, response, closing, isBehindProxy } = arrival;
+  async #forward(arrival: Arrival, info: RequestInfo | undefined): Promise<void> {
+    const { request, response, isBehindProxy } = arrival;
+    // Writes of objects are commits, which name their key.
+    const isRepeatable = info?.isResource === true || SAFE_METHODS.includes(request.method ?? '');
     this.#pressure.admit(request, response);
     const address = clientAddress(request, isBehindProxy);
     const { leaders, route, patienceMs } = this.#options;
     const shown = (version: number): Promise<void> => this.#shown(version);
     const limit = patienceMs === undefined ? {} : { patienceMs };
-    await forward({ leaders, route, shown, ...limit }, { request, response, address, closing });
+    await forward({ leaders, route, shown, ...limit }, { ...arrival, address, isRepeatable });
   }
 
   /** Resolves when what the leader did up to a version can be read here. */

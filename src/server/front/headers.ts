@@ -3,7 +3,10 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from '
 
 /** On the peer listener: the newest version of the state when the answer was made. */
 export const VERSION_HEADER = 'gitplane-state-version';
-/** On the peer listener: who answers does not lead any more. */
+/**
+ * On the peer listener: who answers does not lead any more. `refused`: it has done nothing;
+ * `unknown`: the request may have taken effect.
+ */
 export const NOT_LEADER_HEADER = 'gitplane-not-leader';
 
 const HOP_BY_HOP = new Set([

@@ -7,7 +7,7 @@ import type { KindTable } from '../../kinds/table.ts';
 import { PAST_PARAMETERS } from '../input/past.ts';
 import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 
-const SAFE = ['GET', 'HEAD'];
+export const SAFE_METHODS = ['GET', 'HEAD'];
 const READS = ['get', 'list', 'watch'];
 const OWN_DOCUMENTS = [/^\/(healthz|livez|readyz)(\/|$)/, /^\/(metrics|version|schemas)(\/|$)/];
 /** Of the API, below its root. */
@@ -24,7 +24,7 @@ export function isLocal(
   info: RequestInfo | undefined,
   of: { readonly kinds: KindTable; readonly coreGroups: readonly string[] },
 ): info is RequestInfo {
-  if (info === undefined || !SAFE.includes(method)) return false;
+  if (info === undefined || !SAFE_METHODS.includes(method)) return false;
   if (info.isResource) return isPlainRead(info) && !of.coreGroups.includes(info.group);
   if (info.belowRoot && DISCOVERY.some((pattern) => pattern.test(info.path))) return true;
   return OWN_DOCUMENTS.some((pattern) => pattern.test(info.path));

@@ -24,7 +24,7 @@ export function handlePeer(
   response: ServerResponse,
 ): boolean {
   if (!peer.isHeld()) {
-    response.writeHead(503, { [NOT_LEADER_HEADER]: 'true', 'retry-after': '1' });
+    response.writeHead(503, { [NOT_LEADER_HEADER]: 'refused', 'retry-after': '1' });
     response.end();
     return true;
   }
@@ -40,12 +40,16 @@ export function handlePeer(
 function announce(peer: PeerService, response: ServerResponse): void {
   const { writeHead, end } = response;
   response.writeHead = function head(this: ServerResponse, ...args: unknown[]) {
+    const more: [string, string][] = [[VERSION_HEADER, String(peer.version())]];
     // What fails because the term ended is for the next leader to answer.
     if (Number(args[0]) >= 500 && !peer.isHeld()) {
-      this.setHeader(NOT_LEADER_HEADER, 'true');
+      more.push([NOT_LEADER_HEADER, 'unknown']);
       args[0] = 503;
     }
-    this.setHeader(VERSION_HEADER, String(peer.version()));
+    // A list of headers stays one: names may be in it more than once.
+    const list = args.findIndex((given) => Array.isArray(given));
+    if (list >= 0) args[list] = [...(args[list] as string[]), ...more.flat()];
+    else for (const [name, value] of more) this.setHeader(name, value);
     return writeHead.apply(this, args as Parameters<typeof writeHead>);
   } as typeof writeHead;
   response.end = function last(this: ServerResponse, ...args: unknown[]) {

@@ -122,7 +122,7 @@ test('a write whose leader dies is sent to the next one, once, with the same key
     election.vacate();
     first.end();
   });
-  const answer = ask(`${a}/sync`, { method: 'POST', body: 'a body' });
+  const answer = ask(a + TEAMS, { method: 'POST', body: 'a body' });
   await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
   await election.elect(async (req, res) => {
     sent.push([req.headers['idempotency-key'], await bodyOf(req)]);
@@ -141,7 +141,7 @@ test('an answer that says that its maker does not lead any more is not handed on
     election.vacate();
     res.writeHead(500).end('the platform is closed');
   });
-  const answer = ask(`${a}/sync`, { method: 'DELETE' });
+  const answer = ask(`${a}${TEAMS}/x`, { method: 'DELETE' });
   await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
   await election.elect((_req, res) => void res.end('the next leader'));
   expect((await answer).text).toBe('the next leader');
@@ -253,4 +253,35 @@ test('uses of access keys are told to the leader', async () => {
   expect((await ask(a + TEAMS, { token })).code).toBe(200);
   await fronts[0]?.close();
   expect(leader.uses).toHaveLength(1);
+});
+
+test('what no later leader could know of is not sent again when it may have been done', async () => {
+  const { a, election } = await ready({ patienceMs: 300 });
+  let times = 0;
+  const leader = await election.elect((req) => {
+    times++;
+    req.socket.destroy();
+  });
+  expect((await ask(`${a}/sync`, { method: 'POST', body: '{}' })).code).toBe(503);
+  expect(times).toBe(1);
+  leader.held = false;
+  expect((await ask(`${a}/sync`, { method: 'POST', body: '{}' })).code).toBe(503);
+  expect(times).toBe(1);
+});
+
+test('a body that is too large is refused where it comes in', async () => {
+  const { a, election } = await ready();
+  const asked: unknown[] = [];
+  await election.elect((req, res) => {
+    asked.push(req.url);
+    res.end();
+  });
+  const large = 'x'.repeat(3 * 1024 * 1024 + 1);
+  const headers = { 'transfer-encoding': 'chunked' };
+  const refused = await ask(a + TEAMS, { method: 'POST', body: large, headers }).catch(
+    () => undefined,
+  );
+  // The connection may be cut before the answer is read.
+  expect([undefined, 413]).toContain(refused?.code);
+  expect(asked).toEqual([]);
 });
