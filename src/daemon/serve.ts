@@ -4,6 +4,7 @@ import type { ParsedOptions } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
+import { holdTickShape } from './tick-shape.ts';
 
 /** A stop that takes longer than this is cut off, so that an orchestrator need not kill. */
 const STOP_WITHIN_MS = 9_500;
@@ -12,6 +13,7 @@ export async function serve(
   options: ParsedOptions,
   out: { write(text: string): void },
 ): Promise<number> {
+  holdTickShape();
   const read = readDaemonOptions(options);
   const daemon = await start(read);
   // Before the banner: whoever reads it may end the daemon at once, and cleanly.

@@ -65,6 +65,11 @@ export function wouldPass(
   return deps.authorizer.authorize(result.user, attributesOf(info, deps.kinds)).allowed;
 }
 
+/** The key that a request shows, where it wants to be nobody else. */
+export function plainToken(headers: IncomingHttpHeaders): string | undefined {
+  return wantsImpersonation(headers) ? undefined : tokenOf(headers.authorization, 'bearer');
+}
+
 /** What authentication looks at of a request. */
 interface Signed {
   readonly headers: IncomingHttpHeaders;
@@ -138,8 +143,12 @@ export function authorizeRequest(
 
 /** Impersonation is not offered; ignoring the headers would act as someone else than asked for. */
 export function refuseImpersonation(headers: Readonly<Record<string, unknown>>, user: User): void {
-  for (const name in headers)
-    if (name.startsWith('impersonate-')) throw noImpersonation(headers, user);
+  if (wantsImpersonation(headers)) throw noImpersonation(headers, user);
+}
+
+function wantsImpersonation(headers: Readonly<Record<string, unknown>>): boolean {
+  for (const name in headers) if (name.startsWith('impersonate-')) return true;
+  return false;
 }
 
 function noImpersonation(headers: Readonly<Record<string, unknown>>, user: User): StatusError {

@@ -14,9 +14,12 @@ import type { Answer } from './output/answer.ts';
 /** Who asks without a key that works. */
 const STRANGER: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
+/** What is told of a request. */
+type Asked = Pick<FastifyRequest, 'id' | 'method' | 'url' | 'ip' | 'headers' | 'body'>;
+
 /** What is known of a request when its record begins. */
 export interface Recorded {
-  readonly request: FastifyRequest;
+  readonly request: Asked;
   readonly info: RequestInfo;
   readonly user: User | undefined;
 }
@@ -83,7 +86,7 @@ function resourceOf(
 }
 
 /** Nobody may impersonate here; who was asked for is said of the refusal. */
-function impersonatedBy(headers: FastifyRequest['headers']): Impersonated | undefined {
+function impersonatedBy(headers: Asked['headers']): Impersonated | undefined {
   const name = headers['impersonate-user'];
   const groups = headers['impersonate-group'];
   if (name === undefined && groups === undefined) return undefined;
@@ -102,7 +105,7 @@ export function endAudit(
   trail: AuditTrail,
   { deps, info }: AuditedPart,
   of: {
-    readonly request: FastifyRequest;
+    readonly request: Asked;
     readonly answer: Answer;
     /** A fault of ours, which is no answer of the API. */
     readonly isFault: boolean;
@@ -124,7 +127,7 @@ export function endAudit(
 function bodiesOf(
   { level }: AuditTrail,
   { deps, info }: AuditedPart,
-  { request, answer }: { readonly request: FastifyRequest; readonly answer: Answer },
+  { request, answer }: { readonly request: Asked; readonly answer: Answer },
 ): () => AuditedBodies {
   const { kind } = routeOf(deps, info, request.url);
   const { method, body } = request;
@@ -137,7 +140,7 @@ type Failure = Pick<AuditedAnswer, 'reason' | 'message' | 'remarks'>;
 
 const NO_FAILURE: Failure = {};
 
-function failureOf({ body, code }: Answer, { headers }: FastifyRequest): Failure {
+function failureOf({ body, code }: Answer, { headers }: Asked): Failure {
   const status = parsed(body);
   if (!isRecord(status)) return {};
   const text = (value: unknown): string | undefined =>
@@ -149,7 +152,7 @@ function failureOf({ body, code }: Answer, { headers }: FastifyRequest): Failure
 /** In the words of Kubernetes; what we said to the client stands beside it. */
 function unauthenticated(
   message = '',
-  { authorization }: FastifyRequest['headers'],
+  { authorization }: Asked['headers'],
 ): Pick<AuditedAnswer, 'message' | 'remarks'> {
   const scheme = /^(\w+) /.exec(authorization ?? '')?.[1]?.toLowerCase();
   const method = scheme === 'bearer' || scheme === 'basic' ? scheme : 'other';

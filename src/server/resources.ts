@@ -100,6 +100,15 @@ export function answerObjects(
   return handler(deps, resourceRequest(request, { info, user, kind }));
 }
 
+/** The kind of which a request wants one object; undefined, or an error: it wants something else. */
+export function kindOfGet(deps: ServerDependencies, info: ResourceInfo): Kind | undefined {
+  const { group, subresource } = info;
+  if (deps.core.kinds.groups.includes(group) || subresource !== '') return undefined;
+  if (reviewOf(info) !== undefined) return undefined;
+  const kind = findKind(deps, info);
+  return handlerOf(kind, info) === handleGet ? kind : undefined;
+}
+
 /** Field by field: spreading costs more than the rest of a read. */
 function resourceRequest(
   request: ApiRequest,

@@ -20,6 +20,7 @@ import {
 import { type AuditedPart, beginAudit, endAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
+import { fastGet } from './fast-get.ts';
 import type { Front } from './front/front.ts';
 import { registerGit } from './git.ts';
 import { limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
@@ -70,6 +71,7 @@ export interface ServerOptions {
 }
 
 export function buildServer(deps: ServerDependencies, options: ServerOptions): FastifyInstance {
+  const nextId = requestIds();
   const common = {
     logger: false,
     bodyLimit: DEFAULT_MAX_BODY_BYTES,
@@ -79,14 +81,20 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     trustProxy: (_address: string, hop: number) => options.tls === undefined && hop === 0,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
-    genReqId: requestIds(),
+    genReqId: nextId,
   } as const;
   const app = fastify({
     ...common,
-    serverFactory: (handler) => makeServer(options, handler, () => closing),
+    serverFactory: (routes) => {
+      const handler: Handler = (request, response) => {
+        if (!quick(request, response)) routes(request, response);
+      };
+      return makeServer(options, handler, () => closing);
+    },
   }) as unknown as FastifyInstance;
-  const surfaceOf = buildSurfaces(deps);
+  const { platform, surfaceOf } = buildSurfaces(deps);
   const closing = closingSignal(app);
+  const quick = fastGet({ surface: platform, nextId, closing });
   app.server.keepAliveTimeout = common.keepAliveTimeout;
   limitConnections(app.server);
   const pressure = new WritePressure();

@@ -20,21 +20,27 @@ export interface Surface {
   answer(request: ApiRequest): Answer | Promise<Answer | undefined>;
 }
 
-/** Finds the surface that a URL leads to. */
-export function buildSurfaces(deps: ServerDependencies): (url: string) => Surface {
+export interface Surfaces {
+  readonly platform: Surface;
+  /** The surface that a URL leads to. */
+  surfaceOf(url: string): Surface;
+}
+
+export function buildSurfaces(deps: ServerDependencies): Surfaces {
   const platform = surface(deps, {
     documents: buildDocuments(deps),
     objects: answerResource,
     isPublic: (info) => isPublic(info, deps),
   });
   const clusters = new WeakMap<ClusterSurface, Surface>();
-  return (url) => {
+  const surfaceOf = (url: string): Surface => {
     const cluster = deps.clusters.find(url);
     if (cluster === undefined) return platform;
     const found = clusters.get(cluster) ?? clusterSurface({ ...deps, ...cluster });
     clusters.set(cluster, found);
     return found;
   };
+  return { platform, surfaceOf };
 }
 
 /** Which clusters there are is not for strangers, so nothing of a cluster is public. */
@@ -44,7 +50,7 @@ function clusterSurface(deps: ServerDependencies): Surface {
 }
 
 /** URLs of a method whose reading is kept: controllers ask for the same things again and again. */
-const MOST_URLS = 1024;
+export const MOST_URLS = 1024;
 
 function surface(
   deps: ServerDependencies,

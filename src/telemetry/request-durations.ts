@@ -45,9 +45,10 @@ export class RequestDurations {
   }
 
   observe(labels: RequestLabels, seconds: number): void {
-    const series = this.#find(labels);
-    const bucket = this.#bounds.findIndex((bound) => seconds <= bound);
-    const at = bucket < 0 ? this.#bounds.length : bucket;
+    const series = this.#find(labels) ?? this.#make(labels);
+    const bounds = this.#bounds;
+    let at = 0;
+    while (at < bounds.length && seconds > (bounds[at] ?? 0)) at++;
     series.counts[at] = (series.counts[at] ?? 0) + 1;
     series.sum += seconds;
   }
@@ -68,7 +69,11 @@ export class RequestDurations {
     this.#series.clear();
   }
 
-  #find({ verb, resource, code }: RequestLabels): Series {
+  #find({ verb, resource, code }: RequestLabels): Series | undefined {
+    return this.#series.get(verb)?.get(resource)?.get(code);
+  }
+
+  #make({ verb, resource, code }: RequestLabels): Series {
     const resources = entry(this.#series, verb, () => new Map<string, Map<number, Series>>());
     const codes = entry(resources, resource, () => new Map<number, Series>());
     return entry(codes, code, () => ({

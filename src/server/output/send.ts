@@ -2,6 +2,7 @@
  * Puts an answer on the wire, all of it at once. Past the framework, which would copy every header
  * several times: half the cost of a read.
  */
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { SECURITY_HEADERS } from '../hardening.ts';
 import { type Answer, warningHeaders } from './answer.ts';
@@ -18,8 +19,17 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, closing: AbortSi
   if (raw.headersSent) return;
   // The framework says so where it answers before the body was read.
   const last = closing.aborted || reply.getHeader('connection') === 'close';
-  raw.writeHead(answer.code, headersOf(reply.request.id, answer, last));
-  raw.end(answer.body);
+  writeAnswer(raw, answer, { id: reply.request.id, last });
+}
+
+/** `last`: the connection ends with the answer. */
+export function writeAnswer(
+  response: ServerResponse,
+  answer: Answer,
+  { id, last }: { readonly id: string; readonly last: boolean },
+): void {
+  response.writeHead(answer.code, headersOf(id, answer, last));
+  response.end(answer.body);
 }
 
 const SECURITY = SECURITY_HEADERS.flat();

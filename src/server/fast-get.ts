@@ -1,0 +1,208 @@
+/**
+ * GET of one object as it is now, answered before the framework sees the request (decision 50). It is
+ * what clients ask for most of the time, and the ways of the framework and of the routes cost more
+ * than the answer. What is answered here is what the routes would answer, byte for byte; whatever is
+ * not plain, is not allowed, is not there or fails is left to them.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { remember } from '../apimachinery/remember.ts';
+import type { Attributes, User } from '../apimachinery/request.ts';
+import type { PlatformConfig } from '../config/platform-config.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { RequestLabels } from '../telemetry/request-durations.ts';
+import { attributesOf, plainToken } from './access.ts';
+import { beginAudit, endAudit } from './audit.ts';
+import type { ServerDependencies } from './dependencies.ts';
+import type { ResourceInfo } from './input/request-info.ts';
+import type { Answer } from './output/answer.ts';
+import { JSON_TYPE, negotiate } from './output/negotiation.ts';
+import { writeAnswer } from './output/send.ts';
+import { OIDC_PATH } from './paths.ts';
+import { kindOfGet } from './resources.ts';
+import { MOST_URLS, type Surface } from './surfaces.ts';
+
+export interface FastGetParts {
+  /** Of the platform. */
+  readonly surface: Surface;
+  /** The one maker of ids of the server. */
+  readonly nextId: () => string;
+  readonly closing: AbortSignal;
+}
+
+/** What a URL leads to. */
+interface Wanted {
+  readonly info: ResourceInfo;
+  readonly kind: Kind;
+  readonly attributes: Attributes;
+  readonly labels: RequestLabels;
+  /** Who was allowed to have it last. */
+  allowed: Allowed | undefined;
+}
+
+/** A decision, and all that it depends on: rights are state, and scopes are read as configured. */
+interface Allowed {
+  readonly user: User;
+  readonly version: number;
+  readonly config: PlatformConfig;
+}
+
+/** What a connection asked for last: most send the same headers each time. */
+interface Client {
+  headers: readonly string[];
+  /** Undefined: requests with these headers are for the routes. */
+  token: string | undefined;
+  isForwarded: boolean;
+  url: string;
+  wanted: Wanted | undefined;
+}
+
+/** What a request is answered with, and to whom. */
+interface Found {
+  readonly answer: Answer;
+  readonly user: User;
+}
+
+/** True: the request is answered. False: nothing was done about it. */
+type FastRoute = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export function fastGet({ surface, nextId, closing }: FastGetParts): FastRoute {
+  const { deps } = surface;
+  const wantedAt = remember(MOST_URLS, (url) => wantedOf(surface, url) ?? 'else');
+  const clients = new WeakMap<Socket, Client>();
+  return (request, response) => {
+    if (request.method !== 'GET' || closing.aborted) return false;
+    const { url = '', socket } = request;
+    let client = clients.get(socket);
+    if (client?.url !== url) {
+      // What comes with a query seldom comes again, and is for the routes.
+      const wanted = url.includes('?') ? 'else' : wantedAt(url);
+      if (wanted === 'else') return false;
+      client ??= newClient(clients, socket);
+      client.url = url;
+      client.wanted = wanted;
+    }
+    const { wanted } = client;
+    if (wanted === undefined) return false;
+    const started = performance.now();
+    const found = find(deps, { request, client, wanted });
+    if (found === undefined) return false;
+    const id = nextId();
+    const write = (): void => writeAnswer(response, found.answer, { id, last: false });
+    if (deps.audit.isOn) audited(deps, { request, id, wanted, found, write });
+    else write();
+    deps.metrics.requests.observe(wanted.labels, (performance.now() - started) / 1000);
+    return true;
+  };
+}
+
+function newClient(clients: WeakMap<Socket, Client>, socket: Socket): Client {
+  const client: Client = {
+    headers: [],
+    token: undefined,
+    isForwarded: false,
+    url: '',
+    wanted: undefined,
+  };
+  clients.set(socket, client);
+  return client;
+}
+
+/** Nothing that could be read in two ways. */
+const PLAIN_URL = /^[\w\-.~:@/]+$/;
+
+function wantedOf({ deps, read }: Surface, url: string): Wanted | undefined {
+  // The provider has whatever begins as its own routes do, also where the API was put there.
+  if (!PLAIN_URL.test(url) || url.startsWith(`${OIDC_PATH}/`)) return undefined;
+  const info = read('GET', url);
+  if (info?.isResource !== true) return undefined;
+  const kind = kindOrNone(deps, info);
+  // Some kinds are not shown to everybody in the same way.
+  if (kind === undefined || kind.forReaders !== undefined) return undefined;
+  const labels = { verb: info.verb, resource: info.resource, code: 200 };
+  const attributes = attributesOf(info, deps.kinds);
+  return { info, kind, labels, attributes, allowed: undefined };
+}
+
+function kindOrNone(deps: ServerDependencies, info: ResourceInfo): Kind | undefined {
+  try {
+    return kindOfGet(deps, info);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined: the routes are to say what there is to say. */
+function find(
+  deps: ServerDependencies,
+  of: { request: IncomingMessage; client: Client; wanted: Wanted },
+): Found | undefined {
+  const { request, client, wanted } = of;
+  const { kind, info } = wanted;
+  try {
+    if (!isSame(request.rawHeaders, client.headers)) readHeaders(client, request);
+    // Whoever forwards a request says where it comes from: what of that to record is not decided here.
+    if (client.token === undefined || (client.isForwarded && deps.audit.isOn)) return undefined;
+    const holder = deps.authenticate(client.token);
+    if (!('user' in holder) || !isAllowed(deps, wanted, holder.user)) return undefined;
+    const ready = deps.registry.get({ kind, namespace: info.namespace, name: info.name });
+    const shown = { head: undefined, items: [ready] };
+    const answer = { code: 200, contentType: JSON_TYPE, body: ready.json(), shown };
+    return { answer, user: holder.user };
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false;
+  return true;
+}
+
+function readHeaders(client: Client, { rawHeaders, headers }: IncomingMessage): void {
+  client.headers = rawHeaders;
+  client.isForwarded = headers['x-forwarded-for'] !== undefined;
+  // Nothing of before may count when this fails.
+  client.token = undefined;
+  client.token = isPlain(headers) ? plainToken(headers) : undefined;
+}
+
+const NO_QUERY = new URLSearchParams();
+
+/** Throws 406. */
+function isPlain(headers: IncomingHttpHeaders): boolean {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) {
+    return false;
+  }
+  const wish = { accept: headers.accept, userAgent: headers['user-agent'], query: NO_QUERY };
+  const { mediaType, transform, pretty } = negotiate(wish, 'object');
+  return mediaType === JSON_TYPE && transform === undefined && !pretty;
+}
+
+function isAllowed(deps: ServerDependencies, wanted: Wanted, user: User): boolean {
+  const { authorizer, store, config } = deps;
+  const { allowed } = wanted;
+  const version = store.resourceVersion;
+  if (allowed?.user === user && allowed.version === version && allowed.config === config.current) {
+    return true;
+  }
+  if (!authorizer.authorize(user, wanted.attributes).allowed) return false;
+  wanted.allowed = { user, version, config: config.current };
+  return true;
+}
+
+function audited(
+  deps: ServerDependencies,
+  of: { request: IncomingMessage; id: string; wanted: Wanted; found: Found; write: () => void },
+): void {
+  const { request, id, wanted, found, write } = of;
+  const { info } = wanted;
+  const { headers, url = '', socket } = request;
+  const ip = socket.remoteAddress ?? '';
+  const asked = { id, url, headers, ip, method: 'GET', body: undefined };
+  const trail = beginAudit(deps, { request: asked, info, user: found.user });
+  write();
+  if (trail === undefined) return;
+  endAudit(trail, { deps, info }, { request: asked, answer: found.answer, isFault: false });
+}
