@@ -88,11 +88,14 @@ export function fastGet({ surface, nextId, closing }: FastGetParts): FastRoute {
     const found = find(deps, { request, client, wanted });
     if (found === undefined) return false;
     const id = nextId();
-    const write = (): void => writeAnswer(response, found.answer, { id, last: false });
-    if (deps.audit.isOn) audited(deps, { request, id, wanted, found, write });
-    else write();
-    deps.metrics.requests.observe(wanted.labels, (performance.now() - started) / 1000);
-    return true;
+    try {
+      give(deps, { request, response, id, wanted, found });
+      deps.metrics.requests.observe(wanted.labels, (performance.now() - started) / 1000);
+    } catch (err) {
+      // Nobody else would catch it, and the daemon would end.
+      deps.logger.error({ err, method: 'GET', path: url, requestId: id }, 'Request failed');
+    }
+    return response.headersSent;
   };
 }
 
@@ -192,17 +195,28 @@ function isAllowed(deps: ServerDependencies, wanted: Wanted, user: User): boolea
   return true;
 }
 
-function audited(
+function give(
   deps: ServerDependencies,
-  of: { request: IncomingMessage; id: string; wanted: Wanted; found: Found; write: () => void },
+  of: {
+    request: IncomingMessage;
+    response: ServerResponse;
+    id: string;
+    wanted: Wanted;
+    found: Found;
+  },
 ): void {
-  const { request, id, wanted, found, write } = of;
+  const { request, response, id, wanted, found } = of;
+  const { answer, user } = found;
+  if (!deps.audit.isOn) {
+    writeAnswer(response, answer, { id, last: false });
+    return;
+  }
   const { info } = wanted;
   const { headers, url = '', socket } = request;
   const ip = socket.remoteAddress ?? '';
   const asked = { id, url, headers, ip, method: 'GET', body: undefined };
-  const trail = beginAudit(deps, { request: asked, info, user: found.user });
-  write();
+  const trail = beginAudit(deps, { request: asked, info, user });
+  writeAnswer(response, answer, { id, last: false });
   if (trail === undefined) return;
-  endAudit(trail, { deps, info }, { request: asked, answer: found.answer, isFault: false });
+  endAudit(trail, { deps, info }, { request: asked, answer, isFault: false });
 }
