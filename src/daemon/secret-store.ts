@@ -2,12 +2,14 @@
 import { hkdfSync } from 'node:crypto';
 import type { EventRing } from '../apimachinery/object-events.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
+import { assertHeld } from '../replication/term.ts';
 import { loadStateKey } from '../state/state-key.ts';
 import { SecretSync, type SecretSyncOptions } from '../storesync/secret-sync.ts';
 import { createSecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
 import type { ConfigService } from './config-service.ts';
 import type { Observation } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
+import type { ReplicatedPlatform } from './replicated-platform.ts';
 
 type Given =
   | 'kinds'
@@ -25,6 +27,7 @@ export interface SecretStoreParts extends Pick<SecretSyncOptions, Given> {
   readonly config: Pick<ConfigService, 'current' | 'subscribe'>;
   readonly observation: Pick<Observation, 'metrics'>;
   readonly events: EventRing;
+  readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
 }
 
 export interface SecretStore {
@@ -39,6 +42,7 @@ export function openSecretStore(parts: SecretStoreParts): SecretStore {
     secret: fingerprintSecret(loadStateKey(data.stateKey)),
     configuration: () => config.current.secretStore,
     environment: options.environment,
+    assertMayAct: parts.replicated && (() => assertHeld(parts.replicated?.term)),
     metrics: createSecretSyncMetrics(observation.metrics.registry),
   });
   const unsubscribe = config.subscribe((now, before) => {

@@ -143,7 +143,7 @@ async function serveClusters(
 }
 
 function syncTenants(
-  { options, data, logger, clock, undo }: ServiceParts,
+  { options, data, logger, clock, undo, replicated }: ServiceParts,
   platform: Platform,
   of: { clusters: Clusters; dependencies: Omit<ServerDependencies, 'tenants'> },
 ): TenantLoops {
@@ -155,6 +155,7 @@ function syncTenants(
   undo.push(() => socket.close());
   const loops = new TenantLoops({
     ...platform,
+    replicated,
     tenants: clusters.tenants,
     places: () => clusters.places(),
     runner,

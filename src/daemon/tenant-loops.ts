@@ -9,6 +9,7 @@ import type { ClusterAccess } from '../kubeclient/cluster-access.ts';
 import { KubeClient } from '../kubeclient/kube-client.ts';
 import type { Branch } from '../registry/branch.ts';
 import { exceeds, type PruneBudget } from '../registry/consent-rules.ts';
+import { assertHeld } from '../replication/term.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { TenantMetrics } from '../telemetry/tenant-metrics.ts';
@@ -20,6 +21,7 @@ import { TenantSync } from '../tenantsync/tenant-sync.ts';
 import type { Tenants } from './clusters.ts';
 import { FormerPlaces } from './former-places.ts';
 import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import type { ReplicatedPlatform } from './replicated-platform.ts';
 import { placeOf, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 
 export interface TenantLoopsOptions {
@@ -40,6 +42,7 @@ export interface TenantLoopsOptions {
   readonly metrics: TenantMetrics;
   readonly logger: Logger;
   readonly clock: Clock;
+  readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
 }
 
 interface Loop {
@@ -226,7 +229,9 @@ export class TenantLoops {
 
   async #access(kubeconfig: KubeconfigSource | undefined, own: string): Promise<ClusterAccess> {
     if (kubeconfig === undefined) return await this.#options.access(own);
-    return await this.#kubeconfigs.access(kubeconfig);
+    const access = await this.#kubeconfigs.access(kubeconfig);
+    const term = this.#options.replicated?.term;
+    return term === undefined ? access : { ...access, assertMayAct: () => assertHeld(term) };
   }
 
   async #accessTo({ cluster, kubeconfig }: SyncPlace): Promise<ClusterAccess> {

@@ -15,6 +15,8 @@ export interface ClusterAccess {
   /** For a server whose certificate has another name. */
   readonly serverName?: string;
   readonly skipVerification?: boolean;
+  /** Called before every write; throws where this process must not act any more. */
+  readonly assertMayAct?: (() => void) | undefined;
 }
 
 /** No message of it holds what is in the file: it is a secret. */

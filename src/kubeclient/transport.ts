@@ -53,6 +53,7 @@ export class Transport {
 
   /** Resolves when the server has answered with success. Throws ApiFailure. */
   async open(call: Call): Promise<http.IncomingMessage> {
+    if (call.method !== 'GET') this.#access.assertMayAct?.();
     const response = await this.#send(call).catch((error: unknown) => {
       throw unreachable(error);
     });

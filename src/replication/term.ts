@@ -13,6 +13,11 @@ export interface Term {
   readonly signal: AbortSignal;
 }
 
+/** To be called right before acting on anything outside of etcd. Throws TermEndedError. */
+export function assertHeld(term: Term | undefined): void {
+  if (term?.isHeld() === false) throw new TermEndedError();
+}
+
 /** The term is over: somebody else leads, or nobody does yet. Clients are told to try again. */
 export class TermEndedError extends StatusError {
   constructor() {

@@ -44,6 +44,8 @@ export interface SecretSyncOptions {
   readonly random?: () => number;
   /** Absent: HTTP. */
   readonly transport?: (address: string) => Transport;
+  /** Called before every request; throws where this process must not act any more. */
+  readonly assertMayAct?: (() => void) | undefined;
 }
 
 interface Waiter {
@@ -220,6 +222,7 @@ export class SecretSync {
         clock,
         random,
         sent: () => {
+          this.#options.assertMayAct?.();
           this.#requests += 1;
           metrics.requests.inc();
         },
