@@ -71,7 +71,11 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     const leader = await nextLeader(leaders, failed, end - performance.now());
     if (gone.signal.aborted) return;
     if (leader === undefined) throw nobodyLeads(failed?.leader);
-    const answer = await ask(options.route(leader), of, { ...outgoing, signal: gone.signal });
+    const route = options.route(leader);
+    const answer = await whileItLeads(leaders, leader, (changed) => {
+      const signal = AbortSignal.any([gone.signal, changed]);
+      return ask(route, of, { ...outgoing, signal });
+    });
     const reason = whyNot(answer);
     if (typeof answer === 'object') {
       if (reason === undefined) return await pass(options, of, answer);
@@ -84,6 +88,25 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     }
     const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
     failed = { leader, times };
+  }
+}
+
+/** A leader that says nothing, because it is paused or cut off, is not waited for once another leads. */
+async function whileItLeads<T>(
+  leaders: Leaders,
+  asked: LeaderPeer,
+  work: (changed: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const changed = new AbortController();
+  const look = (found: LeaderPeer | undefined): void => {
+    if (found !== undefined && found.term !== asked.term) changed.abort();
+  };
+  const stop = leaders.onLeader(look);
+  look(leaders.leader);
+  try {
+    return await work(changed.signal);
+  } finally {
+    stop();
   }
 }
 
