@@ -12,7 +12,7 @@ export class KeyMap<V> {
   readonly #groups = new Map<string, Kinds<V>>();
   #size = 0;
 
-  constructor(from?: KeyMap<V>) {
+  constructor(from?: { entries(): Iterable<[ObjectKey, V]> }) {
     if (from !== undefined) for (const [key, value] of from.entries()) this.set(key, value);
   }
 

@@ -5,6 +5,7 @@
  */
 import { describeKey, type ObjectKey, sameKey } from '../apimachinery/key.ts';
 import { KeyMap } from '../apimachinery/key-map.ts';
+import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import {
   CatalogObject,
@@ -24,6 +25,7 @@ import {
   mergedIdentity,
   type ParentView,
 } from './identity.ts';
+import { type Entries, layerOfKeys, layerOfPaths } from './layer.ts';
 import { PathCases } from './path-cases.ts';
 import { UndoLog } from './undo-log.ts';
 
@@ -52,22 +54,33 @@ export interface StepResult {
   undo(): void;
 }
 
+/** What a step would come to. */
+export interface Trial {
+  readonly changes: readonly ObjectChange[];
+  /** Objects more than before. */
+  readonly growth: number;
+  /** As `Catalog.problemsOf`, after the step. */
+  problemsOf(paths: Iterable<string>): Promise<Problem[]>;
+  /** Takes the step. The catalog must be at the revision that it was tried on. */
+  take(): StepResult;
+}
+
 export class Catalog {
   readonly rootCommit: string;
   #at: CommitPoint | undefined;
-  readonly #files: Map<string, FileEntry>;
-  readonly #objects: KeyMap<CatalogObject>;
+  #files: Entries<string, FileEntry>;
+  #objects: Entries<ObjectKey, CatalogObject>;
   /**
    * Every document that names a key, valid or not, in no particular order; left out where that is
    * nothing but the place of the object.
    */
-  readonly #claims: KeyMap<readonly Place[]>;
-  readonly #cases: PathCases;
+  #claims: Entries<ObjectKey, readonly Place[]>;
+  #cases: PathCases;
 
   constructor(rootCommit: string, from?: Catalog) {
     this.rootCommit = rootCommit;
     this.#at = from?.at;
-    this.#files = new Map(from === undefined ? [] : from.#files);
+    this.#files = new Map(from === undefined ? [] : from.#files.entries());
     this.#objects = new KeyMap(from === undefined ? undefined : from.#objects);
     this.#claims = new KeyMap(from === undefined ? undefined : from.#claims);
     this.#cases = new PathCases(from === undefined ? undefined : from.#cases);
@@ -158,9 +171,40 @@ export class Catalog {
   /** Moves the catalog to the revision after `step.commit`. */
   advance(step: Step): StepResult {
     const undo = new UndoLog();
-    const changes = this.#fold(step, undo);
+    const changes = runAtOnce(this.#fold(step, undo));
+    return this.#taken(step, changes, undo);
+  }
+
+  /**
+   * Tries a step while others have the processor in between; they see nothing of it. It must not be
+   * one of a merge.
+   */
+  async tryInSlices(step: Step): Promise<Trial> {
+    const files = layerOfPaths(this.#files);
+    const objects = layerOfKeys(this.#objects);
+    const claims = layerOfKeys(this.#claims);
+    const tried = new Catalog(this.rootCommit);
+    tried.#cases = new PathCases(this.#cases);
+    tried.#files = files;
+    tried.#objects = objects;
+    tried.#claims = claims;
+    const changes = await runInSlices(tried.#fold(step, new UndoLog()));
+    return {
+      changes,
+      growth: objects.size - this.size,
+      problemsOf: (paths) => runInSlices(tried.#problemsOf(paths)),
+      take: () => {
+        const undo = new UndoLog();
+        for (const layer of [files, objects, claims]) layer.sink(undo);
+        for (const [path, entry] of step.files) this.#cases.set(path, entry !== undefined, undo);
+        return this.#taken(step, changes, undo);
+      },
+    };
+  }
+
+  #taken({ commit }: Step, changes: readonly ObjectChange[], undo: UndoLog): StepResult {
     const at = this.#at;
-    this.#at = pointOf(step.commit);
+    this.#at = pointOf(commit);
     return {
       changes,
       undo: () => {
@@ -172,7 +216,7 @@ export class Catalog {
 
   /** As `advance`, for a step that nobody will ask about or take back. */
   absorb(step: Step): void {
-    if (!this.#begin(step)) this.#fold(step, undefined);
+    if (!this.#begin(step)) runAtOnce(this.#fold(step, undefined));
     this.#at = pointOf(step.commit);
   }
 
@@ -206,10 +250,12 @@ export class Catalog {
     return true;
   }
 
-  #fold(step: Step, undo: UndoLog | undefined): ObjectChange[] {
+  *#fold(step: Step, undo: UndoLog | undefined): Generator<void, ObjectChange[]> {
     const birth = pointOf(step.commit);
     const changes: ObjectChange[] = [];
-    for (const { key, claims } of this.#touch(step, undo).values()) {
+    const touched = yield* this.#touch(step, undo);
+    for (const { key, claims } of touched.values()) {
+      yield;
       const before = this.#objects.get(key);
       const after = this.#resolve({ key, before, claims, birth }, step);
       undo?.map(this.#objects, key);
@@ -224,9 +270,14 @@ export class Catalog {
 
   /** Problems of the named files, and duplicates that involve them. */
   problemsOf(paths: Iterable<string>): Problem[] {
+    return runAtOnce(this.#problemsOf(paths));
+  }
+
+  *#problemsOf(paths: Iterable<string>): Generator<void, Problem[]> {
     const found: Problem[] = [];
     const keys = new KeyMap<ObjectKey>();
     for (const path of paths) {
+      yield;
       if (!this.#files.has(path)) continue;
       found.push(...this.#cases.problemsOf(path, (other) => this.#files.has(other)));
       for (const { key, problems } of this.#files.get(path)?.documents ?? []) {
@@ -234,15 +285,19 @@ export class Catalog {
         if (key !== undefined) keys.set(key, key);
       }
     }
-    for (const key of keys.values()) found.push(...this.#duplicates(key));
+    for (const key of keys.values()) {
+      yield;
+      found.push(...this.#duplicates(key));
+    }
     return sortProblems(found);
   }
 
   /** Replaces the files; what a step touches is touched once, however many documents name it. */
-  #touch(step: Step, undo: UndoLog | undefined): KeyMap<Touched> {
+  *#touch(step: Step, undo: UndoLog | undefined): Generator<void, KeyMap<Touched>> {
     const touched = new KeyMap<Touched>();
     const broken = new Set<string>();
     for (const [path, entry] of step.files) {
+      yield;
       const old = this.#files.get(path);
       if (old !== undefined) this.#touchOld(old, { step, touched, broken });
       if (entry !== undefined) this.#touchNew(entry, { step, touched, broken });

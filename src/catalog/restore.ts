@@ -55,6 +55,8 @@ export function notesFor(of: {
   catalog: Catalog;
   changes: readonly ObjectChange[];
   paths: Iterable<string>;
+  /** Paths of files that may have notes already; those that get one are added. */
+  noted: Set<string>;
   rules: string;
   ignoreBlob: string | undefined;
   sealing: Sealing | undefined;
@@ -67,6 +69,9 @@ export function notesFor(of: {
   for (const path of paths) {
     const file = catalog.file(path);
     const plain = file === undefined || isPlain(catalog, file);
+    // Most files never have one, and there may be many.
+    if (plain && !of.noted.has(path)) continue;
+    of.noted.add(path);
     notes[fileNoteName(path)] = plain
       ? undefined
       : json({ path, blob: file.blob, documents: file.documents.map(plainDocument) });
@@ -93,6 +98,11 @@ function plainDocument(document: DocumentEntry): DocumentEntry {
 /** Paths may be longer than the names of notes. */
 function fileNoteName(path: string): string {
   return FILE_PREFIX + hash('sha256', path);
+}
+
+/** Paths of the files that have notes in a store. */
+export function* keptPaths(notes: Pick<NoteReader, 'notes'>): Iterable<string> {
+  for (const [, value] of notes.notes(FILE_PREFIX)) yield (value as unknown as FileNote).path;
 }
 
 /** Paths of the files that have notes of their own. */

@@ -11,6 +11,7 @@ import {
   jsonEqual,
   type KubeObject,
 } from '../apimachinery/object.ts';
+import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import { isCopyingDisabled, ownPart } from '../kinds/copying.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -126,8 +127,18 @@ export class Copies {
    * change. To be applied in one step.
    */
   complete(changes: readonly Change[], time: number): Change[] {
+    return runAtOnce(this.#complete(changes, time));
+  }
+
+  /** The same in slices. */
+  completeInSlices(changes: readonly Change[], time: number): Promise<Change[]> {
+    return runInSlices(this.#complete(changes, time));
+  }
+
+  *#complete(changes: readonly Change[], time: number): Generator<void, Change[]> {
     const step = new Step(this.#store, time);
     for (const change of changes) {
+      yield;
       const { key } = change;
       const kind = this.#followers.get(idOfKind(key));
       step.add(change, kind);

@@ -17,6 +17,7 @@ import {
 } from '../catalog/replay.ts';
 import {
   isKept,
+  keptPaths,
   keptRevision,
   type Notes,
   notedPaths,
@@ -113,6 +114,8 @@ export class DesiredState {
   #folded: Folded;
   #expected: PreparedMove | undefined;
   #shown: string | undefined;
+  /** Paths of files that have notes, or had: where there is none, none has to go. */
+  readonly #noted: Set<string>;
   /** A step is under way or failed half-way: the catalog may be ahead of what readers see. */
   #doubtful = false;
 
@@ -122,6 +125,7 @@ export class DesiredState {
     this.consent = new Consent(options);
     this.#copies = new Copies(options.kinds, options.store);
     this.#shown = folded.catalog.revision;
+    this.#noted = new Set(keptPaths(options.store));
   }
 
   /** Continues where the last run ended, if it left a catalog that still fits. */
@@ -299,7 +303,7 @@ export class DesiredState {
     const { changes, notes, leftovers, isFirst } = of;
     const own = await flatMapInSlices(changes, (change) => projectChange(context, change));
     if (isFirst) own.push(...leftovers);
-    const projected = this.#copies.complete(own, context.time);
+    const projected = await this.#copies.completeInSlices(own, context.time);
     const remarks = await flatMapInSlices(remarksFor(store, projected, changes), (one) => [one]);
     await store.applyInSlices(projected, notes, remarks);
   }
@@ -366,9 +370,10 @@ export class DesiredState {
     };
   }
 
-  /** Takes the step that was read when it was judged. */
-  #fold(served: Folded, { commit, files, view }: PreparedStep): Followed {
-    const { changes, undo } = served.catalog.advance({ commit, files });
+  /** Takes the step that was tried when it was judged. */
+  #fold(served: Folded, { catalog, trial, commit, files, view }: PreparedStep): Followed {
+    const isTried = catalog === served.catalog;
+    const { changes, undo } = isTried ? trial.take() : served.catalog.advance({ commit, files });
     this.#folded = { catalog: served.catalog, view };
     const back = (): void => {
       undo();
@@ -412,6 +417,7 @@ export class DesiredState {
       catalog: this.catalog,
       changes,
       paths,
+      noted: this.#noted,
       rules: this.#options.rules,
       ignoreBlob: this.view.ignoreBlob,
       sealing: this.view.sealing,

@@ -6,7 +6,7 @@
  */
 import { Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
-import { type Catalog, type ObjectChange, sortProblems } from '../catalog/catalog.ts';
+import { type Catalog, type ObjectChange, sortProblems, type Trial } from '../catalog/catalog.ts';
 import { compareAhead } from '../catalog/catalog-object.ts';
 import type { FileEntry } from '../catalog/file.ts';
 import type { CommitPoint } from '../catalog/identity.ts';
@@ -27,8 +27,11 @@ import type { Problem } from '../manifests/manifest.ts';
 /** What is ready for when the branch gets to where a push leads. */
 export type PreparedMove = PreparedCatalog | PreparedStep;
 
-/** One commit that was read, to be folded when the branch gets there. */
+/** One commit that was read and tried, to be taken when the branch gets there. */
 export interface PreparedStep {
+  /** What it was tried on, and what it came to there. */
+  readonly catalog: Catalog;
+  readonly trial: Trial;
   readonly from: string | undefined;
   readonly commit: CommitPoint;
   readonly files: ReadonlyMap<string, FileEntry | undefined>;
@@ -63,8 +66,9 @@ export interface ForesightContext extends ReplayContext {
   readonly repository: ReplayContext['repository'] & Pick<Repository, 'diff'>;
 }
 
-/** Looks ahead of a catalog that is where the push begins, and leaves it as it is. */
-export type Foresight = (now: Catalog) => Outcome;
+/** Looks ahead of a catalog that is where the push begins, and leaves it as it is. For whoever has
+ * the turn. */
+export type Foresight = (now: Catalog) => Promise<Outcome>;
 
 export interface PushedRange {
   readonly from: string | undefined;
@@ -121,18 +125,14 @@ async function foreseeOne(
   const links = linkWarnings(view, commit.changes[0] ?? []);
   const { id, committerTime } = commit;
   const point = { id: ownText(id), committerTime };
-  const prepared = { from: now.catalog.revision, commit: point, files, view };
-  return (catalog) => {
-    const before = catalog.size;
-    const step = catalog.advance({ commit, files });
-    try {
-      const problems = catalog.problemsOf(files.keys());
-      const warnings = [...links, ...warningsOf(files.values())];
-      const growth = catalog.size - before;
-      return { ...step, problems, warnings, leaks: [], growth, prepared };
-    } finally {
-      step.undo();
-    }
+  const read = { from: now.catalog.revision, commit: point, files, view };
+  return async (catalog) => {
+    const trial = await catalog.tryInSlices({ commit: point, files });
+    const { changes, growth } = trial;
+    const problems = await trial.problemsOf(files.keys());
+    const warnings = [...links, ...warningsOf(files.values())];
+    const prepared = { ...read, catalog, trial };
+    return { changes, problems, warnings, leaks: [], growth, prepared };
   };
 }
 
@@ -184,7 +184,7 @@ async function foreseeMany(
     growth: after.size - before.size,
     prepared: { from, folded, changes, paths: [...paths], follows: true },
   };
-  return () => outcome;
+  return async () => outcome;
 }
 
 function warningsOf(files: Iterable<FileEntry | undefined>): Problem[] {

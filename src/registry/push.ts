@@ -145,7 +145,7 @@ export class PushJudge {
     const { source, user = OPERATOR, range } = of;
     const { from, to } = range;
     const before = state.catalog.size;
-    const { changes, problems, warnings, growth } = of.foresight(state.catalog);
+    const { changes, problems, warnings, growth } = await of.foresight(state.catalog);
     const follows = from === undefined || (await source.isAncestor(from, to));
     const isNew = follows && from !== to;
     const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
@@ -195,7 +195,7 @@ export class PushJudge {
           return;
         }
         const size = state.catalog.size;
-        const outcome = foresight(state.catalog);
+        const outcome = await foresight(state.catalog);
         const consented = await this.#consented({
           verdict: await this.#verdict(outcome, user),
           pushed,

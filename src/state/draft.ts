@@ -54,8 +54,9 @@ export class Draft {
   }
 
   /** To be called when every change was added. */
-  finish(): void {
+  *finish(): Generator<void, void> {
     for (const [id, { key, remark }] of this.#remarks) {
+      yield;
       const previous = this.#current(id, key);
       // What the batch put has its remark already.
       if (previous === undefined || this.#changed.has(id)) continue;

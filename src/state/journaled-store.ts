@@ -206,8 +206,9 @@ class JournaledStore implements Store {
     this.#assertOpen();
     const step = await runInSlices(this.#prepare(changes, notes, remarks));
     // The versions it was given may be those of other changes by now.
-    if (step.next === this.#next && this.#closing === undefined) this.#take(step);
-    else this.apply(changes, notes, remarks);
+    if (step.next !== this.#next || this.#closing !== undefined)
+      this.apply(changes, notes, remarks);
+    else await this.#takeInSlices(step);
   }
 
   /** Whatever can fail, such as encoding an object, fails here, where nothing is changed. */
@@ -219,7 +220,7 @@ class JournaledStore implements Store {
     const next = this.#next;
     const draft = new Draft((key) => this.#view.get(key), next, remarks);
     for (const change of changes) yield draft.add(change);
-    draft.finish();
+    yield* draft.finish();
     const news = this.#news(notes);
     const writes: EngineWrite[] = [];
     for (const event of this.#lasting(draft)) yield void writes.push(this.#eventWrite(event));
@@ -238,6 +239,15 @@ class JournaledStore implements Store {
     this.#view.announce(touched, events);
     this.#packWhenDue(events.length + remarked.length);
     return results;
+  }
+
+  /** Readers see it at once; those who listen hear of it little by little. */
+  async #takeInSlices({ draft, news, writes }: PreparedStep): Promise<void> {
+    const { events, remarked } = draft;
+    if (writes.length === 0) return;
+    const touched = this.#commit(draft, news, writes);
+    await this.#view.announceInSlices(touched, events);
+    if (this.#closing === undefined) this.#packWhenDue(events.length + remarked.length);
   }
 
   *remarks(): Iterable<readonly [StoredObject, JsonValue]> {

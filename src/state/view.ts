@@ -6,6 +6,7 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
+import { Pauses } from '../apimachinery/pauses.ts';
 import type { EventLog } from './event-log.ts';
 import type { HeldObject } from './held-object.ts';
 import { DEFAULT_WINDOW, Journal, type JournalWindow } from './journal.ts';
@@ -41,8 +42,10 @@ export class View {
   #head: number;
   /** Versions that nobody can read on from. */
   #gaps: Gap[] = [];
-  /** Events that listeners have yet to hear; not empty only while they are told. */
+  /** Events that listeners have yet to hear, from `#told` on. */
   #untold: JournalEvent[] = [];
+  #told = 0;
+  #telling = false;
 
   constructor(options: ViewOptions, { objects, notes, head }: Beginning) {
     this.#options = options;
@@ -99,6 +102,8 @@ export class View {
   }
 
   observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
+    // What is there already is no news to whoever begins to listen.
+    if (!this.#telling) this.#tellUntil(() => false);
     const { listeners } = this.#journal.log(collection);
     // A function of its own, so that the same listener may be registered twice.
     const own = (event: JournalEvent): void => listener(event);
@@ -192,14 +197,37 @@ export class View {
     this.#journal.restart(head);
   }
 
-  #tell(events: readonly JournalEvent[]): void {
-    const busy = this.#untold.length > 0;
+  /**
+   * The same, with pauses while listeners are told; whoever changes or observes something meanwhile
+   * finds all of them told.
+   */
+  async announceInSlices(touched: Set<EventLog>, events: readonly JournalEvent[]): Promise<void> {
+    for (const log of touched) log.wake();
     for (const event of events) this.#untold.push(event);
-    if (busy) return;
+    const pauses = new Pauses();
+    while (!this.#tellUntil(() => pauses.due)) await pauses.pause();
+  }
+
+  #tell(events: readonly JournalEvent[]): void {
+    for (const event of events) this.#untold.push(event);
+    // Those who are being told hear it after what came before.
+    if (!this.#telling) this.#tellUntil(() => false);
+  }
+
+  /** Whether all was told. */
+  #tellUntil(isDue: () => boolean): boolean {
+    this.#telling = true;
     try {
-      for (const event of this.#untold) this.#journal.tell(event, this.#options.onError);
-    } finally {
+      while (this.#told < this.#untold.length) {
+        if (isDue()) return false;
+        const event = this.#untold[this.#told++] as JournalEvent;
+        this.#journal.tell(event, this.#options.onError);
+      }
       this.#untold = [];
+      this.#told = 0;
+      return true;
+    } finally {
+      this.#telling = false;
     }
   }
 

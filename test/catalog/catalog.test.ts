@@ -1,9 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Catalog } from '../../src/catalog/catalog.ts';
 import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
 import { type FileEntry, fileReader } from '../../src/catalog/file.ts';
 import { objectId } from '../../src/git/object-id.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
+import { picture } from './picture.ts';
 
 const reader = fileReader(buildKindTable('management.gitplane.dev'), '');
 const ROOT = 'f'.repeat(40);
@@ -14,6 +16,10 @@ class History {
   #time = 1_700_000_000;
 
   commit(id: string, changes: Record<string, string | null>, otherParents: Catalog[] = []) {
+    return this.catalog.advance({ ...this.step(id, changes), otherParents });
+  }
+
+  step(id: string, changes: Record<string, string | null>) {
     const files = new Map<string, FileEntry | undefined>();
     for (const [path, text] of Object.entries(changes)) {
       const content = Buffer.from(text ?? '');
@@ -21,11 +27,7 @@ class History {
         text === null ? undefined : reader.read(path, objectId('blob', content), content);
       files.set(path, entry);
     }
-    return this.catalog.advance({
-      commit: { id, committerTime: this.#time++ },
-      files,
-      otherParents,
-    });
+    return { commit: { id, committerTime: this.#time++ }, files };
   }
 
   team(name: string): CatalogObject | undefined {
@@ -283,6 +285,68 @@ describe('undo', () => {
     undo();
 
     expect(snapshot()).toEqual(before);
+  });
+});
+
+describe('a step on trial', () => {
+  const text = fc.constantFrom(
+    null,
+    team('a'),
+    team('a', '  displayName: Two\n'),
+    `${team('a')}---\n${team('b')}`,
+    team('b'),
+    `${team('c')}---\n${BROKEN}`,
+    BROKEN,
+    '',
+  );
+  const changes = fc.dictionary(fc.constantFrom('a.yaml', 'b.yaml', 'A.yaml', 'x/c.yaml'), text);
+
+  test('is seen by nobody, tells what the step comes to, and can be taken and taken back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(changes, fc.boolean()), { maxLength: 6 }), async (all) => {
+        const history = new History();
+        const { catalog } = history;
+        for (const [i, [files, isKept]] of all.entries()) {
+          const step = history.step(`c${i}`, files);
+          const before = picture(catalog);
+          const direct = catalog.clone();
+          const size = catalog.size;
+          const { changes: wanted } = direct.advance(step);
+
+          const trial = await catalog.tryInSlices(step);
+
+          expect(picture(catalog)).toEqual(before);
+          expect(trial.changes).toEqual(wanted);
+          expect(trial.growth).toBe(direct.size - size);
+          const problems = await trial.problemsOf(step.files.keys());
+          expect(problems).toEqual(direct.problemsOf(step.files.keys()));
+          const { undo } = trial.take();
+          expect(picture(catalog)).toEqual(picture(direct));
+          expect(catalog.size).toBe(direct.size);
+          if (isKept) continue;
+          undo();
+          expect(picture(catalog)).toEqual(before);
+        }
+      }),
+    );
+  });
+
+  test('lets others have the processor, who find the catalog where it was', async () => {
+    const history = new History();
+    const { catalog } = history;
+    const files = Array.from({ length: 4000 }, (_, i) => [`t${i}.yaml`, team(`t${i}`)]);
+    const step = history.step('c1', Object.fromEntries(files));
+    const sizes = new Set<number>();
+    const looking = setInterval(() => sizes.add(catalog.size));
+
+    const trial = await catalog.tryInSlices(step);
+    await trial.problemsOf(step.files.keys());
+    clearInterval(looking);
+
+    expect([...sizes]).toEqual([0]);
+    expect(trial.growth).toBe(4000);
+    trial.take();
+    expect(catalog.size).toBe(4000);
   });
 });
 

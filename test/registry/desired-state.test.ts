@@ -43,6 +43,28 @@ describe('other rules than those of the last run', () => {
   });
 });
 
+describe('what is kept of a file', () => {
+  test.each([false, true])(
+    'goes when the file is mended; after a restart: %s',
+    async (restarts) => {
+      const first = await openTestPlatform();
+      await first.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });
+      const kept = (platform: typeof first): number => [...platform.store.notes('file:')].length;
+      expect(kept(first)).toBe(0);
+      await publish(first.repository, commitOf({ 'a.yaml': 'apiVersion: [\n' }));
+      await first.branch.sync();
+      expect(kept(first)).toBe(1);
+      const platform = restarts ? await first.restart() : first;
+
+      await publish(platform.repository, commitOf({ 'a.yaml': team('a') }));
+      await platform.branch.sync();
+
+      expect(kept(platform)).toBe(0);
+      expect((await platform.restart()).names('teams')).toEqual(['a', 'b']);
+    },
+  );
+});
+
 describe('a step that fails half-way', () => {
   test('is made up for by the next one: no revision is skipped', async () => {
     const platform = await openTestPlatform();

@@ -1,5 +1,5 @@
 /** Changes that are applied together. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   describeEvent,
   keyOf,
@@ -88,6 +88,38 @@ export function testBatches(make: MakeHarness): void {
     expect(versions).toEqual(versions.toSorted((a, b) => a - b));
     expect(events.map(describeEvent)).toEqual(['ADDED quick', 'ADDED slow', 'ADDED slower']);
     expect(paths(store.list(TEAMS))).toEqual(['quick', 'slow', 'slower']);
+  });
+
+  test('who listens hears of many changes in slices, and of all of them before anything newer', async () => {
+    const { store } = fixture;
+    const heard: string[] = [];
+    const stop = store.observe(TEAMS, ({ current, resourceVersion }) => {
+      heard.push(`${current.key.name} ${resourceVersion}`);
+      // Longer than a slice, so that others get the processor in between.
+      for (const until = performance.now() + 1; performance.now() < until; );
+    });
+    const names = Array.from({ length: 40 }, (_, i) => `t${String(i).padStart(3, '0')}`);
+    const since = store.resourceVersion;
+
+    const slow = store.applyInSlices(
+      names.map((name) => put(name, { a: 1 })),
+      {},
+      [],
+    );
+    await vi.waitUntil(() => heard.length > 0, { timeout: 20_000, interval: 1 });
+    store.apply([put('newer', { a: 1 })]);
+    const atOnce = heard.length;
+    const late: string[] = [];
+    const stopLate = store.observe(TEAMS, ({ current }) => late.push(current.key.name));
+    await slow;
+    store.apply([put('newest', { a: 1 })]);
+    stop();
+    stopLate();
+
+    expect(atOnce).toBe(41);
+    const all = [...names, 'newer', 'newest'];
+    expect(heard).toEqual(all.map((name, i) => `${name} ${since + 1 + i}`));
+    expect(late).toEqual(['newest']);
   });
 
   test('what was prepared is seen when it is applied, and not when the store has moved on', async () => {

@@ -1,0 +1,88 @@
+/**
+ * Maps on top of maps: changes are kept apart from what they change, so that a step can be tried
+ * while everybody else reads what there is, and be made so at once.
+ */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import { KeyMap } from '../apimachinery/key-map.ts';
+import type { UndoLog } from './undo-log.ts';
+
+/** What a catalog asks of its maps. */
+export interface Entries<K, V> {
+  readonly size: number;
+  get(key: K): V | undefined;
+  has(key: K): boolean;
+  set(key: K, value: V): unknown;
+  delete(key: K): boolean;
+  values(): IterableIterator<V>;
+  entries(): IterableIterator<[K, V]>;
+}
+
+interface Changed<V> {
+  /** Undefined: it is gone. */
+  readonly value: V | undefined;
+}
+
+export class Layer<K, V> implements Entries<K, V> {
+  readonly #below: Entries<K, V>;
+  readonly #changed: Entries<K, Changed<V>>;
+  #size: number;
+
+  constructor(below: Entries<K, V>, changed: Entries<K, Changed<V>>) {
+    this.#below = below;
+    this.#changed = changed;
+    this.#size = below.size;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: K): V | undefined {
+    const changed = this.#changed.get(key);
+    return changed === undefined ? this.#below.get(key) : changed.value;
+  }
+
+  has(key: K): boolean {
+    return this.get(key) !== undefined;
+  }
+
+  set(key: K, value: V): void {
+    if (!this.has(key)) this.#size += 1;
+    this.#changed.set(key, { value });
+  }
+
+  delete(key: K): boolean {
+    if (!this.has(key)) return false;
+    this.#size -= 1;
+    this.#changed.set(key, { value: undefined });
+    return true;
+  }
+
+  *values(): IterableIterator<V> {
+    for (const [, value] of this.entries()) yield value;
+  }
+
+  *entries(): IterableIterator<[K, V]> {
+    for (const entry of this.#below.entries()) if (!this.#changed.has(entry[0])) yield entry;
+    for (const [key, { value }] of this.#changed.entries()) {
+      if (value !== undefined) yield [key, value];
+    }
+  }
+
+  /** Makes the changes below. */
+  sink(undo: UndoLog): void {
+    for (const [key, { value }] of this.#changed.entries()) {
+      undo.map(this.#below, key);
+      if (value === undefined) this.#below.delete(key);
+      else this.#below.set(key, value);
+    }
+  }
+}
+
+export function layerOfPaths<V>(below: Entries<string, V>): Layer<string, V> {
+  return new Layer(below, new Map<string, Changed<V>>());
+}
+
+export function layerOfKeys<V>(below: Entries<ObjectKey, V>): Layer<ObjectKey, V> {
+  return new Layer(below, new KeyMap<Changed<V>>());
+}
