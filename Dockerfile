@@ -26,7 +26,8 @@ COPY schemas ./schemas
 COPY examples/platform ./examples/platform
 USER node
 VOLUME /data
-EXPOSE 8443
+# Clients, and other replicas.
+EXPOSE 8443 8444
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "dist/cli/probe.js", "https://127.0.0.1:8443/healthz"]
 ENTRYPOINT ["tini", "--", "node", "dist/main.js"]

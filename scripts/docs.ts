@@ -23,6 +23,8 @@ import { createAuditMetrics } from '../src/telemetry/audit-metrics.ts';
 import { createConfigMetrics } from '../src/telemetry/config-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
+import { createReplicaMetrics } from '../src/telemetry/replica-metrics.ts';
+import { createRoleMetrics } from '../src/telemetry/role-metrics.ts';
 import { createSecretSyncMetrics } from '../src/telemetry/secret-sync-metrics.ts';
 import { createTenantMetrics } from '../src/telemetry/tenant-metrics.ts';
 import { coverageTable } from './config-coverage.ts';
@@ -261,6 +263,9 @@ function metricTable(): string {
   createSecretSyncMetrics(registry);
   createConfigMetrics(registry, () => undefined);
   createAuditMetrics(registry, () => ({ events: new Map(), sinks: {} }));
+  const counts = { steps: 0, reloads: 0 };
+  createReplicaMetrics(registry, { unconfirmedMs: 0, counts, resourceVersion: 0 });
+  createRoleMetrics(registry, () => NO_ROLE);
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics
     .filter(({ name }) => name.startsWith('gitplane_'))
@@ -273,6 +278,15 @@ function metricTable(): string {
     ]);
   return table(['Metric', 'Type', 'Labels', 'What it tells'], rows);
 }
+
+const NO_ROLE = {
+  isLeader: false,
+  hasLeader: false,
+  replicas: 0,
+  terms: 0,
+  takeoverSeconds: undefined,
+  mirrorLag: undefined,
+};
 
 /** The table that test/architecture.test.ts holds the imports to, with what each folder owns. */
 function layerTable(): string {

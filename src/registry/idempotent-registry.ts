@@ -108,7 +108,23 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     }
     const result = work.run();
     this.#keep(id, result);
+    result.then(
+      (made) => this.#note(wanted, made),
+      () => undefined,
+    );
     return result;
+  }
+
+  /** Known for as long as its commit is recent, when its result is not at hand any more. */
+  #note({ options, kind, namespace, verbs }: Wanted, made: WriteResult): void {
+    const { idempotencyKey, user } = options;
+    const { commit, object } = made;
+    const isUpdate = 'created' in made && made.created === false;
+    const verb = isUpdate ? UPDATES[0] : verbs[0];
+    const name = object.metadata.name ?? '';
+    if (commit === undefined || idempotencyKey === undefined || verb === undefined) return;
+    const key = { kind: kind.kind, namespace, name };
+    this.#recent.note({ user: user.name, idempotencyKey, verb, key, commit });
   }
 
   /** What failed may be tried again: nothing of it was done. */

@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { run, scratchDir } from '../support/daemon.ts';
+import { ETCD_MISSING, startEtcd } from '../support/etcd.ts';
 import { pageText, ROOT } from './markdown.ts';
 import { selectorsOf } from './promql.ts';
 
@@ -49,11 +50,15 @@ const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 for (const { name } of registry.getMetricsAsArray()) known.set(name, []);
 
+/** Of etcd, which is asked for its own where it is there. */
+const OF_ETCD = /^etcd_/;
+
 /** Of the scrape, not of the daemon. */
 const ADDED = ['job', 'instance'];
 
 function unknownIn(expression: string): string[] {
   return selectorsOf(expression).flatMap(({ metric, labels }) => {
+    if (OF_ETCD.test(metric)) return [];
     const has = known.get(metric);
     if (has === undefined) return [metric];
     return labels.filter((label) => ![...has, ...ADDED].includes(label));
@@ -101,6 +106,26 @@ describe('the dashboard', () => {
 
   test.each(expressions)('$title: $expr', ({ expr }) => {
     expect(unknownIn(expr)).toEqual([]);
+  });
+});
+
+describe.skipIf(ETCD_MISSING !== undefined)(`etcd (${ETCD_MISSING ?? 'there'})`, () => {
+  test('has the metrics that alerts and panels name', async () => {
+    const etcd = await startEtcd({ noFsync: true });
+    try {
+      const text = await (await fetch(`http://${etcd.endpoints[0]}/metrics`)).text();
+      const expressions = [
+        ...rules.map(({ expr }) => expr),
+        ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+      ];
+      const named = expressions
+        .flatMap((expr) => selectorsOf(expr).map(({ metric }) => metric))
+        .filter((metric) => OF_ETCD.test(metric));
+      expect(named.length).toBeGreaterThan(3);
+      expect(named.filter((metric) => !text.includes(`\n${metric}`))).toEqual([]);
+    } finally {
+      await etcd.stop();
+    }
   });
 });
 

@@ -8,6 +8,8 @@ import type { Auditor } from '../../audit/auditor.ts';
 import type { DataDirectory } from '../../bootstrap/data-directory.ts';
 import type { Etcd } from '../../etcd/etcd.ts';
 import { readRef } from '../../git/ref-file.ts';
+import { openIdempotentRegistry } from '../../registry/idempotent-registry.ts';
+import type { ObjectRegistry } from '../../registry/registry.ts';
 import type { Cluster } from '../../replication/cluster.ts';
 import type { Keys } from '../../replication/keys.ts';
 import { LedRepository } from '../../replication/led-repository.ts';
@@ -102,7 +104,8 @@ async function open(
   if (head !== undefined) await cluster.root(term, await repository.rootCommit(head));
   await files.push(term);
   undo.push(files.keepPushing(term));
-  const app = buildServer(service.dependencies, {});
+  const registry = await openRegistry(parts, service);
+  const app = buildServer({ ...service.dependencies, registry }, {});
   undo.push(async () => {
     await app.close();
     // It never listened, so it would not say that it closed.
@@ -115,6 +118,20 @@ async function open(
     handle: (request, response) => app.routing(request, response),
     close: () => undoAll(undo, parts.logger, term),
   };
+}
+
+/** What was under way when the last term ended is sent again, with the key that its commit has. */
+async function openRegistry(
+  { clock }: LeaderParts,
+  { platform: { registry, repository } }: Service,
+): Promise<ObjectRegistry> {
+  if (!isComplete(registry)) return registry;
+  return await openIdempotentRegistry({ registry, repository, clock });
+}
+
+/** Writes for review are pushed elsewhere: their commits are not on the branch. */
+function isComplete(registry: ObjectRegistry): registry is Required<ObjectRegistry> {
+  return registry.apply !== undefined;
 }
 
 const NOT_HERE = 'This replica does not lead, or no more: push over HTTP, to any of them';

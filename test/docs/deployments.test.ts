@@ -1,0 +1,198 @@
+/** What is offered for running the daemon elsewhere: manifests, a chart, a file for compose. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import * as options from '../../src/options.ts';
+import { run } from '../support/daemon.ts';
+import { schemaProblems } from './kubernetes-schema.ts';
+import { ROOT } from './markdown.ts';
+
+const CHART = join(ROOT, 'examples/helm/gitplane');
+
+// biome-ignore lint/suspicious/noExplicitAny: manifests of every shape
+type Manifest = any;
+
+function manifestsIn(text: string): Manifest[] {
+  return parseAllDocuments(text, { strict: true }).map((document) => {
+    expect(document.errors).toEqual([]);
+    return document.toJS();
+  });
+}
+
+function read(...path: string[]): string {
+  return readFileSync(join(ROOT, ...path), 'utf8');
+}
+
+const files = ['examples/kubernetes', 'examples/monitoring'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => `${folder}/${name}`),
+);
+
+describe('manifests', () => {
+  test.each(files)('%s has fields that there are, of their types', (file) => {
+    expect(manifestsIn(read(file)).flatMap(schemaProblems)).toEqual([]);
+  });
+
+  test('what is wrong is found', () => {
+    const wrong = { apiVersion: 'v1', kind: 'Service', spec: { port: 1, ports: [{ port: 'x' }] } };
+    expect(schemaProblems(wrong)).toEqual([
+      'Service.spec.port is unknown',
+      'Service.spec.ports[0].port is not a number',
+    ]);
+  });
+});
+
+describe('examples/kubernetes/replicas.yaml', () => {
+  const manifests = manifestsIn(read('examples/kubernetes/replicas.yaml'));
+  const only = (kind: string, name = 'gitplane'): Manifest =>
+    manifests.find((one) => one.kind === kind && one.metadata.name === name);
+  const set = only('StatefulSet').spec;
+  const [container] = set.template.spec.containers;
+  const env = Object.fromEntries(
+    container.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
+  );
+
+  test('replicas find each other by the names of their own service', () => {
+    expect(set.serviceName).toBe('gitplane-peers');
+    const peers = only('Service', 'gitplane-peers').spec;
+    expect(peers).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
+    const port = container.ports.find(({ name }: { name: string }) => name === 'peer');
+    expect(env['GITPLANE_ADVERTISE_PEER']).toBe(
+      `$(POD_NAME).gitplane-peers.gitplane.svc:${port.containerPort}`,
+    );
+    expect(env['GITPLANE_LISTEN_PEER']).toBe(`0.0.0.0:${port.containerPort}`);
+    // A variable is replaced in those that come after it.
+    expect(container.env[0].name).toBe('POD_NAME');
+  });
+
+  test('selectors find the pods, and one at most is taken away at a time', () => {
+    const labels = set.template.metadata.labels;
+    expect(set.selector.matchLabels).toEqual(labels);
+    for (const name of ['gitplane', 'gitplane-peers']) {
+      expect(only('Service', name).spec.selector).toEqual(labels);
+    }
+    expect(only('NetworkPolicy').spec.podSelector.matchLabels).toEqual(labels);
+    const budget = only('PodDisruptionBudget').spec;
+    expect(budget).toEqual({ maxUnavailable: 1, selector: { matchLabels: labels } });
+    expect(set.replicas).toBe(3);
+  });
+
+  test('every replica has a disk of its own, and the secrets that it names', () => {
+    const claims = set.volumeClaimTemplates.map((one: Manifest) => one.metadata.name);
+    const volumes = set.template.spec.volumes.map((one: Manifest) => one.name);
+    const mounts = container.volumeMounts as { name: string; mountPath: string }[];
+    expect(mounts.map(({ name }) => name).sort()).toEqual([...claims, ...volumes].sort());
+    for (const name of ['STATE_KEY', 'ETCD_CA', 'ETCD_CERT', 'ETCD_KEY', 'DATA_DIR']) {
+      const path = String(env[`GITPLANE_${name}`]);
+      expect(
+        mounts.some(({ mountPath }) => path.startsWith(`${mountPath}/`)),
+        path,
+      ).toBe(true);
+    }
+  });
+});
+
+describe('examples/docker-compose.yaml', () => {
+  const compose = parse(read('examples/docker-compose.yaml'), { merge: true });
+  const names = Object.keys(compose.services);
+
+  test('three replicas, three members of etcd and a proxy, each with what it names', () => {
+    expect(names.sort()).toEqual(['etcd1', 'etcd2', 'etcd3', 'proxy', 'r1', 'r2', 'r3']);
+    for (const [name, service] of Object.entries<Manifest>(compose.services)) {
+      for (const other of service.depends_on ?? []) expect(names).toContain(other);
+      for (const volume of service.volumes ?? []) {
+        expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0]);
+      }
+      if (!name.startsWith('r')) continue;
+      expect(service.environment['GITPLANE_ADVERTISE_PEER']).toBe(`${name}:8444`);
+      expect(compose.configs.haproxy.content).toContain(`server ${name} ${name}:8443`);
+    }
+  });
+
+  test.each(['etcd1', 'etcd2', 'etcd3'])('%s says who it is', (name) => {
+    const { command } = compose.services[name];
+    expect(command).toContain(`--name=${name}`);
+    expect(command).toContain(`--initial-advertise-peer-urls=http://${name}:2380`);
+    expect(command).toContain(`--advertise-client-urls=http://${name}:2379`);
+  });
+});
+
+const helm = hasHelm();
+
+describe.skipIf(!helm)(`the chart${helm ? '' : ' (SKIPPED: helm is missing)'}`, () => {
+  const ETCD = ['--set', 'etcd.endpoints={a:2379,b:2379,c:2379}'];
+
+  test.each([
+    ['on etcd', ETCD],
+    [
+      'on etcd with TLS and metrics',
+      [...ETCD, '--set', 'etcd.tlsSecret=e,serviceMonitor.enabled=true'],
+    ],
+    ['alone', ['--set', 'replicas=1']],
+    ['with little', [...ETCD, '--set', 'networkPolicy.enabled=false,env.GITPLANE_LOG_LEVEL=debug']],
+  ])('%s renders to what an API server takes', async (_name, args) => {
+    const { code, stdout, stderr } = await render(args);
+    expect(code, stderr).toBe(0);
+    expect(manifestsIn(stdout).flatMap(schemaProblems)).toEqual([]);
+    expect(unknownVariables(stdout)).toEqual([]);
+  });
+
+  test('replicas without etcd are refused', async () => {
+    const { code, stderr } = await render([]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('needs etcd')]);
+  });
+
+  function render(args: readonly string[]) {
+    return run('helm', ['template', 'platform', CHART, '--namespace', 'plat', ...args]);
+  }
+});
+
+describe('variables and flags', () => {
+  const pages = readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`);
+  const examples = readdirSync(join(ROOT, 'examples'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ya?ml|md|sh|tpl)$/.test(name))
+    .map((name) => `examples/${name}`);
+  const all = [...pages, ...examples, 'README.md', 'Dockerfile'];
+
+  test.each(all)('%s names only variables that there are', (file) => {
+    expect(unknownVariables(read(file))).toEqual([]);
+  });
+
+  test.each(all)('%s starts the daemon only with flags that there are', (file) => {
+    const known = options.SERVE_OPTIONS.map(({ name }) => `--${name}`);
+    const commands = read(file)
+      .replaceAll('\\\n', ' ')
+      .split('\n')
+      .filter((line) => /^[^#|*]*\b(gitplane|main\.js) serve --/.test(line));
+    const flags = commands.flatMap((line) => line.match(/(?<=\s)--[a-z-]+/g) ?? []);
+    expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
+  });
+});
+
+/** Of tests, and of what is run beside the daemon. */
+const OTHERS = /^GITPLANE_(FAULTS|TEST|BENCH|SYNC_CYCLES$|KEY$)/;
+
+function unknownVariables(text: string): string[] {
+  const tables = Object.values(options).filter((value) => Array.isArray(value));
+  const known = new Set(
+    (tables as (readonly options.OptionSpec[])[])
+      .flat()
+      .map(({ name }) => `GITPLANE_${name.toUpperCase().replaceAll('-', '_')}`),
+  );
+  const named = new Set(text.match(/\bGITPLANE_[A-Z][A-Z_]*[A-Z]\b(?!…)/g) ?? []);
+  return [...named].filter((name) => !known.has(name) && !OTHERS.test(name));
+}
+
+function hasHelm(): boolean {
+  try {
+    execFileSync('helm', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}

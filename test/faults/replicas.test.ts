@@ -1,0 +1,80 @@
+/**
+ * Three replicas on three members of etcd, as real processes: killed, stopped, cut off, slowed and
+ * lied to about the time, while clients read, write, push and watch. What clients saw must be one
+ * order, every acknowledged write is exactly one commit, and all copies are the same in the end.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ETCD_MISSING } from '../support/etcd.ts';
+import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
+import { budget, isLong, SEED, say, timeoutMs } from './budget.ts';
+import { FIRST_FAULTS, QUOTA } from './replicas/faults.ts';
+import { type RunReport, runOnce } from './replicas/run.ts';
+
+const SECONDS = 20;
+const title =
+  ETCD_MISSING === undefined ? 'three replicas' : `three replicas (SKIPPED: ${ETCD_MISSING})`;
+
+describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
+  let set: ReplicaSet | undefined;
+
+  beforeAll(async () => {
+    set = await startReplicas({ quota: QUOTA, args: ['--log-level', 'info'] });
+  });
+  afterAll(async () => {
+    await set?.stop();
+  });
+
+  test(
+    `lose nothing, do nothing twice and tell one story whatever befalls them (seed ${SEED})`,
+    async () => {
+      if (set === undefined) throw new Error('There are no replicas');
+      const keys = new Set<string>();
+      const goOn = budget(SECONDS);
+      const reports: RunReport[] = [];
+      const wrong: string[] = [];
+      for (let run = 0; run < 1 || goOn(); run++) {
+        const seed = SEED + run;
+        const first = isLong ? undefined : FIRST_FAULTS[run % FIRST_FAULTS.length];
+        const report = await runOnce(set, { seed, keys, first });
+        reports.push(report);
+        say(lineOf(seed, report));
+        const told = `seed ${seed}: ${report.faults.join('; ')}`;
+        for (const violation of report.violations) {
+          wrong.push(`${told}: ${violation}`);
+          say(`  ${violation}`);
+        }
+      }
+      say(summaryOf(reports));
+      expect(wrong, wrong.length === 0 ? '' : set.output()).toEqual([]);
+      expect(reports.some(({ operations }) => operations > 0)).toBe(true);
+    },
+    timeoutMs(SECONDS) + 120_000,
+  );
+});
+
+function lineOf(seed: number, report: RunReport): string {
+  const { faults, operations, unknown, pushes, failovers, mended, violations } = report;
+  const times = failovers.map((ms) => `${Math.round(ms)} ms`).join(', ');
+  return [
+    `seed ${seed}: ${faults.join('; ')}`,
+    `${operations} operations, ${unknown} unanswered, ${pushes} pushes`,
+    `${times === '' ? 'no failover' : `failover ${times}`}, mended in ${Math.round(mended)} ms`,
+    `${violations.length} violations`,
+  ].join(' | ');
+}
+
+function summaryOf(reports: readonly RunReport[]): string {
+  const times = reports.flatMap(({ failovers }) => failovers).sort((a, b) => a - b);
+  const at = (part: number): string =>
+    `${Math.round(times[Math.min(times.length - 1, Math.floor(part * times.length))] ?? 0)} ms`;
+  const total = (pick: (report: RunReport) => number): number =>
+    reports.reduce((sum, report) => sum + pick(report), 0);
+  return [
+    `replicas: ${reports.length} runs`,
+    `${total(({ operations }) => operations)} operations`,
+    `${total(({ pushes }) => pushes)} pushes`,
+    `watches moved ${total(({ watchMoves }) => watchMoves)} times`,
+    `told to list again ${total(({ watchesLost }) => watchesLost)} times`,
+    `${times.length} failovers: p50 ${at(0.5)}, p90 ${at(0.9)}, longest ${at(1)}`,
+  ].join(', ');
+}
