@@ -2,12 +2,12 @@
 export class EtcdError extends Error {
   /** It may have happened all the same. */
   readonly unknown: boolean;
-  /** `ENOSPC`: its quota is used up. `EUNREACH`: no member answers. Undefined: it refuses. */
-  readonly code: 'ENOSPC' | 'EUNREACH' | undefined;
+  /** `EFULL`: its quota is used up. `EUNREACH`: no member answers. Undefined: it refuses. */
+  readonly code: 'EFULL' | 'EUNREACH' | undefined;
 
   constructor(
     message: string,
-    options: { cause?: unknown; unknown?: boolean; code?: 'ENOSPC' | 'EUNREACH' | undefined } = {},
+    options: { cause?: unknown; unknown?: boolean; code?: 'EFULL' | 'EUNREACH' | undefined } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'EtcdError';

@@ -141,7 +141,7 @@ export class Members {
     if (this.closed) return closedError(this.place);
     if (isCompacted(error)) return new CompactedRevisionError(0n);
     if (fate === 'refused' || fate === 'sign-in') {
-      const code = isFull(error) ? 'ENOSPC' : undefined;
+      const code = isFull(error) ? 'EFULL' : undefined;
       const message = `${this.place} refuses: ${details}${remedyFor(error)}`;
       return new EtcdError(message, { cause: error, code });
     }

@@ -40,6 +40,10 @@ export class ReadableStore extends ReadableView implements Store {
     return this.#store.notes(prefix);
   }
 
+  get trouble(): Store['trouble'] {
+    return this.#store.trouble;
+  }
+
   flush(): Promise<void> {
     return this.#store.flush();
   }

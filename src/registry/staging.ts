@@ -37,6 +37,9 @@ export async function stage(
   batch: CommitBatch,
   write: Write,
 ): Promise<Staged> {
+  // Before anything is done that could not be shown soon.
+  const { trouble } = options.store;
+  if (trouble !== undefined) throw trouble;
   const prepared = write.prepare();
   if (prepared.do === 'nothing') return { write, changes: [], state: [], paths: [] };
   const inState = keepsInState(prepared);

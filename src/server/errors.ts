@@ -2,6 +2,7 @@
 import {
   forbiddenError,
   StatusError,
+  type StatusReason,
   tooLarge,
   unavailable,
 } from '../apimachinery/status-error.ts';
@@ -9,12 +10,20 @@ import { RefLockedError, StorageError } from '../git/git-error.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 
-/** A failure of the storage below, told by its errno: the client can do nothing but wait. */
+/** A failure of the storage below, told by its code: the client can do nothing but wait. */
 const STORAGE_CODES: Readonly<Record<string, { code: number; problem: string }>> = {
   ENOSPC: { code: 507, problem: 'The disk is full' },
   EDQUOT: { code: 507, problem: 'The disk quota is used up' },
   EROFS: { code: 503, problem: 'The disk is read-only' },
   EIO: { code: 503, problem: 'The disk fails' },
+  EFULL: { code: 507, problem: 'The quota of etcd is used up' },
+  EUNREACH: { code: 503, problem: 'etcd cannot be reached' },
+  EREFUSED: { code: 503, problem: 'etcd refuses' },
+  EQUEUE: { code: 429, problem: 'Too much waits for etcd' },
+};
+const STORAGE_REASONS: Readonly<Record<number, StatusReason>> = {
+  429: 'TooManyRequests',
+  507: 'InsufficientStorage',
 };
 const STORAGE_RETRY_SECONDS = 5;
 const LOCK_RETRY_SECONDS = 2;
@@ -50,10 +59,15 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
 function storageStatus(error: unknown, code: string | undefined): StatusError | undefined {
   const known = STORAGE_CODES[code ?? ''];
   if (known === undefined) return undefined;
-  const moved = error instanceof StorageError && error.moved;
+  const moved = (error instanceof StorageError && error.moved) || isUnknown(error);
   const text = `${known.problem}: ${moved ? UNKNOWN_OUTCOME : NOTHING_WRITTEN}; reads go on`;
-  const reason = known.code === 507 ? 'InsufficientStorage' : 'ServiceUnavailable';
+  const reason = STORAGE_REASONS[known.code] ?? 'ServiceUnavailable';
   return new StatusError(known.code, reason, text, { retryAfterSeconds: STORAGE_RETRY_SECONDS });
+}
+
+/** What etcd was asked to do it may have done. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof Error && 'unknown' in error && error.unknown === true;
 }
 
 const REMOTE_RETRY_SECONDS = 5;

@@ -57,6 +57,11 @@ export interface StateEngine {
    * of them cannot be written at the moment.
    */
   flush(): Promise<void>;
+  /**
+   * Why nothing more should be written at the moment: it would not become durable soon, and memory
+   * is not for waiting. Absent: nothing is known against it.
+   */
+  readonly trouble?: StateError | undefined;
   /** Flushes and lets go of everything; rejects as `flush` does. Calling it again does nothing. */
   close(): Promise<void>;
 }

@@ -276,6 +276,10 @@ class JournaledStore implements Store {
     return this.#view.observe(collection, listener);
   }
 
+  get trouble(): StateError | undefined {
+    return this.#engine.trouble;
+  }
+
   flush(): Promise<void> {
     return this.#engine.flush();
   }

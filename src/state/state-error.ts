@@ -1,7 +1,10 @@
 /** State that cannot be kept or read. The message names the place and says what to do about it. */
 export class StateError extends Error {
   override readonly name = 'StateError';
-  /** Of the disk below, as in `ENOSPC`; undefined when it is not to blame. */
+  /**
+   * Of the disk below, as in `ENOSPC`; of etcd `EFULL` (its quota), `EUNREACH`, `EQUEUE` (too much
+   * waits for it); undefined when they are not to blame.
+   */
   readonly code: string | undefined;
 
   constructor(message: string, options: ErrorOptions & { code?: string } = {}) {

@@ -6,6 +6,7 @@
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
 import type { Labels } from './labels.ts';
+import type { StateError } from './state-error.ts';
 
 /** An object as it is served. Immutable; a change makes a new one. */
 export interface StoredObject {
@@ -175,6 +176,8 @@ export interface Store {
   watch(collection: Collection, since: number): Watch;
   /** Calls back after each change of one kind, synchronously, in order. Returns the way to stop. */
   observe(collection: Collection, listener: (event: JournalEvent) => void): () => void;
+  /** Why nothing more should be written at the moment; see StateEngine. */
+  readonly trouble?: StateError | undefined;
   /** Resolves when everything applied so far is on stable storage. */
   flush(): Promise<void>;
   close(): Promise<void>;

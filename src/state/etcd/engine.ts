@@ -38,6 +38,9 @@ export interface EtcdEngineOptions {
   readonly patience?: number;
 }
 
+/** What may wait until others are asked to wait. */
+const MOST_WAITING = 4096;
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const PATIENCE_MS = 8000;
 const PATIENCE_AT_CLOSE_MS = 2000;
 const FIRST_RETRY_MS = 10;
@@ -54,7 +57,7 @@ export async function openEtcdEngine(options: EtcdEngineOptions): Promise<StateE
     const steps = await planner.recover({ etcd, layout });
     return new EtcdEngine({ ...options, ended }, { layout, chain, planner, steps });
   } catch (error) {
-    throw stateError(etcd.place, error);
+    throw error instanceof EtcdError ? stateError(etcd.place, error) : error;
   }
 }
 
@@ -87,7 +90,7 @@ class EtcdEngine implements StateEngine {
   #flushes: Flush[] = [];
   #isRunning = false;
   /** Why the newest attempt failed. */
-  #failure: Error | undefined;
+  #failure: StateError | undefined;
   /** Writing works again, and something is still missing. */
   #isRecovering = false;
   /** Nothing is written any more. */
@@ -105,6 +108,17 @@ class EtcdEngine implements StateEngine {
     signal?.addEventListener('abort', this.#abort);
     if (signal?.aborted === true) this.#abort();
     this.#start();
+  }
+
+  get trouble(): StateError | undefined {
+    if (this.#failure !== undefined) return this.#failure;
+    const { bytes } = this.#queue;
+    const count = this.#written - this.#taken;
+    if (bytes < MOST_WAITING_BYTES && count < MOST_WAITING) return undefined;
+    const problem = `${count} batches of about ${bytes} bytes wait to be written`;
+    return new StateError(`the state in ${this.place} does not keep up: ${problem}`, {
+      code: 'EQUEUE',
+    });
   }
 
   async *load(prefix: string): AsyncGenerator<EngineEntry> {
@@ -263,9 +277,8 @@ function isPassing(error: unknown): boolean {
   return error instanceof EtcdError && (error.unknown || error.code === 'EUNREACH');
 }
 
-function stateError(place: string, error: unknown): Error {
-  if (!(error instanceof EtcdError)) return error as Error;
-  const code = error.code ?? 'EIO';
+function stateError(place: string, error: EtcdError): StateError {
+  const code = error.code ?? 'EREFUSED';
   return new StateError(`the state in ${place} cannot be used: ${error.message}`, {
     cause: error,
     code,
