@@ -18,6 +18,7 @@ import {
   SEAL_OPTIONS,
   SECRETS_OPTIONS,
   SERVE_OPTIONS,
+  STATE_OPTIONS,
   TOKEN_OPTIONS,
   UNSEAL_OPTIONS,
   USERS_OPTIONS,
@@ -176,6 +177,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     operands: 'ACTION [RECIPIENT]',
     options: REKEY_OPTIONS,
     run: async (options) => (await import('./cli/seal.ts')).recipients(options, process.stdout),
+  },
+  state: {
+    summary: 'migrate: copy the state to etcd, or from there, while no daemon runs',
+    operands: 'migrate',
+    options: STATE_OPTIONS,
+    run: async (options) =>
+      (await import('./daemon/migration/migrate-command.ts')).state(options, process.stdout),
   },
   bench: {
     summary: 'print the performance table, measured on this machine',

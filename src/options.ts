@@ -25,6 +25,20 @@ const REFERENCE_NAMES: OptionSpec = {
   help: 'how tenants name what they refer to: short (v…) or concat (name-x-namespace-x-tenant)',
 };
 
+const ETCD_OPTIONS: readonly OptionSpec[] = [
+  {
+    name: 'state-key',
+    value: 'FILE',
+    help: 'key that seals what is in etcd, the same on every replica (64 hexadecimal digits)',
+  },
+  { name: 'etcd-prefix', value: 'KEY', default: '/gitplane/', help: 'where everything is in etcd' },
+  { name: 'etcd-ca', value: 'FILE', help: 'authorities (PEM) to trust for etcd' },
+  { name: 'etcd-cert', value: 'FILE', help: 'certificate (PEM) to show to etcd' },
+  { name: 'etcd-key', value: 'FILE', help: 'its private key (PEM)' },
+  { name: 'etcd-user', value: 'NAME', help: 'user name in etcd' },
+  { name: 'etcd-password-file', value: 'FILE', help: 'file with its password' },
+];
+
 export const SERVE_OPTIONS: readonly OptionSpec[] = [
   { name: 'data-dir', value: 'DIR', default: './data', help: 'all that the daemon owns' },
   { name: 'listen', value: 'ADDR', default: '127.0.0.1:8443', help: 'HTTPS listener' },
@@ -182,17 +196,13 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     default: 'embedded',
     help: 'where the state is: embedded, or etcd://HOST:PORT[,HOST:PORT…] for replicas',
   },
+  ...ETCD_OPTIONS,
   {
-    name: 'state-key',
-    value: 'FILE',
-    help: 'key that seals what is in etcd, the same on every replica (64 hexadecimal digits)',
+    name: 'etcd-compaction',
+    value: 'TIME',
+    default: '5m',
+    help: 'how long the past of etcd is kept by us; off: somebody else sees to it',
   },
-  { name: 'etcd-prefix', value: 'KEY', default: '/gitplane/', help: 'where everything is in etcd' },
-  { name: 'etcd-ca', value: 'FILE', help: 'authorities (PEM) to trust for etcd' },
-  { name: 'etcd-cert', value: 'FILE', help: 'certificate (PEM) to show to etcd' },
-  { name: 'etcd-key', value: 'FILE', help: 'its private key (PEM)' },
-  { name: 'etcd-user', value: 'NAME', help: 'user name in etcd' },
-  { name: 'etcd-password-file', value: 'FILE', help: 'file with its password' },
   {
     name: 'leader-lease',
     value: 'SECONDS',
@@ -455,6 +465,17 @@ export const EDIT_OPTIONS: readonly OptionSpec[] = [
 export const REKEY_OPTIONS: readonly OptionSpec[] = [
   { name: 'commit', help: 'commit what was changed, and nothing else' },
   ...SEALING_OPTIONS,
+];
+
+export const STATE_OPTIONS: readonly OptionSpec[] = [
+  { name: 'from', value: 'WHERE', help: 'where it is: embedded, or etcd://HOST:PORT[,HOST:PORT…]' },
+  {
+    name: 'to',
+    value: 'WHERE',
+    help: 'where it is to be: the other one; there must be nothing yet',
+  },
+  ...SERVE_OPTIONS.filter(({ name }) => ['data-dir', 'branch', 'api-group'].includes(name)),
+  ...ETCD_OPTIONS,
 ];
 
 export const BENCH_OPTIONS: readonly OptionSpec[] = [

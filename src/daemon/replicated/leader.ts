@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../apimachinery/clock.ts';
 import type { Auditor } from '../../audit/auditor.ts';
 import type { DataDirectory } from '../../bootstrap/data-directory.ts';
+import { compactPeriodically } from '../../etcd/compaction.ts';
 import type { Etcd } from '../../etcd/etcd.ts';
 import { readRef } from '../../git/ref-file.ts';
 import { openIdempotentRegistry } from '../../registry/idempotent-registry.ts';
@@ -27,6 +28,7 @@ import type { PushReception } from '../git-service.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { EngineListener } from '../replicated-platform.ts';
 import { openService, type Service } from '../service.ts';
+import type { ReplicaOptions } from './options.ts';
 
 export interface LeaderParts extends RecordContext {
   readonly options: DaemonOptions;
@@ -46,6 +48,7 @@ export interface LeaderParts extends RecordContext {
   readonly mirror: Mirror | undefined;
   readonly issuer: string;
   readonly base: () => string;
+  readonly replica: Pick<ReplicaOptions, 'compactEvery'>;
   /** An engine whose writes count as long as the term does. */
   readonly openEngine: (
     prefix: string,
@@ -113,6 +116,7 @@ async function open(
   });
   await app.ready();
   service.start();
+  undo.push(compacting(parts, term));
   return {
     service,
     handle: (request, response) => app.routing(request, response),
@@ -132,6 +136,16 @@ async function openRegistry(
 /** Writes for review are pushed elsewhere: their commits are not on the branch. */
 function isComplete(registry: ObjectRegistry): registry is Required<ObjectRegistry> {
   return registry.apply !== undefined;
+}
+
+function compacting({ etcd, keys, logger, replica }: LeaderParts, term: Term) {
+  const { compactEvery } = replica;
+  if (compactEvery === undefined) return async (): Promise<void> => undefined;
+  const onError = (err: unknown): void => {
+    if (term.isHeld()) logger.warn({ err }, 'The past of etcd cannot be forgotten');
+  };
+  const stop = compactPeriodically({ etcd, key: keys.leader, every: compactEvery, onError });
+  return async (): Promise<void> => stop();
 }
 
 const NOT_HERE = 'This replica does not lead, or no more: push over HTTP, to any of them';

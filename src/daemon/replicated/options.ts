@@ -1,12 +1,14 @@
 /** What `gitplane serve` was told of the replicas that it is one of, checked. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parseGoDuration } from '../../apimachinery/duration.ts';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
 import type { EtcdOptions } from '../../etcd/open-etcd.ts';
 import { type ParsedOptions, parseAddress, UsageError } from '../../options.ts';
 import type { Address } from '../options.ts';
 
-export interface ReplicaOptions {
+/** An etcd, and the place of a platform in it. */
+export interface EtcdPlace {
   /** `host:port`. */
   readonly endpoints: readonly string[];
   /** Files, PEM. */
@@ -18,10 +20,15 @@ export interface ReplicaOptions {
   /** Ends with a slash. */
   readonly prefix: string;
   readonly stateKey: string;
+}
+
+export interface ReplicaOptions extends EtcdPlace {
   readonly leaseSeconds: number;
   readonly listenPeer: Address;
   /** `host:port`; undefined: that of the listener. */
   readonly advertisePeer: string | undefined;
+  /** Milliseconds that the past of etcd is kept; undefined: others see to it. */
+  readonly compactEvery: number | undefined;
 }
 
 const ETCD = /^etcd:\/\/(.+)$/;
@@ -31,19 +38,34 @@ const REMEDY =
 
 /** Undefined: the state is embedded. Throws UsageError. */
 export function readReplicaOptions(options: ParsedOptions): ReplicaOptions | undefined {
-  const state = options.required('state');
+  const place = readEtcdPlace(options, 'state');
+  if (place === undefined) return undefined;
+  return {
+    ...place,
+    leaseSeconds: readLease(options.required('leader-lease')),
+    listenPeer: parseAddress('listen-peer', options.required('listen-peer')),
+    advertisePeer: options.text('advertise-peer'),
+    compactEvery: readCompaction(options.required('etcd-compaction')),
+  };
+}
+
+/** What an option says about where a state is; undefined: it is embedded. Throws UsageError. */
+export function readEtcdPlace(options: ParsedOptions, name: string): EtcdPlace | undefined {
+  const state = options.required(name);
   if (state === 'embedded') return undefined;
   const endpoints = ETCD.exec(state)?.[1]?.split(',') ?? [];
   if (endpoints.length === 0 || !endpoints.every((endpoint) => ENDPOINT.test(endpoint))) {
     throw new UsageError(
-      `Cannot use --state ${JSON.stringify(state)}: write embedded, or etcd://HOST:PORT[,HOST:PORT…]`,
+      `Cannot use --${name} ${JSON.stringify(state)}: write embedded, or etcd://HOST:PORT[,HOST:PORT…]`,
     );
   }
   const stateKey = options.text('state-key');
-  if (stateKey === undefined) throw new UsageError(`--state etcd://… needs --state-key: ${REMEDY}`);
+  if (stateKey === undefined) {
+    throw new UsageError(`--${name} etcd://… needs --state-key: ${REMEDY}`);
+  }
   const prefix = options.required('etcd-prefix');
-  const file = (name: string): string | undefined => {
-    const path = options.text(name);
+  const file = (option: string): string | undefined => {
+    const path = options.text(option);
     return path === undefined ? undefined : resolve(path);
   };
   return {
@@ -55,10 +77,16 @@ export function readReplicaOptions(options: ParsedOptions): ReplicaOptions | und
     passwordFile: file('etcd-password-file'),
     prefix: prefix.endsWith('/') ? prefix : `${prefix}/`,
     stateKey: resolve(stateKey),
-    leaseSeconds: readLease(options.required('leader-lease')),
-    listenPeer: parseAddress('listen-peer', options.required('listen-peer')),
-    advertisePeer: options.text('advertise-peer'),
   };
+}
+
+const LEAST_COMPACTION_MS = 60_000;
+
+function readCompaction(text: string): number | undefined {
+  if (text === 'off') return undefined;
+  const ms = parseGoDuration(text);
+  if (ms !== undefined && ms >= LEAST_COMPACTION_MS && ms <= 86_400_000) return ms;
+  throw new UsageError(`Cannot use --etcd-compaction "${text}": write 1m to 24h, or off`);
 }
 
 function readLease(text: string): number {
@@ -68,8 +96,8 @@ function readLease(text: string): number {
 }
 
 /** Throws StartError for a file that cannot be read. */
-export function etcdOptions(replica: ReplicaOptions): EtcdOptions {
-  const { endpoints, ca, cert, key, user, passwordFile } = replica;
+export function etcdOptions(place: EtcdPlace): EtcdOptions {
+  const { endpoints, ca, cert, key, user, passwordFile } = place;
   const isSecure = ca !== undefined || cert !== undefined;
   return {
     endpoints,
