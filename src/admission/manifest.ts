@@ -51,6 +51,8 @@ export interface AdmittedManifest {
   readonly key: ObjectKey | undefined;
   /** Set only when there are no problems: without fields that only the server may write. */
   readonly manifest: KubeObject | undefined;
+  /** The manifest as JSON, where it is at hand. */
+  readonly json?: string;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   /** Secrets that the file holds in the clear, as problems where that is refused. */
@@ -78,10 +80,13 @@ export function admitManifest(
   }
   const kind = findKind(kinds, value, report);
   if (kind === undefined) return report.refuse(undefined);
-  const manifest = cleanManifest(value);
-  kinds.schemaOf(kind).dropNulls(manifest);
-  noteIgnoredFields(kind, value, report);
-  placeInNamespace({ kind, manifest, place, report });
+  const json = sealed === undefined && isAsServed(kind, value, place) ? document.json : undefined;
+  const manifest = json === undefined ? cleanManifest(value) : (value as unknown as KubeObject);
+  if (json === undefined) {
+    kinds.schemaOf(kind).dropNulls(manifest);
+    noteIgnoredFields(kind, value, report);
+    placeInNamespace({ kind, manifest, place, report });
+  }
   const key = identityOf(kind, manifest);
   if (place.ignoresClear !== true) report.clear(kind, manifest, sealed);
   report.comments(sealed);
@@ -93,7 +98,8 @@ export function admitManifest(
   if (report.failed) return report.refuse(key);
   // Asked last: only an object of the right shape can be asked what is deprecated in it.
   for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
-  return report.admit(key, manifest);
+  const admitted = report.admit(key, manifest);
+  return json === undefined ? admitted : { ...admitted, json };
 }
 
 const NOTHING: AdmittedManifest = {
@@ -268,6 +274,22 @@ const ELSEWHERE: Readonly<Record<Exclude<Kind['storedIn'], 'git'>, string>> = {
   cluster: 'are kept in clusters and not in git',
   file: 'are written as files of their own and not as manifests; see the documentation of the kind',
 };
+
+/** Whether nothing would be taken out of the manifest or put into it. */
+function isAsServed(
+  kind: Kind,
+  { status, metadata }: Record<string, unknown>,
+  { folderNamespace }: ManifestPlace,
+): boolean {
+  if (status !== undefined || !isRecord(metadata) || typeof metadata['name'] !== 'string') {
+    return false;
+  }
+  for (const field of SERVER_POPULATED_META) if (metadata[field] !== undefined) return false;
+  if (kind.scope === 'Cluster') return true;
+  const { namespace } = metadata;
+  if (typeof namespace !== 'string' || namespace === '') return false;
+  return folderNamespace === undefined || folderNamespace === namespace;
+}
 
 /** The manifest without what only the server may write; ignored with a warning (design 5). */
 function cleanManifest(value: Record<string, unknown>): KubeObject {

@@ -16,7 +16,7 @@ import { positionAt } from '../manifests/positions.ts';
 import { readManifests } from '../manifests/read.ts';
 import type { Keyring } from '../sealing/data-keys.ts';
 import type { Crew } from './crew/crew.ts';
-import { openKeys, openManifests } from './sealed-files.ts';
+import { needsKeys, openKeys, openManifests } from './sealed-files.ts';
 
 export interface DocumentEntry {
   readonly index: number;
@@ -42,7 +42,7 @@ export interface ManifestKeeper {
 }
 
 /** What is known of a document that was read; the manifest as JSON, or with its keeper. */
-export interface ReadFacts extends Omit<AdmittedManifest, 'manifest'> {
+export interface ReadFacts extends Omit<AdmittedManifest, 'manifest' | 'json'> {
   readonly manifest: string | ManifestKeeper | undefined;
 }
 
@@ -124,6 +124,8 @@ function refused(document: DocumentEntry): DocumentEntry {
 }
 
 export interface FileReader {
+  /** Whether the bytes can be read as they are; others have to be prepared first. */
+  isReady(content: Buffer): boolean;
   /** Opens the keys of sealed files; to be awaited before the same bytes are read. */
   prepare(contents: readonly (Buffer | undefined)[]): Promise<void>;
   read(path: string, blob: string, content: Buffer): FileEntry;
@@ -180,6 +182,7 @@ export interface SecretReading {
 /** Reads files below `under` with the kinds of the table. Never throws for what is in a file. */
 export function fileReader(kinds: KindTable, under: string, secrets?: SecretReading): FileReader {
   return {
+    isReady: (content) => !needsKeys(content, secrets?.keyring),
     prepare: (contents) => openKeys(contents, secrets?.keyring),
     read(path, blob, content) {
       if (content.length > LARGEST_FILE) {
@@ -214,14 +217,12 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
       const { line } = document.locate([]);
       const sealed = opened?.[i];
       const value = sealed === undefined ? document : { ...document, value: sealed.value };
-      const { key, manifest, problems, warnings, clear, partial } = admitted(place, value, sealed);
+      const { key, manifest, json, problems, ...rest } = admitted(place, value, sealed);
       const facts: ReadFacts = {
+        ...rest,
         problems,
-        warnings,
-        clear,
-        partial,
         key: key && ownKey(key),
-        manifest: manifest && JSON.stringify(manifest),
+        manifest: json ?? (manifest && JSON.stringify(manifest)),
       };
       return new ReadDocument({ index: document.index, line, blob }, facts);
     });

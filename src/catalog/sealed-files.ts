@@ -23,6 +23,11 @@ function isSealedFile({ documents }: ManifestFile): boolean {
   return documents.some(({ value }) => isRecord(value) && Object.hasOwn(value, SOPS));
 }
 
+/** Whether keys have to be opened, with the library, before the bytes are read. */
+export function needsKeys(content: Buffer, keyring: Keyring | undefined): boolean {
+  return keyring !== undefined && !keyring.isQuick && content.includes(SOPS);
+}
+
 /** Opens, off the loop, the keys that take the library; without such an identity there is none. */
 export async function openKeys(
   contents: readonly (Buffer | undefined)[],
@@ -30,7 +35,7 @@ export async function openKeys(
 ): Promise<void> {
   if (keyring === undefined || keyring.isQuick) return;
   for (const content of contents) {
-    if (content?.includes(SOPS) !== true) continue;
+    if (content === undefined || !needsKeys(content, keyring)) continue;
     const file = readManifests(content);
     if (!('documents' in file) || !isSealedFile(file)) continue;
     const metadata = quietly(() => metadataOf(file.documents));

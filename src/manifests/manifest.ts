@@ -34,6 +34,8 @@ export interface ManifestDocument {
   readonly index: number;
   /** Plain JSON: map, list, string, number, boolean or null. Undefined when it does not parse. */
   readonly value: unknown;
+  /** `JSON.stringify` of the value, where that is at hand and nothing in the value is null. */
+  readonly json?: string;
   /** Problems of the syntax alone, duplicate keys and too many aliases included. */
   readonly problems: readonly {
     readonly line: number;

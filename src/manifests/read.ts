@@ -3,6 +3,7 @@ import type { FieldPath } from '../apimachinery/field-error.ts';
 import { blockPosition } from './block-position.ts';
 import type { LocateOptions, ManifestDocument, ManifestFile, Position } from './manifest.ts';
 import { decodeUtf8, parseManifests } from './parse.ts';
+import { type PlainJson, plainJson } from './plain/plain-json.ts';
 import { parsePlainYaml } from './plain/plain-yaml.ts';
 
 /** A file that is no text has a problem instead of documents. */
@@ -13,6 +14,24 @@ export type Unreadable = Position & { readonly message: string };
  * declines, and every question about a position, goes to the library.
  */
 export function readManifests(content: Buffer): ManifestFile | Unreadable {
+  const only = plainJson(content);
+  return only === undefined ? readDocuments(content) : { documents: [documentOf(content, only)] };
+}
+
+/** Nearly all files. What the text says of a place is worked out when somebody asks. */
+function documentOf(content: Buffer, { json, line, hasNull }: PlainJson): ManifestDocument {
+  let file: ManifestFile | Unreadable | undefined;
+  const locate: ManifestDocument['locate'] = (path, options) => {
+    if (path.length === 0) return { line, col: 1 };
+    file ??= readDocuments(content);
+    const [document] = 'documents' in file ? file.documents : [];
+    return document?.locate(path, options) ?? { line, col: 1 };
+  };
+  const document = { index: 0, value: JSON.parse(json) as unknown, problems: [], locate };
+  return hasNull ? document : { ...document, json };
+}
+
+function readDocuments(content: Buffer): ManifestFile | Unreadable {
   const decoded = decodeUtf8(content);
   if ('problem' in decoded) return decoded.problem;
   const { text } = decoded;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isScalar, parseAllDocuments } from 'yaml';
 import { parseManifests } from '../../src/manifests/parse.ts';
+import { plainJson } from '../../src/manifests/plain/plain-json.ts';
 import { parsePlainYaml } from '../../src/manifests/plain/plain-yaml.ts';
 import { runs } from '../support/properties.ts';
 import {
@@ -48,8 +49,31 @@ const JUDGES: [string, (text: string) => Reading][] = [
   ['YAML 1.1', (text) => readByLibrary(text, '1.1')],
 ];
 
+/** The one that gives JSON reads only what the other one reads, and says the same of it. */
+function checkJson(text: string): void {
+  const read = plainJson(Buffer.from(text));
+  if (read === undefined) return;
+  const fast = parsePlainYaml(text);
+  const shown = JSON.stringify({ text, read, fast }, undefined, 1);
+  const [only, ...others] = fast ?? [];
+  const agree =
+    only?.index === 0 && others.length === 0 && JSON.stringify(only.value) === read.json;
+  if (!agree) throw new Error(`plainJson reads it differently: ${shown}`);
+  const hasNull = read.json.includes('null') && JSON.stringify(dropNulls(only.value)) !== read.json;
+  if (hasNull !== read.hasNull) throw new Error(`plainJson is wrong about null: ${shown}`);
+  const [document] = parseManifests(text).documents;
+  if (document?.locate([]).line !== read.line) {
+    throw new Error(`plainJson begins elsewhere: ${shown}`);
+  }
+}
+
+function dropNulls(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => inner ?? 'none'));
+}
+
 /** True when the text was read fast. Fails when anyone reads it differently. */
 function agrees(text: string): boolean {
+  checkJson(text);
   const fast = parsePlainYaml(text);
   if (fast === undefined) return false;
   for (const [judge, read] of JUDGES) {
@@ -118,6 +142,8 @@ describe('what is read fast', () => {
     ['+yLtEUBZ/N5OQldh9Hk=', '+yLtEUBZ/N5OQldh9Hk='],
     ['+9LtEUBZ', '+9LtEUBZ'],
     ['+/x', '+/x'],
+    ['++35UTcYgp/K=', '++35UTcYgp/K='],
+    ['++5', '++5'],
     ['nobody', 'nobody'],
     ['once', 'once'],
     ['a:b #c', 'a:b'],
@@ -145,6 +171,33 @@ describe('what is read fast', () => {
     const text = `key: ${source}`;
     expect(agrees(text)).toBe(true);
     expect(parsePlainYaml(text)).toEqual([{ index: 0, value: { key: value } }]);
+  });
+
+  test.each([
+    ['a team', TEAM],
+    ['a mark, comments and nothing at the end', '# a\n\n---\n# b\nkey: value'],
+    ['lists and maps', 'a:\n- b: 1\n  c:\n    - []\n    - [get, "a b"]\n'],
+  ])('is JSON at once: %s', (_, text) => {
+    const value = parsePlainYaml(text)?.[0]?.value;
+    expect(plainJson(Buffer.from(text))?.json).toBe(JSON.stringify(value));
+  });
+
+  test.each([
+    ['a zero', 'a: b\0c\n'],
+    ['a zero at the end', 'a: b\n\0'],
+    ['a zero for a value', 'a: \0\nb: 1\n'],
+    ['the same key again', 'a: 1\n"a": 2\n'],
+    ['a key that every object has', '__proto__: 1\n'],
+    ['a key that is an index', '"1": 1\n'],
+    ['a word that is none to others', 'a: yes\n'],
+    ['another document', 'a: 1\n---\nb: 2\n'],
+    ['other letters', 'a: \u00e4\n'],
+    ['a block', 'a: |\n  b\n'],
+    ['depth', `${Array.from({ length: 40 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')} 1\n`],
+    ['nothing', ''],
+    ['size', `a: ${'b'.repeat(70_000)}\n`],
+  ])('is left to others: %s', (_, text) => {
+    expect(plainJson(Buffer.from(text))).toBeUndefined();
   });
 
   test('gives each document its place in the stream', () => {

@@ -1,29 +1,45 @@
 /** A thread that reads manifests: blobs from a git process of its own, files packed on the way back. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { Reader } from '../../git/reader.ts';
+import { BlobStream } from '../../git/blob-stream.ts';
 import { buildKindTable } from '../../kinds/table.ts';
 import { Keyring } from '../../sealing/data-keys.ts';
 import { type FileEntry, fileReader } from '../file.ts';
-import { readEach } from '../tree.ts';
-import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol.ts';
+import {
+  type CrewSetup,
+  type Delivery,
+  type Order,
+  packFiles,
+  type WantedFile,
+} from './protocol.ts';
 
 const { context, apiGroup, under, secrets } = workerData as CrewSetup;
-const source = new Reader(context);
+const blobs = new BlobStream(context);
 const reading = secrets && {
   keyring: new Keyring(secrets.identities),
   mindsClear: secrets.mindsClear,
 };
 const reader = fileReader(buildKindTable(apiGroup), under, reading);
 
+async function read(files: readonly WantedFile[]): Promise<FileEntry[]> {
+  const entries: (FileEntry | undefined)[] = [];
+  const sealed: { readonly at: number; readonly content: Buffer }[] = [];
+  const readOne = (content: Buffer, at: number): void => {
+    const { path, id } = files[at] as WantedFile;
+    entries[at] = reader.read(path, id, content);
+  };
+  const ids = files.map(({ id }) => id);
+  await blobs.read(ids, (content, at) => {
+    if (reader.isReady(content)) readOne(content, at);
+    else sealed.push({ at, content: Buffer.from(content) });
+  });
+  await reader.prepare(sealed.map(({ content }) => content));
+  for (const { at, content } of sealed) readOne(content, at);
+  return entries as FileEntry[];
+}
+
 async function fulfil({ lot, files }: Order): Promise<Delivery> {
-  const entries = new Map<string, FileEntry>();
   try {
-    await readEach({ source, reader }, files, ({ path }, entry) => {
-      if (entry !== undefined) entries.set(path, entry);
-    });
-    const found = files.map(({ path }) => entries.get(path));
-    const complete = found.filter((entry) => entry !== undefined);
-    return complete.length < found.length ? { lot } : { lot, packed: packFiles(complete) };
+    return { lot, packed: packFiles(await read(files)) };
   } catch {
     return { lot };
   }

@@ -44,10 +44,18 @@ const EXPONENT = /^[-+.]?[eE][-+]?\d+$/;
 const DOTTED = /^\d+\.\d+\.\d+(?:\.\d+)*(?::\d+)?$/;
 /** `-x` and `--flag`, but not `-1`, `-.5`, `- a` or `---`. */
 const FLAG = /^--?[A-Za-z]/;
-/** One value in 64 of base64 begins with a `+`; `+.5` and `+.inf` are something else. */
-const PLUS_TEXT = /^\+[A-Za-z\d/]/;
+/** One value in 64 of base64 begins with a `+`, some with two; `+.5` and `+.inf` are something else. */
+const PLUS_TEXT = /^\+[A-Za-z\d/+]/;
 /** `.git` and `./x`, but not `.5`, `.inf`, `.nan`, `...` or `._`, which YAML 1.1 takes for a float. */
 const DOT_NAME = /^\.[A-HJ-MO-Za-hj-mo-z/]/;
+
+/** Whether a plain scalar is text, whatever follows its first character; false where that counts. */
+export function isPlainString(first: number, length: number): boolean {
+  return FIRST[first] === STRING || (length > LONGEST_WORD && WORD_START[first] === 1);
+}
+
+const WORD_START = new Uint8Array(128);
+for (const char of 'yYnNoOtTfF') WORD_START[char.charCodeAt(0)] = 1;
 
 /** The value of a plain scalar, given without surrounding space. */
 export function plainValue(source: string): Scalar {

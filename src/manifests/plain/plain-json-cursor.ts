@@ -1,0 +1,292 @@
+/**
+ * The place where the reader of plain-json.ts stands, and the JSON that it has written so far. Whatever
+ * is unusual is left with `unusual`, as everywhere here.
+ */
+import { CLASS, END, IN_WORD, ODD, ORDINARY } from './byte-classes.ts';
+import { type KnownKey, KnownKeys } from './known-keys.ts';
+import {
+  APOSTROPHE,
+  BACKSLASH,
+  COLON,
+  DASH,
+  HASH,
+  NEWLINE,
+  QUOTE,
+  SPACE,
+  unusual,
+} from './plain-yaml-cursor.ts';
+import { isPlainString, plainValue } from './plain-yaml-scalar.ts';
+
+/** Larger manifests are not worth a second way of reading them. */
+export const LARGEST = 64 * 1024;
+
+const HASH_BITS = 0xffffff;
+
+export class JsonCursor {
+  /** Of the first character of the line, from 0; -1 at the end of the text. */
+  column = 0;
+  hasNull = false;
+  readonly #keys = new KnownKeys();
+  /** The text, and a zero behind it: no step has to ask whether it went too far. */
+  readonly #text = Buffer.allocUnsafeSlow(LARGEST + 1);
+  /** Of all that is read, a key of one letter without a value grows most: `a:` and its newline. */
+  readonly #out = Buffer.allocUnsafeSlow(LARGEST * 4);
+  #pos = 0;
+  #end = 0;
+
+  /** `text` has at most `LARGEST` bytes. */
+  begin(text: Buffer): void {
+    this.#keys.tidy();
+    text.copy(this.#text);
+    this.#text[text.length] = END;
+    this.#pos = 0;
+    this.#end = 0;
+    this.column = 0;
+    this.hasNull = false;
+  }
+
+  get pos(): number {
+    return this.#pos;
+  }
+
+  get code(): number {
+    return this.#text[this.#pos] as number;
+  }
+
+  get written(): string {
+    return this.#out.toString('latin1', 0, this.#end);
+  }
+
+  skip(bytes: number): void {
+    this.#pos += bytes;
+  }
+
+  /** Where both sides are, to go back to. */
+  mark(): readonly [pos: number, end: number] {
+    return [this.#pos, this.#end];
+  }
+
+  back([pos, end]: readonly [pos: number, end: number]): void {
+    this.#pos = pos;
+    this.#end = end;
+  }
+
+  put(code: number): void {
+    this.#out[this.#end++] = code;
+  }
+
+  putNull(): void {
+    this.hasNull = true;
+    this.#end += this.#out.write('null', this.#end, 'latin1');
+  }
+
+  putKey({ bytes }: KnownKey): void {
+    const out = this.#out;
+    let end = this.#end;
+    out[end++] = QUOTE;
+    for (let i = 0; i < bytes.length; i++) out[end++] = bytes[i] as number;
+    out[end++] = QUOTE;
+    out[end++] = COLON;
+    this.#end = end;
+  }
+
+  /** Steps over comments and one `---`; returns the number of the first line of content. */
+  start(): number {
+    let marked = false;
+    for (let line = 1; ; line++) {
+      const { code } = this;
+      if (code === HASH) this.#comment();
+      else if (code === DASH && this.#isMark()) {
+        if (marked) unusual();
+        marked = true;
+        this.#pos += 3;
+      } else if (code === SPACE) unusual();
+      else if (code !== NEWLINE) return line;
+      if (this.code !== NEWLINE) unusual();
+      this.#pos++;
+    }
+  }
+
+  #isMark(): boolean {
+    return this.#text[this.#pos + 1] === DASH && this.#text[this.#pos + 2] === DASH;
+  }
+
+  /** To the end of the line, from the `#`. */
+  #comment(): void {
+    const text = this.#text;
+    let pos = this.#pos;
+    let code = text[pos] as number;
+    while (CLASS[code] !== ODD && code !== NEWLINE) code = text[++pos] as number;
+    if (code !== NEWLINE && code !== END) unusual();
+    this.#pos = pos;
+  }
+
+  /** From the end of a value to the next line that holds anything. */
+  nextLine(): void {
+    const text = this.#text;
+    let pos = this.#pos;
+    let start = -1;
+    let code = text[pos] as number;
+    for (; code === SPACE || code === NEWLINE || code === HASH; code = text[pos] as number) {
+      if (code === HASH) {
+        if (pos !== start && text[pos - 1] !== SPACE) unusual();
+        this.#pos = pos;
+        this.#comment();
+        pos = this.#pos;
+      } else {
+        pos++;
+        if (code === NEWLINE) start = pos;
+      }
+    }
+    if (code !== END && start < 0) unusual();
+    this.#pos = pos;
+    this.column = code === END ? -1 : pos - start;
+  }
+
+  /** A `-` of a list. */
+  get atItem(): boolean {
+    return this.code === DASH && this.#isBlank(this.#pos + 1);
+  }
+
+  #isBlank(at: number): boolean {
+    const code = this.#text[at];
+    return code === SPACE || code === NEWLINE || code === END;
+  }
+
+  skipSpaces(): void {
+    while (this.#text[this.#pos] === SPACE) this.#pos++;
+  }
+
+  /** Whether nothing but a comment follows on the line. Steps over spaces. */
+  endsLine(): boolean {
+    this.skipSpaces();
+    const { code } = this;
+    if (code === HASH) return this.#text[this.#pos - 1] === SPACE;
+    return code === NEWLINE || code === END;
+  }
+
+  /** The key that begins at the cursor, which is left at its `:`. */
+  key(): KnownKey {
+    const text = this.#text;
+    const quote = this.code;
+    const isQuoted = quote === QUOTE || quote === APOSTROPHE;
+    const start = isQuoted ? this.#pos + 1 : this.#pos;
+    let hash = 0;
+    let pos = start;
+    for (; ; pos++) {
+      const code = text[pos] as number;
+      if (CLASS[code] !== ORDINARY) {
+        if (isQuoted ? endsQuoted(code, quote) : this.#endsKey(code, pos)) break;
+      }
+      hash = (Math.imul(hash, 31) + code) & HASH_BITS;
+    }
+    const end = pos;
+    if (isQuoted) pos++;
+    if (text[pos] !== COLON || !this.#isBlank(pos + 1) || text[pos - 1] === SPACE) return unusual();
+    this.#pos = pos;
+    return this.#keys.find({ text, start, end, hash }) ?? unusual();
+  }
+
+  #endsKey(code: number, pos: number): boolean {
+    if (code === COLON) return this.#isBlank(pos + 1);
+    if (code === HASH && this.#text[pos - 1] === SPACE) return unusual();
+    return code === NEWLINE || CLASS[code] === ODD ? unusual() : false;
+  }
+
+  /** Writes the plain scalar at the cursor and steps to the end of it, or to the `:` behind it. */
+  plain(): void {
+    const text = this.#text;
+    const out = this.#out;
+    const start = this.#pos;
+    const before = this.#end;
+    let pos = start;
+    let end = before;
+    out[end++] = QUOTE;
+    for (; ; pos++) {
+      const code = text[pos] as number;
+      if (CLASS[code] !== ORDINARY) {
+        if (this.#endsPlain(code, pos)) break;
+        if (isEscaped(code)) out[end++] = BACKSLASH;
+      }
+      out[end++] = code;
+    }
+    this.#pos = pos;
+    while (pos > start && text[pos - 1] === SPACE) {
+      pos--;
+      end--;
+    }
+    if (pos === start) unusual();
+    out[end++] = QUOTE;
+    this.#end = end;
+    if (!isPlainString(text[start] as number, pos - start)) this.#judge([start, pos], before);
+  }
+
+  #endsPlain(code: number, pos: number): boolean {
+    if (code === COLON) return this.#isBlank(pos + 1);
+    if (code === HASH) return this.#text[pos - 1] === SPACE;
+    if (code === NEWLINE || code === END) return true;
+    return CLASS[code] === ODD ? unusual() : false;
+  }
+
+  /** Writes, instead of the text at `before`, what the scalar is where it is no text. */
+  #judge([start, end]: readonly [number, number], before: number): void {
+    const value = plainValue(this.#text.toString('latin1', start, end));
+    if (typeof value === 'string') return;
+    this.#end = before;
+    if (value === null) this.putNull();
+    else this.#end += this.#out.write(String(value), before, 'latin1');
+  }
+
+  /** Writes the quoted scalar at the cursor, which is left behind it. No escapes. */
+  quoted(): void {
+    const text = this.#text;
+    const out = this.#out;
+    const quote = this.code;
+    let pos = this.#pos + 1;
+    let end = this.#end;
+    out[end++] = QUOTE;
+    for (; ; pos++) {
+      const code = text[pos] as number;
+      if (CLASS[code] !== ORDINARY) {
+        if (endsQuoted(code, quote)) {
+          // Two of them stand for one.
+          if (quote === QUOTE || text[pos + 1] !== APOSTROPHE) break;
+          pos++;
+        }
+        if (code === BACKSLASH && quote === QUOTE) unusual();
+        if (isEscaped(code)) out[end++] = BACKSLASH;
+      }
+      out[end++] = code;
+    }
+    out[end++] = QUOTE;
+    this.#end = end;
+    this.#pos = pos + 1;
+  }
+
+  /** The same of a plain scalar in a flow list. */
+  word(): void {
+    const text = this.#text;
+    const out = this.#out;
+    const start = this.#pos;
+    const before = this.#end;
+    let pos = start;
+    let end = before;
+    out[end++] = QUOTE;
+    while (IN_WORD[text[pos] as number] === 1) out[end++] = text[pos++] as number;
+    if (pos === start) unusual();
+    out[end++] = QUOTE;
+    this.#pos = pos;
+    this.#end = end;
+    if (!isPlainString(text[start] as number, pos - start)) this.#judge([start, pos], before);
+  }
+}
+
+/** Whether JSON has it behind a backslash. */
+function isEscaped(code: number): boolean {
+  return code === QUOTE || code === BACKSLASH;
+}
+
+function endsQuoted(code: number, quote: number): boolean {
+  if (code === quote) return true;
+  return code === NEWLINE || CLASS[code] === ODD ? unusual() : false;
+}
