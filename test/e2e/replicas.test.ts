@@ -1,0 +1,141 @@
+/** Replicas as their clients see them: it does not matter which one is asked. */
+import { get, type IncomingMessage } from 'node:http';
+import { get as tlsGet } from 'node:https';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { API } from '../support/daemon.ts';
+import { ETCD_MISSING } from '../support/etcd.ts';
+import { type Replica, type ReplicaSet, startReplicas } from '../support/replicas.ts';
+
+const TEAMS = `${API}/teams`;
+
+function team(name: string, displayName = name): object {
+  const apiVersion = 'management.gitplane.dev/v1';
+  return { apiVersion, kind: 'Team', metadata: { name }, spec: { displayName } };
+}
+
+const title = ETCD_MISSING === undefined ? 'replicas' : `replicas (SKIPPED: ${ETCD_MISSING})`;
+
+describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
+  let set: ReplicaSet;
+
+  beforeAll(async () => {
+    set = await startReplicas({ replicas: 3, members: 1 });
+  }, 120_000);
+
+  afterAll(async () => {
+    await set?.stop();
+  }, 60_000);
+
+  async function followers(): Promise<[Replica, Replica]> {
+    const leader = await set.elected();
+    const [a, b] = set.replicas.filter((one) => one !== leader && one.isRunning);
+    if (a === undefined || b === undefined) throw new Error('two replicas follow');
+    return [a, b];
+  }
+
+  test('kubectl works against a replica that does not lead', async () => {
+    const [{ daemon }] = await followers();
+    const input = JSON.stringify(team('kubectl', 'one'));
+    const applied = await daemon.kubectl(['apply', '-f', '-'], { input });
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    const got = await daemon.kubectl(['get', 'team', 'kubectl', '-o', 'name']);
+    expect(got.stdout.trim()).toBe('team.management.gitplane.dev/kubectl');
+    const labelled = await daemon.kubectl(['label', 'team', 'kubectl', 'a=b']);
+    expect(labelled.code).toBe(0);
+    const listed = await daemon.kubectl(['get', 'teams', '-l', 'a=b', '-o', 'name']);
+    expect(listed.stdout.trim()).toBe('team.management.gitplane.dev/kubectl');
+    expect((await daemon.kubectl(['get', 'namespaces'])).code).toBe(0);
+    expect((await daemon.kubectl(['delete', 'team', 'kubectl'])).code).toBe(0);
+    expect((await daemon.kubectl(['get', 'team', 'kubectl'])).code).not.toBe(0);
+  });
+
+  test('what was written through one replica is read through any other at once', async () => {
+    for (let i = 0; i < 60; i++) {
+      const to = set.replicas[i % 3]?.daemon;
+      const from = set.replicas[(i + 1 + Math.floor(i / 3)) % 3]?.daemon;
+      const body = team(`ryw-${i}`);
+      const made = await to?.call('POST', TEAMS, { body });
+      expect([i, made?.code, made?.code === 201 ? '' : made?.text]).toEqual([i, 201, '']);
+      const read = await from?.call('GET', `${TEAMS}/ryw-${i}`);
+      expect([i, read?.code]).toEqual([i, 200]);
+      expect(read?.json().metadata.resourceVersion).toBe(made?.json().metadata.resourceVersion);
+    }
+  }, 60_000);
+
+  test('a request with one idempotency key is one commit, at whichever replicas it arrives', async () => {
+    const headers = { 'idempotency-key': 'the same' };
+    const answers = await Promise.all(
+      [...set.replicas, ...set.replicas].map(({ daemon }) =>
+        daemon.call('POST', TEAMS, { body: team('once'), headers }),
+      ),
+    );
+    const commits = answers.map((answer) => answer.headers['gitplane-commit']);
+    expect(answers.map(({ code }) => code)).toEqual([201, 201, 201, 201, 201, 201]);
+    expect(new Set(commits).size).toBe(1);
+    const other = { body: team('once'), headers: { 'idempotency-key': 'another' } };
+    const [a] = await followers();
+    expect((await a.daemon.call('POST', TEAMS, other)).code).toBe(409);
+  });
+
+  test('a watch that ends at one replica goes on at the next, and ends politely', async () => {
+    const [a, b] = await followers();
+    const list = await a.daemon.call('GET', TEAMS);
+    const since = list.json().metadata.resourceVersion as string;
+    const before = new Events(await openWatch(a, since));
+    expect((await b.daemon.call('POST', TEAMS, { body: team('moved-1') })).code).toBe(201);
+    await before.upTo('moved-1');
+    const exit = await a.stop('SIGTERM');
+    expect(exit).toBe(0);
+    // The end of the stream, not a connection that is cut.
+    expect(await before.end).toBe('end');
+    expect((await b.daemon.call('POST', TEAMS, { body: team('moved-2') })).code).toBe(201);
+    const after = new Events(await openWatch(b, before.version));
+    await after.upTo('moved-2');
+    expect([...before.names, ...after.names]).toEqual(['ADDED moved-1', 'ADDED moved-2']);
+    await a.start();
+    const isReady = async (): Promise<number> => (await a.daemon.call('GET', '/readyz')).code;
+    await expect.poll(isReady, { timeout: 20_000 }).toBe(200);
+    const again = new Events(await openWatch(a, since));
+    await again.upTo('moved-2');
+    expect(again.names).toEqual(['ADDED moved-1', 'ADDED moved-2']);
+  }, 60_000);
+});
+
+async function openWatch({ daemon }: Replica, since: string): Promise<IncomingMessage> {
+  const url = `${daemon.url}${TEAMS}?watch=1&resourceVersion=${since}`;
+  const headers = { authorization: `Bearer ${daemon.token}` };
+  const open = url.startsWith('https') ? tlsGet : get;
+  return await new Promise((resolve, reject) => {
+    open(url, { headers, agent: false, rejectUnauthorized: false }, resolve).once('error', reject);
+  });
+}
+
+/** What a watch has told. */
+class Events {
+  readonly names: string[] = [];
+  readonly end: Promise<string>;
+  version = '';
+  #text = '';
+
+  constructor(stream: IncomingMessage) {
+    this.end = new Promise((resolve) => {
+      stream.once('end', () => resolve(stream.complete ? 'end' : 'cut'));
+      stream.once('error', () => resolve('cut'));
+      stream.once('close', () => resolve('cut'));
+    });
+    stream.on('data', (part: Buffer) => {
+      this.#text += part.toString();
+      const lines = this.#text.split('\n');
+      this.#text = lines.pop() ?? '';
+      for (const line of lines) {
+        const { type, object } = JSON.parse(line);
+        this.names.push(`${type} ${object.metadata?.name ?? JSON.stringify(object)}`);
+        this.version = object.metadata?.resourceVersion ?? this.version;
+      }
+    });
+  }
+
+  async upTo(name: string): Promise<void> {
+    await expect.poll(() => this.names.at(-1), { timeout: 20_000 }).toBe(`ADDED ${name}`);
+  }
+}
