@@ -17,6 +17,8 @@ export interface LinkOptions {
   readonly keys: Keys;
   readonly self: Omit<ReplicaInfo, 'mirrored'>;
   readonly leaseSeconds: number;
+  /** Called when we are there again after etcd had forgotten us. */
+  readonly onAgain: () => void;
   readonly logger: Logger;
 }
 
@@ -78,9 +80,9 @@ class EtcdLink implements Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    const { etcd, keys, self, logger, leaseSeconds } = options;
+    const { etcd, keys, self, logger } = options;
     const info = { ...self, mirrored: -1 };
-    this.#session = new Session({ etcd, replicas: keys.replicas, leaseSeconds, info, logger });
+    this.#session = new Session({ ...options, replicas: keys.replicas, info });
     const failed = (err: unknown): void => logger.warn({ err }, 'Cannot see who leads');
     const leader = followKeys(
       etcd,

@@ -25,6 +25,8 @@ export interface SessionOptions {
   readonly replicas: string;
   readonly leaseSeconds: number;
   readonly info: ReplicaInfo;
+  /** Called when we are registered again after a lease was lost. */
+  readonly onAgain: () => void;
   readonly logger: Logger;
 }
 
@@ -86,10 +88,13 @@ export class Session {
   async #run(): Promise<void> {
     const { signal } = this.#closing;
     let isTold = false;
+    let isAgain = false;
     while (!signal.aborted) {
       try {
         await this.#begin();
         isTold = false;
+        if (isAgain) this.#options.onAgain();
+        isAgain = true;
       } catch (err) {
         if (!isTold) this.#options.logger.warn({ err }, 'Cannot register with etcd; trying again');
         isTold = true;

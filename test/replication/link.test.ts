@@ -26,7 +26,14 @@ class Replica {
 
   constructor(etcd: Etcd, prefix: string, id: string, leading: Partial<Leading> = {}) {
     const self = { id, peer: `${id}:1`, url: `https://${id}`, version: '1' };
-    this.link = openLink({ etcd, keys: keysBelow(prefix), self, leaseSeconds: 2, logger });
+    this.link = openLink({
+      etcd,
+      keys: keysBelow(prefix),
+      self,
+      leaseSeconds: 2,
+      logger,
+      onAgain: () => undefined,
+    });
     this.link.lead({
       eligible: async () => undefined,
       run: async (term, by) => {

@@ -48,6 +48,7 @@ export interface Membership {
 /** A first start needs the files that the first leader makes; after that nobody is waited for. */
 const FIRST_LEADER_MS = 30_000;
 const POLL_MS = 100;
+const LOST = 'etcd has lost this platform, or has another: start again to fill it from git';
 
 /** Resolves when there is a platform. Throws StartError when it is another one than ours. */
 export async function joinPlatform(
@@ -59,26 +60,36 @@ export async function joinPlatform(
   const { listenPeer, advertisePeer, leaseSeconds } = replica;
   const peer = advertisePeer ?? `${shownHost(listenPeer)}:${listenPeer.port}`;
   const told = { id: self, peer, url, version: VERSION };
-  const link = openLink({ etcd, keys, self: told, leaseSeconds, logger });
-  undo.push(() => link.close());
   const cluster = new Cluster(etcd, keys);
-  const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
-  const opened = deferred<Opened>();
-  let identity: PeerIdentity | undefined;
-  const mirror = repository && openMirror(ground, { link, repository, identity: () => identity });
+  let joinedTo: string | undefined;
   const exit = (reason: string): never => {
     logger.fatal(reason);
     process.exit(1);
   };
+  /** An etcd that lost everything answers like one that never had it, and watches hear nothing. */
+  const assertThere = async (): Promise<ClusterRecord | undefined> => {
+    const found = await cluster.read();
+    if (joinedTo !== undefined && found?.id !== joinedTo) exit(LOST);
+    return found;
+  };
+  const onAgain = (): void => void assertThere().catch(() => undefined);
+  const link = openLink({ etcd, keys, self: told, leaseSeconds, onAgain, logger });
+  undo.push(() => link.close());
+  const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
+  const opened = deferred<Opened>();
+  let identity: PeerIdentity | undefined;
+  const mirror = repository && openMirror(ground, { link, repository, identity: () => identity });
   const role = new Role({
     logger,
     exit,
     eligible: async (signal) => {
-      if ((await cluster.read()) !== undefined) return await upToDate(mirror, signal);
+      if ((await assertThere()) !== undefined) return await upToDate(mirror, signal);
       const commits = (await repository?.commits()) ?? 0;
       await cluster.offer({ id: self, commits }, (key, value) => link.offer(key, value));
     },
-    found: (term) => found(ground, { term, cluster, files, url }),
+    found: async (term) => {
+      if ((await assertThere()) === undefined) await found(ground, { term, cluster, files, url });
+    },
     open: async (term) => {
       const parts = { ...ground, ...(await inTerm(opened.promise, term)), link, cluster, files };
       const issuer = options.publicUrl ?? (await cluster.read())?.url ?? url;
@@ -89,7 +100,8 @@ export async function joinPlatform(
   link.lead(role);
   const record = await joined(cluster);
   if (record.root !== undefined) await repository?.assertRoot(record.root);
-  const stay = cluster.follow(record.id, () => exit('etcd has lost this platform, or has another'));
+  joinedTo = record.id;
+  const stay = cluster.follow(record.id, () => exit(LOST));
   undo.push(() => stay.close());
   await files.pull();
   files.follow();
@@ -162,7 +174,6 @@ async function found(
   of: { term: Term; cluster: Cluster; files: SharedFiles; url: string },
 ): Promise<void> {
   const { term, cluster, files, url } = of;
-  if ((await cluster.read()) !== undefined) return;
   await files.pull();
   await ensurePeerAuthority(data.root, clock);
   await openTls({ options, data, clock });
