@@ -27,8 +27,10 @@ export async function openFollowed(of: {
   observation: RemoteObservation;
   signatures: Pick<Signatures, 'sign' | 'judge'>;
   logger: Logger;
+  /** Called before every push; throws where this process must not act any more. */
+  assertMayAct: () => void;
 }): Promise<FollowedRepository> {
-  const { source, gitDir, branch, observation, signatures, logger } = of;
+  const { source, gitDir, branch, observation, signatures, logger, assertMayAct } = of;
   const { address, access } = source;
   const ref = `refs/heads/${branch}`;
   await initRepository({ gitDir, branch });
@@ -56,7 +58,11 @@ export async function openFollowed(of: {
     throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
   }
   const { writeBranch } = source;
-  const gate = writeBranch === undefined ? following.admit.bind(following) : shut(writeBranch);
+  const admit: Gate = async (publication, objects) => {
+    assertMayAct();
+    await following.admit(publication, objects);
+  };
+  const gate = writeBranch === undefined ? admit : shut(writeBranch);
   return { repository: await openRepository({ gitDir, branch, logger, gate, sign }), following };
 }
 

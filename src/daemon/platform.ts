@@ -25,6 +25,7 @@ import { type ObjectRegistry, Registry } from '../registry/registry.ts';
 import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import type { LedRepository } from '../replication/led-repository.ts';
+import { assertHeld } from '../replication/term.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
@@ -283,6 +284,7 @@ async function openSource(
     observation: remote,
     signatures,
     logger,
+    assertMayAct: () => assertHeld(parts.replicated?.term),
   });
   opened.push(followed.repository, followed.following);
   return followed;

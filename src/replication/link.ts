@@ -54,6 +54,8 @@ export interface Link {
   tell(mirrored: number): void;
   /** Puts something that goes when this replica does. */
   offer(key: string, value: Buffer): Promise<void>;
+  /** Ends the term under way, if any, because this replica cannot do what a leader has to. */
+  stepDown(): void;
   /** Leads no more: resolves when the term under way, if any, is over and given back. */
   resign(): Promise<void>;
   close(): Promise<void>;
@@ -150,6 +152,10 @@ class EtcdLink implements Link {
     const { etcd } = this.#options;
     const lease = await this.#session.lease(this.#resigning.signal);
     await transact(etcd, [], [{ put: key, value, lease: lease.id }]);
+  }
+
+  stepDown(): void {
+    this.#term?.end();
   }
 
   async resign(): Promise<void> {

@@ -175,8 +175,11 @@ async function takeOver(
       });
   }, TRIM_EVERY_MS).unref();
   undo.push(async () => clearInterval(trimming));
-  const onStuck = (err: unknown): void =>
-    logger.error({ err }, 'The repository here cannot follow the branch');
+  const onStuck = (err: unknown): void => {
+    if (!term.isHeld()) return;
+    logger.error({ err }, 'The repository here cannot follow the branch: another should lead');
+    parts.link.stepDown();
+  };
   return new LedRepository({ log, mirror, gitDir, ref, logger, onStuck });
 }
 

@@ -2,6 +2,7 @@
  * How a process becomes one of the replicas: it takes part in elections, learns what all share, and
  * keeps its copy of the repository. The first of an empty etcd makes the platform.
  */
+import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Auditor } from '../../audit/auditor.ts';
 import { openIdentities } from '../../bootstrap/age-key.ts';
@@ -83,7 +84,7 @@ export async function joinPlatform(
     logger,
     exit,
     eligible: async (signal) => {
-      if ((await assertThere()) !== undefined) return await upToDate(mirror, signal);
+      if ((await assertThere()) !== undefined) return await upToDate(mirror, data.root, signal);
       const commits = (await repository?.commits()) ?? 0;
       await cluster.offer({ id: self, commits }, (key, value) => link.offer(key, value));
     },
@@ -161,7 +162,17 @@ function openMirror(
 /** Those whose disk is behind let others go first. */
 const BEHIND_MS = 1_000;
 
-async function upToDate(mirror: Mirror | undefined, signal: AbortSignal): Promise<void> {
+/** And those whose disk is nearly full, for longer. */
+const CRAMPED_MS = 4_000;
+const LEAST_ROOM = 64 * 1024 * 1024;
+
+async function upToDate(
+  mirror: Mirror | undefined,
+  root: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { bavail, bsize } = await statfs(root);
+  if (bavail * bsize < LEAST_ROOM) await sleep(CRAMPED_MS, undefined, { signal });
   if (mirror === undefined) return;
   const done = mirror.catchUp();
   done.catch(() => undefined);
