@@ -57,6 +57,7 @@ export class Member {
   #ticking: NodeJS.Timeout | undefined;
   /** Of a question that is not answered yet. */
   #ticks: number | undefined;
+  #question: Pending | undefined;
   /** There was no connection when somebody wanted one last. */
   #why = 'No connection established in time';
   #closed = false;
@@ -83,14 +84,16 @@ export class Member {
         else if (answer === undefined) reject(failure(status.INTERNAL, 'No answer'));
         else resolve(answer);
       };
-      const call = this.#client.makeUnaryRequest(
-        method.path,
-        method.requestSerialize,
-        method.responseDeserialize,
-        request,
-        metadata,
-        { deadline: Date.now() + Math.max(left, 1) },
-        done,
+      const call = this.#open((client) =>
+        client.makeUnaryRequest(
+          method.path,
+          method.requestSerialize,
+          method.responseDeserialize,
+          request,
+          metadata,
+          { deadline: Date.now() + Math.max(left, 1) },
+          done,
+        ),
       );
       this.#begun(call);
     });
@@ -102,12 +105,14 @@ export class Member {
     { metadata, within }: StreamOptions,
   ): Promise<ClientDuplexStream<Request, Answer>> {
     await this.#connected(Math.min(CONNECT_MS, within ?? CONNECT_MS));
-    const stream = this.#client.makeBidiStreamRequest(
-      method.path,
-      method.requestSerialize,
-      method.responseDeserialize,
-      metadata,
-      within === undefined ? {} : { deadline: Date.now() + within },
+    const stream = this.#open((client) =>
+      client.makeBidiStreamRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        metadata,
+        within === undefined ? {} : { deadline: Date.now() + within },
+      ),
     );
     this.#begun(stream);
     const settled = (): void => this.#settled(stream);
@@ -119,6 +124,15 @@ export class Member {
     this.#closed = true;
     this.#cancelAll();
     this.#client.close();
+  }
+
+  /** The library throws when the connection was closed by us; nothing was sent then. */
+  #open<T>(make: (client: Client) => T): T {
+    try {
+      return make(this.#client);
+    } catch (cause) {
+      throw Object.assign(closedBefore(), { cause });
+    }
   }
 
   #begun(pending: Pending): void {
@@ -150,7 +164,13 @@ export class Member {
     const { path, requestSerialize, responseDeserialize } = RANGE;
     const question = { key: Buffer.of(0), serializable: true, count_only: true };
     // A refusal for want of a token is an answer, too.
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, question, answered);
+    this.#question = client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      question,
+      answered,
+    );
   }
 
   #giveUp(): void {
@@ -162,6 +182,7 @@ export class Member {
   }
 
   #cancelAll(): void {
+    this.#question?.cancel();
     for (const pending of [...this.#pending]) {
       this.#settled(pending);
       pending.cancel();
@@ -169,11 +190,12 @@ export class Member {
   }
 
   async #connected(within: number): Promise<void> {
-    if (this.#closed) throw failure(status.UNAVAILABLE, 'Channel closed before call started');
+    if (this.#closed) throw closedBefore();
     const until = Date.now() + within;
     const channel = this.#client.getChannel();
     for (let state = channel.getConnectivityState(true); ; ) {
       if (state === connectivityState.READY) return;
+      if (state === connectivityState.SHUTDOWN) throw closedBefore();
       await new Promise<void>((resolve, reject) => {
         channel.watchConnectivityState(state, until, (error) => {
           if (error === undefined) resolve();
@@ -210,6 +232,10 @@ export class Member {
 function notSent(details: string): string {
   const why = /Last error: (.*?)\. Resolution note/.exec(details)?.[1] ?? details;
   return `No connection established: ${why}`;
+}
+
+function closedBefore(): CallFailure & Error {
+  return failure(status.UNAVAILABLE, 'Channel closed before call started');
 }
 
 export type CallFailure = Pick<ServiceError, 'code' | 'details'>;

@@ -163,9 +163,20 @@ export class Members {
     return this.#token;
   }
 
+  async #read(password: EtcdCredentials['password']): Promise<string> {
+    try {
+      return await password();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new EtcdError(`The password for ${this.place} cannot be read: ${why}`, {
+        cause: error,
+      });
+    }
+  }
+
   async #signIn(): Promise<string> {
     const { username: name, password } = this.#credentials as EtcdCredentials;
-    const request = { name, password: await password() };
+    const request = { name, password: await this.#read(password) };
     const metadata = new Metadata();
     const within = SIGN_IN_MS;
     return (await this.current.call(AUTHENTICATE, request, { metadata, within })).token;

@@ -140,6 +140,24 @@ describe.skipIf(ETCD_MISSING !== undefined)(`a guarded etcd ${ETCD_MISSING ?? ''
     await etcd.close();
   });
 
+  test('a password that cannot be read is told, and read again the next time', async () => {
+    let isThere = false;
+    const password = (): string => {
+      if (!isThere) throw new Error('no such file');
+      return 'of-app';
+    };
+    const credentials = { username: 'app', password };
+    const etcd = await openEtcd({ endpoints: cluster.endpoints, tls: files, credentials });
+
+    const error: unknown = await etcd.range({ key: '/g/a' }).catch((thrown: unknown) => thrown);
+    isThere = true;
+
+    expect(error).toBeInstanceOf(EtcdError);
+    expect((error as Error).message).toContain('cannot be read: no such file');
+    expect((await etcd.range({ key: '/g/a' })).kvs).toEqual([]);
+    await etcd.close();
+  });
+
   test('servers that another authority vouches for are not spoken to', async () => {
     const { tls } = cluster;
     const credentials = { username: 'app', password: () => 'of-app' };
