@@ -121,3 +121,61 @@ test('who fails to sign in too often has to wait; a key that works does not', as
   expect(refused.json()).toMatchObject({ reason: 'TooManyRequests', code: 429 });
   expect((await daemon.call('GET', `${API}/teams`)).code).toBe(200);
 });
+
+/** A write whose head is sent and whose body never comes; resolves with the code that it gets. */
+function unfinishedWrite(): { code: Promise<number>; retryAfter(): string; end(): void } {
+  let after = '';
+  const headers = {
+    authorization: `Bearer ${daemon.token}`,
+    'content-type': 'application/json',
+    'content-length': String(3 * 1024 * 1024),
+  };
+  const options = { ca, headers, agent: false, method: 'POST' };
+  const sent = request(`${daemon.url}${API}/teams`, options);
+  const code = new Promise<number>((resolve) => {
+    sent.on('response', (response) => {
+      after = String(response.headers['retry-after'] ?? '');
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    sent.on('error', () => resolve(0));
+  });
+  sent.flushHeaders();
+  return { code, retryAfter: () => after, end: () => sent.destroy() };
+}
+
+test('more bodies than there is room for are 429 with Retry-After, and room comes back', async () => {
+  // 86 of 3 MiB are more than 256 MiB: whichever comes last finds no room.
+  const writes = Array.from({ length: 86 }, unfinishedWrite);
+  const refused = await Promise.race(
+    writes.map(async ({ code, retryAfter }) => ({ code: await code, after: retryAfter() })),
+  );
+  expect(refused).toEqual({ code: 429, after: '1' });
+  expect((await daemon.call('GET', `${API}/teams`)).code).toBe(200);
+  for (const { end } of writes) end();
+  await expect
+    .poll(async () => {
+      const body = { metadata: { name: `after-pressure-${Date.now()}` } };
+      return (await daemon.call('POST', `${API}/teams`, { body })).code;
+    })
+    .toBe(201);
+});
+
+test('writes that take longer than they may are 504, and may take effect all the same', async () => {
+  const names = Array.from({ length: 64 }, (_, i) => `late-${i}`);
+  const answers = await Promise.all(
+    names.map((name) =>
+      daemon.call('POST', `${API}/teams?timeout=1us`, { body: { metadata: { name } } }),
+    ),
+  );
+  const late = answers.filter(({ code }) => code === 504);
+  expect(late.length).toBeGreaterThan(0);
+  expect(late[0]?.json()).toMatchObject({ kind: 'Status', reason: 'Timeout', code: 504 });
+  await expect
+    .poll(async () => {
+      const { items } = (await daemon.call('GET', `${API}/teams`)).json();
+      const there = items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+      return names.filter((name) => !there.includes(name));
+    })
+    .toEqual([]);
+});
