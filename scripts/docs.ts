@@ -21,6 +21,7 @@ import {
 } from '../src/options.ts';
 import { createAuditMetrics } from '../src/telemetry/audit-metrics.ts';
 import { createConfigMetrics } from '../src/telemetry/config-metrics.ts';
+import { createFairnessMetrics } from '../src/telemetry/fairness-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
 import { createReplicaMetrics } from '../src/telemetry/replica-metrics.ts';
@@ -266,6 +267,7 @@ function metricTable(): string {
   const counts = { steps: 0, reloads: 0 };
   createReplicaMetrics(registry, { unconfirmedMs: 0, counts, resourceVersion: 0 });
   createRoleMetrics(registry, () => NO_ROLE);
+  createFairnessMetrics(registry, () => ({}));
   const metrics = registry.getMetricsAsArray() as unknown as Described[];
   const rows = metrics
     .filter(({ name }) => name.startsWith('gitplane_'))

@@ -20,6 +20,7 @@ import { VERSION } from '../version.ts';
 import { openAudit } from './audit-service.ts';
 import { clusterSocket } from './cluster-socket.ts';
 import { type Clusters, openClusters } from './clusters.ts';
+import { openFairness } from './fairness-service.ts';
 import type { PushReception } from './git-service.ts';
 import { collectAfter } from './memory.ts';
 import { openOidcService } from './oidc-service.ts';
@@ -97,6 +98,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     secretStore: platform.secretStore.sync,
     health: platform.observation.health,
     metrics,
+    fairness: openFairness(metrics),
     audit,
     logger,
     clock,

@@ -17,6 +17,7 @@ import type { ObjectState } from '../tenantsync/object-states.ts';
 import type { Previewed, PreviewRequest } from '../tenantsync/preview.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
+import type { Fairness } from './fairness.ts';
 import type { HookService } from './hooks.ts';
 import type { OidcService } from './oidc.ts';
 import type { SecretStoreService } from './secret-store.ts';
@@ -76,6 +77,8 @@ export interface ServerDependencies {
   readonly hooks?: HookService | undefined;
   readonly oidc: OidcService;
   readonly health: HealthChecks;
+  /** One for all servers of the daemon. */
+  readonly fairness: Fairness;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;

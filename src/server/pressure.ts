@@ -1,7 +1,7 @@
 /**
- * How much work the server takes on. Writes wait for their turn in one queue, each with its body, so
- * what may wait is bounded: 429 says when to come back. None of them is waited for for ever: 504. Reads
- * are answered from memory as they come, and watches are bounded by connections.
+ * How much work a server takes on where it does not know whose it is: what may wait is bounded, and 429
+ * says when to come back. Nothing is waited for for ever: 504. Where users are known, `fairness.ts`
+ * decides. Watches are bounded by connections.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseGoDuration } from '../apimachinery/duration.ts';
@@ -18,7 +18,7 @@ export interface PressureLimits {
 /** Some seconds' worth of commits, and memory that any machine can spare. */
 const LIMITS: PressureLimits = { writes: 4096, bytes: 256 * 1024 * 1024 };
 const RETRY_SECONDS = 1;
-const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
+export const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
 export class WritePressure {
   readonly #limits: PressureLimits;
@@ -50,7 +50,7 @@ export class WritePressure {
 }
 
 /** A body without a length is as large as one may be; a larger one is refused elsewhere. */
-function bodyBytes(headers: IncomingMessage['headers']): number {
+export function bodyBytes(headers: IncomingMessage['headers']): number {
   if (headers['transfer-encoding'] !== undefined) return DEFAULT_MAX_BODY_BYTES;
   const length = Number(headers['content-length'] ?? 0);
   return Number.isFinite(length) ? Math.min(Math.max(length, 0), DEFAULT_MAX_BODY_BYTES) : 0;
@@ -80,7 +80,7 @@ export async function withinDeadline<T>(
   }
 }
 
-function timedOut(): StatusError {
+export function timedOut(): StatusError {
   const message =
     'Timeout: request did not complete within the allotted timeout; it may still take effect: read the object before trying again';
   return new StatusError(504, 'Timeout', message, {});

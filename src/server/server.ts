@@ -31,7 +31,7 @@ import { registerOidc } from './oidc.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
-import { WritePressure, withinDeadline } from './pressure.ts';
+import { withinDeadline } from './pressure.ts';
 import type { ApiRequest } from './request.ts';
 import { requestIds } from './request-id.ts';
 import { closingSignal } from './shutdown.ts';
@@ -97,7 +97,6 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   const quick = fastGet({ surface: platform, nextId, closing });
   app.server.keepAliveTimeout = common.keepAliveTimeout;
   limitConnections(app.server);
-  const pressure = new WritePressure();
 
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.removeContentTypeParser(['application/json', 'text/plain']);
@@ -118,7 +117,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     let refusal: Error | undefined;
     try {
       request.admitted = admit(surface, request, noted);
-      pressure.admit(request.raw, reply.raw);
+      deps.fairness.admit(request.admitted, request.raw, reply.raw);
     } catch (error) {
       refusal = error as Error;
     }
@@ -147,7 +146,10 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
         record(request, answer, false);
         measure(admitted, answer.code);
       };
-      const answer = admitted.surface.answer(apiRequest(request, reply, { admitted, closing }));
+      const raw = { request: request.raw, response: reply.raw };
+      const answer = deps.fairness.run(admitted, raw, () =>
+        admitted.surface.answer(apiRequest(request, reply, { admitted, closing })),
+      );
       // What is there already is not waited for.
       if (!(answer instanceof Promise)) return finish(answer);
       return withinDeadline(admitted.info, answer).then(finish);

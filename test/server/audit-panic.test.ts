@@ -8,6 +8,7 @@ import { FailedLogins } from '../../src/auth/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
+import { Fairness } from '../../src/server/fairness.ts';
 import { buildServer } from '../../src/server/server.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { temporaryFolder } from '../support/git.ts';
@@ -33,6 +34,7 @@ test('a fault of the server is the stage Panic in place of ResponseComplete, and
     clusters: { find: () => undefined },
     core: { kinds: CORE_KINDS },
     failedLogins: new FailedLogins(Date),
+    fairness: new Fairness(),
     logger: createLogger('info', { write: (line: string) => log.push(line) }),
     metrics: { requests: { observe: () => undefined } },
     health: new Proxy({}, { get: () => fail(new Error('a bug')) }),

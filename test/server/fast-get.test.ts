@@ -10,6 +10,7 @@ import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
+import { Fairness } from '../../src/server/fairness.ts';
 import { buildServer } from '../../src/server/server.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import type { RequestLabels } from '../../src/telemetry/request-durations.ts';
@@ -114,6 +115,7 @@ beforeEach(async () => {
     clusters: { find: () => void general++ },
     core: { kinds: CORE_KINDS, store: platform.store, registry: platform.registry },
     failedLogins: new FailedLogins(Date),
+    fairness: new Fairness(),
     signIn: { baseUrl: 'https://platform.example' },
     logger: createLogger('fatal'),
     metrics: { requests: { observe: (labels: RequestLabels) => observed.push(labels) } },

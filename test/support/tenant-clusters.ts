@@ -22,6 +22,7 @@ import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ClusterAccess } from '../../src/kubeclient/cluster-access.ts';
 import type { Branch } from '../../src/registry/branch.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
+import { Fairness } from '../../src/server/fairness.ts';
 import { sealingCodec } from '../../src/state/codec.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
 import { MemoryEngine } from '../../src/state/memory-engine.ts';
@@ -136,6 +137,7 @@ export class TenantClusters {
       core: { kinds: CORE_KINDS, store: this.store, registry: unused() },
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
       ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },
+      fairness: new Fairness(),
       ...{ secretStore: unused(), signIn: unused(), oidc: unused() },
     };
     const socket = clusterSocket(this.directory, dependencies);

@@ -12,6 +12,7 @@ import { readOnlyRegistry } from '../../registry/read-only-registry.ts';
 import { ReadableView } from '../../registry/readable-view.ts';
 import type { ServerDependencies } from '../../server/dependencies.ts';
 import type { HealthChecks } from '../../server/documents/health.ts';
+import type { Fairness } from '../../server/fairness.ts';
 import { Front, type FrontOptions } from '../../server/front/front.ts';
 import { USES_PATH } from '../../server/front/peer.ts';
 import { buildServer, type ServerOptions } from '../../server/server.ts';
@@ -24,6 +25,7 @@ import { createReplicaMetrics } from '../../telemetry/replica-metrics.ts';
 import { VERSION } from '../../version.ts';
 import { type AccessControl, startAccessControl } from '../access-control.ts';
 import { type ConfigService, openConfig } from '../config-service.ts';
+import { openFairness } from '../fairness-service.ts';
 import type { DaemonOptions } from '../options.ts';
 import { postToLeader } from './post-to-leader.ts';
 
@@ -80,7 +82,8 @@ export function openFront(parts: FrontParts): ReplicaFront {
   });
   const root = `/${options.proxyPrefix}/management`;
   const front = new Front({ ...parts, store, kinds, root, coreGroups: CORE_KINDS.groups });
-  const reading = { ...parts, store, kinds, metrics, config, access, root };
+  const fairness = openFairness(metrics);
+  const reading = { ...parts, store, kinds, metrics, fairness, config, access, root };
   const failedLogins = new FailedLogins(clock);
   return {
     store,
@@ -104,13 +107,14 @@ interface Reading extends FrontParts {
   readonly store: FollowingStore;
   readonly kinds: KindTable;
   readonly metrics: Metrics;
+  readonly fairness: Fairness;
   readonly config: ConfigService;
   readonly access: AccessControl;
   readonly root: string;
 }
 
 function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogins' | 'audit'> {
-  const { store, kinds, metrics, config, access, root, logger, clock } = of;
+  const { store, kinds, metrics, fairness, config, access, root, logger, clock } = of;
   const readable = new ReadableView(store, kinds);
   return {
     kinds,
@@ -121,6 +125,7 @@ function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogin
     rights: access.rules,
     health: healthOf(store, of.ready),
     metrics,
+    fairness,
     config,
     logger,
     clock,

@@ -1,0 +1,89 @@
+/**
+ * Which requests take turns, and whose they are: writes, and lists. What is read from memory by its
+ * name, watches, health and discovery never wait, and neither do our own loops.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { User } from '../apimachinery/request.ts';
+import { FairQueue, type FairQueueFigures } from './fair-queue.ts';
+import type { RequestInfo } from './input/request-info.ts';
+import type { Answer } from './output/answer.ts';
+import { bodyBytes, timedOut, WRITES } from './pressure.ts';
+
+/** Two groups of commits at once keep git busy; what waits is some seconds' worth of them. */
+const OF_WRITES = { seats: 256, requests: 8192, bytes: 256 * 1024 * 1024 };
+/** A large list stops everything else for some milliseconds. */
+const OF_LISTS = { seats: 4, requests: 2048, bytes: Number.MAX_SAFE_INTEGER };
+/** After a larger one, others have a turn. */
+const LARGE_LIST = 64 * 1024;
+/** Names that no user can have. */
+const OURS = 'system:gitplane:';
+
+type Answered = Answer | undefined;
+
+/** What is known of a request when it has passed. */
+interface Passed {
+  readonly info: RequestInfo;
+  readonly user: User | undefined;
+}
+
+export class Fairness {
+  readonly #writes: FairQueue;
+  readonly #lists: FairQueue;
+
+  constructor({ writes = OF_WRITES, lists = OF_LISTS } = {}) {
+    this.#writes = new FairQueue(writes);
+    this.#lists = new FairQueue(lists);
+  }
+
+  get figures(): Readonly<Record<'writes' | 'lists', FairQueueFigures>> {
+    return { writes: this.#writes.figures, lists: this.#lists.figures };
+  }
+
+  /** Takes a request on until its answer is out, or nobody waits for it. Throws 429. */
+  admit(
+    passed: Passed,
+    request: Pick<IncomingMessage, 'method' | 'headers'>,
+    response: Pick<ServerResponse, 'once'>,
+  ): void {
+    const queue = this.#queueOf(passed, request.method);
+    if (queue === undefined) return;
+    const leave = queue.enter(flowOf(passed), bodyBytes(request.headers));
+    response.once('close', leave);
+  }
+
+  /** Does the work of a request that was admitted, when its turn has come. */
+  run(
+    passed: Passed,
+    of: {
+      readonly request: Pick<IncomingMessage, 'method'>;
+      readonly response: Pick<ServerResponse, 'destroyed' | 'writableEnded'>;
+    },
+    work: () => Answered | Promise<Answered>,
+  ): Answered | Promise<Answered> {
+    const { request, response } = of;
+    const queue = this.#queueOf(passed, request.method);
+    if (queue === undefined) return work();
+    const isWanted = (): boolean => !response.destroyed && !response.writableEnded;
+    const whole = queue === this.#lists ? () => listed(work) : async () => await work();
+    return queue.run(flowOf(passed), whole, { isWanted, late: timedOut });
+  }
+
+  #queueOf({ info, user }: Passed, method = ''): FairQueue | undefined {
+    if (user?.name.startsWith(OURS) === true) return undefined;
+    if (WRITES.includes(method)) return this.#writes;
+    return info.isResource && info.verb === 'list' ? this.#lists : undefined;
+  }
+}
+
+/** Keys of one user share a flow: more keys are not more turns. */
+function flowOf({ user }: Passed): string {
+  return user?.name ?? '';
+}
+
+async function listed(work: () => Answered | Promise<Answered>): Promise<Answered> {
+  const answer = await work();
+  if (answer !== undefined && answer.body.length > LARGE_LIST) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return answer;
+}
