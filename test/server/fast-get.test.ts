@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Auditor } from '../../src/audit/auditor.ts';
-import { FailedLogins } from '../../src/auth/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
@@ -114,7 +113,8 @@ beforeEach(async () => {
     // The routes ask it of every URL.
     clusters: { find: () => void general++ },
     core: { kinds: CORE_KINDS, store: platform.store, registry: platform.registry },
-    failedLogins: new FailedLogins(Date),
+    // How often somebody may fail is a matter of time, and no matter of bytes.
+    failedLogins: { failed: () => 0 },
     fairness: new Fairness(),
     signIn: { baseUrl: 'https://platform.example' },
     logger: createLogger('fatal'),
