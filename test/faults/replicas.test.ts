@@ -19,7 +19,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
 
   beforeAll(async () => {
     set = await startReplicas({ quota: QUOTA, args: ['--log-level', 'info'] });
-  });
+  }, 240_000);
   afterAll(async () => {
     await set?.stop();
   });

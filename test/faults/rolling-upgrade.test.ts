@@ -19,6 +19,10 @@ import { Balancer } from './replicas/balancer.ts';
 import { MERGE_PATCH, TEAMS } from './replicas/scene.ts';
 
 const CLIENTS = 6;
+const PATIENCE_MS = 400_000;
+/** Nothing was sent, or the connection was closed while it was idle. */
+const OPENED_AGAIN = ['ECONNREFUSED', 'ECONNRESET'];
+const TRIES = 3;
 const title =
   ETCD_MISSING === undefined ? 'a rolling upgrade' : `a rolling upgrade (SKIPPED: ${ETCD_MISSING})`;
 
@@ -37,55 +41,63 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
   beforeAll(async () => {
     set = await startReplicas();
     balancer = new Balancer(set);
-  });
+  }, PATIENCE_MS);
   afterAll(async () => {
     await balancer?.close();
     await set?.stop();
   });
 
-  test('fails no request, and ends every watch politely', async () => {
-    if (set === undefined || balancer === undefined) throw new Error('There are no replicas');
-    const record: Noted = {
-      requests: 0,
-      reopened: 0,
-      slowestMs: 0,
-      failures: [],
-      watchEnds: [],
-    };
-    for (const replica of set.replicas) await balancer.untilReady(replica);
-    const scene = { set, balancer, record, over: false };
-    const work = Array.from({ length: CLIENTS }, (_, index) => useApi(scene, index));
-    const watch = useWatch(scene);
-    for (const replica of set.replicas) {
-      expect(await replica.stop(), replica.output()).toBe(0);
-      await replica.start();
-      await balancer.untilReady(replica);
-      await sleep(300);
-    }
-    scene.over = true;
-    await Promise.all([...work, watch]);
+  test(
+    'fails no request, and ends every watch politely',
+    async () => {
+      if (set === undefined || balancer === undefined) throw new Error('There are no replicas');
+      const record: Noted = {
+        requests: 0,
+        reopened: 0,
+        slowestMs: 0,
+        failures: [],
+        watchEnds: [],
+      };
+      for (const replica of set.replicas) await balancer.untilReady(replica);
+      const scene = { set, balancer, record, over: false };
+      const work = Array.from({ length: CLIENTS }, (_, index) => useApi(scene, index));
+      const watch = useWatch(scene);
+      for (const replica of set.replicas) {
+        expect(await replica.stop(), replica.output()).toBe(0);
+        await replica.start();
+        await balancer.untilReady(replica);
+        await sleep(300);
+      }
+      scene.over = true;
+      await Promise.all([...work, watch]);
 
-    const { requests, reopened, slowestMs } = record;
-    say(`rolling upgrade: ${requests} requests, ${reopened} reopened, slowest ${slowestMs} ms`);
-    expect(record.failures, set.output()).toEqual([]);
-    expect(record.watchEnds.filter((end) => end !== 'ended')).toEqual([]);
-    expect(requests).toBeGreaterThan(100);
-  });
+      const { requests, reopened, slowestMs } = record;
+      say(`rolling upgrade: ${requests} requests, ${reopened} reopened, slowest ${slowestMs} ms`);
+      expect(record.failures, set.output()).toEqual([]);
+      expect(record.watchEnds.filter((end) => end !== 'ended')).toEqual([]);
+      expect(requests).toBeGreaterThan(50);
+    },
+    PATIENCE_MS,
+  );
 
-  test('one disk and the state key restore everything on an empty etcd', async () => {
-    if (set === undefined) throw new Error('There are no replicas');
-    const [first, second, third] = set.replicas as [Replica, Replica, Replica];
-    const { token } = set;
-    const before = await identities(second, token);
-    expect(before.length).toBeGreaterThan(CLIENTS);
-    await expectAllMirrored(set);
-    for (const replica of set.replicas) await replica.stop();
-    expect((await set.etcd.ctl(['del', '--prefix', ''])).code).toBe(0);
-    for (const lost of [first, third]) rmSync(lost.dataDir, { recursive: true });
+  test(
+    'one disk and the state key restore everything on an empty etcd',
+    async () => {
+      if (set === undefined) throw new Error('There are no replicas');
+      const [first, second, third] = set.replicas as [Replica, Replica, Replica];
+      const { token } = set;
+      const before = await identities(second, token);
+      expect(before.length).toBeGreaterThan(CLIENTS);
+      await expectAllMirrored(set);
+      for (const replica of set.replicas) await replica.stop();
+      expect((await set.etcd.ctl(['del', '--prefix', ''])).code).toBe(0);
+      for (const lost of [first, third]) rmSync(lost.dataDir, { recursive: true });
 
-    await Promise.all(set.replicas.map((replica) => replica.start()));
-    for (const replica of set.replicas) expect(await identities(replica, token)).toEqual(before);
-  });
+      await Promise.all(set.replicas.map((replica) => replica.start()));
+      for (const replica of set.replicas) expect(await identities(replica, token)).toEqual(before);
+    },
+    PATIENCE_MS,
+  );
 });
 
 /** What must read the same whatever was lost but one disk. */
@@ -139,7 +151,10 @@ async function useApi(scene: Scene, index: number): Promise<void> {
   asker.close();
 }
 
-/** A connection that was closed as the request was sent is opened again, once, as Go's client does. */
+/**
+ * A connection that was closed as the request was sent is opened again, as Go's client does (the
+ * request has a key), and one that was refused is opened elsewhere, as load balancers do.
+ */
 async function ask(
   scene: Scene,
   asker: Asker,
@@ -163,7 +178,7 @@ async function ask(
       return answer;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (tries === 0 && code === 'ECONNRESET') {
+      if (tries < TRIES && OPENED_AGAIN.includes(code ?? '')) {
         record.reopened += 1;
         continue;
       }

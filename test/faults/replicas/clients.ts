@@ -64,7 +64,8 @@ class Client {
   async #read(name: string): Promise<void> {
     const called = performance.now();
     const answer = await this.#ask({ path: `${TEAMS}/${name}` });
-    const output = answer === undefined ? undefined : outputOf({ op: 'read' }, answer);
+    const output =
+      answer === undefined ? undefined : outputOf({ op: 'read' }, answer, this.#complain);
     if (output === undefined) return;
     this.#learn(name, output);
     this.#record(name, { op: 'read' }, { output, called, key: undefined, answer });
@@ -97,7 +98,7 @@ class Client {
     for (let tries = 0; tries < TRIES && output === undefined; tries++) {
       if (tries > 0) await sleep(100 + this.#scene.random.below(400));
       answer = await this.#ask(question);
-      output = answer === undefined ? undefined : outputOf(input, answer);
+      output = answer === undefined ? undefined : outputOf(input, answer, this.#complain);
     }
     if (output !== undefined) this.#learn(name, output);
     this.#record(name, input, { output, called, key, answer });
@@ -140,7 +141,8 @@ class Client {
     const { token } = this.#scene.set;
     try {
       const answer = await this.#asker.ask(this.#replica, { ...question, token });
-      if (answer.code < 500 && answer.code !== 429) return answer;
+      const { code, text } = answer;
+      if (code < 500 && code !== 429 && !isBehind(code, text)) return answer;
       this.#move();
       return answer;
     } catch {
@@ -148,6 +150,10 @@ class Client {
       return undefined;
     }
   }
+
+  readonly #complain = (text: string): undefined => {
+    this.#scene.violation(text);
+  };
 
   #move(): void {
     this.#replica = this.#scene.somewhere(this.#replica);
@@ -179,13 +185,22 @@ function questionOf(name: string, input: Input): Omit<Question, 'token'> {
   }
 }
 
+/** A replica whose clock went back does not take keys that were made since. */
+function isBehind(code: number, text: string): boolean {
+  return code === 401 && text.includes('made in the future');
+}
+
 /** Undefined: it may have been done, or not. */
-function outputOf(input: Input, { code, body, text }: Asked): Output | undefined {
-  if (code >= 500 || code === 429) return undefined;
+function outputOf(
+  input: Input,
+  { code, body, text }: Asked,
+  complain: (text: string) => undefined,
+): Output | undefined {
+  if (code >= 500 || code === 429 || isBehind(code, text)) return undefined;
   if (code < 300) {
     if (input.op === 'delete') return { ok: true };
     return { ok: true, value: body.spec.displayName, version: body.metadata.resourceVersion };
   }
-  if (!REASONS.includes(body?.reason)) throw new Error(`${input.op} was answered ${code} ${text}`);
-  return { ok: false, reason: body.reason };
+  if (REASONS.includes(body?.reason)) return { ok: false, reason: body.reason };
+  return complain(`${input.op} was answered ${code} ${text}`);
 }
