@@ -77,6 +77,17 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect((await a.daemon.call('POST', TEAMS, other)).code).toBe(409);
   });
 
+  test('what replicas give each other is not given to clients', async () => {
+    for (const { daemon } of set.replicas) {
+      const refs = '/peer/platform.git/info/refs?service=git-upload-pack';
+      for (const path of [refs, '/peer/platform.git/git-upload-pack', '/peer/uses']) {
+        const method = path === refs ? 'GET' : 'POST';
+        const answer = await daemon.call(method, path, { token: null, body: {} });
+        expect([path, answer.code]).toEqual([path, 401]);
+      }
+    }
+  });
+
   test('a watch that ends at one replica goes on at the next, and ends politely', async () => {
     const [a, b] = await followers();
     const list = await a.daemon.call('GET', TEAMS);

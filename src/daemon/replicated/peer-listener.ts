@@ -9,6 +9,7 @@ import { createGunzip } from 'node:zlib';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
 import { advertiseRefs, serveRpc } from '../../git/serve.ts';
 import type { PeerIdentity } from '../../replication/peer-identity.ts';
+import { isHandedOn } from '../../server/front/headers.ts';
 import type { Address } from '../options.ts';
 
 export interface PeerListenerOptions {
@@ -36,7 +37,7 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
   const server = createServer(
     { ca, cert, key, requestCert: true, rejectUnauthorized: true, keepAliveTimeout: 75_000 },
     (request, response) => {
-      if (request.url?.startsWith(`${PEER_REPOSITORY}/`) === true) {
+      if (request.url?.startsWith(`${PEER_REPOSITORY}/`) === true && !isHandedOn(request)) {
         serveRepository(gitDir, request, response).catch(() => response.destroy());
       } else handle(request, response);
     },

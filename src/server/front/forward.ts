@@ -16,7 +16,13 @@ import { pipeline } from 'node:stream/promises';
 import { unavailable } from '../../apimachinery/status-error.ts';
 import { limitBody } from '../hardening.ts';
 import { GIT_PATH } from '../paths.ts';
-import { answerHeaders, NOT_LEADER_HEADER, requestHeaders, VERSION_HEADER } from './headers.ts';
+import {
+  answerHeaders,
+  CLIENT_HEADER,
+  NOT_LEADER_HEADER,
+  requestHeaders,
+  VERSION_HEADER,
+} from './headers.ts';
 import { keptBody } from './kept-body.ts';
 import { type Failed, type LeaderPeer, type Leaders, nextLeader } from './leaders.ts';
 
@@ -135,7 +141,7 @@ const NOT_REACHED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND',
 async function prepare({ request, address }: Forwarded): Promise<Outgoing> {
   const { method = '', headers, url = '' } = request;
   const isWrite = WRITES.includes(method);
-  const more: Record<string, string> = { 'x-forwarded-for': address };
+  const more: Record<string, string> = { [CLIENT_HEADER]: address };
   const isGit = url.startsWith(GIT_PATH);
   if (isGit && isWrite) return { headers: more, body: undefined };
   limitBody(request);

@@ -9,6 +9,9 @@ export const VERSION_HEADER = 'gitplane-state-version';
  */
 export const NOT_LEADER_HEADER = 'gitplane-not-leader';
 
+/** On every request that a front hands on, and on no other: where the client is. */
+export const CLIENT_HEADER = 'x-forwarded-for';
+
 const HOP_BY_HOP = new Set([
   'connection',
   'expect',
@@ -24,14 +27,21 @@ const HOP_BY_HOP = new Set([
 /** What only we say. */
 const OURS = new Set([
   'forwarded',
-  'x-forwarded-for',
+  CLIENT_HEADER,
   'x-forwarded-host',
   'x-forwarded-proto',
   VERSION_HEADER,
   NOT_LEADER_HEADER,
 ]);
 
-/** `address`: where the client is. */
+/**
+ * Whether a request at the peer listener is that of a client, which a front hands on, and not a
+ * replica's own: what only replicas may have is not given out by way of a front.
+ */
+export function isHandedOn({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers[CLIENT_HEADER] !== undefined;
+}
+
 export function requestHeaders(
   headers: IncomingHttpHeaders,
   more: Readonly<Record<string, string>>,
@@ -60,7 +70,7 @@ function passing(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
  * says: the last address, since those before it are the client's words.
  */
 export function clientAddress(request: IncomingMessage, isBehindProxy: boolean): string {
-  const said = isBehindProxy ? request.headers['x-forwarded-for'] : undefined;
+  const said = isBehindProxy ? request.headers[CLIENT_HEADER] : undefined;
   const last = String(said ?? '')
     .split(',')
     .at(-1)

@@ -3,7 +3,7 @@
  * that it does not lead any more when that is so.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { NOT_LEADER_HEADER, VERSION_HEADER } from './headers.ts';
+import { isHandedOn, NOT_LEADER_HEADER, VERSION_HEADER } from './headers.ts';
 
 export interface PeerService {
   /** Whether this replica still leads. */
@@ -29,7 +29,7 @@ export function handlePeer(
     return true;
   }
   announce(peer, response);
-  if (request.url !== USES_PATH) return false;
+  if (request.url !== USES_PATH || isHandedOn(request)) return false;
   takeUses(peer, request)
     .then(() => response.writeHead(204).end())
     .catch(() => response.writeHead(400).end());
