@@ -35,7 +35,7 @@ export async function openFollowed(of: {
   const ref = `refs/heads/${branch}`;
   await initRepository({ gitDir, branch });
   const trackingRef = `refs/gitplane/remote/${branch}`;
-  const remote = new Remote({ address, access, gitDir, ref, trackingRef });
+  const remote = new Remote({ address, access, gitDir, ref, trackingRef, assertMayAct });
   const { sign, judge } = signatures;
   const following = new Following({
     remote,
@@ -58,11 +58,7 @@ export async function openFollowed(of: {
     throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
   }
   const { writeBranch } = source;
-  const admit: Gate = async (publication, objects) => {
-    assertMayAct();
-    await following.admit(publication, objects);
-  };
-  const gate = writeBranch === undefined ? admit : shut(writeBranch);
+  const gate = writeBranch === undefined ? following.admit.bind(following) : shut(writeBranch);
   return { repository: await openRepository({ gitDir, branch, logger, gate, sign }), following };
 }
 

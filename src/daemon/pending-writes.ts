@@ -28,16 +28,19 @@ export interface PendingWritesParts extends WriteParts {
   readonly branch: Branch;
   readonly sign?: CommitSignature | undefined;
   readonly logger: Logger;
+  /** Called before every push; throws where this process must not act any more. */
+  readonly assertMayAct?: () => void;
 }
 
 /** Closing it closes everything that it opened. */
 export async function openPendingWrites(parts: PendingWritesParts): Promise<PendingWrites> {
-  const { source, writeBranch, gitDir, logger, sign } = parts;
+  const { source, writeBranch, gitDir, logger, sign, assertMayAct } = parts;
   const remote = new Remote({
     ...source,
     gitDir,
     ref: `refs/heads/${writeBranch}`,
     trackingRef: `refs/gitplane/pending/${writeBranch}`,
+    assertMayAct,
   });
   const pending = new WriteBranch({ remote, gitDir, ref: remote.ref, logger });
   const gate = pending.admit.bind(pending);

@@ -242,7 +242,7 @@ interface ServedParts extends WriteParts {
 
 /** Writes for review, where they are asked for. */
 async function openPending(
-  { options, data, logger }: PlatformParts,
+  { options, data, logger, replicated }: PlatformParts,
   opened: Opened,
   shared: ServedParts,
 ): Promise<PendingWrites | undefined> {
@@ -254,6 +254,7 @@ async function openPending(
     writeBranch: remote.writeBranch,
     gitDir: data.repository,
     logger,
+    assertMayAct: () => assertHeld(replicated?.term),
   });
   opened.push(pending);
   return pending;

@@ -21,6 +21,7 @@ import { PatchEngine } from '../../src/endpointsync/engine.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ClusterAccess } from '../../src/kubeclient/cluster-access.ts';
 import type { Branch } from '../../src/registry/branch.ts';
+import type { Term } from '../../src/replication/term.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
 import { Fairness } from '../../src/server/fairness.ts';
 import { sealingCodec } from '../../src/state/codec.ts';
@@ -66,6 +67,8 @@ export class TenantClusters {
   /** `POST /kubernetes/cluster/local/api/v1/…` of each request of a loop, but no list and watch. */
   readonly writes: string[] = [];
   judge: Judge = () => undefined;
+  /** Of the replica that runs the loops from the next start on; undefined: it is alone. */
+  term: Term | undefined;
   /** By which the loops said who they are. */
   readonly tokens = new Set<string>();
   /** Where the door is, for kubeconfigs. */
@@ -155,6 +158,7 @@ export class TenantClusters {
       access: async (root) => ({ server: `${this.doorUrl}${root}` }),
       kubeconfigs: this.directory,
       metrics: createTenantMetrics(this.metrics),
+      replicated: this.term && { term: this.term },
       logger,
       clock: Date,
     });

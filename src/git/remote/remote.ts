@@ -36,6 +36,8 @@ export interface RemoteOptions {
   /** Where the last known tip of it is kept here. */
   readonly trackingRef: string;
   readonly timeouts?: Partial<RemoteTimeouts>;
+  /** Called right before every push; throws where this process must not act any more. */
+  readonly assertMayAct?: (() => void) | undefined;
 }
 
 export interface RemotePush {
@@ -125,7 +127,9 @@ export class Remote {
       `${tip}:${this.ref}`,
     ];
     const env = objects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
-    const { secrets, ...end } = await this.#end(args, { timeoutMs: this.#timeouts.pushMs, env });
+    const check = this.#options.assertMayAct;
+    const how = { timeoutMs: this.#timeouts.pushMs, env, check };
+    const { secrets, ...end } = await this.#end(args, how);
     const result = readPushReport(end.stdout, this.ref);
     if (result.ended === 'refused') {
       const words = sanitize(remoteWords(end.stderr) || result.reason, secrets);
@@ -177,6 +181,7 @@ export class Remote {
     ];
     const context = { gitDir, env: { ...settings.env, ...how.env }, config };
     if (this.#closed) throw new RemoteError('unreachable', 'gitplane is stopping');
+    how.check?.();
     return { ...(await this.#await(context, args, how.timeoutMs)), secrets: settings.secrets };
   }
 
@@ -211,6 +216,7 @@ interface RunOptions {
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: readonly (readonly [string, string])[];
+  readonly check?: (() => void) | undefined;
 }
 
 /** In the first words of an exchange; a later request may well have been sent before. */
