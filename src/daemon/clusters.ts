@@ -16,7 +16,7 @@ import { type KindTable, tableOf } from '../kinds/table.ts';
 import { settingsOf } from '../kinds/tenant.ts';
 import { ClusterRegistry } from '../registry/cluster-registry.ts';
 import type { ClusterSurface, ClusterSurfaces } from '../server/dependencies.ts';
-import { sealingCodec } from '../state/codec.ts';
+import { sealingCodec, strictCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
 import type { Store } from '../state/store.ts';
@@ -190,7 +190,10 @@ class ServedClusters implements Clusters {
     const secrets = new Set(
       CLUSTER_KINDS.filter(({ secretPaths }) => secretPaths.length > 0).map(({ kind }) => kind),
     );
-    const codec = sealingCodec(stateKey, ({ kind }) => secrets.has(kind));
+    const codec =
+      replicated === undefined
+        ? sealingCodec(stateKey, ({ kind }) => secrets.has(kind))
+        : strictCodec(stateKey);
     this.#open = await openStore({ engine, codec, onError });
     this.#places = new SyncPlaces(partOfStore(this.#open, 'sync'));
     this.#sweep = setInterval(() => this.#expireEvents(), SWEEP_MS).unref();

@@ -26,7 +26,7 @@ import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import type { LedRepository } from '../replication/led-repository.ts';
 import { assertHeld } from '../replication/term.ts';
-import { sealingCodec } from '../state/codec.ts';
+import { sealingCodec, strictCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
 import { loadStateKey } from '../state/state-key.ts';
@@ -331,8 +331,11 @@ async function openState(
   const secretKinds = new Set(
     kinds.kinds.filter((kind) => kind.secretPaths.length > 0).map((kind) => kind.kind),
   );
-  const codec = sealingCodec(loadStateKey(data.stateKey), (key) => secretKinds.has(key.kind));
+  const stateKey = loadStateKey(data.stateKey);
   const followed = replicated !== undefined;
+  const codec = followed
+    ? strictCodec(stateKey)
+    : sealingCodec(stateKey, (key) => secretKinds.has(key.kind));
   return await openStore({ engine, codec, onError: listener.onError, followed });
 }
 

@@ -20,6 +20,7 @@ const SEALED = 1;
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const MARK_BYTES = 1;
 const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
 const CIPHER = 'aes-256-gcm';
 
@@ -74,6 +75,23 @@ export function sealingCodec(stateKey: Buffer, isSecret: (key: ObjectKey) => boo
     },
     decode: (recordKey, bytes) => (isSealed(bytes) ? unseal(recordKey, bytes) : bytes),
     isSealed,
+  };
+}
+
+/**
+ * For a place that others can write to, as they can to etcd: everything is sealed, and what is not was
+ * not written by us. A mark of one byte says nothing but that its key is there.
+ */
+export function strictCodec(stateKey: Buffer): RecordCodec {
+  const codec = sealingCodec(stateKey, () => true);
+  return {
+    ...codec,
+    encode: (recordKey, plain) => codec.encode(recordKey, plain, true),
+    decode: (recordKey, bytes) => {
+      if (bytes.length > MARK_BYTES && !isSealed(bytes))
+        throw new Error('the record is not sealed');
+      return codec.decode(recordKey, bytes);
+    },
   };
 }
 

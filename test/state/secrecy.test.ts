@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type RecordCodec, sealingCodec } from '../../src/state/codec.ts';
+import { type RecordCodec, sealingCodec, strictCodec } from '../../src/state/codec.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
 import { openLmdbEngine } from '../../src/state/lmdb-engine.ts';
 import { MemoryEngine } from '../../src/state/memory-engine.ts';
@@ -226,6 +226,20 @@ describe('the key file', () => {
 
     expect(() => loadStateKey(path)).toThrow(StateError);
     expect(() => loadStateKey(path)).toThrow(path);
+  });
+
+  test('where others can write too, nothing is plain, and nothing plain counts', async () => {
+    const disk = new Map<string, Buffer>();
+    const store = await openOn(disk, strictCodec(KEY));
+    store.apply([put('ops', { open: 'plain-word' })]);
+    await store.close();
+    expect(Buffer.concat([...disk.values()]).includes('plain-word')).toBe(false);
+    const again = await openOn(disk, strictCodec(KEY));
+    expect(JSON.stringify(again.get(keyOf('ops'))?.object)).toContain('plain-word');
+    await again.close();
+    change(disk, 'ops', (bytes) => codec().decode(recordOf(disk, 'ops')[0], bytes));
+    const error = await thrownBy(openOn(disk, strictCodec(KEY)));
+    expect(error).toBeInstanceOf(StateError);
   });
 });
 

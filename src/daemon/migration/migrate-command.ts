@@ -11,7 +11,7 @@ import { buildKindTable } from '../../kinds/table.ts';
 import { type ParsedOptions, UsageError } from '../../options.ts';
 import { type Keys, keysBelow } from '../../replication/keys.ts';
 import { readHead } from '../../replication/log-record.ts';
-import { sealingCodec } from '../../state/codec.ts';
+import { sealingCodec, strictCodec } from '../../state/codec.ts';
 import { openEtcdEngine } from '../../state/etcd/engine.ts';
 import { openLmdbEngine } from '../../state/lmdb-engine.ts';
 import { isNewState } from '../../state/lmdb-files.ts';
@@ -114,8 +114,8 @@ function embedded({ data, apiGroup }: Migration, part: Part): StatePlace {
   return { codec, followed: false, open };
 }
 
-function inEtcd({ etcd, place, keys, apiGroup }: Migration, part: Part): StatePlace {
-  const codec = sealingCodec(loadStateKey(place.stateKey), isSecret(part, apiGroup));
+function inEtcd({ etcd, place, keys }: Migration, part: Part): StatePlace {
+  const codec = strictCodec(loadStateKey(place.stateKey));
   const open = () =>
     openEtcdEngine({
       etcd,

@@ -17,7 +17,7 @@ import { StartError } from '../../bootstrap/start-error.ts';
 import { openEtcd } from '../../etcd/open-etcd.ts';
 import { keysBelow } from '../../replication/keys.ts';
 import { openPeerIdentity, PEER_NAME, type PeerIdentity } from '../../replication/peer-identity.ts';
-import { sealingCodec } from '../../state/codec.ts';
+import { strictCodec } from '../../state/codec.ts';
 import { openEtcdFeed } from '../../state/etcd/feed.ts';
 import { loadStateKey } from '../../state/state-key.ts';
 import { createLogger } from '../../telemetry/logger.ts';
@@ -62,7 +62,7 @@ export async function startReplica(start: ReplicaStart): Promise<RunningReplica>
     throw new StartError(`Cannot read --state-key ${replica.stateKey}: it does not exist`);
   }
   const data = { ...openDataDirectory(options.dataDir), stateKey: replica.stateKey };
-  const codec = sealingCodec(loadStateKey(replica.stateKey), () => true);
+  const codec = strictCodec(loadStateKey(replica.stateKey));
   const undo: (() => Promise<void>)[] = [];
   const etcd = await openEtcd(etcdOptions(replica));
   undo.push(() => etcd.close());
