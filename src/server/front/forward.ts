@@ -38,8 +38,11 @@ export interface Route {
 export interface ForwardOptions {
   readonly leaders: Leaders;
   readonly route: (leader: LeaderPeer) => Route;
-  /** Resolves when what the leader did up to a version can be read here. */
-  readonly shown: (version: number) => Promise<void>;
+  /**
+   * Resolves when what the leader of that term did up to a version can be read here. False: it never
+   * will be, as that version was lost with the leader.
+   */
+  readonly shown: (version: number, term: bigint) => Promise<boolean>;
   /** How long a change of the leader may take. */
   readonly patienceMs?: number;
 }
@@ -65,6 +68,9 @@ interface Outgoing {
   readonly body: Buffer | undefined;
 }
 
+/** Whether what one leader did up to a version can be read here. */
+type Shown = (version: number) => Promise<boolean>;
+
 /** Throws StatusError while nothing has been answered yet. */
 export async function forward(options: ForwardOptions, of: Forwarded): Promise<void> {
   const { leaders, patienceMs = PATIENCE_MS } = options;
@@ -83,15 +89,13 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
       return ask(route, of, { ...outgoing, signal });
     });
     const reason = whyNot(answer);
-    if (typeof answer === 'object') {
-      if (reason === undefined) return await pass(options, of, answer);
-      answer.destroy();
-    }
-    if (gone.signal.aborted) return;
     // What goes through as it comes cannot be sent again.
-    if (outgoing.body === undefined || !(of.isRepeatable || reason === 'refused')) {
-      throw nobodyLeads(leader);
-    }
+    const isAgain = outgoing.body !== undefined && (of.isRepeatable || reason === 'refused');
+    const shown: Shown = (version) => options.shown(version, leader.term);
+    const final = await finalAnswer(shown, { answer, reason, isAgain });
+    if (final !== undefined) return await pass(shown, of, final);
+    if (gone.signal.aborted) return;
+    if (!isAgain) throw nobodyLeads(leader);
     const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
     failed = { leader, times };
   }
@@ -187,15 +191,31 @@ async function ask(
   return answer;
 }
 
-/** Hands the answer on, but not before its effects can be read here. */
+/**
+ * The answer when its effects can be read here. Undefined: they were lost with the leader that gave
+ * it, and whoever asks again, as is possible here, learns what became of them.
+ */
+async function finalAnswer(
+  shown: Shown,
+  of: { answer: IncomingMessage | Failure; reason: Failure | undefined; isAgain: boolean },
+): Promise<IncomingMessage | undefined> {
+  const { answer, reason, isAgain } = of;
+  if (typeof answer === 'string') return undefined;
+  // Waiting needs somebody who hears of its end.
+  answer.on('error', () => undefined);
+  const isShown =
+    reason === undefined && (await shownAt(answer.headers[VERSION_HEADER], shown, answer));
+  if (isShown || (reason === undefined && !isAgain)) return answer;
+  answer.destroy();
+  return undefined;
+}
+
+/** Hands the answer on; what is told at its end is waited for, too. */
 async function pass(
-  { shown }: ForwardOptions,
+  shown: Shown,
   { request, response, closing }: Forwarded,
   answer: IncomingMessage,
 ): Promise<void> {
-  // Waiting needs somebody who hears of its end.
-  answer.on('error', () => undefined);
-  await shownAt(answer.headers[VERSION_HEADER], shown, answer);
   const { statusCode = 502, statusMessage = '' } = answer;
   const headers = answerHeaders(answer.headers);
   if (closing.aborted) headers['connection'] = 'close';
@@ -227,12 +247,12 @@ function isWatch({ url = '' }: IncomingMessage): boolean {
 
 async function shownAt(
   version: string | string[] | undefined,
-  shown: ForwardOptions['shown'],
+  shown: Shown,
   answer: IncomingMessage,
-): Promise<void> {
-  if (version === undefined || !/^\d{1,16}$/.test(String(version))) return;
+): Promise<boolean> {
+  if (version === undefined || !/^\d{1,16}$/.test(String(version))) return true;
   try {
-    await shown(Number(version));
+    return await shown(Number(version));
   } catch (error) {
     answer.destroy();
     throw error;

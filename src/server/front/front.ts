@@ -101,24 +101,29 @@ export class Front {
     this.#pressure.admit(request, response);
     const address = clientAddress(request, isBehindProxy);
     const { leaders, route, patienceMs } = this.#options;
-    const shown = (version: number): Promise<void> => this.#shown(version);
+    const shown: ForwardOptions['shown'] = (version, term) => this.#shown(version, term);
     const limit = patienceMs === undefined ? {} : { patienceMs };
     await forward({ leaders, route, shown, ...limit }, { ...arrival, address, isRepeatable });
   }
 
-  /** Resolves when what the leader did up to a version can be read here. */
-  async #shown(version: number): Promise<void> {
+  /**
+   * Resolves when what the leader did up to a version can be read here. False: that version never
+   * will be, since the leader that gave it out did not live to keep it. The next one has read from
+   * git what there is of it.
+   */
+  async #shown(version: number, term: bigint): Promise<boolean> {
     const { store, leaders } = this.#options;
-    if (store.resourceVersion >= version && (await store.reached(version))) return;
-    const { leader } = leaders;
+    const isShown = async (): Promise<boolean> =>
+      store.resourceVersion >= version && (await store.reached(version));
+    if (await isShown()) return true;
     const end = performance.now() + SHOWN_WITHIN_MS;
     while (performance.now() < end) {
       const reached = await store.reached(version, TURN_MS).catch(() => undefined);
-      if (reached === true) return;
-      // The next leader reads from git what its predecessor did not live to keep.
-      const isOver = reached === false || leaders.leader?.term !== leader?.term;
+      if (reached === true) return true;
+      const isOver = reached === false || leaders.leader?.term !== term;
       if (isOver && leaders.leader?.ready === true) {
-        return await store.barrier(Math.max(end - performance.now(), 1));
+        await store.barrier(Math.max(end - performance.now(), 1));
+        return await isShown();
       }
       if (reached === false) await new Promise((resolve) => setTimeout(resolve, TURN_MS / 10));
     }

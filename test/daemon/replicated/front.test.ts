@@ -147,6 +147,25 @@ test('an answer that says that its maker does not lead any more is not handed on
   expect((await answer).text).toBe('the next leader');
 });
 
+test('what was lost with the leader that answered is asked of the next one, with the same key', async () => {
+  const { a, election, platform } = await ready({ patienceMs: 20_000 });
+  const keys: unknown[] = [];
+  const first = await election.elect((req, res) => {
+    keys.push(req.headers['idempotency-key']);
+    // It died before etcd had what it answered.
+    first.version = platform.store.resourceVersion + 500;
+    res.writeHead(201).end('a version that never was');
+  });
+  const answer = ask(a + TEAMS, { method: 'POST', body: 'a body' });
+  await expect.poll(() => keys.length, { timeout: 20_000 }).toBe(1);
+  await election.elect((req, res) => {
+    keys.push(req.headers['idempotency-key']);
+    res.writeHead(200).end('what there is');
+  });
+  expect(await answer).toMatchObject({ code: 200, text: 'what there is' });
+  expect(keys[1]).toBe(keys[0]);
+});
+
 test('where nobody leads, writes are refused and reads go on', async () => {
   const { a, token } = await ready({ patienceMs: 50 });
   const refused = await ask(a + TEAMS, { method: 'POST', token, body: team('x') });
