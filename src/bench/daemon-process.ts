@@ -27,6 +27,8 @@ export interface DaemonProcess {
   /** Processor time used so far, in steps of 10 ms; undefined where the system does not tell. */
   processorMs(): number | undefined;
   stop(): Promise<void>;
+  /** SIGKILL; resolves when it has ended. */
+  kill(): Promise<void>;
 }
 
 export interface DaemonSetup {
@@ -34,6 +36,8 @@ export interface DaemonSetup {
   readonly dataDir: string;
   /** Where a CPU profile of the daemon goes. */
   readonly profile: string | undefined;
+  /** More arguments of `serve`. */
+  readonly args?: readonly string[];
 }
 
 /** Resolves when the daemon serves; rejects with its output when it ends before. */
@@ -51,6 +55,7 @@ export async function startDaemon(setup: DaemonSetup): Promise<DaemonProcess> {
     '--log-level',
     'warn',
     ...PLAIN,
+    ...(setup.args ?? []),
   ];
   const started = performance.now();
   const child = setup.workspace.adopt(
@@ -69,6 +74,7 @@ export async function startDaemon(setup: DaemonSetup): Promise<DaemonProcess> {
     memory: () => residentBytes(child.pid),
     processorMs: () => processorMs(child.pid),
     stop: () => stop(child),
+    kill: () => stop(child, 'SIGKILL'),
   };
 }
 
@@ -89,16 +95,17 @@ async function untilServing(child: ChildProcess): Promise<string> {
   return output;
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
-  child.kill('SIGTERM');
+  child.kill(signal);
   await exited;
   clearTimeout(timer);
 }
 
-async function freePort(): Promise<number> {
+/** One that nobody had a moment ago. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -74,8 +74,9 @@ export class Fixture {
     return await this.#makePlatform(gitDir, ageKey);
   }
 
-  start(dataDir: string): Promise<DaemonProcess> {
-    return startDaemon({ workspace: this.workspace, dataDir, profile: this.#profile });
+  /** `args`: more arguments of `serve`. */
+  start(dataDir: string, args: readonly string[] = []): Promise<DaemonProcess> {
+    return startDaemon({ workspace: this.workspace, dataDir, profile: this.#profile, args });
   }
 
   async #makeRepository(): Promise<string> {

@@ -1,5 +1,6 @@
 /** Every row, in the order of the table. */
 import type { Fixture } from './fixture.ts';
+import { onEtcd } from './replica-processes.ts';
 import type { Line } from './report.ts';
 import { measureAudit } from './rows/audit.ts';
 import { measureAuth } from './rows/auth.ts';
@@ -11,6 +12,11 @@ import { measureMaintenance } from './rows/maintenance.ts';
 import { measurePatches } from './rows/patches.ts';
 import { measurePush } from './rows/push.ts';
 import { measureRead } from './rows/read.ts';
+import { measureFailover } from './rows/replicas-failover.ts';
+import { measureReplicasRead } from './rows/replicas-read.ts';
+import { measureRefill } from './rows/replicas-refill.ts';
+import { measureReplicasWatch } from './rows/replicas-watch.ts';
+import { measureReplicasWrite } from './rows/replicas-write.ts';
 import { measureScale } from './rows/scale.ts';
 import { measureSeal } from './rows/seal.ts';
 import { measureSecretStore } from './rows/secret-store.ts';
@@ -41,4 +47,9 @@ export const ROWS: ReadonlyMap<string, (fixture: Fixture) => Promise<Line[]>> = 
   ['loop', measureLoop],
   ['seal', measureSeal],
   ['secrets', measureSecretStore],
+  onEtcd('refill', measureRefill),
+  onEtcd('replicas-read', measureReplicasRead),
+  onEtcd('replicas-write', measureReplicasWrite),
+  onEtcd('replicas-watch', measureReplicasWatch),
+  onEtcd('failover', measureFailover),
 ]);

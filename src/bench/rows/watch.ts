@@ -1,5 +1,6 @@
 /** Many watches: how long until all of them have one change, and what each takes while nothing happens. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { startBareServer } from '../bare-server.ts';
 import { secretName } from '../corpus.ts';
@@ -66,7 +67,7 @@ export async function measureWatch(fixture: Fixture): Promise<Line[]> {
   }
 }
 
-async function watchRequest(daemon: DaemonProcess): Promise<Buffer> {
+export async function watchRequest(daemon: DaemonProcess): Promise<Buffer> {
   const since = await newestVersion(daemon);
   const path = `${API}/sharedsecrets?watch=true&resourceVersion=${since}`;
   return requestBytes({ method: 'GET', path, token: daemon.token });
@@ -87,7 +88,7 @@ function target(
 }
 
 /** Changes one object; resolves when the change is acknowledged. */
-function changer(fixture: Fixture, daemon: DaemonProcess): (round: number) => Promise<void> {
+export function changer(fixture: Fixture, daemon: DaemonProcess): (round: number) => Promise<void> {
   return async (round) => {
     const connection = await HttpConnection.open(daemon.http);
     const body = Buffer.from(JSON.stringify({ spec: { description: `fan-out ${round}` } }));
@@ -126,7 +127,7 @@ async function fanOut(
 }
 
 /** When a whole line has come. */
-async function nextEvent(socket: Socket): Promise<number> {
+export async function nextEvent(socket: Socket): Promise<number> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('A watch heard nothing')), PATIENCE_MS);
     const take = (chunk: Buffer): void => {
@@ -139,7 +140,7 @@ async function nextEvent(socket: Socket): Promise<number> {
   });
 }
 
-async function openStreams(port: number, request: Buffer, count: number): Promise<Socket[]> {
+export async function openStreams(port: number, request: Buffer, count: number): Promise<Socket[]> {
   const streams: Socket[] = [];
   while (streams.length < count) {
     const some = Math.min(AT_ONCE, count - streams.length);
@@ -172,4 +173,14 @@ async function memoryOf(
   const after = resident();
   for (const socket of streams) socket.destroy();
   return before === undefined || after === undefined ? undefined : (after - before) / MANY;
+}
+
+/** How many files this process may have open; undefined where the system does not tell. */
+export function openFiles(): number | undefined {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1]) || undefined;
+  } catch {
+    return undefined;
+  }
 }
