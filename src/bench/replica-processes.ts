@@ -7,6 +7,8 @@ import { openEtcd } from '../etcd/open-etcd.ts';
 import { type DaemonProcess, freePort } from './daemon-process.ts';
 import { type EtcdProcesses, etcdMissing, startEtcd } from './etcd-process.ts';
 import type { Fixture } from './fixture.ts';
+import { HttpConnection, requestBytes } from './http-connection.ts';
+import { assertStatus } from './load.ts';
 import type { Line } from './report.ts';
 
 const LEADER_KEY = '/gitplane/leader';
@@ -59,6 +61,7 @@ export class ReplicaProcesses {
     const args = ['--state', state, '--state-key', this.#stateKey, '--listen-peer', peer];
     const replica = { ...(await this.#fixture.start(dataDir, args)), peer, dataDir };
     this.#running.add(replica);
+    await untilReady(replica);
     return replica;
   }
 
@@ -91,6 +94,18 @@ export class ReplicaProcesses {
     await Promise.all(this.running.map((one) => this.kill(one)));
     await this.client.close();
     this.etcd.kill();
+  }
+}
+
+async function untilReady({ http }: ReplicaProcess): Promise<void> {
+  const end = performance.now() + LEADER_WITHIN_MS;
+  for (;;) {
+    const connection = await HttpConnection.open(http);
+    const reply = await connection.send(requestBytes({ method: 'GET', path: '/readyz' }), true);
+    connection.close();
+    if (reply.status === 200) return;
+    if (performance.now() > end) assertStatus(reply, 200);
+    await sleep(LOOK_EVERY_MS);
   }
 }
 

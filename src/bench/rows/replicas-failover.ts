@@ -11,8 +11,8 @@ import { summarize } from '../statistics.ts';
 import { createRequest } from './write.ts';
 
 const REPLICAS = 3;
-const KILLED = 12;
-const STOPPED = 6;
+const KILLED = 10;
+const STOPPED = 5;
 const GIVE_UP_MS = 60_000;
 const AGAIN_AFTER_MS = 50;
 
