@@ -34,8 +34,9 @@ export class WritePressure {
     request: Pick<IncomingMessage, 'method' | 'headers'>,
     response: Pick<ServerResponse, 'once'>,
   ): void {
-    if (!WRITES.includes(request.method ?? '')) return;
     const bytes = bodyBytes(request.headers);
+    // A body takes the same room whatever it comes with.
+    if (!WRITES.includes(request.method ?? '') && bytes === 0) return;
     const { writes: most, bytes: mostBytes } = this.#limits;
     if (this.#writes >= most || this.#bytes + bytes > mostBytes) {
       throw tooManyRequests('Too many requests, please try again later.', RETRY_SECONDS);

@@ -49,6 +49,17 @@ describe('pressure', () => {
     expect(admit({ 'content-length': '-5' })).toBeUndefined();
   });
 
+  test('a body counts whatever it comes with', () => {
+    const pressure = new WritePressure({ writes: 10, bytes: 1000 });
+    const admit = (method: string, length: string) =>
+      refusal(() =>
+        pressure.admit(asked(method, { 'content-length': length }), new EventEmitter() as never),
+      );
+    expect(admit('GET', '1000')).toBeUndefined();
+    expect(admit('PROPFIND', '1')).toBe(429);
+    expect(admit('GET', '0')).toBeUndefined();
+  });
+
   test('a refused write leaves the room as it was', () => {
     const pressure = new WritePressure({ writes: 1, bytes: 10 });
     const large = asked('POST', { 'content-length': '11' });
