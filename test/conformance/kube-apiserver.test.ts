@@ -24,6 +24,8 @@ if (!hasApiServer) {
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const TOKEN = 'conformance';
+/** How long versions last at least: longer than any case takes. */
+const KEPT_SECONDS = 20;
 
 interface Definition {
   readonly metadata: { readonly name: string };
@@ -39,7 +41,10 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
   beforeAll(async () => {
     const users = join(scratchDir(), 'tokens.csv');
     writeFileSync(users, `${TOKEN},ada,ada,"system:masters"\n`);
-    server = await startApiServer([`--token-auth-file=${users}`]);
+    server = await startApiServer([
+      `--token-auth-file=${users}`,
+      `--etcd-compaction-interval=${KEPT_SECONDS}s`,
+    ]);
     target = { url: server.url, token: TOKEN, ca: server.ca };
     client = clientOf(target);
     for (const body of await definitions()) {
@@ -57,6 +62,10 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
     await vi.waitFor(async () => expect(await unready()).toEqual([]), {
       timeout: 60_000,
       interval: 200,
+    });
+    await vi.waitFor(async () => expect(await codeOfOld()).toBe(410), {
+      timeout: 120_000,
+      interval: 500,
     });
     judged = await judge(target, CASES);
     if (isRecording) for (const [area, found] of Object.entries(judged)) writeVerdicts(area, found);
@@ -102,6 +111,15 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
       return code === 200 ? [] : [`${name}: ${code}`];
     });
     return (await Promise.all(answers)).flat();
+  }
+
+  /** Of a page in the state of the first version, which cases take for gone. */
+  async function codeOfOld(): Promise<number> {
+    const token = Buffer.from('{"v":"meta.k8s.io/v1","rv":1,"start":"a\\u0000"}').toString(
+      'base64url',
+    );
+    const path = `/apis/management.gitplane.dev/v1/users?limit=1&continue=${token}`;
+    return (await client.call({ method: 'GET', path })).code;
   }
 
   test('accepts every definition, as it is', async () => {

@@ -17,6 +17,12 @@ interface Page {
 
 const names = (list: Page): string[] => list.items.map(({ metadata }) => metadata.name);
 
+/** The token of the same place in the state of another version. */
+function withVersion(token: string, rv: number): string {
+  const of: object = JSON.parse(Buffer.from(token, 'base64url').toString());
+  return Buffer.from(JSON.stringify({ ...of, rv })).toString('base64url');
+}
+
 export const LISTS: readonly Case[] = [
   {
     name: 'a list of nothing has no items, and a version',
@@ -162,6 +168,20 @@ export const LISTS: readonly Case[] = [
       for (const wrong of ['x', 'e30', Buffer.from('{"v":"v7","rv":5}').toString('base64url')]) {
         await api.code({ method: 'GET', path: `${USERS}?limit=1&continue=${wrong}` });
       }
+    },
+  },
+  {
+    name: 'a continue token whose version is gone leads on, but to another state',
+    run: async (api) => {
+      const some = `${USERS}?labelSelector=paged`;
+      const { metadata }: Page = await api.quietly('GET', `${some}&limit=1`);
+      const old = encodeURIComponent(withVersion(metadata.continue ?? '', 1));
+      const { metadata: fresh } = await api.get(`${some}&limit=1&continue=${old}`);
+      const labels = { paged: 'late' };
+      await api.quietly('POST', USERS, { ...team('page-bc', {}, { labels }), kind: 'User' });
+      const rest = `${some}&continue=${encodeURIComponent(fresh.continue ?? '')}`;
+      await api.quietlyNoted('the remainder', { method: 'GET', path: rest, show: names });
+      await api.get(`${rest}&resourceVersion=1`);
     },
   },
   {
