@@ -227,7 +227,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
     });
   });
 
-  describe('a lease', () => {
+  describe('a lease', { concurrent: true }, () => {
     test('keeps its keys while it is renewed, and takes them along when it is given back', async () => {
       const at = folder();
       const lease = await etcd.grant(2);
@@ -246,13 +246,16 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the client of etcd ${ETCD_MISSING ?
     });
 
     test('is lost when nobody can be asked until its deadline, and not later', async () => {
-      const lease = await etcd.grant(2);
-      proxy.blackhole();
+      const way = await startTcpProxy(cluster.endpoints[0] ?? '');
+      const own = await openEtcd({ endpoints: [way.address] });
+      const lease = await own.grant(2);
+      way.blackhole();
 
       await aborted(lease.lost);
 
       expect(performance.now()).toBeGreaterThanOrEqual(lease.deadline);
-      proxy.heal();
+      await own.close();
+      await way.close();
     });
 
     test('is lost when etcd does not know it any more', async () => {

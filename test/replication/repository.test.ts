@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Etcd, TxnRequest, TxnResponse } from '../../src/etcd/etcd.ts';
 import { EtcdError } from '../../src/etcd/etcd-error.ts';
 import { openEtcd } from '../../src/etcd/open-etcd.ts';
@@ -40,7 +40,10 @@ interface Led {
   readonly repository: BareRepository;
 }
 
-describe.skipIf(ETCD_MISSING !== undefined)(`the shared repository ${ETCD_MISSING ?? ''}`, () => {
+const title = `the shared repository ${ETCD_MISSING ?? ''}`;
+
+// Some wait for seconds; each has keys and disks of its own.
+describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
   let cluster: EtcdCluster;
   let etcd: Etcd;
   let folder: string;
@@ -53,11 +56,8 @@ describe.skipIf(ETCD_MISSING !== undefined)(`the shared repository ${ETCD_MISSIN
     etcd = await openEtcd({ endpoints: cluster.endpoints });
   });
 
-  afterEach(async () => {
-    for (const one of open.splice(0).reverse()) await one.close();
-  });
-
   afterAll(async () => {
+    for (const one of open.reverse()) await one.close();
     await etcd.close();
     await cluster.stop();
     rmSync(folder, { recursive: true, force: true });
