@@ -6,10 +6,11 @@ import { openRepository } from '../git/open-repository.ts';
 import type { Gate } from '../git/publisher.ts';
 import { Reader } from '../git/reader.ts';
 import { Following } from '../git/remote/following.ts';
-import { Remote } from '../git/remote/remote.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
+import type { Term } from '../replication/term.ts';
 import type { CommitRange, SignatureJudge } from '../signatures/signature-judge.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { openRemote } from './open-remote.ts';
 import type { RemoteObservation } from './remote-observation.ts';
 import type { RemoteSource } from './remote-options.ts';
 import type { Signatures } from './signatures.ts';
@@ -27,15 +28,16 @@ export async function openFollowed(of: {
   observation: RemoteObservation;
   signatures: Pick<Signatures, 'sign' | 'judge'>;
   logger: Logger;
-  /** Called before every push; throws where this process must not act any more. */
-  assertMayAct: () => void;
+  /** Undefined: nobody else pushes for this platform. */
+  term: Term | undefined;
 }): Promise<FollowedRepository> {
-  const { source, gitDir, branch, observation, signatures, logger, assertMayAct } = of;
-  const { address, access } = source;
+  const { source, gitDir, branch, observation, signatures, logger, term } = of;
+  const { address, access, writeBranch } = source;
   const ref = `refs/heads/${branch}`;
   await initRepository({ gitDir, branch });
   const trackingRef = `refs/gitplane/remote/${branch}`;
-  const remote = new Remote({ address, access, gitDir, ref, trackingRef, assertMayAct });
+  const where = { address, access, gitDir, ref, trackingRef };
+  const remote = openRemote(where, { term: writeBranch === undefined ? term : undefined, logger });
   const { sign, judge } = signatures;
   const following = new Following({
     remote,
@@ -57,7 +59,6 @@ export async function openFollowed(of: {
     const why = error instanceof Error ? error.message : String(error);
     throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
   }
-  const { writeBranch } = source;
   const gate = writeBranch === undefined ? following.admit.bind(following) : shut(writeBranch);
   return { repository: await openRepository({ gitDir, branch, logger, gate, sign }), following };
 }

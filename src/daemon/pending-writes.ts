@@ -3,17 +3,18 @@ import { randomBytes } from 'node:crypto';
 import type { FileReader } from '../catalog/file.ts';
 import type { CommitSignature } from '../git/commit-object.ts';
 import { openRepository } from '../git/open-repository.ts';
-import { Remote } from '../git/remote/remote.ts';
 import { WriteBranch } from '../git/remote/write-branch.ts';
 import { Branch } from '../registry/branch.ts';
 import { PendingWrites } from '../registry/pending-writes.ts';
 import { Registry } from '../registry/registry.ts';
 import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
+import type { Term } from '../replication/term.ts';
 import { sealingCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { MemoryEngine } from '../state/memory-engine.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { openRemote } from './open-remote.ts';
 import type { RemoteSource } from './remote-options.ts';
 
 export interface PendingWritesParts extends WriteParts {
@@ -28,20 +29,20 @@ export interface PendingWritesParts extends WriteParts {
   readonly branch: Branch;
   readonly sign?: CommitSignature | undefined;
   readonly logger: Logger;
-  /** Called before every push; throws where this process must not act any more. */
-  readonly assertMayAct?: () => void;
+  /** Absent: nobody else pushes for this platform. */
+  readonly term?: Term | undefined;
 }
 
 /** Closing it closes everything that it opened. */
 export async function openPendingWrites(parts: PendingWritesParts): Promise<PendingWrites> {
-  const { source, writeBranch, gitDir, logger, sign, assertMayAct } = parts;
-  const remote = new Remote({
+  const { source, writeBranch, gitDir, logger, sign, term } = parts;
+  const place = {
     ...source,
     gitDir,
     ref: `refs/heads/${writeBranch}`,
     trackingRef: `refs/gitplane/pending/${writeBranch}`,
-    assertMayAct,
-  });
+  };
+  const remote = openRemote(place, { term, logger });
   const pending = new WriteBranch({ remote, gitDir, ref: remote.ref, logger });
   const gate = pending.admit.bind(pending);
   // The packs of the followed branch are the same; who looks after them does not sleep either.

@@ -25,7 +25,6 @@ import { type ObjectRegistry, Registry } from '../registry/registry.ts';
 import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import type { LedRepository } from '../replication/led-repository.ts';
-import { assertHeld } from '../replication/term.ts';
 import { sealingCodec, strictCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
@@ -254,7 +253,7 @@ async function openPending(
     writeBranch: remote.writeBranch,
     gitDir: data.repository,
     logger,
-    assertMayAct: () => assertHeld(replicated?.term),
+    term: replicated?.term,
   });
   opened.push(pending);
   return pending;
@@ -285,7 +284,7 @@ async function openSource(
     observation: remote,
     signatures,
     logger,
-    assertMayAct: () => assertHeld(parts.replicated?.term),
+    term: parts.replicated?.term,
   });
   opened.push(followed.repository, followed.following);
   return followed;

@@ -48,6 +48,21 @@ export interface RemotePush {
   readonly objects?: string | undefined;
 }
 
+/** One ref of a push: where it must be, and where it goes. */
+export interface RefMove {
+  readonly ref: string;
+  /** Undefined: it must not exist. */
+  readonly expected: string | undefined;
+  readonly to: string;
+}
+
+export interface MovedRefs {
+  /** In the order of the moves. */
+  readonly results: readonly RemotePushResult[];
+  /** False: it was asked to move all or none, and cannot do that. Nothing was sent. */
+  readonly isAtomic: boolean;
+}
+
 export type RemotePushResult =
   | Exclude<PushResult, { ended: 'refused' }>
   | { readonly ended: 'refused'; readonly error: RemoteError };
@@ -83,10 +98,15 @@ export class Remote {
   }
 
   /** The tip of the branch at the remote; undefined when it does not exist. Throws RemoteError. */
-  async tip(): Promise<string | undefined> {
-    const args = ['ls-remote', '--quiet', NAME, this.ref];
+  tip(): Promise<string | undefined> {
+    return this.tipOf(this.ref);
+  }
+
+  /** The same of any ref, by its full name. */
+  protected async tipOf(ref: string): Promise<string | undefined> {
+    const args = ['ls-remote', '--quiet', NAME, ref];
     const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.askMs });
-    const line = stdout.split('\n').find((candidate) => candidate.endsWith(`\t${this.ref}`));
+    const line = stdout.split('\n').find((candidate) => candidate.endsWith(`\t${ref}`));
     const id = line?.slice(0, 40);
     return id !== undefined && isObjectId(id) ? id : undefined;
   }
@@ -117,34 +137,41 @@ export class Remote {
    * nothing was sent; `untold` means that it may have been.
    */
   async push({ tip, expected, objects }: RemotePush): Promise<RemotePushResult> {
-    const args = [
-      'push',
-      '--porcelain',
-      '--no-verify',
-      '--no-signed',
-      `--force-with-lease=${this.ref}:${expected ?? ''}`,
-      NAME,
-      `${tip}:${this.ref}`,
-    ];
-    const env = objects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
+    const { results } = await this.move([{ ref: this.ref, expected, to: tip }], { objects });
+    return results[0] ?? UNTOLD;
+  }
+
+  /** The same for several refs; `atomic`: all or none. */
+  protected async move(
+    moves: readonly RefMove[],
+    of: { readonly objects?: string | undefined; readonly atomic?: boolean },
+  ): Promise<MovedRefs> {
+    const args = ['push', '--porcelain', '--no-verify', '--no-signed'];
+    if (of.atomic === true) args.push('--atomic');
+    for (const { ref, expected } of moves) {
+      args.push(`--force-with-lease=${ref}:${expected ?? ''}`);
+    }
+    args.push(NAME, ...moves.map(({ ref, to }) => `${to}:${ref}`));
+    const env = of.objects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: of.objects };
     const check = this.#options.assertMayAct;
     const how = { timeoutMs: this.#timeouts.pushMs, env, check };
     const { secrets, ...end } = await this.#end(args, how);
-    const result = readPushReport(end.stdout, this.ref);
-    if (result.ended === 'refused') {
-      const words = sanitize(remoteWords(end.stderr) || result.reason, secrets);
-      return { ended: 'refused', error: new RemoteError('refused', words) };
-    }
-    if (result.ended !== 'untold') return result;
-    if (end.code === 0) return { ended: 'accepted' };
+    const all = (result: RemotePushResult): MovedRefs => {
+      return { results: moves.map(() => result), isAtomic: true };
+    };
+    const results = moves.map(({ ref }) => resultOf(readPushReport(end.stdout, ref), end, secrets));
+    if (results[0]?.ended !== 'untold') return { results, isAtomic: true };
+    if (end.code === 0) return all({ ended: 'accepted' });
+    if (of.atomic === true && NOT_ATOMIC.test(end.stderr))
+      return { ...all(UNTOLD), isAtomic: false };
     const problem = end.timedOut ? 'unreachable' : problemOf(end.stderr);
     const error = new RemoteError(problem, sanitize(end.stderr, secrets));
-    if (problem === 'refused') return { ended: 'refused', error };
+    if (problem === 'refused') return all({ ended: 'refused', error });
     if (end.failure !== undefined) throw processError(args, end, '');
     // These are said before anything of the push is sent.
     if (['credentials', 'identity', 'no-repository'].includes(problem)) throw error;
     if (neverConnected(end)) throw error;
-    return { ended: 'untold' };
+    return all(UNTOLD);
   }
 
   /** Ends what is under way; its callers get an error. */
@@ -226,6 +253,20 @@ const NO_CONNECTION =
 /** Whether git failed because no connection came about at all. */
 function neverConnected({ stderr, timedOut }: Finished): boolean {
   return !timedOut && NO_CONNECTION.test(stderr);
+}
+
+const UNTOLD = { ended: 'untold' } as const;
+/** Said by git here, before it sends anything. */
+const NOT_ATOMIC = /does(?: not|n't) support (?:--)?'?atomic/i;
+
+function resultOf(
+  result: PushResult,
+  { stderr }: Finished,
+  secrets: readonly string[],
+): RemotePushResult {
+  if (result.ended !== 'refused') return result;
+  const words = sanitize(remoteWords(stderr) || result.reason, secrets);
+  return { ended: 'refused', error: new RemoteError('refused', words) };
 }
 
 /** The lines that the other side wrote. */
