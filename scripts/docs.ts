@@ -288,6 +288,8 @@ const NO_ROLE = {
   terms: 0,
   takeoverSeconds: undefined,
   mirrorLag: undefined,
+  logBytes: undefined,
+  forcedTrims: 0,
 };
 
 /** The table that test/architecture.test.ts holds the imports to, with what each folder owns. */

@@ -28,8 +28,10 @@ export function observeBranch(of: {
   clock: Clock;
   logger: Logger;
   remote: RemoteObservation | undefined;
+  /** There: the process may have many of these, one after the other. */
+  replicated?: object | undefined;
 }): Observation {
-  const { kinds, store, clock, logger, remote } = of;
+  const { kinds, store, clock, logger, remote, replicated } = of;
   const problems = new Map<string, string>();
   let branch: Branch | undefined;
   let lastApplied: number | undefined;
@@ -41,6 +43,7 @@ export function observeBranch(of: {
     },
     waitingWrites: () => branch?.waiting ?? 0,
     hold: () => branch?.hold,
+    withoutProcess: replicated !== undefined,
   });
   remote?.measure(metrics.registry);
   const observer: BranchObserver = {

@@ -115,7 +115,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const onRecovered = (): void => logger.info('The state can be kept again');
   const store = await openState(parts, kinds, { onError, onRecovered });
   opened.push(store);
-  const observation = observeBranch({ kinds, store, clock, logger, remote });
+  const observation = observeBranch({ ...parts, kinds, store, remote });
   const { observer, metrics } = observation;
   const rules = rulesFingerprint(options, secrets.fingerprint);
   const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };

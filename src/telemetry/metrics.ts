@@ -31,9 +31,11 @@ export function createMetrics(observe: {
   waitingWrites(): number;
   /** Why readers do not see where the branch is, if they do not. */
   hold(): { readonly reason: string; readonly prunes: readonly unknown[] } | undefined;
+  /** True: another registry tells about the process. Observers of it cannot be let go of. */
+  readonly withoutProcess?: boolean;
 }): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  if (observe.withoutProcess !== true) collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const histogram = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
     new Histogram({ name, help, labelNames, buckets: LATENCY_SECONDS, registers });

@@ -11,6 +11,10 @@ export interface RoleSnapshot {
   readonly takeoverSeconds: number | undefined;
   /** Moves of the branch that are not on the disk yet; undefined: there is no mirror. */
   readonly mirrorLag: number | undefined;
+  /** Of the commits that etcd has; undefined: somebody else leads, or it was not looked at yet. */
+  readonly logBytes: number | undefined;
+  /** How often commits left etcd although no other replica had them. */
+  readonly forcedTrims: number;
 }
 
 /** `look` is asked at each scrape. */
@@ -41,6 +45,20 @@ export function createRoleMetrics(registry: Registry, look: () => RoleSnapshot):
     'Moves of the branch that the disk of this replica does not have yet',
     (of) => of.mirrorLag ?? Number.NaN,
   );
+  gauge(
+    'gitplane_repository_log_bytes',
+    'Commits that are kept in etcd, as the leader last saw it',
+    (of) => of.logBytes ?? Number.NaN,
+  );
+  new Counter({
+    name: 'gitplane_repository_log_forced_trims_total',
+    help: 'How often commits left etcd although no other replica had them on its disk',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(look().forcedTrims);
+    },
+  });
   new Counter({
     name: 'gitplane_terms_total',
     help: 'How often this replica began to lead',

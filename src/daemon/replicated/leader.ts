@@ -20,7 +20,7 @@ import type { Mirror } from '../../replication/mirror.ts';
 import { RepositoryLog } from '../../replication/repository-log.ts';
 import type { SharedFiles } from '../../replication/shared-files.ts';
 import type { Term } from '../../replication/term.ts';
-import { trimLog } from '../../replication/trim.ts';
+import { type LogSize, trimLog } from '../../replication/trim.ts';
 import { buildServer } from '../../server/server.ts';
 import type { StateEngine } from '../../state/engine.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -49,6 +49,8 @@ export interface LeaderParts extends RecordContext {
   readonly issuer: string;
   readonly base: () => string;
   readonly replica: Pick<ReplicaOptions, 'compactEvery'>;
+  /** Told how large the log in etcd is, every few seconds. */
+  readonly trimmed: (size: LogSize) => void;
   /** An engine whose writes count as long as the term does. */
   readonly openEngine: (
     prefix: string,
@@ -167,8 +169,9 @@ async function takeOver(
   await mirror.catchUp();
   const trimming = setInterval(() => {
     trimLog({ ...parts, term, log, replicas: () => parts.link.replicas })
-      .then(({ isForced }) => {
-        if (isForced) logger.warn('Commits leave the log although no other replica has them');
+      .then((size) => {
+        parts.trimmed(size);
+        if (size.isForced) logger.warn('Commits leave the log although no other replica has them');
       })
       .catch((err: unknown) => {
         if (term.isHeld()) logger.warn({ err }, 'The log in etcd cannot be trimmed');

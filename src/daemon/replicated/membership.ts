@@ -95,7 +95,8 @@ export async function joinPlatform(
       const parts = { ...ground, ...(await inTerm(opened.promise, term)), link, cluster, files };
       const issuer = options.publicUrl ?? (await cluster.read())?.url ?? url;
       const openEngine = engineOpener(etcd);
-      return await openLeader({ ...parts, mirror, issuer, openEngine }, term);
+      const trimmed = role.trimmed.bind(role);
+      return await openLeader({ ...parts, mirror, issuer, openEngine, trimmed }, term);
     },
   });
   link.lead(role);

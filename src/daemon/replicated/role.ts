@@ -7,8 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Leading, LeadingWith } from '../../replication/link.ts';
 import { aborted } from '../../replication/session.ts';
 import type { Term } from '../../replication/term.ts';
+import type { LogSize } from '../../replication/trim.ts';
 import { handlePeer, type PeerService } from '../../server/front/peer.ts';
 import type { Logger } from '../../telemetry/logger.ts';
+import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
 import { saveActivity } from '../last-uses.ts';
 import type { Leader } from './leader.ts';
 
@@ -32,6 +34,8 @@ export class Role implements Leading {
   #isResigning = false;
   #terms = 0;
   #takeoverSeconds: number | undefined;
+  #logBytes: number | undefined;
+  #forcedTrims = 0;
 
   constructor(options: RoleOptions) {
     this.#options = options;
@@ -44,8 +48,19 @@ export class Role implements Leading {
     return current?.term.isHeld() === true && !this.#isResigning ? current.leader : undefined;
   }
 
-  get counts(): { readonly terms: number; readonly takeoverSeconds: number | undefined } {
-    return { terms: this.#terms, takeoverSeconds: this.#takeoverSeconds };
+  get counts(): Pick<RoleSnapshot, 'terms' | 'takeoverSeconds' | 'logBytes' | 'forcedTrims'> {
+    return {
+      terms: this.#terms,
+      takeoverSeconds: this.#takeoverSeconds,
+      logBytes: this.leader && this.#logBytes,
+      forcedTrims: this.#forcedTrims,
+    };
+  }
+
+  /** For metrics. */
+  trimmed({ bytes, isForced }: LogSize): void {
+    this.#logBytes = bytes;
+    if (isForced) this.#forcedTrims += 1;
   }
 
   /** Answers what is for the leader, if only by saying that this is not the one. */
