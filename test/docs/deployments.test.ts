@@ -175,7 +175,7 @@ describe('variables and flags', () => {
 });
 
 /** Of tests, and of what is run beside the daemon. */
-const OTHERS = /^GITPLANE_(FAULTS|TEST|BENCH|SYNC_CYCLES$|KEY$)/;
+const OTHERS = /^GITPLANE_(FAULTS|TEST|BENCH|TERRAFORM_PROVIDER|SYNC_CYCLES$|KEY$)/;
 
 function unknownVariables(text: string): string[] {
   const tables = Object.values(options).filter((value) => Array.isArray(value));
