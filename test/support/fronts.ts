@@ -86,7 +86,7 @@ export class PlayedElection implements Leaders {
 }
 
 /** Commits what is written a moment later, as an engine far away does. */
-class EagerEngine extends RecordedEngine {
+export class EagerEngine extends RecordedEngine {
   override write(batch: Parameters<RecordedEngine['write']>[0]): void {
     super.write(batch);
     setImmediate(() => this.commit());
@@ -110,43 +110,54 @@ export async function openFronts(count: number, patienceMs = 2000): Promise<Test
   const token = await administratorToken({ ...platform, kinds }, file);
   await platform.store.flush();
   const election = new PlayedElection();
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
   const fronts = [];
   for (let i = 0; i < count; i++) {
-    const feed = new RecordedFeed(history);
-    const front = openFront({
-      options: {
-        apiGroup: 'management.gitplane.dev',
-        proxyPrefix: 'kubernetes',
-        configFile: undefined,
-        environment: {},
-        publicUrl: undefined,
-      },
-      feed,
-      codec: stateCodec,
-      leaders: election,
-      route: ({ peer }) => {
-        const [host = '', port] = peer.split(':');
-        return { host, port: Number(port), agent, tls: false };
-      },
-      patienceMs,
-      url: () => 'http://front',
-      clock: Date,
-      logger: createLogger('error', { write: () => undefined }),
-    });
-    const silent = { isOn: false, begin: () => undefined } as unknown;
-    const app = front.server(silent as Parameters<ReplicaFront['server']>[0], {});
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    onTestFinished(async () => {
-      await app.close();
-      await front.close();
-    });
-    await front.store.ready();
-    const { port } = app.server.address() as AddressInfo;
-    fronts.push({ ...front, feed, url: `http://127.0.0.1:${port}` });
+    const opened = await openTestFront({ history, election, patienceMs });
+    await opened.store.ready();
+    fronts.push(opened);
   }
   return { platform, election, fronts, token };
+}
+
+/** One front on what is in a history; perhaps nothing yet. */
+export async function openTestFront(of: {
+  readonly history: RecordedHistory;
+  readonly election?: PlayedElection;
+  readonly patienceMs?: number;
+}): Promise<TestFronts['fronts'][number]> {
+  const { history, election = new PlayedElection(), patienceMs = 2000 } = of;
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const feed = new RecordedFeed(history);
+  const front = openFront({
+    options: {
+      apiGroup: 'management.gitplane.dev',
+      proxyPrefix: 'kubernetes',
+      configFile: undefined,
+      environment: {},
+      publicUrl: undefined,
+    },
+    feed,
+    codec: stateCodec,
+    leaders: election,
+    route: ({ peer }) => {
+      const [host = '', port] = peer.split(':');
+      return { host, port: Number(port), agent, tls: false };
+    },
+    patienceMs,
+    url: () => 'http://front',
+    clock: Date,
+    logger: createLogger('error', { write: () => undefined }),
+  });
+  const silent = { isOn: false, begin: () => undefined } as unknown;
+  const app = front.server(silent as Parameters<ReplicaFront['server']>[0], {});
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  onTestFinished(async () => {
+    await app.close();
+    await front.close();
+  });
+  const { port } = app.server.address() as AddressInfo;
+  return { ...front, feed, url: `http://127.0.0.1:${port}` };
 }
 
 export interface Got {

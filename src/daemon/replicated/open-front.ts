@@ -81,9 +81,20 @@ export function openFront(parts: FrontParts): ReplicaFront {
     onError: (err) => logger.warn({ err }, 'Uses of access keys could not be reported yet'),
   });
   const root = `/${options.proxyPrefix}/management`;
-  const front = new Front({ ...parts, store, kinds, root, coreGroups: CORE_KINDS.groups });
+  const isFilled = filledOnce(store);
+  const known = {
+    get loaded() {
+      return isFilled();
+    },
+    get resourceVersion() {
+      return store.resourceVersion;
+    },
+    barrier: (patienceMs?: number) => store.barrier(patienceMs),
+    reached: (version: number, patienceMs?: number) => store.reached(version, patienceMs),
+  };
+  const front = new Front({ ...parts, store: known, kinds, root, coreGroups: CORE_KINDS.groups });
   const fairness = openFairness(metrics);
-  const reading = { ...parts, store, kinds, metrics, fairness, config, access, root };
+  const reading = { ...parts, store, isFilled, kinds, metrics, fairness, config, access, root };
   const failedLogins = new FailedLogins(clock);
   return {
     store,
@@ -103,8 +114,21 @@ export function openFront(parts: FrontParts): ReplicaFront {
   };
 }
 
+/**
+ * The first leader of an empty etcd opens a state with nothing in it, before it fills it: until the
+ * catalog has left a note there, nobody's key would be known here.
+ */
+function filledOnce(store: Pick<FollowingStore, 'loaded' | 'notes'>): () => boolean {
+  let isFilled = false;
+  return () => {
+    isFilled ||= store.loaded && store.notes('').next().done !== true;
+    return isFilled;
+  };
+}
+
 interface Reading extends FrontParts {
   readonly store: FollowingStore;
+  readonly isFilled: () => boolean;
   readonly kinds: KindTable;
   readonly metrics: Metrics;
   readonly fairness: Fairness;
@@ -123,7 +147,7 @@ function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogin
     authenticate: access.authenticate,
     authorizer: access.authorizer,
     rights: access.rules,
-    health: healthOf(store, of.ready),
+    health: healthOf(of),
     metrics,
     fairness,
     config,
@@ -165,13 +189,13 @@ function onlyOnLeader<T extends object>(part: string, known: object = {}): T {
   });
 }
 
-function healthOf(store: FollowingStore, more: HealthChecks['ready'] = {}): HealthChecks {
+function healthOf({ store, isFilled, ready }: Reading): HealthChecks {
   const state = (): string | undefined => {
-    if (!store.loaded) return 'the state is not read yet';
+    if (!isFilled()) return 'the state is not read yet';
     if (store.unconfirmedMs <= UNSURE_AFTER_MS) return undefined;
     return 'etcd has not said for a while whether what is shown is the newest';
   };
-  return { live: { ping: () => undefined }, ready: { state, ...more } };
+  return { live: { ping: () => undefined }, ready: { state, ...ready } };
 }
 
 function* countObjects(

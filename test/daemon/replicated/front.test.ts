@@ -2,14 +2,23 @@
 import { once } from 'node:events';
 import { get, request } from 'node:http';
 import { expect, test } from 'vitest';
+import { openStore } from '../../../src/state/journaled-store.ts';
 import {
   ask,
   bodyOf,
+  EagerEngine,
   openFronts,
+  openTestFront,
   type Play,
   TEAMS,
   type TestFronts,
 } from '../../support/fronts.ts';
+import { stateCodec } from '../../support/platform.ts';
+import { RecordedHistory } from '../../support/recorded-engine.ts';
+
+function unexpected(error: unknown): never {
+  throw error;
+}
 
 interface Ready extends TestFronts {
   readonly a: string;
@@ -55,6 +64,21 @@ test('what was written through one replica is read through any other at once', a
     const old = await ask(`${to}${TEAMS}/t${i}?resourceVersion=0`, { token });
     expect(old.code).toBe(200);
   }
+});
+
+test('a state that the first leader has not filled yet is shown to nobody', async () => {
+  const history = new RecordedHistory();
+  const engine = new EagerEngine(history);
+  const store = await openStore({ engine, codec: stateCodec, followed: true, onError: unexpected });
+  const { url, store: following } = await openTestFront({ history });
+  await following.ready();
+  expect((await ask(`${url}/readyz`)).code).toBe(500);
+  expect((await ask(url + TEAMS, { token: 'of somebody' })).code).toBe(503);
+  store.apply([], { catalog: { revision: 'x' } });
+  await store.flush();
+  await expect.poll(async () => (await ask(`${url}/readyz`)).code, { timeout: 20_000 }).toBe(200);
+  expect((await ask(url + TEAMS, { token: 'of nobody' })).code).toBe(401);
+  await store.close();
 });
 
 test('reads ask nobody else; strangers are refused where they ask', async () => {
