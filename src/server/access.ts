@@ -65,6 +65,17 @@ export function wouldPass(
   return deps.authorizer.authorize(result.user, attributesOf(info, deps.kinds)).allowed;
 }
 
+/** Whether a request shows a key that works, in any of the ways there are; not whether it may do anything. */
+export function showsKey(
+  deps: Pick<ServerDependencies, 'authenticate'> & SessionSource,
+  headers: IncomingHttpHeaders,
+): boolean {
+  const { authorization } = headers;
+  const token =
+    authorization === undefined ? sessionKey(deps, headers) : tokenOf(authorization, 'basic');
+  return token !== undefined && 'user' in deps.authenticate(token);
+}
+
 /** The key that a request shows, where it wants to be nobody else. */
 export function plainToken(headers: IncomingHttpHeaders): string | undefined {
   return wantsImpersonation(headers) ? undefined : tokenOf(headers.authorization, 'bearer');
@@ -100,7 +111,12 @@ function sessionOf(
 const CSRF =
   'a change with the session of a browser needs a request from the same origin, and the header x-csrf-token as /auth/session tells it';
 
-function sessionKey(deps: ServerDependencies, headers: IncomingHttpHeaders): string | undefined {
+/** The name of the cookie of a session follows from where the platform is. */
+interface SessionSource {
+  readonly signIn: { readonly baseUrl: string };
+}
+
+function sessionKey(deps: SessionSource, headers: IncomingHttpHeaders): string | undefined {
   if (headers.cookie === undefined) return undefined;
   return readCookie(headers.cookie, cookieName('session', deps.signIn.baseUrl));
 }

@@ -17,6 +17,8 @@ export interface PressureLimits {
 
 /** Some seconds' worth of commits, and memory that any machine can spare. */
 const LIMITS: PressureLimits = { writes: 4096, bytes: 256 * 1024 * 1024 };
+/** Room of its own for who showed no key that works, so that they take none from who did. */
+export const STRANGERS_LIMITS: PressureLimits = { writes: 512, bytes: 32 * 1024 * 1024 };
 const RETRY_SECONDS = 1;
 export const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
 

@@ -10,6 +10,7 @@ import { CORE_KINDS } from '../../kinds/core-kinds.ts';
 import { buildKindTable, type KindTable } from '../../kinds/table.ts';
 import { readOnlyRegistry } from '../../registry/read-only-registry.ts';
 import { ReadableView } from '../../registry/readable-view.ts';
+import { showsKey } from '../../server/access.ts';
 import type { ServerDependencies } from '../../server/dependencies.ts';
 import type { HealthChecks } from '../../server/documents/health.ts';
 import type { Fairness } from '../../server/fairness.ts';
@@ -92,9 +93,17 @@ export function openFront(parts: FrontParts): ReplicaFront {
     barrier: (patienceMs?: number) => store.barrier(patienceMs),
     reached: (version: number, patienceMs?: number) => store.reached(version, patienceMs),
   };
-  const front = new Front({ ...parts, store: known, kinds, root, coreGroups: CORE_KINDS.groups });
   const fairness = openFairness(metrics);
   const reading = { ...parts, store, isFilled, kinds, metrics, fairness, config, access, root };
+  const { authenticate } = access;
+  const front = new Front({
+    ...parts,
+    store: known,
+    kinds,
+    root,
+    coreGroups: CORE_KINDS.groups,
+    isKnown: (headers) => showsKey({ authenticate, signIn: placeOf(reading) }, headers),
+  });
   const failedLogins = new FailedLogins(clock);
   return {
     store,
@@ -157,12 +166,7 @@ function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogin
     root,
     core: { kinds: CORE_KINDS, store: readable, registry: readOnlyRegistry(readable) },
     clusters: { find: () => undefined },
-    // The name of the cookie of a session follows from it.
-    signIn: onlyOnLeader('signing in', {
-      get baseUrl() {
-        return baseUrlOf(of);
-      },
-    }),
+    signIn: onlyOnLeader('signing in', placeOf(of)),
     history: onlyOnLeader('history'),
     planner: onlyOnLeader('planner'),
     git: onlyOnLeader('git'),
@@ -174,9 +178,14 @@ function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogin
   };
 }
 
-function baseUrlOf({ options, config, url }: Reading): string {
-  const { platformHost } = config.current;
-  return options.publicUrl ?? (platformHost ? `https://${platformHost}` : url());
+/** The name of the cookie of a session follows from it. */
+function placeOf({ options, config, url }: Reading): { readonly baseUrl: string } {
+  return {
+    get baseUrl() {
+      const { platformHost } = config.current;
+      return options.publicUrl ?? (platformHost ? `https://${platformHost}` : url());
+    },
+  };
 }
 
 /** A part whose requests never get here, since they are handed to the leader. */

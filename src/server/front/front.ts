@@ -1,12 +1,12 @@
 /** A replica's server before its routes: reads go on to them, everything else to the leader. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { remember } from '../../apimachinery/remember.ts';
 import { StatusError, unavailable } from '../../apimachinery/status-error.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { parseRequest, type RequestInfo } from '../input/request-info.ts';
 import { encodeStatus } from '../output/representation.ts';
-import { WritePressure } from '../pressure.ts';
+import { STRANGERS_LIMITS, WritePressure } from '../pressure.ts';
 import { type ForwardOptions, forward } from './forward.ts';
 import { clientAddress } from './headers.ts';
 import { isLocal, SAFE_METHODS, wantsNewest } from './local-requests.ts';
@@ -27,6 +27,8 @@ export interface FrontOptions extends Pick<ForwardOptions, 'leaders' | 'route' |
   readonly coreGroups: readonly string[];
   /** `/kubernetes/management`. */
   readonly root: string;
+  /** Whether a request comes from somebody: who does not say who they are share little room. */
+  readonly isKnown: (headers: IncomingHttpHeaders) => boolean;
   readonly logger: Logger;
 }
 
@@ -49,6 +51,7 @@ const RETRY_SECONDS = 1;
 export class Front {
   readonly #options: FrontOptions;
   readonly #pressure = new WritePressure();
+  readonly #strangers = new WritePressure(STRANGERS_LIMITS);
   readonly #read: (line: string) => RequestInfo | undefined;
 
   constructor(options: FrontOptions) {
@@ -98,7 +101,8 @@ export class Front {
     const { request, response, isBehindProxy } = arrival;
     // Writes of objects are commits, which name their key.
     const isRepeatable = info?.isResource === true || SAFE_METHODS.includes(request.method ?? '');
-    this.#pressure.admit(request, response);
+    const isKnown = this.#options.isKnown(request.headers);
+    (isKnown ? this.#pressure : this.#strangers).admit(request, response);
     const address = clientAddress(request, isBehindProxy);
     const { leaders, route, patienceMs } = this.#options;
     const shown: ForwardOptions['shown'] = (version, term) => this.#shown(version, term);

@@ -1,7 +1,8 @@
 /** The front of a replica: reads from what it follows, everything else from the leader. */
 import { once } from 'node:events';
 import { get, request } from 'node:http';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { cookieName } from '../../../src/signin/cookies.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
 import {
   ask,
@@ -327,4 +328,46 @@ test('a body that is too large is refused where it comes in', async () => {
   // The connection may be cut before the answer is read.
   expect([undefined, 413]).toContain(refused?.code);
   expect(asked).toEqual([]);
+});
+
+test('strangers fill their own room, and whoever shows a key finds theirs', async () => {
+  const { a, election, token } = await ready({ patienceMs: 20_000 });
+  await election.elect(async (req, res) => {
+    await bodyOf(req);
+    res.end('done');
+  });
+  const basic = (key: string) => ({
+    authorization: `Basic ${Buffer.from(`git:${key}`).toString('base64')}`,
+  });
+  const wrong = [{}, { authorization: 'Bearer wrong' }, basic('wrong')];
+  // Ten fit.
+  const codes: number[] = [];
+  const begun = Array.from({ length: 42 }, (_, i) => {
+    const headers = { ...wrong[i % wrong.length], 'content-length': String(3 * 1024 * 1024) };
+    const path = i % 2 === 0 ? TEAMS : '/auth/local/login';
+    const sent = request(a + path, { method: 'POST', agent: false, headers });
+    sent.once('response', (answer) => codes.push(answer.resume().statusCode ?? 0));
+    sent.on('error', () => undefined);
+    sent.flushHeaders();
+    return sent;
+  });
+  const end = () => begun.forEach((sent) => void sent.destroy());
+  onTestFinished(end);
+  await expect.poll(() => codes.length, { timeout: 20_000 }).toBe(32);
+  expect(new Set(codes)).toEqual(new Set([429]));
+
+  // Counted as the largest there may be.
+  const chunked = { 'transfer-encoding': 'chunked' };
+  const write = async (headers: Record<string, string>, path = TEAMS) =>
+    await ask(a + path, { method: 'POST', body: 'x', headers: { ...headers, ...chunked } });
+  for (const headers of wrong) expect((await write(headers)).code).toBe(429);
+  const git = '/git/platform.git/git-receive-pack';
+  const session = cookieName('session', 'http://front');
+  expect((await write({ authorization: `Bearer ${token}` })).text).toBe('done');
+  expect((await write(basic(token), git)).text).toBe('done');
+  expect((await write({ cookie: `${session}=${token}` })).text).toBe('done');
+  expect((await write({ cookie: `${session}=wrong` })).code).toBe(429);
+
+  end();
+  await expect.poll(async () => (await write({})).text, { timeout: 20_000 }).toBe('done');
 });
