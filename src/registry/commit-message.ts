@@ -12,6 +12,8 @@ export interface WriteOrigin {
   readonly requestId?: string | undefined;
   readonly fieldManager?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** `requestDigest`, where everybody who reads the commit may know it. */
+  readonly idempotencyDigest?: string | undefined;
   /** Why, in the caller's words: the body of the message. */
   readonly reason?: string | undefined;
   /** The commit whose version of the object is brought back. */
@@ -35,6 +37,7 @@ export function commitMessage(verb: string, key: ObjectKey, origin: WriteOrigin)
     trailer('Request-Id', origin.requestId),
     trailer('Field-Manager', origin.fieldManager),
     trailer('Idempotency-Key', origin.idempotencyKey),
+    trailer('Idempotency-Digest', origin.idempotencyDigest),
     trailer('Rollback-To', origin.rollbackTo),
     ...Object.entries(origin.trailers ?? {}).map(([name, value]) => trailer(name, value)),
   ].filter((line) => line !== '');

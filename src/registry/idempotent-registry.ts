@@ -1,8 +1,11 @@
 /**
  * The door for writes that may come twice: a request that a front sends again, because it does not
  * know what became of it, has the key of the first. It is answered with what the first one made, and
- * makes no second commit.
+ * makes no second commit. A key that comes with a request for something else is refused.
  */
+
+import { keyString } from '../apimachinery/key.ts';
+import { idempotencyKeyReused } from '../apimachinery/status-error.ts';
 import type { StoredObject } from '../state/store.ts';
 import type { ApplyRequest } from './apply.ts';
 import type { CreateRequest } from './create.ts';
@@ -35,10 +38,18 @@ interface Wanted extends Target {
   readonly verbs: readonly string[];
 }
 
+/** A result at hand, or on its way. */
+interface Kept {
+  readonly user: string;
+  readonly idempotencyKey: string;
+  readonly digest: string | undefined;
+  readonly result: Promise<WriteResult>;
+}
+
 class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #registry: Required<ObjectRegistry>;
   readonly #recent: RecentWrites;
-  readonly #results = new Map<string, Promise<WriteResult>>();
+  readonly #results = new Map<string, Kept>();
 
   constructor(registry: Required<ObjectRegistry>, recent: RecentWrites) {
     this.#registry = registry;
@@ -97,17 +108,18 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const { options } = wanted;
     const { idempotencyKey, user, dryRun } = options;
     if (idempotencyKey === undefined || idempotencyKey === '' || dryRun) return work.run();
+    if (this.#isOfAnother(options)) return Promise.reject(idempotencyKeyReused(idempotencyKey));
     const { kind, namespace, name, verbs } = wanted;
-    const id = [user.name, idempotencyKey, verbs[0], kind.kind, namespace, name].join('\0');
-    const running = this.#results.get(id) as Promise<R> | undefined;
+    const key = { group: kind.group, kind: kind.kind, namespace, name };
+    const id = [user.name, idempotencyKey, verbs[0], keyString(key)].join('\0');
+    const running = this.#results.get(id)?.result as Promise<R> | undefined;
     if (running !== undefined) return running;
-    const key = { kind: kind.kind, namespace, name };
     const found = this.#recent.find(user.name, idempotencyKey, { verbs, key });
     if (found !== undefined) {
       return this.#made(wanted, found).then((made) => work.again(made, found.verb));
     }
     const result = work.run();
-    this.#keep(id, result);
+    this.#keep(id, { user: user.name, idempotencyKey, digest: options.requestDigest, result });
     result.then(
       (made) => this.#note(wanted, made),
       () => undefined,
@@ -117,22 +129,35 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
 
   /** Known for as long as its commit is recent, when its result is not at hand any more. */
   #note({ options, kind, namespace, verbs }: Wanted, made: WriteResult): void {
-    const { idempotencyKey, user } = options;
+    const { idempotencyKey, user, requestDigest: digest } = options;
     const { commit, object } = made;
     const isUpdate = 'created' in made && made.created === false;
     const verb = isUpdate ? UPDATES[0] : verbs[0];
     const name = object.metadata.name ?? '';
     if (commit === undefined || idempotencyKey === undefined || verb === undefined) return;
-    const key = { kind: kind.kind, namespace, name };
-    this.#recent.note({ user: user.name, idempotencyKey, verb, key, commit });
+    const key = { group: kind.group, kind: kind.kind, namespace, name };
+    this.#recent.note({ user: user.name, idempotencyKey, verb, key, commit, digest });
   }
 
   /** What failed may be tried again: nothing of it was done. */
-  #keep(id: string, result: Promise<WriteResult>): void {
-    this.#results.set(id, result);
+  #keep(id: string, kept: Kept): void {
+    this.#results.set(id, kept);
     const [oldest] = this.#results.keys();
     if (this.#results.size > KEPT_RESULTS && oldest !== undefined) this.#results.delete(oldest);
-    result.catch(() => this.#results.delete(id));
+    kept.result.catch(() => this.#results.delete(id));
+  }
+
+  /** Also of a request that is under way, or that changed nothing. */
+  #isOfAnother({ user, idempotencyKey = '', requestDigest }: WriteOptions): boolean {
+    if (requestDigest === undefined) return false;
+    if (this.#recent.isOfAnother(user.name, idempotencyKey, requestDigest)) return true;
+    return [...this.#results.values()].some(
+      (kept) =>
+        kept.idempotencyKey === idempotencyKey &&
+        kept.user === user.name &&
+        kept.digest !== undefined &&
+        kept.digest !== requestDigest,
+    );
   }
 
   async #made(

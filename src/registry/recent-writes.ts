@@ -12,7 +12,10 @@ export interface RecentWrite {
   readonly idempotencyKey: string;
   /** `create`, `update`, … */
   readonly verb: string;
-  readonly key: Pick<ObjectKey, 'kind' | 'namespace' | 'name'>;
+  /** A commit does not tell the group. */
+  readonly key: Omit<ObjectKey, 'group'> & { readonly group?: string };
+  /** Of the request; older commits and those that are about secrets do not tell it. */
+  readonly digest?: string | undefined;
   readonly commit: string;
 }
 
@@ -56,11 +59,17 @@ export class RecentWrites {
     }
   }
 
+  /** Whether the key came with a request for something else. */
+  isOfAnother(user: string, idempotencyKey: string, digest: string): boolean {
+    const writes = this.#writes.get(idOf(user, idempotencyKey)) ?? [];
+    return writes.some((write) => write.digest !== undefined && write.digest !== digest);
+  }
+
   /** A name of '' is any: the server may have chosen it. */
   find(
     user: string,
     idempotencyKey: string,
-    wanted: { readonly verbs: readonly string[]; readonly key: RecentWrite['key'] },
+    wanted: { readonly verbs: readonly string[]; readonly key: ObjectKey },
   ): RecentWrite | undefined {
     const { verbs, key } = wanted;
     return this.#writes
@@ -68,6 +77,7 @@ export class RecentWrites {
       ?.findLast(
         (write) =>
           verbs.includes(write.verb) &&
+          (write.key.group ?? key.group) === key.group &&
           write.key.kind === key.kind &&
           write.key.namespace === key.namespace &&
           (key.name === '' || write.key.name === key.name),
@@ -81,14 +91,16 @@ function idOf(user: string, idempotencyKey: string): string {
 }
 
 const END = '\x1e';
-const FORMAT = '--format=%H%x00%an%x00%cn%x00%s%x00%(trailers:key=Idempotency-Key,valueonly)%x1e';
+const trailer = (name: string): string => `%(trailers:key=${name},valueonly)`;
+const FORMAT = `--format=%H%x00%an%x00%cn%x00%s%x00${trailer('Idempotency-Key')}%x00${trailer('Idempotency-Digest')}%x1e`;
 const SUBJECT = /^(\S+) (\S+) "(?:([^"/]+)\/)?([^"/]+)"/;
 
 function readEntry(entry: string): RecentWrite | undefined {
-  const [commit = '', user = '', committer, subject = '', trailer = ''] = entry.split('\0');
-  const idempotencyKey = trailer.trim();
+  const [commit = '', user = '', committer, subject = '', ...trailers] = entry.split('\0');
+  const [idempotencyKey = '', digest = ''] = trailers.map((value) => value.trim());
   const match = SUBJECT.exec(subject);
   if (match === null || idempotencyKey === '' || committer !== COMMITTER.name) return undefined;
   const [, verb = '', kind = '', namespace = '', name = ''] = match;
-  return { user, idempotencyKey, verb, key: { kind, namespace, name }, commit };
+  const key = { kind, namespace, name };
+  return { user, idempotencyKey, verb, key, commit, digest: digest === '' ? undefined : digest };
 }

@@ -13,6 +13,8 @@ import type { FieldValidation } from './decode.ts';
 export interface WriteOptions extends WriteOrigin {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
+  /** Differs between requests that have one idempotency key and do not ask for the same. */
+  readonly requestDigest?: string | undefined;
 }
 
 /** Which object a request is about. */

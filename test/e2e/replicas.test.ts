@@ -74,6 +74,8 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect(new Set(commits).size).toBe(1);
     const other = { body: team('once'), headers: { 'idempotency-key': 'another' } };
     const [a] = await followers();
+    const reused = await a.daemon.call('POST', TEAMS, { body: team('twice'), headers });
+    expect(reused.code).toBe(422);
     expect((await a.daemon.call('POST', TEAMS, other)).code).toBe(409);
   });
 

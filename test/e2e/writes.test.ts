@@ -166,9 +166,34 @@ describe('one write is one commit', () => {
     });
     const args = ['log', '-1', '--format=%an|%cn|%B', String(headers['gitplane-commit'])];
     const { stdout } = await daemon.git(args, join(daemon.dataDir, 'repo.git'));
+    const digest = /Idempotency-Digest: ([0-9a-f]{16})$/.exec(stdout.trim())?.[1];
     expect(stdout.trim()).toBe(
-      `admin|gitplane|create Team "told"\n\nbecause we can\n\nRequest-Id: ${headers['audit-id']}\nField-Manager: curl\nIdempotency-Key: k-1`,
+      `admin|gitplane|create Team "told"\n\nbecause we can\n\nRequest-Id: ${headers['audit-id']}\nField-Manager: curl\nIdempotency-Key: k-1\nIdempotency-Digest: ${digest}`,
     );
+  });
+
+  test('tells no digest of a request that may hold a secret', async () => {
+    const { code, headers } = await daemon.call('POST', `${API}/users`, {
+      body: { metadata: { name: 'secretive' } },
+      headers: { 'idempotency-key': 'k-2' },
+    });
+    const args = ['log', '-1', '--format=%B', String(headers['gitplane-commit'])];
+    const { stdout } = await daemon.git(args, join(daemon.dataDir, 'repo.git'));
+    expect(code).toBe(201);
+    expect(stdout).toContain('Idempotency-Key: k-2');
+    expect(stdout).not.toContain('Idempotency-Digest');
+  });
+
+  test.each([
+    ['of 257 characters', 'x'.repeat(257)],
+    ['beyond ASCII', 'caf\u00e9'],
+  ])('has no key %s', async (_, key) => {
+    const body = { metadata: { name: 'untold' }, spec: {} };
+    const headers = { 'idempotency-key': key };
+    const created = await daemon.call('POST', TEAMS, { body, headers });
+    const deleted = await daemon.call('DELETE', `${TEAMS}/told`, { headers });
+    expect([created.code, deleted.code]).toEqual([400, 400]);
+    expect(created.json().message).toContain('at most 256 printable ASCII characters');
   });
 });
 

@@ -64,7 +64,7 @@ test('no name and no address makes a line of its own in a commit', () => {
   expect(head).toContain('\ncommitter gitplane <gitplane@noreply.gitplane.dev> 1 +0000');
 });
 
-test.each(['requestId', 'fieldManager', 'idempotencyKey', 'reason'])(
+test.each(['requestId', 'fieldManager', 'idempotencyKey', 'idempotencyDigest', 'reason'])(
   'what comes as %s is no trailer of another name',
   async (field) => {
     const gitDir = await bareRepository();

@@ -1,6 +1,7 @@
 /** A write that comes twice with one idempotency key is one commit. */
 import { expect, test } from 'vitest';
 import { openIdempotentRegistry } from '../../src/registry/idempotent-registry.ts';
+import { RecentWrites } from '../../src/registry/recent-writes.ts';
 import type { ObjectRegistry } from '../../src/registry/registry.ts';
 import type { WriteOptions } from '../../src/registry/write-context.ts';
 import { git } from '../support/git.ts';
@@ -33,6 +34,21 @@ async function open(): Promise<Door & { platform: TestPlatform }> {
   const commits = (): number => Number(git(gitDir, ['rev-list', '--count', 'HEAD']).trim());
   return { platform, door: await next(), next, commits };
 }
+
+/** A create of a request with this digest, which the commit tells as well unless it is private. */
+function asked(
+  door: ObjectRegistry,
+  key: string,
+  of: { digest?: string; name?: string; private?: true; user?: WriteOptions['user'] },
+) {
+  const { digest, name = 'ops', user = ann } = of;
+  const idempotencyDigest = of.private === true ? undefined : digest;
+  const told = { ...options(key, user), requestDigest: digest, idempotencyDigest };
+  const body = teamBody({ name });
+  return door.create({ kind: teams, namespace: '', body, duplicates: [], options: told });
+}
+
+const REUSED = { code: 422, message: expect.stringContaining('came with another request') };
 
 function create(door: ObjectRegistry, key: string, metadata: object = { name: 'ops' }) {
   const body = teamBody(metadata);
@@ -94,6 +110,54 @@ test('a delete and an update that are sent again change nothing', async () => {
   expect(gone.gone).toBe(true);
   expect(commits()).toBe(count);
   expect(platform.names('teams')).toEqual([]);
+});
+
+test('a key that comes with another request is refused, by the same leader and by the next', async () => {
+  const { door, next, commits } = await open();
+  const first = asked(door, 'k1', { digest: 'a' });
+  // While the first is under way.
+  await expect(asked(door, 'k1', { digest: 'b' })).rejects.toMatchObject(REUSED);
+  const made = await first;
+  const count = commits();
+  for (const leader of [door, await next()]) {
+    await expect(asked(leader, 'k1', { digest: 'b' })).rejects.toMatchObject(REUSED);
+    await expect(asked(leader, 'k1', { digest: 'b', name: 'b' })).rejects.toMatchObject(REUSED);
+    const told = { ...options('k1'), requestDigest: 'c' };
+    const gone = leader.delete({ ...target, delete: {}, options: told });
+    await expect(gone).rejects.toMatchObject(REUSED);
+    expect((await asked(leader, 'k1', { digest: 'a' })).commit).toBe(made.commit);
+  }
+  expect(commits()).toBe(count);
+  const bob = { name: 'bob', groups: [] };
+  await asked(door, 'k1', { digest: 'b', name: 'b', user: bob });
+  expect(commits()).toBe(count + 1);
+});
+
+test('a key whose request failed may come with another', async () => {
+  const { door } = await open();
+  await create(door, 'k1');
+  await expect(asked(door, 'k2', { digest: 'a' })).rejects.toMatchObject({ code: 409 });
+  expect((await asked(door, 'k2', { digest: 'b', name: 'b' })).commit).toBeDefined();
+});
+
+test('a commit without a digest is the one of any request for its object', async () => {
+  const { door, next } = await open();
+  const old = await create(door, 'k1');
+  const hidden = await asked(door, 'k2', { digest: 'a', name: 'b', private: true });
+  await expect(asked(door, 'k2', { digest: 'b', name: 'b' })).rejects.toMatchObject(REUSED);
+  const later = await next();
+  expect((await asked(later, 'k1', { digest: 'b' })).commit).toBe(old.commit);
+  expect((await asked(later, 'k2', { digest: 'b', name: 'b' })).commit).toBe(hidden.commit);
+});
+
+test('an object of another group is another object', async () => {
+  const { platform } = await open();
+  const recent = await RecentWrites.read(platform.repository, undefined, Date.now());
+  const key = { group: 'a.dev', kind: 'Team', namespace: '', name: 'ops' };
+  recent.note({ user: 'ann', idempotencyKey: 'k', verb: 'create', key, commit: 'c' });
+  const find = (group: string) =>
+    recent.find('ann', 'k', { verbs: ['create'], key: { ...key, group } });
+  expect([find('a.dev')?.commit, find('b.dev')]).toEqual(['c', undefined]);
 });
 
 test('a push cannot say that a write was made', async () => {

@@ -149,7 +149,7 @@ async function prepare({ request, address }: Forwarded): Promise<Outgoing> {
   const isGit = url.startsWith(GIT_PATH);
   if (isGit && isWrite) return { headers: more, body: undefined };
   limitBody(request);
-  if (isWrite) more['idempotency-key'] = String(headers['idempotency-key'] ?? randomUUID());
+  if (isWrite) more['idempotency-key'] = String(headers['idempotency-key'] || randomUUID());
   const hasBody =
     headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
   if (!hasBody) return { headers: more, body: Buffer.alloc(0) };

@@ -5,6 +5,7 @@ import { DELETE_OPTIONS_MESSAGE } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
 import { fieldManagerOf } from '../input/write-options.ts';
 import { header, type ResourceRequest } from '../request.ts';
+import { idempotencyOf } from './idempotency.ts';
 
 /** Throws 400, 415 and 422. */
 export function deleteOptions(request: ResourceRequest): DeleteOptions {
@@ -24,7 +25,7 @@ export function deletionOptions(request: ResourceRequest, asked: DeleteOptions):
     fieldValidation: 'Strict',
     fieldManager: fieldManagerOf({ ...named, fieldManager }, header(request, 'user-agent')),
     requestId: request.id,
-    idempotencyKey: header(request, 'idempotency-key'),
+    ...idempotencyOf(request),
     reason: header(request, 'gitplane-reason'),
   };
 }

@@ -16,6 +16,7 @@ import {
 } from '../output/representation.ts';
 import { parseIncludeObject } from '../output/table.ts';
 import { header, type ResourceRequest } from '../request.ts';
+import { idempotencyOf } from './idempotency.ts';
 
 /** Throws 406 when the client accepts nothing that can be made. */
 export function answerForm(
@@ -52,7 +53,7 @@ export function writeOptions(request: ResourceRequest, operation: WriteOperation
     fieldValidation: query.get('fieldValidation') ? parsed.fieldValidation : 'Strict',
     fieldManager: fieldManagerOf(parsed, header(request, 'user-agent')),
     requestId: request.id,
-    idempotencyKey: header(request, 'idempotency-key'),
+    ...idempotencyOf(request),
     reason: header(request, 'gitplane-reason'),
   };
 }

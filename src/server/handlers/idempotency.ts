@@ -1,0 +1,38 @@
+/** The key that a client gave a write, and what tells that write from others with the same key. */
+import { createHmac } from 'node:crypto';
+import { badRequest } from '../../apimachinery/status-error.ts';
+import type { WriteOptions } from '../../registry/write-context.ts';
+import { header, type ResourceRequest } from '../request.ts';
+
+type Idempotency = Pick<WriteOptions, 'idempotencyKey' | 'idempotencyDigest' | 'requestDigest'>;
+
+/** Of these the outcome of a write does not depend. */
+const OF_NO_MATTER = ['pretty', 'timeout'];
+const PRINTABLE = /^[\x20-\x7e]{1,256}$/;
+const DIGITS = 16;
+
+/** Throws 400. */
+export function idempotencyOf(request: ResourceRequest): Idempotency {
+  const idempotencyKey = header(request, 'idempotency-key');
+  if (idempotencyKey === undefined || idempotencyKey === '') return {};
+  if (!PRINTABLE.test(idempotencyKey)) {
+    throw badRequest('Idempotency-Key must be at most 256 printable ASCII characters');
+  }
+  const requestDigest = digestOf(request, idempotencyKey);
+  // Who reads the commit knows the key and all else that went in, and could try passwords until one
+  // fits: of kinds that hold secrets the digest stays in memory.
+  const { secretPaths, writeOnly } = request.kind;
+  const isTold = secretPaths.length === 0 && writeOnly.length === 0;
+  return { idempotencyKey, requestDigest, idempotencyDigest: isTold ? requestDigest : undefined };
+}
+
+/** Of the request as it came: who sends one again sends the same bytes. */
+function digestOf(request: ResourceRequest, idempotencyKey: string): string {
+  const { kind, info, body } = request;
+  const { verb, group, version, subresource, namespace, name } = info;
+  const query = [...info.query].filter(([option]) => !OF_NO_MATTER.includes(option)).sort();
+  const type = header(request, 'content-type') ?? '';
+  const what = [verb, group, version, kind.kind, subresource, namespace, name, query, type];
+  const hmac = createHmac('sha256', idempotencyKey).update(`${JSON.stringify(what)}\n`);
+  return hmac.update(body).digest('hex').slice(0, DIGITS);
+}
