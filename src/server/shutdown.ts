@@ -24,6 +24,8 @@ export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSi
   });
   app.addHook('preClose', async () => {
     closing.abort();
+    // One that never listened has no connections, and is not told of its close.
+    if (!app.server.listening) return;
     // A connection becomes idle when its answer is out, and nothing else would close it then.
     const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_MS);
     const cut = setTimeout(() => {
