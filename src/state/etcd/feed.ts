@@ -44,7 +44,10 @@ class EtcdFeed implements RecordFeed {
     const now = await scan.revision;
     // What came before the first of them is forgotten, or is about to be.
     const found = await firstThat(events, (kv) => this.#isThere(kv.modRevision));
-    return found?.modRevision ?? now;
+    if (found === undefined) return now;
+    // Who has seen everything before the first event goes on with it.
+    const before = found.modRevision - 1n;
+    return (await this.#isThere(before)) ? before : found.modRevision;
   }
 
   async *load(revision: bigint): AsyncGenerator<EngineEntry> {
