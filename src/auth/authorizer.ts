@@ -61,28 +61,41 @@ export class RbacAuthorizer implements RuleSource {
   readonly #roles = new RoleIndex();
   readonly #bindings = new BindingIndex();
   readonly #access: AccessSource;
+  #revision = 0;
 
   constructor(access: AccessSource = NO_ACCESS) {
     this.#access = access;
   }
 
+  /**
+   * Grows whenever a role or binding changes here. That may be a while after the state has changed:
+   * whoever keeps a decision keeps it for one of each.
+   */
+  get revision(): number {
+    return this.#revision;
+  }
+
   setRole(object: KubeObject): void {
+    this.#revision++;
     const { namespace = '', name = '', deletionTimestamp } = object.metadata;
     if (deletionTimestamp === undefined) this.#roles.set(object);
     else this.#roles.remove(namespace, name);
   }
 
   removeRole(namespace: string, name: string): void {
+    this.#revision++;
     this.#roles.remove(namespace, name);
   }
 
   setBinding(object: KubeObject): void {
+    this.#revision++;
     const { namespace = '', name = '', deletionTimestamp } = object.metadata;
     if (deletionTimestamp === undefined) this.#bindings.set(object);
     else this.#bindings.remove(namespace, name);
   }
 
   removeBinding(namespace: string, name: string): void {
+    this.#revision++;
     this.#bindings.remove(namespace, name);
   }
 

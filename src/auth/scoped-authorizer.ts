@@ -26,6 +26,11 @@ export class ScopedAuthorizer implements RuleSource {
     this.#rbac = rbac;
   }
 
+  /** Of the roles and bindings; the scope of a key is its user's. */
+  get revision(): number {
+    return this.#rbac.revision;
+  }
+
   /** What every key may do stays allowed: clients need it before they can do anything else. */
   authorize(user: User, attributes: Attributes): Decision {
     const decision = this.#rbac.authorize(user, attributes);

@@ -40,10 +40,14 @@ interface Wanted {
   allowed: Allowed | undefined;
 }
 
-/** A decision, and all that it depends on: rights are state, and scopes are read as configured. */
+/**
+ * A decision, and all that it depends on: rights are state, which the index of roles follows a while
+ * later where much changes at once, and scopes are read as configured.
+ */
 interface Allowed {
   readonly user: User;
   readonly version: number;
+  readonly revision: number;
   readonly config: PlatformConfig;
 }
 
@@ -184,14 +188,15 @@ function isPlain(headers: IncomingHttpHeaders): boolean {
 }
 
 function isAllowed(deps: ServerDependencies, wanted: Wanted, user: User): boolean {
-  const { authorizer, store, config } = deps;
+  const { authorizer, rights, store, config } = deps;
   const { allowed } = wanted;
+  const { current } = config;
   const version = store.resourceVersion;
-  if (allowed?.user === user && allowed.version === version && allowed.config === config.current) {
-    return true;
-  }
+  const { revision } = rights;
+  const isKnown = allowed?.user === user && allowed.config === current;
+  if (isKnown && allowed.version === version && allowed.revision === revision) return true;
   if (!authorizer.authorize(user, wanted.attributes).allowed) return false;
-  wanted.allowed = { user, version, config: config.current };
+  wanted.allowed = { user, version, revision, config: current };
   return true;
 }
 

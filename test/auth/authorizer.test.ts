@@ -415,3 +415,20 @@ test('an index after many changes answers as a new one does', () => {
     { numRuns: runs(400) },
   );
 });
+
+test('every change of a role or binding makes another revision', () => {
+  const rbac = new RbacAuthorizer();
+  const seen = new Set([rbac.revision]);
+  const made = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: 'a' } };
+  const changes = [
+    () => rbac.setRole({ ...made, kind: 'ClusterRole' }),
+    () => rbac.setBinding({ ...made, kind: 'ClusterRoleBinding' }),
+    () => rbac.removeRole('', 'a'),
+    () => rbac.removeBinding('', 'a'),
+  ];
+  for (const change of changes) {
+    change();
+    seen.add(rbac.revision);
+  }
+  expect(seen.size).toBe(1 + changes.length);
+});

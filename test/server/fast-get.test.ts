@@ -110,6 +110,7 @@ beforeEach(async () => {
     ...{ store: platform.store, registry: platform.registry },
     authenticate: access.authenticate,
     authorizer: access.authorizer,
+    rights: access.rules,
     // The routes ask it of every URL.
     clusters: { find: () => void general++ },
     core: { kinds: CORE_KINDS, store: platform.store, registry: platform.registry },
@@ -344,6 +345,20 @@ describe('on a connection that stays open', () => {
     const codes = await around(async () => {
       allowed = false;
       config.offer({ auth: {}, projectNamespacePrefix: 'other-' }, false);
+    });
+    expect(codes).toEqual(['200', '200', '403']);
+    expect(guarded.platform.store.resourceVersion).toBe(version);
+  });
+
+  test('a role that is taken away after its state was read counts from then on', async () => {
+    const version = guarded.platform.store.resourceVersion;
+    const { rules } = guarded.access;
+    let revision = rules.revision;
+    vi.spyOn(rules, 'revision', 'get').mockImplementation(() => revision);
+    const asked = vi.spyOn(guarded.access.authorizer, 'authorize');
+    const codes = await around(async () => {
+      asked.mockImplementation(() => ({ allowed: false, reason: '' }));
+      revision++;
     });
     expect(codes).toEqual(['200', '200', '403']);
     expect(guarded.platform.store.resourceVersion).toBe(version);
