@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { expectAccessible, HAS_BROWSER, useBrowser } from '../support/browser.ts';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
@@ -147,7 +147,10 @@ describe.skipIf(!HAS_BROWSER)('in a browser', () => {
     await page.locator('html[data-own-script="ran"]').waitFor({ state: 'attached' });
     expect(await page.evaluate(shownLogo)).toBe(`${assetsUrl}/logo.svg`);
     await page.setViewportSize({ width: 360, height: 700 });
-    await page.waitForFunction(`${shownLogo} === '${assetsUrl}/small.svg'`);
+    // Not page.waitForFunction: it evaluates in the page, where the policy of the page forbids that.
+    await vi.waitFor(async () => {
+      expect(await page.evaluate(shownLogo)).toBe(`${assetsUrl}/small.svg`);
+    });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
     await expectAccessible(page);
     expect(complaints).toEqual([]);
