@@ -27,3 +27,16 @@ export class TextPool {
     return own;
   }
 }
+
+/** A path on one line, whatever git has been given for a name: quoted where it could mislead. */
+export function shownPath(path: string): string {
+  if (!MISLEADING.test(path)) return path;
+  const escaped = path.replace(/["\\]/g, '\\$&').replace(MISLEADING_ALL, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+  return `"${escaped}"`;
+}
+
+/** Control characters, line ends, changes of direction, and bytes that are no text. */
+const MISLEADING = /[\p{Cc}\p{Surrogate}\p{Bidi_Control}\u2028\u2029]/u;
+const MISLEADING_ALL = new RegExp(MISLEADING, 'gu');

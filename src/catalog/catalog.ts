@@ -6,6 +6,7 @@
 import { describeKey, type ObjectKey, sameKey } from '../apimachinery/key.ts';
 import { KeyMap } from '../apimachinery/key-map.ts';
 import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
+import { shownPath } from '../apimachinery/text.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import {
   CatalogObject,
@@ -433,7 +434,7 @@ export class Catalog {
     return places.map((place) => {
       const named = first.filter((other) => other !== place).slice(0, MOST_NAMED);
       const left = places.length - 1 - named.length;
-      const list = named.map((other) => `${other.path}:${other.line}`).join(', ');
+      const list = named.map((other) => `${shownPath(other.path)}:${other.line}`).join(', ');
       const more = left === 0 ? '' : ` and ${left} more places`;
       const message = `${describeKey(key)} is also at ${list}${more}; keep one of them`;
       return { ...place, col: 1, message };

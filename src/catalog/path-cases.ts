@@ -2,6 +2,7 @@
  * Paths that differ by case, or by how accents are composed, alone. File systems of macOS and
  * Windows have room for one of them, so a clone there would lose the other without a word.
  */
+import { shownPath } from '../apimachinery/text.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import type { UndoLog } from './undo-log.ts';
 
@@ -47,7 +48,7 @@ export class PathCases {
     if (paths.length < 2) return [];
     return paths.map((path) => {
       const other = paths.find((one) => one !== path) ?? '';
-      const message = `The path differs by case alone from ${other}; a clone on macOS or Windows would lose one of them, so rename one`;
+      const message = `The path differs by case alone from ${shownPath(other)}; a clone on macOS or Windows would lose one of them, so rename one`;
       return { path, line: 1, col: 1, message };
     });
   }

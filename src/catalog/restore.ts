@@ -8,6 +8,7 @@
 import { hash } from 'node:crypto';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
+import { encodePath } from '../git/path-text.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { Catalog, type ObjectChange } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
@@ -97,7 +98,8 @@ function plainDocument(document: DocumentEntry): DocumentEntry {
 
 /** Paths may be longer than the names of notes. */
 function fileNoteName(path: string): string {
-  return FILE_PREFIX + hash('sha256', path);
+  // By the bytes: as text, all names that are no UTF-8 would be the same.
+  return FILE_PREFIX + hash('sha256', encodePath(path));
 }
 
 /** Paths of the files that have notes in a store. */

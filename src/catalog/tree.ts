@@ -3,6 +3,7 @@ import { Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
 import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
+import { pathFlaw } from '../git/tree-path.ts';
 import {
   IGNORE_FILE,
   leavesTree,
@@ -287,7 +288,10 @@ async function readReadable(
 export function flawOf(path: string, mode: string): string | undefined {
   if (mode === SYMLINK) return 'A symbolic link is never followed; commit the file itself';
   if (mode === SUBMODULE) return 'A submodule is never followed; commit the file itself';
-  return leavesTree(path) ? 'The path leads out of its tree and is never followed' : undefined;
+  if (leavesTree(path)) return 'The path leads out of its tree and is never followed';
+  // What can be read could never be written, and no clone could be checked out everywhere.
+  const flaw = pathFlaw(path);
+  return flaw === undefined ? undefined : `The path cannot be used: ${flaw}; rename the file`;
 }
 
 /** Links to folders and submodules, which would else be passed over without a word. */

@@ -1,4 +1,5 @@
 /** Problems in the forms that people, editors and forges read. */
+import { shownPath } from '../apimachinery/text.ts';
 import type { Problem } from '../manifests/manifest.ts';
 
 export interface Finding extends Problem {
@@ -30,7 +31,7 @@ export function formatReport(
 function formatText(findings: readonly Finding[], files: number): string {
   const lines = findings.map(({ path, line, col, message, severity }) => {
     const mark = severity === 'warning' ? 'warning: ' : '';
-    return `${path}:${line}:${col}: ${mark}${message}`;
+    return `${shownPath(path)}:${line}:${col}: ${mark}${message}`;
   });
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const verdict = errors === 0 ? 'no errors' : plural(errors, 'error');

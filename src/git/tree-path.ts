@@ -23,21 +23,30 @@ export function splitPath(path: string): string[] {
 
 /** Throws a PathError when a file may not be written at `path`. */
 export function assertWritablePath(path: string): void {
-  if (controlCharacter.test(path)) throw new PathError(path, 'it has a control character');
-  if (loneSurrogate.test(path)) throw new PathError(path, 'it is not valid Unicode');
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
-    throw new PathError(path, `it is longer than ${MAX_PATH_BYTES} bytes`);
-  }
-  for (const name of path.split('/')) assertWritableName(path, name);
+  const flaw = pathFlaw(path);
+  if (flaw !== undefined) throw new PathError(path, flaw);
 }
 
-function assertWritableName(path: string, name: string): void {
-  if (name === '') throw new PathError(path, 'it has an empty segment');
-  if (name === '.' || name === '..') throw new PathError(path, `${name} is not a name`);
-  if (isDotGit(name)) throw new PathError(path, 'git keeps the name .git to itself');
-  if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
-    throw new PathError(path, `a segment is longer than ${MAX_NAME_BYTES} bytes`);
+/** Why no file may be written at `path`, as in `it has a control character`. */
+export function pathFlaw(path: string): string | undefined {
+  if (controlCharacter.test(path)) return 'it has a control character';
+  if (loneSurrogate.test(path)) return 'it is not valid Unicode';
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `it is longer than ${MAX_PATH_BYTES} bytes`;
+  for (const name of path.split('/')) {
+    const flaw = nameFlaw(name);
+    if (flaw !== undefined) return flaw;
   }
+  return undefined;
+}
+
+function nameFlaw(name: string): string | undefined {
+  if (name === '') return 'it has an empty segment';
+  if (name === '.' || name === '..') return `${name} is not a name`;
+  if (isDotGit(name)) return 'git keeps the name .git to itself';
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
+    return `a segment is longer than ${MAX_NAME_BYTES} bytes`;
+  }
+  return undefined;
 }
 
 function isDotGit(name: string): boolean {

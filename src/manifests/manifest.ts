@@ -1,5 +1,6 @@
 /** What a file of manifests is, with places that people can jump to. */
 import type { FieldPath } from '../apimachinery/field-error.ts';
+import { shownPath } from '../apimachinery/text.ts';
 
 /** A problem at a place. Lines and columns count from 1, columns in characters. */
 export interface Problem {
@@ -15,7 +16,7 @@ export interface Problem {
 
 /** `teams/ops.yaml:3:5: …`, as compilers write it and editors jump to it. */
 export function formatProblem({ path, line, col, message }: Problem): string {
-  return `${path}:${line}:${col}: ${message}`;
+  return `${shownPath(path)}:${line}:${col}: ${message}`;
 }
 
 export interface Position {

@@ -4,6 +4,7 @@
  * held.
  */
 import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
+import { shownPath } from '../apimachinery/text.ts';
 
 /** What may go in one move without anybody's consent. */
 export interface PruneBudget {
@@ -105,7 +106,7 @@ export function pushRefusal(of: {
 }
 
 export function describePrune({ key, path }: Prune): string {
-  return `removes ${describeKey(key)}${path === undefined ? '' : ` (${path})`}`;
+  return `removes ${describeKey(key)}${path === undefined ? '' : ` (${shownPath(path)})`}`;
 }
 
 interface HeldMove {

@@ -9,6 +9,7 @@ import { jsonEqual } from '../apimachinery/object.ts';
 import { flatMapInSlices } from '../apimachinery/pauses.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { unavailable } from '../apimachinery/status-error.ts';
+import { shownPath } from '../apimachinery/text.ts';
 import type { ObjectChange } from '../catalog/catalog.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -268,7 +269,7 @@ export class PushJudge {
   }
 
   #objections(change: ObjectChange, user: User): string[] {
-    const place = (change.after ?? change.before)?.place.path ?? '';
+    const place = shownPath((change.after ?? change.before)?.place.path ?? '');
     const kind = kindOf(this.#options, change);
     if (kind === undefined) return [];
     const stored = this.#options.store.get(change.key);

@@ -3,6 +3,7 @@
  * a merge, not only of the last one.
  */
 import type { Clock } from '../apimachinery/clock.ts';
+import { shownPath } from '../apimachinery/text.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import type { PathRule } from './path-rules.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
@@ -166,7 +167,7 @@ function changing(paths: readonly string[]): string {
 }
 
 function listed(paths: readonly string[]): string {
-  const shown = paths.slice(0, MOST_PATHS).join(', ');
+  const shown = paths.slice(0, MOST_PATHS).map(shownPath).join(', ');
   return paths.length > MOST_PATHS ? `${shown} and ${paths.length - MOST_PATHS} more` : shown;
 }
 

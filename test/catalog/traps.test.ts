@@ -3,6 +3,7 @@
  * refused, and where it is on the branch already it harms nothing else.
  */
 import { describe, expect, test } from 'vitest';
+import { encodePath } from '../../src/git/path-text.ts';
 import { mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 import { formatProblem } from '../../src/manifests/manifest.ts';
 import { git } from '../support/git.ts';
@@ -33,7 +34,9 @@ function commit(platform: TestPlatform, entries: readonly Entry[], from = 'main'
       else folders.set(name, [...(folders.get(name) ?? []), { path: rest, text, mode, id }]);
     }
     for (const [name, inside] of folders) lines.push(`040000 tree ${tree(inside)}\t${name}`);
-    return git(gitDir, ['mktree', '-z', '--missing'], { input: `${lines.join('\0')}\0` });
+    return git(gitDir, ['mktree', '-z', '--missing'], {
+      input: encodePath(`${lines.join('\0')}\0`),
+    });
   };
   return git(gitDir, ['commit-tree', tree(entries), '-p', from, '-m', 'm']);
 }
@@ -72,6 +75,29 @@ const traps: readonly (readonly [string, readonly Entry[], RegExp])[] = [
     'a path that leads out of the tree further down',
     [{ path: 'a/../../x.yaml', text: team('x') }],
     /^a\/\.\.\/\.\.\/x\.yaml:1:1: The path leads out of its tree/,
+  ],
+  [
+    'a name of two lines',
+    [{ path: 'x\nremote: accepted.yaml', text: team('x') }],
+    /^"x\\u000aremote: accepted\.yaml":1:1: The path cannot be used: it has a control character; rename the file$/,
+  ],
+  [
+    'a name that is no UTF-8',
+    [{ path: 'x\udcff.yaml', text: team('x') }],
+    /^"x\\udcff\.yaml":1:1: The path cannot be used: it is not valid Unicode; rename the file$/,
+  ],
+  [
+    'names that are no UTF-8 and look alike as text',
+    [
+      { path: 'x\udcfe.yaml', text: team('x') },
+      { path: 'x\udcff.yaml', text: team('y') },
+    ],
+    /^"x\\udcff\.yaml":1:1: The path cannot be used/,
+  ],
+  [
+    'a name too long for any file system',
+    [{ path: `${'x'.repeat(251)}.yaml`, text: team('x') }],
+    /^x+\.yaml:1:1: The path cannot be used: a segment is longer than 255 bytes; rename the file$/,
   ],
   [
     'a huge file',
