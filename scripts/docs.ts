@@ -8,17 +8,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COMMANDS } from '../src/commands.ts';
 import { apiVersionOf, DEFAULT_API_GROUP, type Kind } from '../src/kinds/kind.ts';
 import { type SchemaNode, schemaTree } from '../src/kinds/schema-files.ts';
 import { buildKindTable } from '../src/kinds/table.ts';
-import {
-  BENCH_OPTIONS,
-  type OptionSpec,
-  PATCHES_OPTIONS,
-  PLAN_OPTIONS,
-  SERVE_OPTIONS,
-  VALIDATE_OPTIONS,
-} from '../src/options.ts';
 import { createAuditMetrics } from '../src/telemetry/audit-metrics.ts';
 import { createConfigMetrics } from '../src/telemetry/config-metrics.ts';
 import { createFairnessMetrics } from '../src/telemetry/fairness-metrics.ts';
@@ -73,20 +66,14 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-const OPTIONS: Readonly<Record<string, readonly OptionSpec[]>> = {
-  serve: SERVE_OPTIONS,
-  validate: VALIDATE_OPTIONS,
-  plan: PLAN_OPTIONS,
-  patches: PATCHES_OPTIONS,
-  bench: BENCH_OPTIONS,
-};
-
 function optionTable(command: string): string {
-  const rows = (OPTIONS[command] ?? []).map(({ name, value, default: fallback, help }) => [
-    `\`--${name}${value === undefined ? '' : ` ${value}`}\``,
-    fallback === undefined ? '' : `\`${fallback}\``,
-    help,
-  ]);
+  const rows = (COMMANDS[command]?.options ?? []).map(
+    ({ name, value, default: fallback, help }) => [
+      `\`--${name}${value === undefined ? '' : ` ${value}`}\``,
+      fallback === undefined ? '' : `\`${fallback}\``,
+      help,
+    ],
+  );
   return table(['Option', 'Default', 'What it is'], rows);
 }
 
@@ -326,6 +313,7 @@ const LAYERS: Readonly<Record<string, string>> = {
   storesync:
     'the loop that keeps secrets and a KV store in step: what is tied, cycles, commits, conditions',
   signatures: 'who signed a commit, the policy of who must, the key that signs ours',
+  options: 'what declares an option, a table of them a group of commands, and how they are read',
   admission: 'what makes an object valid, whoever wrote it',
   state: 'objects in memory, the journal, watches, and the engine that keeps them',
   telemetry: 'the logger and the metrics',

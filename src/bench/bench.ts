@@ -1,7 +1,7 @@
 /** `gitplane bench`: the performance table, on this machine. */
 import { availableParallelism, platform } from 'node:os';
 import { runGit } from '../git/git-process.ts';
-import type { ParsedOptions } from '../options.ts';
+import type { ParsedOptions } from '../options/parse-options.ts';
 import { Corpus } from './corpus.ts';
 import { Fixture } from './fixture.ts';
 import { readBenchOptions } from './options.ts';

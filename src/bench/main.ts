@@ -1,5 +1,7 @@
 /** The bench as a program of its own: what `npm run bench` runs. */
-import { BENCH_OPTIONS, describeOptions, parseOptions, UsageError } from '../options.ts';
+import { describeOptions } from '../options/describe-options.ts';
+import { BENCH_OPTIONS } from '../options/operator-options.ts';
+import { parseOptions, UsageError } from '../options/parse-options.ts';
 import { bench } from './bench.ts';
 
 const args = process.argv.slice(2);

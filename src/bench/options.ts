@@ -1,7 +1,7 @@
 /** What `gitplane bench` was told, checked. */
 import { mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { readChoice, readNumber, readPath } from '../options/values.ts';
 import { ROWS } from './rows.ts';
 
 export interface BenchOptions {
@@ -14,30 +14,15 @@ export interface BenchOptions {
 
 /** Throws UsageError. */
 export function readBenchOptions(options: ParsedOptions): BenchOptions {
-  const format = options.required('format');
-  if (format !== 'text' && format !== 'json') {
-    throw new UsageError(`Cannot use --format "${format}": use text or json`);
-  }
-  const profile = options.text('profile');
+  const profile = readPath(options, 'profile');
   if (profile !== undefined) mkdirSync(profile, { recursive: true });
   return {
-    manifests: count(options, 'manifests', { least: 100, most: 100_000 }),
-    repetitions: count(options, 'repetitions', { least: 1, most: 99 }),
+    manifests: readNumber(options, 'manifests', { least: 100, most: 100_000 }),
+    repetitions: readNumber(options, 'repetitions', { least: 1, most: 99 }),
     rows: readRows(options.required('rows')),
-    format,
-    profile: profile === undefined ? undefined : resolve(profile),
+    format: readChoice(options, 'format', ['text', 'json']),
+    profile,
   };
-}
-
-function count(
-  options: ParsedOptions,
-  name: string,
-  { least, most }: { least: number; most: number },
-): number {
-  const text = options.required(name);
-  const number = Number(text);
-  if (Number.isInteger(number) && number >= least && number <= most) return number;
-  throw new UsageError(`Cannot use --${name} "${text}": use a number from ${least} to ${most}`);
 }
 
 function readRows(text: string): string[] {

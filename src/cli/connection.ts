@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { isRecord, valueAt } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { getJson } from './https-client.ts';
 import { kubeconfigFiles, readKubeconfigs } from './kubeconfig-file.ts';
 

@@ -3,7 +3,8 @@ import { stringify } from 'yaml';
 import type { JsonObject } from '../apimachinery/object.ts';
 import { customResourceDefinition } from '../kinds/custom-resource.ts';
 import { buildKindTable } from '../kinds/table.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { readChoice } from '../options/values.ts';
 
 /** Prints one document a kind; as JSON one List. Resolves to the exit status. */
 export async function crds(
@@ -12,14 +13,14 @@ export async function crds(
 ): Promise<number> {
   const [operand] = options.operands;
   if (operand !== undefined) throw new UsageError(`Unexpected "${operand}": crds takes no operand`);
-  const format = options.required('format');
+  const format = readChoice(options, 'format', ['yaml', 'json']);
   const found = definitions(options.required('api-group'));
   if (format === 'json') {
     const list = { apiVersion: 'v1', kind: 'List', items: found };
     out.write(`${JSON.stringify(list, null, 2)}\n`);
-  } else if (format === 'yaml') {
+  } else {
     out.write(found.map((one) => `---\n${stringify(one, { lineWidth: 0 })}`).join(''));
-  } else throw new UsageError(`Unknown format "${format}": use yaml or json`);
+  }
   return 0;
 }
 

@@ -4,7 +4,7 @@
  * and for no other: who can change a kubeconfig must not be handed the key of another server.
  */
 import { isRecord, valueAt } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { LoginStore, type SavedLogin } from './login-store.ts';
 import type { Output } from './validate.ts';
 

@@ -3,7 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { parseGoDuration } from '../apimachinery/duration.ts';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Output } from './validate.ts';

@@ -6,7 +6,7 @@ import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '../apimachinery/object.ts';
 import { readIfThere, replaceFile } from '../auth/secret-file.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 
 export interface SavedLogin {
   /** Of the context in the kubeconfig as well. */

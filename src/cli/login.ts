@@ -6,7 +6,7 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { VERSION } from '../version.ts';
 import { signInWithCode } from './device-flow.ts';
 import { AnswerError } from './https-client.ts';
@@ -121,8 +121,7 @@ async function newKey(
   }
   const { environment } = options;
   const who = { server, device: deviceName(), client: CLIENT };
-  const headless =
-    options.text('headless') === 'true' || !hasBrowser(environment, process.platform);
+  const headless = options.isOn('headless') || !hasBrowser(environment, process.platform);
   const key = headless
     ? await signInWithCode({
         ...who,

@@ -4,7 +4,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import { formatProblem, type ManifestDocument } from '../manifests/manifest.ts';
 import { readManifests } from '../manifests/read.ts';
-import { UsageError } from '../options.ts';
+import { UsageError } from '../options/parse-options.ts';
 
 export async function bytesOf(path: string): Promise<Buffer> {
   try {

@@ -14,7 +14,8 @@ import { type TenantCluster, tenantClusterOf } from '../endpointsync/tenant.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
 import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { readChoice } from '../options/values.ts';
 import { translateEndpoints } from '../tenantsync/translate.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial } from './patches-text.ts';
@@ -49,7 +50,7 @@ export async function patches(options: ParsedOptions, around: Surroundings): Pro
       'Say what to do: gitplane patches test -f vcluster.yaml -i endpoints.yaml',
     );
   }
-  const output = oneOf(options, 'output', ['diff', 'json']);
+  const output = readChoice(options, 'output', ['diff', 'json']);
   const file = options.required('file');
   const { config, problems } = await readConfig(options, file);
   if (problems.length > 0) {
@@ -63,21 +64,14 @@ export async function patches(options: ParsedOptions, around: Surroundings): Pro
     tenant: tenantOf(options, { file, config }),
     patches: readEndpointsSetting(config).patches,
   });
-  const direction: Direction = options.text('reverse') === undefined ? 'forward' : 'reverse';
+  const direction: Direction = options.isOn('reverse') ? 'reverse' : 'forward';
   const engine = around.engine ?? new PatchEngine();
-  const isTranslated = direction === 'forward' && options.text('patches-only') === undefined;
+  const isTranslated = direction === 'forward' && !options.isOn('patches-only');
   const tried: Tried = { objects, direction, isTranslated };
   const trials = await tryAll(engine, program, tried);
   if (around.engine === undefined) await engine.close();
   around.out.write(output === 'json' ? jsonOf(trials) : textOf(trials, program));
   return trials.some(({ outcome }) => outcome.object === undefined) ? 1 : 0;
-}
-
-function oneOf<T extends string>(options: ParsedOptions, name: string, values: readonly T[]): T {
-  const given = options.required(name);
-  const value = values.find((candidate) => candidate === given);
-  if (value !== undefined) return value;
-  throw new UsageError(`Cannot use --${name} "${given}": use ${values.join(' or ')}`);
 }
 
 async function readConfig(
@@ -110,10 +104,10 @@ interface TenantFile {
 
 function tenantOf(options: ParsedOptions, of: TenantFile): TenantCluster {
   const { name, namespace } = placeOf(options, of);
-  const referenceNames = oneOf(options, 'reference-names', ['short', 'concat']);
+  const referenceNames = readChoice(options, 'reference-names', ['short', 'concat']);
   const tenant = tenantClusterOf(name, of.config, { namespace, referenceNames });
   if (options.text('mode') === undefined) return tenant;
-  return { ...tenant, mode: oneOf(options, 'mode', ['single', 'multi']) };
+  return { ...tenant, mode: readChoice(options, 'mode', ['single', 'multi']) };
 }
 
 function placeOf(

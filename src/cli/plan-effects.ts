@@ -3,7 +3,8 @@ import type { KubeObject } from '../apimachinery/object.ts';
 import { PatchEngine } from '../endpointsync/engine.ts';
 import type { ForeseeEffects } from '../history/plan.ts';
 import { tenantVersions } from '../kinds/patched-tenant.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { readChoice } from '../options/values.ts';
 import { effectsOf, type Observed } from '../tenantsync/effects.ts';
 import { readObjects } from './objects-input.ts';
 
@@ -17,10 +18,7 @@ export async function effectsOnInput(
   options: ParsedOptions,
   stdin: NodeJS.ReadableStream,
 ): Promise<EffectsOnInput | undefined> {
-  const names = options.required('reference-names');
-  if (names !== 'short' && names !== 'concat') {
-    throw new UsageError(`Cannot use --reference-names "${names}": use short or concat`);
-  }
+  const names = readChoice(options, 'reference-names', ['short', 'concat']);
   const paths = options.all('endpoints');
   if (paths.length === 0) return undefined;
   const observed = observedIn((await readObjects(paths, stdin)) as unknown as KubeObject[]);

@@ -16,7 +16,8 @@ import { resolveCommit } from '../git/resolve-commit.ts';
 import { type ForeseeEffects, type Plan, planOf, withEffects } from '../history/plan.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { normalizeFolder } from '../manifests/layout.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { readChoice } from '../options/values.ts';
 import { Branch } from '../registry/branch.ts';
 import { PushJudge } from '../registry/push.ts';
 import { sealingCodec } from '../state/codec.ts';
@@ -30,18 +31,13 @@ interface Output {
   write(text: string): void;
 }
 
-const FORMATS = ['text', 'json'];
-
 /** Resolves to the exit status: 1 when the commit has problems or would be held. */
 export async function plan(
   options: ParsedOptions,
   out: Output,
   stdin: NodeJS.ReadableStream = process.stdin,
 ): Promise<number> {
-  const format = options.required('format');
-  if (!FORMATS.includes(format)) {
-    throw new UsageError(`Cannot use --format "${format}": use ${FORMATS.join(', ')}`);
-  }
+  const format = readChoice(options, 'format', ['text', 'json']);
   const [expression, ...others] = options.operands;
   if (expression === undefined || others.length > 0) {
     throw new UsageError('Say which commit, as in: gitplane plan HEAD');

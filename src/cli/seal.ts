@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { sealedKinds } from '../kinds/secret-places.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import type { OpenFile } from '../registry/sealer.ts';
 import { wrapDataKey } from '../sealing/data-keys.ts';
 import { Reuse, sealedComments, sealText, unsealText } from '../sealing/seal.ts';
@@ -24,9 +24,9 @@ import type { Output } from './validate.ts';
 /** Seals what is in the clear; with `--check` only tells it. Resolves to the exit status. */
 export async function seal(options: ParsedOptions, out: Output): Promise<number> {
   const tree = await SealedTree.open(options, options.operands);
-  if (options.text('init') === 'true') await makeConfig(tree, options, out);
+  if (options.isOn('init')) await makeConfig(tree, options, out);
   await tree.config();
-  const onlyChecks = options.text('check') === 'true';
+  const onlyChecks = options.isOn('check');
   let clear = 0;
   for await (const file of tree.files()) {
     const problems = await clearIn(tree, file);
@@ -78,7 +78,7 @@ async function sealFile(tree: SealedTree, { path, text }: TreeFile, out: Output)
 
 /** Prints one file in the clear; with `--in-place` writes files that way. */
 export async function unseal(options: ParsedOptions, out: Output): Promise<number> {
-  const inFiles = options.text('in-place') === 'true';
+  const inFiles = options.isOn('in-place');
   const { operands } = options;
   if (operands.length === 0 || (!inFiles && operands.length > 1)) {
     throw new UsageError('Write: gitplane unseal PATH, or gitplane unseal --in-place PATH…');
@@ -208,7 +208,7 @@ function commit(
   of: { options: ParsedOptions; changed: readonly string[]; message: string },
 ): number {
   const { options, changed, message } = of;
-  if (options.text('commit') !== 'true' || changed.length === 0) return 0;
+  if (!options.isOn('commit') || changed.length === 0) return 0;
   for (const args of [
     ['add', '--', ...changed],
     ['commit', '--quiet', '-m', message, '--', ...changed],

@@ -8,7 +8,7 @@ import { readIfThere } from '../auth/secret-file.ts';
 import { type FileReader, fileReader } from '../catalog/file.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { IGNORE_FILE, type PathFilter, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { Sealer } from '../registry/sealer.ts';
 import { Keyring, parseIdentities } from '../sealing/data-keys.ts';
 import { parseSopsConfig, type SopsConfig } from '../sealing/sops-config.ts';

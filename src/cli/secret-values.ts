@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer as readAll } from 'node:stream/consumers';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { openConnection } from './connection.ts';
 import { AnswerError } from './https-client.ts';
 
@@ -112,13 +112,13 @@ function placeOf(options: ParsedOptions, target: string): SecretPlace {
 }
 
 function collectionOf(options: ParsedOptions): string {
-  return options.text('all-namespaces') === 'true'
+  return options.isOn('all-namespaces')
     ? pluralOf(options)
     : `namespaces/${encodeURIComponent(options.required('namespace'))}/${pluralOf(options)}`;
 }
 
 function pluralOf(options: ParsedOptions): string {
-  return options.text('project') === 'true' ? 'projectsecrets' : 'sharedsecrets';
+  return options.isOn('project') ? 'projectsecrets' : 'sharedsecrets';
 }
 
 function listSecrets(list: unknown, out: ValueInput['out']): void {

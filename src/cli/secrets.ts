@@ -1,6 +1,6 @@
 /** `gitplane secrets`: values of secrets, and the sync with the secret store, as the platform tells it. */
 import { isRecord } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { getSecret, setSecret, type ValueInput } from './secret-values.ts';
 import type { Output } from './validate.ts';
@@ -28,9 +28,8 @@ const PATIENCE_MS = 120_000;
 
 /** 1 when the store does not answer, or a secret needs somebody to look at it. */
 async function sync(connection: Connection, options: ParsedOptions, out: Output): Promise<number> {
-  const isOn = (name: string): boolean => options.text(name) === 'true';
-  const [now, wait] = [isOn('now'), isOn('wait')];
-  const allowDeletions = isOn('allow-deletions');
+  const [now, wait] = [options.isOn('now'), options.isOn('wait')];
+  const allowDeletions = options.isOn('allow-deletions');
   if (!now) {
     if (wait || allowDeletions) throw new UsageError(HELP);
     return tell(await connection.ask('GET', 'secret-store'), out);

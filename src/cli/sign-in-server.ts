@@ -1,7 +1,7 @@
 /** What the sign-in of the command line asks of a platform. */
 import { readFile } from 'node:fs/promises';
 import { isRecord } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { AnswerError, getJson } from './https-client.ts';
 
 export interface SignInServer {
@@ -28,7 +28,7 @@ export interface KeyHolder extends GivenKey {
 
 export async function signInServer(options: ParsedOptions, url: string): Promise<SignInServer> {
   const caFile = options.text('ca-file');
-  const insecure = options.text('insecure') === 'true';
+  const insecure = options.isOn('insecure');
   if (caFile !== undefined && insecure) {
     throw new UsageError('Give --ca-file, or --insecure, and not both');
   }

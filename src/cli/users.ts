@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { hashPassword } from '../auth/password.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { openConnection } from './connection.ts';
 import type { ValueInput } from './secret-values.ts';
 
@@ -32,7 +32,7 @@ export async function users(options: ParsedOptions, input: ValueInput): Promise<
 
 async function newHash(options: ParsedOptions, input: ValueInput): Promise<string> {
   const file = options.text('from-file');
-  if (options.text('none') === 'true') {
+  if (options.isOn('none')) {
     if (file !== undefined) throw new UsageError(HELP);
     return NONE;
   }

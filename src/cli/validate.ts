@@ -7,8 +7,9 @@ import { type FileEntry, fileReader, refuseClear } from '../catalog/file.ts';
 import { buildKindTable } from '../kinds/table.ts';
 import { IGNORE_FILE, type PathFilter, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import type { Problem } from '../manifests/manifest.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
-import { type Finding, formatReport, REPORT_FORMATS, type ReportFormat } from './report.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { readChoice } from '../options/values.ts';
+import { type Finding, formatReport, REPORT_FORMATS } from './report.ts';
 import { keyringOf } from './sealed-tree.ts';
 
 export interface Output {
@@ -17,7 +18,7 @@ export interface Output {
 
 /** Resolves to the exit status: 1 when there are errors. Throws UsageError for wrong words. */
 export async function validate(options: ParsedOptions, out: Output): Promise<number> {
-  const format = reportFormat(options.required('format'));
+  const format = readChoice(options, 'format', REPORT_FORMATS);
   const targets = (options.operands.length > 0 ? options.operands : ['.']).map((path) =>
     resolve(path),
   );
@@ -28,12 +29,6 @@ export async function validate(options: ParsedOptions, out: Output): Promise<num
   const text = formatReport(format, findings, read);
   if (text !== '') out.write(`${text}\n`);
   return findings.some(({ severity }) => severity === 'error') ? 1 : 0;
-}
-
-function reportFormat(text: string): ReportFormat {
-  const format = REPORT_FORMATS.find((name) => name === text);
-  if (format !== undefined) return format;
-  throw new UsageError(`Cannot use --format "${text}": use ${REPORT_FORMATS.join(', ')}`);
 }
 
 /** The work tree that holds the targets, so that objects of other folders are seen as well. */

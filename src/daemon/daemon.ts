@@ -2,13 +2,14 @@
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
 import { replaceFile } from '../auth/secret-file.ts';
 import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
+import type { Address } from '../options/values.ts';
 import { buildServer, type ServerOptions } from '../server/server.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { VERSION } from '../version.ts';
 import { receivePushes } from './git-service.ts';
 import { listenOn, openTls, shownHost } from './listening.ts';
-import type { Address, DaemonOptions } from './options.ts';
+import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';
 import { openService } from './service.ts';
 

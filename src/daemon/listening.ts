@@ -5,8 +5,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { errnoOf, StartError } from '../bootstrap/start-error.ts';
+import type { Address } from '../options/values.ts';
 import { ensureServerCertificate } from '../tls/server-certificate.ts';
-import type { Address, DaemonOptions } from './options.ts';
+import type { DaemonOptions } from './options.ts';
 
 export interface Tls {
   readonly cert: string;

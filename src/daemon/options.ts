@@ -1,19 +1,14 @@
 /** What `gitplane serve` was told, checked. */
-
 import { MIN_TTL_SECONDS } from '../auth/endpoint-tokens.ts';
 import type { SigningAlgorithm } from '../auth/signing-key.ts';
 import { normalizeFolder } from '../manifests/layout.ts';
-import { type ParsedOptions, parseAddress, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { type Address, parseAddress, readChoice, readNumber } from '../options/values.ts';
 import type { PruneBudget } from '../registry/consent-rules.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
 import { type RemoteSource, readRemote } from './remote-options.ts';
 import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface DaemonOptions {
   readonly dataDir: string;
@@ -76,37 +71,31 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     apiGroup: matching(options, 'api-group', GROUP),
     proxyPrefix: matching(options, 'proxy-prefix', SEGMENT),
     pruneBudget: {
-      objects: wholeNumber(options, 'prune-budget-objects'),
-      percent: wholeNumber(options, 'prune-budget-percent', 100),
+      objects: readNumber(options, 'prune-budget-objects'),
+      percent: readNumber(options, 'prune-budget-percent', { most: 100 }),
     },
-    referenceNames: readReferenceNames(options),
+    referenceNames: readChoice(options, 'reference-names', ['short', 'concat']),
     seed: options.text('seed'),
     configFile: options.text('config'),
     environment: options.environment,
     ageKeyFiles: options.all('age-key-file'),
-    allowPlaintextSecrets: options.text('allow-plaintext-secrets') === 'true',
+    allowPlaintextSecrets: options.isOn('allow-plaintext-secrets'),
     remote: readRemote(options),
     signatures: readSignatures(options),
     commitKey: options.text('signing-key'),
     keepExpiredKeysMs: readDays(options, 'keep-expired-keys'),
     endpointTokenMaxTtl: readTokenTtl(options),
-    oidcSigningAlg: readSigningAlg(options.required('oidc-signing-alg')),
-    logLevel: readLogLevel(options.required('log-level')),
+    oidcSigningAlg: readChoice(options, 'oidc-signing-alg', ['RS256', 'ES256']),
+    logLevel: readChoice(options, 'log-level', LOG_LEVELS),
     replica: readReplicaOptions(options),
   };
-}
-
-function readReferenceNames(options: ParsedOptions): 'short' | 'concat' {
-  const form = options.required('reference-names');
-  if (form === 'short' || form === 'concat') return form;
-  throw new UsageError(`Cannot use --reference-names "${form}": use short or concat`);
 }
 
 const DAY_MS = 86_400_000;
 
 function readDays(options: ParsedOptions, name: string): number {
   if (options.required(name) === 'forever') return Number.POSITIVE_INFINITY;
-  return wholeNumber(options, name) * DAY_MS;
+  return readNumber(options, name) * DAY_MS;
 }
 
 /** A signing key is published until the last token that it signed has ended. */
@@ -114,15 +103,10 @@ const LONGEST_TOKEN_SECONDS = 90 * 86_400;
 
 function readTokenTtl(options: ParsedOptions): number {
   const name = 'endpoint-token-max-ttl';
-  const seconds = wholeNumber(options, name);
+  const seconds = readNumber(options, name);
   if (seconds >= MIN_TTL_SECONDS && seconds <= LONGEST_TOKEN_SECONDS) return seconds;
   const range = `${MIN_TTL_SECONDS} to ${LONGEST_TOKEN_SECONDS}`;
   throw new UsageError(`Cannot use --${name} "${seconds}": use ${range} seconds`);
-}
-
-function readSigningAlg(algorithm: string): SigningAlgorithm {
-  if (algorithm === 'RS256' || algorithm === 'ES256') return algorithm;
-  throw new UsageError(`Cannot use --oidc-signing-alg "${algorithm}": use RS256 or ES256`);
 }
 
 function readTls(options: ParsedOptions): DaemonOptions['tls'] {
@@ -168,18 +152,4 @@ function matching(options: ParsedOptions, name: string, pattern: RegExp): string
   const value = options.required(name);
   if (pattern.test(value)) return value;
   throw new UsageError(`Cannot use --${name} ${JSON.stringify(value)}`);
-}
-
-function wholeNumber(options: ParsedOptions, name: string, most = 1e9): number {
-  const text = options.required(name);
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (value <= most) return value;
-  throw new UsageError(
-    `Cannot use --${name} ${JSON.stringify(text)}: write a number from 0 to ${most}`,
-  );
-}
-
-function readLogLevel(level: string): string {
-  if ((LOG_LEVELS as readonly string[]).includes(level)) return level;
-  throw new UsageError(`Cannot use --log-level "${level}": use one of ${LOG_LEVELS.join(', ')}`);
 }

@@ -1,9 +1,9 @@
 /** What `gitplane serve` was told of a repository that it follows, checked. */
-import { resolve } from 'node:path';
 import { parseGoDuration } from '../apimachinery/duration.ts';
 import type { RemoteAccess } from '../git/remote/access.ts';
 import { parseRemoteAddress, type RemoteAddress } from '../git/remote/address.ts';
-import { type ParsedOptions, UsageError } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { readChoice, readPath } from '../options/values.ts';
 
 /** A branch elsewhere that the platform follows. */
 export interface RemoteSource {
@@ -39,10 +39,6 @@ export function readRemote(options: ParsedOptions): RemoteSource | undefined {
   if (options.text('seed') !== undefined) {
     throw new UsageError('--seed is for a hosted repository: a remote one is never seeded');
   }
-  const tokenType = options.required('repo-token-type');
-  if (tokenType !== 'basic' && tokenType !== 'bearer') {
-    throw new UsageError(`Cannot use --repo-token-type "${tokenType}": use basic or bearer`);
-  }
   if (
     options.text('repo-client-key') !== undefined &&
     options.text('repo-client-cert') === undefined
@@ -51,25 +47,21 @@ export function readRemote(options: ParsedOptions): RemoteSource | undefined {
       '--repo-client-key is the key of a certificate: give --repo-client-cert too',
     );
   }
-  const file = (name: string): string | undefined => {
-    const path = options.text(name);
-    return path === undefined ? undefined : resolve(path);
-  };
   return {
     address: parseRemoteAddress(text),
     access: {
       username: options.text('repo-username'),
       token: options.text('repo-token'),
-      tokenFile: file('repo-token-file'),
-      tokenType,
-      caFile: file('repo-ca'),
-      clientCertFile: file('repo-client-cert'),
-      clientKeyFile: file('repo-client-key'),
-      sshKeyFile: file('repo-ssh-key'),
-      knownHostsFile: file('repo-known-hosts'),
+      tokenFile: readPath(options, 'repo-token-file'),
+      tokenType: readChoice(options, 'repo-token-type', ['basic', 'bearer']),
+      caFile: readPath(options, 'repo-ca'),
+      clientCertFile: readPath(options, 'repo-client-cert'),
+      clientKeyFile: readPath(options, 'repo-client-key'),
+      sshKeyFile: readPath(options, 'repo-ssh-key'),
+      knownHostsFile: readPath(options, 'repo-known-hosts'),
     },
     intervalMs: readInterval(options, 'fetch-interval'),
-    hookSecretFile: file('hook-secret-file'),
+    hookSecretFile: readPath(options, 'hook-secret-file'),
     writeBranch: readWriteBranch(options),
   };
 }

@@ -1,6 +1,6 @@
 /** `gitplane serve`: starts, says what to try next, and ends on a signal. */
 import { relative } from 'node:path';
-import type { ParsedOptions } from '../options.ts';
+import type { ParsedOptions } from '../options/parse-options.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';

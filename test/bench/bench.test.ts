@@ -7,7 +7,8 @@ import { formatLine, type Line, ratioOf, withGoal } from '../../src/bench/report
 import { summarize } from '../../src/bench/statistics.ts';
 import { fileReader } from '../../src/catalog/file.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
-import { BENCH_OPTIONS, parseOptions } from '../../src/options.ts';
+import { BENCH_OPTIONS } from '../../src/options/operator-options.ts';
+import { parseOptions } from '../../src/options/parse-options.ts';
 import { run, scratchDir } from '../support/daemon.ts';
 
 describe('a summary', () => {

@@ -6,7 +6,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { patches } from '../../src/cli/patches.ts';
 import { PatchEngine } from '../../src/endpointsync/engine.ts';
-import { PATCHES_OPTIONS, parseOptions, UsageError } from '../../src/options.ts';
+import { PATCHES_OPTIONS } from '../../src/options/manifest-options.ts';
+import { parseOptions, UsageError } from '../../src/options/parse-options.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gitplane-patches-'));
 

@@ -6,15 +6,15 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { edit, recipients, rotate, seal, unseal } from '../../src/cli/seal.ts';
 import { validate } from '../../src/cli/validate.ts';
+import { VALIDATE_OPTIONS } from '../../src/options/manifest-options.ts';
+import type { OptionSpec } from '../../src/options/option-spec.ts';
+import { parseOptions } from '../../src/options/parse-options.ts';
 import {
   EDIT_OPTIONS,
-  type OptionSpec,
-  parseOptions,
   REKEY_OPTIONS,
   SEAL_OPTIONS,
   UNSEAL_OPTIONS,
-  VALIDATE_OPTIONS,
-} from '../../src/options.ts';
+} from '../../src/options/sealing-options.ts';
 import { makeIdentity } from '../../src/sealing/data-keys.ts';
 
 const CLEAR = 'aHVudGVyMg==';

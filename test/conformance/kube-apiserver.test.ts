@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { crds } from '../../src/cli/crds.ts';
-import { CRDS_OPTIONS, parseOptions } from '../../src/options.ts';
+import { CRDS_OPTIONS } from '../../src/options/manifest-options.ts';
+import { parseOptions } from '../../src/options/parse-options.ts';
 import { scratchDir } from '../support/daemon.ts';
 import {
   type ApiServer,

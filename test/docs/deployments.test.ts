@@ -4,7 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import * as options from '../../src/options.ts';
+import { COMMANDS } from '../../src/commands.ts';
+import { variableOf } from '../../src/options/option-spec.ts';
+import { SERVE_OPTIONS } from '../../src/options/serve-options.ts';
 import { run } from '../support/daemon.ts';
 import { schemaProblems } from './kubernetes-schema.ts';
 import { ROOT } from './markdown.ts';
@@ -164,7 +166,7 @@ describe('variables and flags', () => {
   });
 
   test.each(all)('%s starts the daemon only with flags that there are', (file) => {
-    const known = options.SERVE_OPTIONS.map(({ name }) => `--${name}`);
+    const known = SERVE_OPTIONS.map(({ name }) => `--${name}`);
     const commands = read(file)
       .replaceAll('\\\n', ' ')
       .split('\n')
@@ -178,12 +180,8 @@ describe('variables and flags', () => {
 const OTHERS = /^GITPLANE_(FAULTS|TEST|BENCH|TERRAFORM_PROVIDER|SYNC_CYCLES$|KEY$)/;
 
 function unknownVariables(text: string): string[] {
-  const tables = Object.values(options).filter((value) => Array.isArray(value));
-  const known = new Set(
-    (tables as (readonly options.OptionSpec[])[])
-      .flat()
-      .map(({ name }) => `GITPLANE_${name.toUpperCase().replaceAll('-', '_')}`),
-  );
+  const options = Object.values(COMMANDS).flatMap((command) => command.options);
+  const known = new Set(options.map(({ name }) => variableOf(name)));
   const named = new Set(text.match(/\bGITPLANE_[A-Z][A-Z_]*[A-Z]\b(?!…)/g) ?? []);
   return [...named].filter((name) => !known.has(name) && !OTHERS.test(name));
 }

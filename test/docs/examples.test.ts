@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { SERVE_OPTIONS } from '../../src/options.ts';
+import { SERVE_OPTIONS } from '../../src/options/serve-options.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { ROOT } from './markdown.ts';
 import { canRunPages, openShell } from './shell.ts';

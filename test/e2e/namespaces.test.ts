@@ -1,7 +1,8 @@
 /** What the platform shows of Kubernetes: the namespaces that are in use, events, definitions. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { crds } from '../../src/cli/crds.ts';
-import { CRDS_OPTIONS, parseOptions } from '../../src/options.ts';
+import { CRDS_OPTIONS } from '../../src/options/manifest-options.ts';
+import { parseOptions } from '../../src/options/parse-options.ts';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { type Kubectl, kubectlOf } from './kubectl.ts';
 

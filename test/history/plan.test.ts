@@ -5,7 +5,8 @@ import { expect, test } from 'vitest';
 import { plan as planCommand } from '../../src/cli/plan.ts';
 import { type Plan, planOf } from '../../src/history/plan.ts';
 import { Planner } from '../../src/history/planner.ts';
-import { PLAN_OPTIONS, parseOptions } from '../../src/options.ts';
+import { PLAN_OPTIONS } from '../../src/options/manifest-options.ts';
+import { parseOptions } from '../../src/options/parse-options.ts';
 import { cloneForTest, git } from '../support/git.ts';
 import { ann, kinds, openTestPlatform, type TestPlatform, team } from '../support/platform.ts';
 

@@ -8,7 +8,7 @@ import { readRef } from '../../git/ref-file.ts';
 import { CLUSTER_KINDS } from '../../kinds/cluster-kinds.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { buildKindTable } from '../../kinds/table.ts';
-import { type ParsedOptions, UsageError } from '../../options.ts';
+import { type ParsedOptions, UsageError } from '../../options/parse-options.ts';
 import { type Keys, keysBelow } from '../../replication/keys.ts';
 import { readHead } from '../../replication/log-record.ts';
 import { sealingCodec, strictCodec } from '../../state/codec.ts';

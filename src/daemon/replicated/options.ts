@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { parseGoDuration } from '../../apimachinery/duration.ts';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
 import type { EtcdOptions } from '../../etcd/open-etcd.ts';
-import { type ParsedOptions, parseAddress, UsageError } from '../../options.ts';
-import type { Address } from '../options.ts';
+import { type ParsedOptions, UsageError } from '../../options/parse-options.ts';
+import { type Address, parseAddress, readPath } from '../../options/values.ts';
 
 /** An etcd, and the place of a platform in it. */
 export interface EtcdPlace {
@@ -64,17 +64,13 @@ export function readEtcdPlace(options: ParsedOptions, name: string): EtcdPlace |
     throw new UsageError(`--${name} etcd://… needs --state-key: ${REMEDY}`);
   }
   const prefix = options.required('etcd-prefix');
-  const file = (option: string): string | undefined => {
-    const path = options.text(option);
-    return path === undefined ? undefined : resolve(path);
-  };
   return {
     endpoints,
-    ca: file('etcd-ca'),
-    cert: file('etcd-cert'),
-    key: file('etcd-key'),
+    ca: readPath(options, 'etcd-ca'),
+    cert: readPath(options, 'etcd-cert'),
+    key: readPath(options, 'etcd-key'),
     user: options.text('etcd-user'),
-    passwordFile: file('etcd-password-file'),
+    passwordFile: readPath(options, 'etcd-password-file'),
     prefix: prefix.endsWith('/') ? prefix : `${prefix}/`,
     stateKey: resolve(stateKey),
   };

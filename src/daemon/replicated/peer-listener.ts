@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
 import { advertiseRefs, serveRpc } from '../../git/serve.ts';
+import type { Address } from '../../options/values.ts';
 import type { PeerIdentity } from '../../replication/peer-identity.ts';
 import { isHandedOn } from '../../server/front/headers.ts';
-import type { Address } from '../options.ts';
 
 export interface PeerListenerOptions {
   readonly address: Address;

@@ -1,0 +1,202 @@
+/** Every command: what it is for, what it takes, and where it is. */
+import {
+  CREDENTIAL_OPTIONS,
+  KEYS_OPTIONS,
+  KUBECONFIG_OPTIONS,
+  LOGIN_OPTIONS,
+  SECRETS_OPTIONS,
+  TOKEN_OPTIONS,
+  USERS_OPTIONS,
+  WHOAMI_OPTIONS,
+} from './options/client-options.ts';
+import {
+  CRDS_OPTIONS,
+  PATCHES_OPTIONS,
+  PLAN_OPTIONS,
+  VALIDATE_OPTIONS,
+} from './options/manifest-options.ts';
+import { BENCH_OPTIONS, STATE_OPTIONS } from './options/operator-options.ts';
+import type { OptionSpec } from './options/option-spec.ts';
+import type { ParsedOptions } from './options/parse-options.ts';
+import {
+  EDIT_OPTIONS,
+  REKEY_OPTIONS,
+  SEAL_OPTIONS,
+  UNSEAL_OPTIONS,
+} from './options/sealing-options.ts';
+import { SERVE_OPTIONS } from './options/serve-options.ts';
+import { VERSION } from './version.ts';
+
+interface Command {
+  readonly summary: string;
+  readonly operands: string;
+  readonly options: readonly OptionSpec[];
+  /** Resolves to the exit status. */
+  run(options: ParsedOptions): Promise<number>;
+}
+
+/** Commands are loaded when they are run: one should not wait for the modules of another. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  serve: {
+    summary: 'run the daemon',
+    operands: '',
+    options: SERVE_OPTIONS,
+    run: async (options) => (await import('./daemon/serve.ts')).serve(options, process.stdout),
+  },
+  validate: {
+    summary: 'say what a push of these files would be told; exit 1 on errors',
+    operands: '[PATH…]',
+    options: VALIDATE_OPTIONS,
+    run: async (options) => (await import('./cli/validate.ts')).validate(options, process.stdout),
+  },
+  plan: {
+    summary: 'say what a commit would bring; exit 1 when it would be refused or held',
+    operands: 'REV',
+    options: PLAN_OPTIONS,
+    run: async (options) => (await import('./cli/plan.ts')).plan(options, process.stdout),
+  },
+  patches: {
+    summary: 'try endpoint patches on objects and explain each step; exit 1 when one fails',
+    operands: 'test',
+    options: PATCHES_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/patches.ts')).patches(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
+  },
+  crds: {
+    summary: 'print the kinds as CustomResourceDefinitions of Kubernetes',
+    operands: '',
+    options: CRDS_OPTIONS,
+    run: async (options) => (await import('./cli/crds.ts')).crds(options, process.stdout),
+  },
+  keys: {
+    summary: 'access keys: create [NAME], list, rotate NAME, revoke NAME',
+    operands: 'ACTION [NAME]',
+    options: KEYS_OPTIONS,
+    run: async (options) => (await import('./cli/keys.ts')).keys(options, process.stdout),
+  },
+  kubeconfig: {
+    summary: 'print a kubeconfig with a new access key',
+    operands: '',
+    options: KUBECONFIG_OPTIONS,
+    run: async (options) => (await import('./cli/keys.ts')).kubeconfig(options, process.stdout),
+  },
+  login: {
+    summary: 'sign in with a browser and make a context for kubectl',
+    operands: '[SERVER]',
+    options: LOGIN_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/login.ts')).login(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
+  },
+  logout: {
+    summary: 'end the key of a login and take its context away',
+    operands: '[SERVER]',
+    options: WHOAMI_OPTIONS,
+    run: async (options) => (await import('./cli/login.ts')).logout(options, process.stdout),
+  },
+  whoami: {
+    summary: 'say whom a login acts as',
+    operands: '[SERVER]',
+    options: WHOAMI_OPTIONS,
+    run: async (options) => (await import('./cli/login.ts')).whoami(options, process.stdout),
+  },
+  credential: {
+    summary: 'give kubectl the key of a login; it is what kubeconfigs of gitplane login run',
+    operands: 'NAME',
+    options: CREDENTIAL_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/credential.ts')).credential(options, {
+        out: process.stdout,
+        now: Date.now(),
+      }),
+  },
+  token: {
+    summary: 'say what an endpoint token claims; exit 1 when it does not hold',
+    operands: 'verify [TOKEN]',
+    options: TOKEN_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/token.ts')).token(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+        now: Date.now(),
+      }),
+  },
+  secrets: {
+    summary:
+      'values of secrets: get [NAME [KEY]], set NAME KEY; the sync with the secret store: sync',
+    operands: 'ACTION [[NAMESPACE/]NAME [KEY]]',
+    options: SECRETS_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/secrets.ts')).secrets(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
+  },
+  users: {
+    summary: 'users: passwd NAME gives one a password',
+    operands: 'passwd NAME',
+    options: USERS_OPTIONS,
+    run: async (options) =>
+      (await import('./cli/users.ts')).users(options, {
+        stdin: process.stdin,
+        out: process.stdout,
+      }),
+  },
+  seal: {
+    summary: 'seal the secrets of manifests, as .sops.yaml says',
+    operands: '[PATH…]',
+    options: SEAL_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).seal(options, process.stdout),
+  },
+  unseal: {
+    summary: 'print a manifest with its secrets in the clear',
+    operands: 'PATH',
+    options: UNSEAL_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).unseal(options, process.stdout),
+  },
+  edit: {
+    summary: 'open a sealed manifest in $EDITOR and seal what comes of it',
+    operands: 'PATH',
+    options: EDIT_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).edit(options, process.stdout),
+  },
+  rotate: {
+    summary: 'seal manifests with new data keys, for whom .sops.yaml says',
+    operands: '[PATH…]',
+    options: REKEY_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).rotate(options, process.stdout),
+  },
+  recipients: {
+    summary: 'who can read sealed manifests: list, add RECIPIENT, remove RECIPIENT',
+    operands: 'ACTION [RECIPIENT]',
+    options: REKEY_OPTIONS,
+    run: async (options) => (await import('./cli/seal.ts')).recipients(options, process.stdout),
+  },
+  state: {
+    summary: 'migrate: copy the state to etcd, or from there, while no daemon runs',
+    operands: 'migrate',
+    options: STATE_OPTIONS,
+    run: async (options) =>
+      (await import('./daemon/migration/migrate-command.ts')).state(options, process.stdout),
+  },
+  bench: {
+    summary: 'print the performance table, measured on this machine',
+    operands: '',
+    options: BENCH_OPTIONS,
+    run: async (options) => (await import('./bench/bench.ts')).bench(options, process.stdout),
+  },
+  version: {
+    summary: 'print the version',
+    operands: '',
+    options: [],
+    run: async () => {
+      process.stdout.write(`gitplane ${VERSION}\n`);
+      return 0;
+    },
+  },
+};

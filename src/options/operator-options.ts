@@ -1,0 +1,23 @@
+/** Options of commands for whoever runs a daemon: its state moved, its speed measured. */
+import type { OptionSpec } from './option-spec.ts';
+import { SERVE_OPTIONS } from './serve-options.ts';
+import { ETCD_OPTIONS } from './shared-options.ts';
+
+export const STATE_OPTIONS: readonly OptionSpec[] = [
+  { name: 'from', value: 'WHERE', help: 'where it is: embedded, or etcd://HOST:PORT[,HOST:PORT…]' },
+  {
+    name: 'to',
+    value: 'WHERE',
+    help: 'where it is to be: the other one; there must be nothing yet',
+  },
+  ...SERVE_OPTIONS.filter(({ name }) => ['data-dir', 'branch', 'api-group'].includes(name)),
+  ...ETCD_OPTIONS,
+];
+
+export const BENCH_OPTIONS: readonly OptionSpec[] = [
+  { name: 'manifests', value: 'N', default: '10000', help: 'manifests in the repository' },
+  { name: 'rows', value: 'LIST', default: 'all', help: 'rows to measure, as in start,push' },
+  { name: 'repetitions', value: 'N', default: '3', help: 'how often what varies is measured' },
+  { name: 'format', value: 'FORMAT', default: 'text', help: 'text or json' },
+  { name: 'profile', value: 'DIR', help: 'write CPU profiles of the daemons to this folder' },
+];

@@ -1,0 +1,19 @@
+/** What declares an option: the one row that its flag, its variable, its default and its line in the
+ * help and in the documentation come from. */
+export interface OptionSpec {
+  readonly name: string;
+  /** One letter: `-f` for `--file`. */
+  readonly short?: string;
+  /** What stands for the value in the help; absent: the flag takes none. */
+  readonly value?: string;
+  readonly default?: string;
+  readonly help: string;
+  readonly multiple?: boolean;
+  /** A variable of others that says the same, such as KUBECONFIG. */
+  readonly variable?: string;
+}
+
+/** `--data-dir` is also `GITPLANE_DATA_DIR`. */
+export function variableOf(name: string): string {
+  return `GITPLANE_${name.toUpperCase().replaceAll('-', '_')}`;
+}
