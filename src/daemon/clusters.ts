@@ -20,7 +20,7 @@ import { sealingCodec, strictCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
 import type { Store } from '../state/store.ts';
-import { partOfStore } from '../state/store-part.ts';
+import { partOfStore, type StorePart } from '../state/store-part.ts';
 import { ClusterSecrets, type Door } from './cluster-secrets.ts';
 import type { ReplicatedPlatform } from './replicated-platform.ts';
 import { SyncPlaces } from './sync-places.ts';
@@ -56,6 +56,8 @@ export interface Clusters extends ClusterSurfaces {
   ready(): Promise<void>;
   /** Where tenants have put what they synced. */
   places(): Promise<SyncPlaces>;
+  /** A part of what is kept beside the state, for what is in no cluster and in no commit. */
+  part(name: string): Promise<StorePart>;
   /** Whether there was a tenant before this process began. */
   readonly wasUsed: boolean;
   /** Called after each change of a tenant, with its name, when its surface is there. */
@@ -119,6 +121,11 @@ class ServedClusters implements Clusters {
     await this.#store;
     if (this.#places === undefined) throw new Error('The clusters are not open');
     return this.#places;
+  }
+
+  async part(name: string): Promise<StorePart> {
+    this.#store ??= this.#openStore();
+    return partOfStore(await this.#store, name);
   }
 
   follow(listener: (name: string) => void): void {

@@ -6,9 +6,18 @@ import { nameUuids } from '../apimachinery/name-uuid.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { CountedEvent } from '../apimachinery/object-events.ts';
 import { CORE_EVENT, NEW_EVENT } from '../kinds/core-kinds.ts';
+import { inForm } from '../kinds/event-forms.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Change } from '../state/store.ts';
+
+/** A change of an event in one of its forms, and then the same in the other. */
+export function inBothForms(change: Change): [Change, Change] {
+  const other = change.key.group === CORE_EVENT.group ? NEW_EVENT : CORE_EVENT;
+  const key = { ...change.key, group: other.group };
+  if (change.type === 'remove') return [change, { type: 'remove', key }];
+  return [change, { type: 'put', key, object: inForm(change.object, other) }];
+}
 
 /** What an event that happened, or is forgotten, changes. */
 export function eventChanges(
@@ -16,13 +25,10 @@ export function eventChanges(
   event: CountedEvent,
   isForgotten: boolean,
 ): Change[] {
-  return [CORE_EVENT, NEW_EVENT].map((kind) => {
-    const key = keyOf(kind, event);
-    if (isForgotten) return { type: 'remove', key };
-    const make = kind === CORE_EVENT ? coreFields : newFields;
-    const fields = make(event, involved(kinds, event));
-    return { type: 'put', key, object: objectOf(kind, key, fields) };
-  });
+  const key = keyOf(CORE_EVENT, event);
+  if (isForgotten) return inBothForms({ type: 'remove', key });
+  const object = objectOf(key, event, coreFields(event, involved(kinds, event)));
+  return inBothForms({ type: 'put', key, object });
 }
 
 /** Events of objects without a namespace are in `default`, as in Kubernetes. */
@@ -34,18 +40,21 @@ function keyOf({ group, kind }: Kind, { key, id }: CountedEvent): ObjectKey {
 
 const uidOf = nameUuids('6ba7b812-9dad-11d1-80b4-00c04fd430c8');
 
-function objectOf(kind: Kind, { namespace, name }: ObjectKey, fields: JsonObject): KubeObject {
-  const { firstTime, ...rest } = fields;
+function objectOf(
+  { namespace, name }: ObjectKey,
+  { first }: CountedEvent,
+  fields: JsonObject,
+): KubeObject {
   return {
-    apiVersion: apiVersionOf(kind),
-    kind: kind.kind,
+    apiVersion: apiVersionOf(CORE_EVENT),
+    kind: CORE_EVENT.kind,
     metadata: {
       namespace,
       name,
       uid: uidOf(`event ${namespace}/${name}`),
-      creationTimestamp: String(firstTime),
+      creationTimestamp: rfc3339(first),
     },
-    ...rest,
+    ...fields,
   };
 }
 
@@ -64,7 +73,6 @@ function involved({ kinds }: Pick<KindTable, 'kinds'>, { key, uid }: CountedEven
 function coreFields(event: CountedEvent, object: JsonObject): JsonObject {
   const { type, reason, message, component, first, time, count } = event;
   return {
-    firstTime: rfc3339(first),
     involvedObject: object,
     type,
     reason,
@@ -74,21 +82,5 @@ function coreFields(event: CountedEvent, object: JsonObject): JsonObject {
     firstTimestamp: rfc3339(first),
     lastTimestamp: rfc3339(time),
     count,
-  };
-}
-
-function newFields(event: CountedEvent, object: JsonObject): JsonObject {
-  const { type, reason, message, component, first, time, count } = event;
-  return {
-    firstTime: rfc3339(first),
-    regarding: object,
-    type,
-    reason,
-    note: message,
-    reportingController: component,
-    deprecatedSource: { component },
-    deprecatedFirstTimestamp: rfc3339(first),
-    deprecatedLastTimestamp: rfc3339(time),
-    deprecatedCount: count,
   };
 }

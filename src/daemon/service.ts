@@ -22,6 +22,7 @@ import { clusterSocket } from './cluster-socket.ts';
 import { type Clusters, openClusters } from './clusters.ts';
 import { openFairness } from './fairness-service.ts';
 import type { PushReception } from './git-service.ts';
+import { serveLeases } from './leases.ts';
 import { collectAfter } from './memory.ts';
 import { openOidcService } from './oidc-service.ts';
 import { planEffects } from './plan-effects.ts';
@@ -105,6 +106,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     version: VERSION,
     root,
     clusters,
+    leases: serveLeases({ clusters, clock }),
   };
   const tenants = syncTenants(parts, platform, { clusters, dependencies });
   const prefix = `/${options.proxyPrefix}`;

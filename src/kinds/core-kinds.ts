@@ -1,9 +1,10 @@
 /**
- * Kinds of Kubernetes that the platform shows and nobody writes: the namespaces in which something
- * is, what controllers did, and definitions of its own kinds. They are kept in memory and made anew
- * at each start.
+ * Kinds of Kubernetes that are kept in memory: the namespaces in which something is and definitions of
+ * the platform's own kinds, which nobody writes, and events, which tell what controllers did, ours and
+ * those of clients.
  */
 import { EVENT, eventColumns, NAMESPACE } from './cluster-kinds.ts';
+import { eventProblems } from './event-rules.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { type KindTable, tableOf } from './table.ts';
 
@@ -15,7 +16,8 @@ const INVOLVED = ['apiVersion', 'kind', 'namespace', 'name', 'uid', 'resourceVer
 
 export const CORE_EVENT: Kind = {
   ...EVENT,
-  verbs: READS,
+  createdByUpdate: true,
+  validate: (event, old) => eventProblems('', event, old),
   selectableFields: [
     ...INVOLVED.map((field) => `involvedObject.${field}`),
     'reason',
@@ -32,7 +34,8 @@ export const NEW_EVENT: Kind = {
   // Those who say `ev` mean the older one.
   shortNames: [],
   schema: 'events-event',
-  verbs: READS,
+  createdByUpdate: true,
+  validate: (event, old) => eventProblems('events.k8s.io', event, old),
   selectableFields: [
     ...INVOLVED.map((field) => `regarding.${field}`),
     'reason',

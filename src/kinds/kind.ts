@@ -78,6 +78,8 @@ export interface Kind {
   readonly nameRule: NameRule;
   /** Whether PUT works without metadata.resourceVersion; custom resources of Kubernetes refuse it. */
   readonly allowUnconditionalUpdate: boolean;
+  /** Whether PUT makes what is not there, for who may create it; custom resources never do. */
+  readonly createdByUpdate: boolean;
   /** Whether kubectl has a Go type of the kind, and so sends it strategic merge patches. */
   readonly strategicMerge: boolean;
   /** Name of the switch in the platform configuration that closes the kind for writes through the
@@ -142,6 +144,7 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     fileName: () => undefined,
     nameRule: dnsSubdomainProblems,
     allowUnconditionalUpdate: false,
+    createdByUpdate: false,
     strategicMerge: false,
     lockedBy: undefined,
     namedByServer: false,

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { rfc3339 } from '../apimachinery/clock.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { forbiddenError, notFound } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -15,13 +16,13 @@ import { type CreateRequest, prepareCreate } from './create.ts';
 import { type DeleteRequest, prepareDelete } from './delete.ts';
 import type { DeleteResult, ObjectRegistry, WriteResult } from './registry.ts';
 import { terminating } from './served.ts';
-import { prepareUpdate, type UpdateRequest } from './update.ts';
+import { identified, prepareUpdate, type UpdateRequest } from './update.ts';
 import type { DecisionParts, Guard, Target } from './write-context.ts';
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   readonly store: StorePart;
-  /** The kind whose objects are the namespaces of the others. */
-  readonly namespaces: Kind;
+  /** The kind whose objects are the namespaces of the others. Absent: nobody makes any. */
+  readonly namespaces?: Kind | undefined;
   readonly guards?: readonly Guard[];
   /** What an object is kept as. */
   complete?(kind: Kind, object: KubeObject): KubeObject;
@@ -39,9 +40,9 @@ export class ClusterRegistry implements ObjectRegistry {
     this.#write = { guards: [], ...parts, under: '' };
   }
 
-  get({ kind, namespace, name }: Target): StoredObject {
-    const found = this.#parts.store.get({ group: kind.group, kind: kind.kind, namespace, name });
-    if (found === undefined) throw notFound(kind, name);
+  get(target: Target): StoredObject {
+    const found = this.#parts.store.get(keyOf(target));
+    if (found === undefined) throw notFound(target.kind, target.name);
     return found;
   }
 
@@ -59,6 +60,12 @@ export class ClusterRegistry implements ObjectRegistry {
   }
 
   async update(request: UpdateRequest): Promise<WriteResult> {
+    if (request.create !== undefined && this.#parts.store.get(keyOf(request)) === undefined) {
+      const { kind, namespace, duplicates, options } = request;
+      const body = identified(request.create(), request);
+      const made = await this.create({ kind, namespace, body, duplicates, options });
+      return { ...made, created: true };
+    }
     const update = prepareUpdate(this.#write, request);
     const prepared = update.prepare();
     const current = this.get(request);
@@ -73,8 +80,7 @@ export class ClusterRegistry implements ObjectRegistry {
   }
 
   async apply(request: ApplyRequest): Promise<WriteResult & { created: boolean }> {
-    const { kind, namespace, name } = request;
-    const key = { group: kind.group, kind: kind.kind, namespace, name };
+    const key = keyOf(request);
     return await applyThrough(
       {
         create: (wanted) => this.create(wanted),
@@ -133,8 +139,8 @@ export class ClusterRegistry implements ObjectRegistry {
   }
 
   #checkNamespace(kind: Kind, namespace: string): void {
-    if (kind.scope !== 'Namespaced') return;
     const { namespaces } = this.#parts;
+    if (kind.scope !== 'Namespaced' || namespaces === undefined) return;
     this.get({ kind: namespaces, namespace: '', name: namespace });
   }
 
@@ -143,6 +149,16 @@ export class ClusterRegistry implements ObjectRegistry {
     await this.#parts.store.flush();
     return stored;
   }
+}
+
+/** What objects are kept as of kinds of Kubernetes that count no generations. */
+export function withoutGeneration(_kind: Kind, object: KubeObject): KubeObject {
+  delete object.metadata.generation;
+  return object;
+}
+
+function keyOf({ kind, namespace, name }: Target): ObjectKey {
+  return { group: kind.group, kind: kind.kind, namespace, name };
 }
 
 function written(

@@ -25,6 +25,8 @@ export interface WriteResult {
   /** Set when `object` is exactly what is stored, so that its encoded form can be used. */
   readonly stored?: StoredObject | undefined;
   readonly warnings: readonly string[];
+  /** Whether an update made the object. */
+  readonly created?: boolean | undefined;
   /** The commit that holds the write; absent for dry runs and writes that changed nothing. */
   readonly commit?: string | undefined;
 }

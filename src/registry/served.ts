@@ -136,7 +136,8 @@ export function terminating(object: KubeObject, grace: number, time: number): Ku
     ...object,
     metadata: {
       ...meta,
-      generation: (meta.generation ?? 1) + (first ? 1 : 0),
+      // As in Kubernetes: it counts where somebody counts.
+      ...(meta.generation === undefined ? {} : { generation: meta.generation + (first ? 1 : 0) }),
       deletionTimestamp: rfc3339(deadline),
       deletionGracePeriodSeconds: grace,
     },

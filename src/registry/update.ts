@@ -45,6 +45,8 @@ export interface UpdateRequest extends Target {
   readonly verb: 'update' | 'patch' | 'rollback';
   /** The wanted object, from the one that is there now; called once a try. */
   change(current: KubeObject): unknown;
+  /** Where what is not there is to be made: checks the right to that, and returns what. */
+  create?: (() => unknown) | undefined;
   /** Who owns its fields, where an apply has worked that out; asked after `change`. */
   managers?(): Managers;
   readonly duplicates: readonly string[];
@@ -155,7 +157,7 @@ function restoredValues(current: StoredObject, concealed: Concealed): string[] {
 }
 
 /** The body must say which object it is: the one of the URL. */
-function identified(body: unknown, request: UpdateRequest): unknown {
+export function identified(body: unknown, request: Pick<UpdateRequest, 'name'>): unknown {
   if (!isRecord(body) || !isRecord(body['metadata'])) {
     throw badRequest(
       `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,

@@ -95,6 +95,13 @@ export interface ServerDependencies {
   readonly secretStore: SecretStoreService;
   /** Namespaces, and events of what controllers did. */
   readonly core: Pick<ClusterSurface, 'kinds' | 'store' | 'registry'>;
+  readonly leases: LeaseSurface;
+}
+
+/** By what clients agree on which of them leads. */
+export interface LeaseSurface extends Pick<ClusterSurface, 'kinds'> {
+  /** What is kept is opened when somebody asks for it. */
+  open(): Promise<Pick<ClusterSurface, 'store' | 'registry'>>;
 }
 
 /** What is known of the endpoint sync of tenants. */

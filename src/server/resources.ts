@@ -76,11 +76,21 @@ export function answerResource(
   if (deps.core.kinds.groups.includes(info.group)) {
     return answerObjects({ ...deps, ...deps.core }, request, info);
   }
+  if (deps.leases.kinds.groups.includes(info.group)) return answerLeases(deps, request, info);
   const review = reviewOf(info);
   if (review !== undefined && user !== undefined) {
     return handleReview(deps, { ...request, info, user, kind: review });
   }
   return answerObjects(deps, request, info);
+}
+
+async function answerLeases(
+  deps: ServerDependencies,
+  request: ApiRequest,
+  info: ResourceInfo,
+): Promise<Answer | undefined> {
+  const { kinds } = deps.leases;
+  return await answerObjects({ ...deps, kinds, ...(await deps.leases.open()) }, request, info);
 }
 
 /** The same for a cluster that is served here: it has objects and nothing else. */
@@ -103,7 +113,8 @@ export function answerObjects(
 /** The kind of which a request wants one object; undefined, or an error: it wants something else. */
 export function kindOfGet(deps: ServerDependencies, info: ResourceInfo): Kind | undefined {
   const { group, subresource } = info;
-  if (deps.core.kinds.groups.includes(group) || subresource !== '') return undefined;
+  if (subresource !== '') return undefined;
+  if ([deps.core, deps.leases].some(({ kinds }) => kinds.groups.includes(group))) return undefined;
   if (reviewOf(info) !== undefined) return undefined;
   const kind = findKind(deps, info);
   return handlerOf(kind, info) === handleGet ? kind : undefined;

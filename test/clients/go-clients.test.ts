@@ -1,25 +1,30 @@
 /**
  * client-go and controller-runtime, as they are, against the real daemon: informers with and without
  * streamed lists through restarts, a kill and lost state; writers who retry, applies, typed clients in
- * protobuf; a controller with finalizers, owners, indexes and predicates.
+ * protobuf; a controller with finalizers, owners, indexes and predicates; managers of which one leads.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { failedClaims, goProgram, type Running, start } from './program.ts';
 
 const BUILD_LIMIT = 300_000;
 /** Reflectors wait for up to half a minute after a server was away. */
 const PATIENCE = 300_000;
+const WAIT = { timeout: 60_000, interval: 50 };
 /** Whether somebody asked for the clients, and waits. */
 const isLong = process.env['GITPLANE_CLIENTS'] !== undefined;
 /** Restarts after the kill. Reflectors wait twice as long after each, and forget it in two minutes. */
 const ROUNDS = isLong ? 6 : 0;
 
+const ROOT = '/kubernetes/management';
+const LEASE = `${ROOT}/apis/coordination.k8s.io/v1/namespaces/default/leases/witnesses`;
+
 let program: string | undefined;
 let daemon: Daemon;
 let informers: readonly Running[] = [];
+let managers: readonly Running[] = [];
 const running: Running[] = [];
 
 beforeAll(async () => {
@@ -36,6 +41,7 @@ beforeAll(async () => {
       }),
     ),
   );
+  managers = [launch('elected'), launch('elected')];
 }, BUILD_LIMIT);
 afterAll(async () => {
   for (const one of running) one.kill();
@@ -86,6 +92,41 @@ async function churn(round: number): Promise<void> {
   }
 }
 
+interface EventBody {
+  readonly reason: string;
+  readonly message?: string;
+  readonly note?: string;
+}
+
+/** What a manager that leads records of a team, in each of the two APIs. */
+async function expectSeen(by: string, team: string): Promise<void> {
+  const body = { metadata: { name: team, labels: { witnessed: 'yes' } } };
+  expect((await daemon.call('POST', `${API}/teams`, { body })).code).toBe(201);
+  const told = async (path: string): Promise<string[]> => {
+    const { items } = (await daemon.call('GET', `${ROOT}${path}`)).json();
+    return (items as EventBody[]).map(
+      ({ reason, message, note }) => `${reason}: ${message ?? note}`,
+    );
+  };
+  const all = [`Seen: seen by ${by}`, `Witnessed: witnessed by ${by}`];
+  const aboutIt = encodeURIComponent(`regarding.name=${team}`);
+  await vi.waitFor(async () => {
+    expect(await told('/api/v1/namespaces/default/events')).toEqual(expect.arrayContaining(all));
+    const newer = `/apis/events.k8s.io/v1/events?fieldSelector=${aboutIt}`;
+    expect((await told(newer)).sort()).toEqual(all);
+  }, WAIT);
+}
+
+/** The manager that leads, and its number. */
+async function leading(among: readonly Running[]): Promise<{ manager: Running; id: string }> {
+  return await Promise.any(
+    among.map(async (manager) => {
+      const { leading: id = '' } = await manager.until((verdict) => verdict.leading !== undefined);
+      return { manager, id };
+    }),
+  );
+}
+
 describe('client-go', () => {
   test(
     'informers follow all that discovery offers',
@@ -106,10 +147,33 @@ describe('client-go', () => {
     expect(await failedClaims(program, ['writes', kubeconfig()])).toEqual([]);
   });
 
+  test('one of two managers leads, and records what it does as events', async (context) => {
+    if (program === undefined) return context.skip();
+    const { manager, id } = await leading(managers);
+    await expectSeen(id, 'seen-first');
+    // The other one is left; what is in between now is the time that its lease has to run.
+    managers = managers.filter((one) => one !== manager);
+    manager.kill();
+  });
+
   test('writes and reads with Go types, in protobuf where it has them', async (context) => {
     if (program === undefined) return context.skip();
     expect(await failedClaims(program, ['typed', kubeconfig()])).toEqual([]);
   });
+});
+
+test('the other manager takes over, and lets go of the lease when it ends', async (context) => {
+  if (program === undefined) return context.skip();
+  const [other] = managers;
+  const { id } = await leading(managers);
+  await expectSeen(id, 'seen-second');
+  const { spec } = (await daemon.call('GET', LEASE)).json();
+  expect(spec.leaseTransitions).toBeGreaterThan(0);
+  expect(spec.holderIdentity).not.toBe('');
+  other?.kill('SIGTERM');
+  await vi.waitFor(async () => {
+    expect((await daemon.call('GET', LEASE)).json().spec.holderIdentity).toBe('');
+  }, WAIT);
 });
 
 test(
@@ -118,10 +182,12 @@ test(
     if (program === undefined) return context.skip();
     const controller = launch('controller');
     await controller.until((verdict) => verdict.waiting !== undefined);
+    const lease = (await daemon.call('GET', LEASE)).json();
     await daemon.stop('SIGKILL');
     // It is the one restart then: what is new to informers afterwards has to be in it.
     if (!isLong) await loseState();
     await startAgain();
+    expect((await daemon.call('GET', LEASE)).json()).toEqual(lease);
     controller.tell('go on');
     expect(await controller.end()).toBe(0);
     expect(controller.verdicts.filter(({ error }) => error !== undefined)).toEqual([]);

@@ -19,6 +19,7 @@ export interface Verdict {
   readonly error?: string;
   readonly waiting?: string;
   readonly following?: number;
+  readonly leading?: string;
 }
 
 /** Where the program is. `folder`: another Go module, with its main package at the top. */
@@ -68,7 +69,8 @@ export interface Running {
   until(is: (verdict: Verdict) => boolean): Promise<Verdict>;
   /** Ends its input, and resolves with its exit code. */
   end(): Promise<number | null>;
-  kill(): void;
+  /** SIGKILL, unless another is said. */
+  kill(signal?: NodeJS.Signals): void;
 }
 
 export function start(
@@ -127,7 +129,7 @@ export function start(
         waiting.add(check);
         check();
       }),
-    kill: () => child.kill('SIGKILL'),
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
   };
 }
 

@@ -7,6 +7,7 @@ import { Auditor } from '../../src/audit/auditor.ts';
 import { FailedLogins } from '../../src/auth/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
+import { LEASE_KINDS } from '../../src/kinds/lease.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
 import { Fairness } from '../../src/server/fairness.ts';
 import { buildServer } from '../../src/server/server.ts';
@@ -32,6 +33,7 @@ test('a fault of the server is the stage Panic in place of ResponseComplete, and
     ...{ kinds, config, clock: Date, audit: auditor, version: '0' },
     root: '/kubernetes/management',
     clusters: { find: () => undefined },
+    leases: { kinds: LEASE_KINDS },
     core: { kinds: CORE_KINDS },
     failedLogins: new FailedLogins(Date),
     fairness: new Fairness(),

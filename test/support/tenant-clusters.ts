@@ -19,6 +19,7 @@ import { openClusters } from '../../src/daemon/clusters.ts';
 import { TenantLoops } from '../../src/daemon/tenant-loops.ts';
 import { PatchEngine } from '../../src/endpointsync/engine.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
+import { LEASE_KINDS } from '../../src/kinds/lease.ts';
 import type { ClusterAccess } from '../../src/kubeclient/cluster-access.ts';
 import type { Branch } from '../../src/registry/branch.ts';
 import type { Term } from '../../src/replication/term.ts';
@@ -137,6 +138,7 @@ export class TenantClusters {
         find: async () => undefined,
       },
       tokens: {} as ServerDependencies['tokens'],
+      leases: { kinds: LEASE_KINDS, open: unused() },
       core: { kinds: CORE_KINDS, store: this.store, registry: unused() },
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
       ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },

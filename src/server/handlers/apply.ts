@@ -1,14 +1,21 @@
 /** PATCH of the apply type: server-side apply. */
 import { unsupportedMediaType } from '../../apimachinery/status-error.ts';
 import { forbidden } from '../../auth/forbidden.ts';
-import { authorizeRequest } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { decodeBody } from '../input/body.ts';
 import { acceptedPatchTypes } from '../input/patch.ts';
 import { queryFlag } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';
 import type { ResourceRequest } from '../request.ts';
-import { createdAnswer, mayRead, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
+import {
+  createdAnswer,
+  mayRead,
+  objectAnswer,
+  requireCreate,
+  targetOf,
+  timed,
+  writeOptions,
+} from './shared.ts';
 
 /** Throws 415 where objects are kept by somebody who does not note who owns which field. */
 export async function handleApply(
@@ -45,11 +52,4 @@ function refuseToCompare(deps: ServerDependencies, request: ResourceRequest): vo
   if (kind.secretPaths.length === 0 || mayRead(deps, request, name)) return;
   const attributes = { verb: 'get', group: kind.group, resource: kind.plural, namespace, name };
   throw forbidden(user, attributes, 'an apply compares what it says with the object');
-}
-
-/** What is not there is made, and that takes more than the right to change it. */
-function requireCreate(deps: ServerDependencies, { kind, info, user }: ResourceRequest): void {
-  const { namespace, name } = info;
-  const attributes = { verb: 'create', group: kind.group, resource: kind.plural, namespace, name };
-  authorizeRequest(deps, user, attributes);
 }

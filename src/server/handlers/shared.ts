@@ -4,6 +4,7 @@ import { masked } from '../../kinds/masking.ts';
 import type { WriteResult } from '../../registry/registry.ts';
 import type { WriteOptions } from '../../registry/write-context.ts';
 import type { Collection } from '../../state/store.ts';
+import { authorizeRequest } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../input/write-options.ts';
 import type { Answer } from '../output/answer.ts';
@@ -149,4 +150,14 @@ export function targetOf({ kind, info }: ResourceRequest): {
   name: string;
 } {
   return { kind, namespace: info.namespace, name: info.name };
+}
+
+/** What is not there is made, and that takes more than the right to change it. */
+export function requireCreate(
+  deps: ServerDependencies,
+  { kind, info, user }: ResourceRequest,
+): void {
+  const { namespace, name } = info;
+  const attributes = { verb: 'create', group: kind.group, resource: kind.plural, namespace, name };
+  authorizeRequest(deps, user, attributes);
 }

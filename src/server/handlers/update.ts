@@ -1,11 +1,20 @@
-/** PUT: replaces an object. It never creates one, as custom resources of Kubernetes never do. */
+/** PUT: replaces an object. It creates none, but of kinds that say so: custom resources never do. */
 
+import { isRecord } from '../../apimachinery/object.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { KIND_MESSAGES } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
-import { answerForm, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
+import {
+  answerForm,
+  createdAnswer,
+  objectAnswer,
+  requireCreate,
+  targetOf,
+  timed,
+  writeOptions,
+} from './shared.ts';
 
 export async function handleUpdate(
   deps: ServerDependencies,
@@ -17,9 +26,24 @@ export async function handleUpdate(
   const message = KIND_MESSAGES.get(request.kind);
   const { value, duplicates } = decodeTypedBody(request.body, type, message);
   const change = (): unknown => value;
+  const make = (): unknown => {
+    requireCreate(deps, request);
+    return withoutVersion(value);
+  };
+  const create = request.kind.createdByUpdate ? make : undefined;
+  const target = { ...targetOf(request), change, create };
   const result = await timed(
     deps,
-    deps.registry.update({ verb: 'update', ...targetOf(request), change, duplicates, options }),
+    deps.registry.update({ verb: 'update', ...target, duplicates, options }),
   );
-  return objectAnswer(deps, request, result, 200);
+  return result.created === true
+    ? createdAnswer(deps, request, result)
+    : objectAnswer(deps, request, result, 200);
+}
+
+/** It was that of an object which is gone. */
+function withoutVersion(body: unknown): unknown {
+  if (!isRecord(body) || !isRecord(body['metadata'])) return body;
+  const { resourceVersion: _gone, ...metadata } = body['metadata'];
+  return { ...body, metadata };
 }

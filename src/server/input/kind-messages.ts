@@ -1,11 +1,13 @@
 /**
  * Fields in protobuf of the kinds that clients have Go types of, and write in no other form:
- * k8s.io/api `core/v1` and `rbac/v1`, with what is common to all (apimachinery `meta/v1`).
+ * k8s.io/api `core/v1`, `events/v1`, `coordination/v1` and `rbac/v1`, with what is common to all (apimachinery `meta/v1`).
  */
-import { ENDPOINTS, NAMESPACE, SECRET, SERVICE } from '../../kinds/cluster-kinds.ts';
+import { ENDPOINTS, EVENT, NAMESPACE, SECRET, SERVICE } from '../../kinds/cluster-kinds.ts';
 import { CLUSTER_ROLE } from '../../kinds/cluster-role.ts';
 import { CLUSTER_ROLE_BINDING } from '../../kinds/cluster-role-binding.ts';
+import { CORE_EVENT, NEW_EVENT } from '../../kinds/core-kinds.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { LEASE } from '../../kinds/lease.ts';
 import { ROLE } from '../../kinds/role.ts';
 import { ROLE_BINDING } from '../../kinds/role-binding.ts';
 import type { MessageShape } from './protobuf-input.ts';
@@ -115,6 +117,52 @@ const SUBSET: MessageShape = {
   3: ['ports', [{ 1: ['name'], 2: ['port', 'count'], 3: ['protocol'], 4: ['appProtocol'] }]],
 };
 
+const SERIES: MessageShape = { 1: ['count', 'count'], 2: ['lastObservedTime', 'microTime'] };
+const SOURCE: MessageShape = { 1: ['component'], 2: ['host'] };
+const EVENT_FIELDS: MessageShape = {
+  1: ['metadata', META],
+  2: ['involvedObject', REFERENCE],
+  3: ['reason'],
+  4: ['message'],
+  5: ['source', SOURCE],
+  6: ['firstTimestamp', 'time'],
+  7: ['lastTimestamp', 'time'],
+  8: ['count', 'count'],
+  9: ['type'],
+  10: ['eventTime', 'microTime'],
+  11: ['series', SERIES],
+  12: ['action'],
+  13: ['related', REFERENCE],
+  14: ['reportingComponent'],
+  15: ['reportingInstance'],
+};
+const NEW_EVENT_FIELDS: MessageShape = {
+  1: ['metadata', META],
+  2: ['eventTime', 'microTime'],
+  3: ['series', SERIES],
+  4: ['reportingController'],
+  5: ['reportingInstance'],
+  6: ['action'],
+  7: ['reason'],
+  8: ['regarding', REFERENCE],
+  9: ['related', REFERENCE],
+  10: ['note'],
+  11: ['type'],
+  12: ['deprecatedSource', SOURCE],
+  13: ['deprecatedFirstTimestamp', 'time'],
+  14: ['deprecatedLastTimestamp', 'time'],
+  15: ['deprecatedCount', 'count'],
+};
+const LEASE_SPEC: MessageShape = {
+  1: ['holderIdentity', 'said'],
+  2: ['leaseDurationSeconds', 'int'],
+  3: ['acquireTime', 'microTime'],
+  4: ['renewTime', 'microTime'],
+  5: ['leaseTransitions', 'int'],
+  6: ['strategy'],
+  7: ['preferredHolder'],
+};
+
 /** What POST and PUT of a kind may hold; other kinds are custom resources, which have no such form. */
 export const KIND_MESSAGES: ReadonlyMap<Kind, MessageShape> = new Map([
   [ROLE, ROLE_FIELDS],
@@ -137,6 +185,10 @@ export const KIND_MESSAGES: ReadonlyMap<Kind, MessageShape> = new Map([
       5: ['immutable', 'bool'],
     },
   ],
+  [EVENT, EVENT_FIELDS],
+  [CORE_EVENT, EVENT_FIELDS],
+  [NEW_EVENT, NEW_EVENT_FIELDS],
+  [LEASE, { 1: ['metadata', META], 2: ['spec', LEASE_SPEC] }],
 ]);
 
 /** The body of a DELETE, of every kind. */

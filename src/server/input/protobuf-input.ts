@@ -16,7 +16,7 @@ export interface MessageShape {
 
 /**
  * What Go writes although it is empty is left out, as its JSON does: empty strings, and the zeros of
- * `count` and `flag`. Those of `int` and `bool` were said.
+ * `count` and `flag`. Those of `said`, `int` and `bool` were said.
  */
 export type Holds =
   | Scalar
@@ -26,7 +26,17 @@ export type Holds =
   | MessageShape
   | readonly [MessageShape];
 
-type Scalar = 'text' | 'int' | 'count' | 'bool' | 'flag' | 'time' | 'json' | 'intOrString';
+type Scalar =
+  | 'text'
+  | 'said'
+  | 'int'
+  | 'count'
+  | 'bool'
+  | 'flag'
+  | 'time'
+  | 'microTime'
+  | 'json'
+  | 'intOrString';
 
 const MAGIC = Buffer.from('k8s\0');
 const UNKNOWN = { typeMeta: 1, raw: 2 } as const;
@@ -111,6 +121,8 @@ function readScalar(value: Buffer | number, holds: Scalar): unknown {
   switch (holds) {
     case 'text':
       return textOf(bytesOf(value)) || undefined;
+    case 'said':
+      return textOf(bytesOf(value));
     case 'int':
       return numberOf(value);
     case 'count':
@@ -121,6 +133,8 @@ function readScalar(value: Buffer | number, holds: Scalar): unknown {
       return numberOf(value) !== 0 || undefined;
     case 'time':
       return timeOf(readMessage(bytesOf(value), TIME));
+    case 'microTime':
+      return microTimeOf(readMessage(bytesOf(value), TIME));
     case 'json': {
       const { raw } = readMessage(bytesOf(value), RAW_JSON);
       return typeof raw === 'string' ? decodeJson(raw, MAX_JSON_DEPTH).value : undefined;
@@ -138,6 +152,15 @@ function timeOf({ seconds }: Record<string, unknown>): string | undefined {
   const time = new Date(seconds * 1000);
   if (Number.isNaN(time.getTime())) throw malformed();
   return time.toISOString().replace('.000Z', 'Z');
+}
+
+/** With six digits behind the point, whatever they are. */
+function microTimeOf(message: Record<string, unknown>): string | undefined {
+  const seconds = timeOf(message);
+  const { nanos = 0 } = message;
+  if (typeof nanos !== 'number' || nanos < 0 || nanos >= 1e9) throw malformed();
+  const micros = String(Math.floor(nanos / 1000)).padStart(6, '0');
+  return seconds?.replace('Z', `.${micros}Z`);
 }
 
 function textOf(bytes: Buffer): string {

@@ -22,11 +22,12 @@ var commands = map[string]func(context.Context, *rest.Config) error{
 	"writes":     writes,
 	"typed":      typed,
 	"controller": controller,
+	"elected":    elected,
 }
 
 func main() {
 	if len(os.Args) != 3 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: clients informers|metadata|writes|typed|controller KUBECONFIG")
+		fmt.Fprintln(os.Stderr, "usage: clients informers|metadata|writes|typed|controller|elected KUBECONFIG")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

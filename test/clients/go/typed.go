@@ -7,18 +7,25 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	applyrbac "k8s.io/client-go/applyconfigurations/rbac/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/openapi3"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
 )
 
 // typed does with the clientset what its Go types are for. It prefers protobuf, as clientsets do.
@@ -42,7 +49,9 @@ func typed(ctx context.Context, config *rest.Config) error {
 		return expect(!namespace.CreationTimestamp.IsZero(), "no time: %v", namespace)
 	})
 	claim("discovery maps kinds, and OpenAPI has a document of every group", func() error { return documents(client) })
-	claim("leases are not served: nobody is elected", func() error { return leases(ctx, client) })
+	claim("leases are made, taken, let go and fought about", func() error { return leases(ctx, client) })
+	claim("somebody is elected by a lease, and lets go of it", func() error { return electedOnce(ctx, client) })
+	claim("both recorders of events count what happens again", func() error { return recorded(ctx, client) })
 	return nil
 }
 
@@ -207,23 +216,94 @@ func documents(client kubernetes.Interface) error {
 }
 
 func leases(ctx context.Context, client kubernetes.Interface) error {
-	_, err := client.CoordinationV1().Leases("default").List(ctx, metav1.ListOptions{})
-	if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("leases: %v", err)
+	api := client.CoordinationV1().Leases("default")
+	holder, seconds := "one", int32(15)
+	now := metav1.NewMicroTime(time.Now())
+	lease, err := api.Create(ctx, &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "typed"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &now},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	if !lease.Spec.RenewTime.Time.Equal(now.Truncate(time.Microsecond)) {
+		return fmt.Errorf("it was renewed at %v, not at %v", lease.Spec.RenewTime, now)
+	}
+	late := lease.DeepCopy()
+	*lease.Spec.HolderIdentity = ""
+	if lease, err = api.Update(ctx, lease, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity != "" {
+		return fmt.Errorf("it is held by %v", lease.Spec.HolderIdentity)
+	}
+	if _, err = api.Update(ctx, late, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		return fmt.Errorf("a late update: %v", err)
+	}
+	late.ResourceVersion = ""
+	if _, err = api.Update(ctx, late, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
+		return fmt.Errorf("an update of any version: %v", err)
+	}
+	return api.Delete(ctx, "typed", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}})
+}
+
+// electedOnce leads for a moment, by the lock that controllers use, and lets go.
+func electedOnce(ctx context.Context, client kubernetes.Interface) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, "default", "clients", client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: "one"})
 	if err != nil {
 		return err
 	}
-	elected := false
+	leader := ""
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second / 2,
+		Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: time.Second / 2, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { elected = true },
+			OnStartedLeading: func(context.Context) { cancel() },
 			OnStoppedLeading: func() {},
+			OnNewLeader:      func(identity string) { leader = identity },
 		},
 	})
-	return expect(!elected, "somebody was elected")
+	lease, err := client.CoordinationV1().Leases("default").Get(context.WithoutCancel(ctx), "clients", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	return expect(leader == "one" && *lease.Spec.HolderIdentity == "", "%q was elected, %v is left", leader, lease.Spec)
+}
+
+// recorded says the same thing three times with each of the two recorders that there are.
+func recorded(ctx context.Context, client kubernetes.Interface) error {
+	role, err := client.RbacV1().Roles("apps").Create(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "recorded"}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	older := record.NewBroadcaster()
+	defer older.Shutdown()
+	older.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	newer := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
+	defer newer.Shutdown()
+	if err := newer.StartRecordingToSinkWithContext(ctx); err != nil {
+		return err
+	}
+	ours := older.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "clients"})
+	theirs := newer.NewRecorder(scheme.Scheme, "example.com/clients")
+	for range 3 {
+		ours.Event(role, corev1.EventTypeWarning, "Counted", "Again")
+		theirs.Eventf(role, nil, corev1.EventTypeNormal, "Repeated", "Say", "Once more")
+	}
+	about := fields.OneTermEqualSelector("involvedObject.uid", string(role.UID)).String()
+	return eventually(ctx, func() error {
+		found, err := client.CoreV1().Events("apps").List(ctx, metav1.ListOptions{FieldSelector: about})
+		if err != nil {
+			return err
+		}
+		said := map[string]int32{}
+		for _, event := range found.Items {
+			said[event.Reason] = event.Count
+			if event.Series != nil {
+				said[event.Reason] = event.Series.Count
+			}
+		}
+		return expect(len(found.Items) == 2 && said["Counted"] == 3 && said["Repeated"] >= 2, "%v", said)
+	})
 }
