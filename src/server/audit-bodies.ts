@@ -8,9 +8,9 @@ import type { Kind } from '../kinds/kind.ts';
 import { decodeBody, mediaTypeOf } from './input/body.ts';
 import { DELETE_OPTIONS_MESSAGE, KIND_MESSAGES } from './input/kind-messages.ts';
 import { decodeTypedBody } from './input/typed-body.ts';
-import type { Answer } from './output/answer.ts';
+import { type Answer, bodyOf, lengthOf } from './output/answer.ts';
 import { JSON_TYPE } from './output/negotiation.ts';
-import { joinList, type ReadyObject } from './output/representation.ts';
+import { listParts, type ReadyObject } from './output/representation.ts';
 
 const LARGEST_BODY = 2 * 1024 * 1024;
 const NEW_LINE = 0x0a;
@@ -62,16 +62,17 @@ function requestBody(
   }
 }
 
-function responseBody(kind: Kind | undefined, { body, contentType, shown }: Answer): AuditedBodies {
-  if (body.length > LARGEST_BODY) return omitted('response', 'too-large');
+function responseBody(kind: Kind | undefined, answer: Answer): AuditedBodies {
+  const { contentType, shown } = answer;
+  if (lengthOf(answer) > LARGEST_BODY) return omitted('response', 'too-large');
   if (contentType !== JSON_TYPE) return omitted('response', 'unsupported-encoding');
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+  const bytes = bodyOf(answer);
   if (kind !== undefined && shown !== undefined) {
     // One line each: they are what the store holds.
     if (isPlain(kind)) return { responseObject: bytes };
     const { head, items } = shown;
     const safe = items.map((ready) => withoutSecrets(kind, ready));
-    return { responseObject: head === undefined ? safe[0]?.json() : joinList(head, safe) };
+    return { responseObject: head === undefined ? safe[0]?.json() : bodyOf(listParts(head, safe)) };
   }
   if (kind !== undefined && isPlain(kind) && !bytes.includes(NEW_LINE))
     return { responseObject: bytes };

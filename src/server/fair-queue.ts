@@ -6,6 +6,8 @@
  *   two thirds. Whoever comes new always finds some, and only who has too much is refused (429).
  * - A seat is a request at work. Whoever finds none waits, and flows get seats in turn: who has one
  *   request waits for one of each other flow, however many of these there are.
+ * - A flow that holds too much of the room for answers, as who does not read what was asked for, gets
+ *   no seat until it has read some. One answer at a time may always be held.
  */
 import { tooManyRequests } from '../apimachinery/status-error.ts';
 
@@ -18,6 +20,8 @@ export interface FairQueueLimits {
   readonly requests: number;
   /** Of all their bodies together. */
   readonly bytes: number;
+  /** The same of answers that are not sent yet. */
+  readonly answers: number;
 }
 
 /** What metrics tell. */
@@ -30,8 +34,10 @@ export interface FairQueueFigures {
 }
 
 interface Flow {
+  readonly name: string;
   requests: number;
   bytes: number;
+  answers: number;
   readonly waiting: Waiter[];
 }
 
@@ -42,6 +48,14 @@ interface Waiter {
   drop(): void;
 }
 
+/** A request that was taken on. */
+export interface Admission {
+  /** Bytes that are held for it until it leaves. */
+  answer(bytes: number): void;
+  /** To be called once. */
+  leave(): void;
+}
+
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #flows = new Map<string, Flow>();
@@ -49,7 +63,10 @@ export class FairQueue {
   readonly #turns = new Set<Flow>();
   #requests = 0;
   #bytes = 0;
+  #answers = 0;
   #atWork = 0;
+  /** Seats that nobody has before something else had a turn. */
+  #resting = 0;
   #waiting = 0;
   #refused = 0;
 
@@ -66,9 +83,9 @@ export class FairQueue {
     };
   }
 
-  /** Makes room for a request until the function that it returns is called, once. Throws 429. */
-  enter(name: string, bytes: number): () => void {
-    const flow = this.#flows.get(name) ?? { requests: 0, bytes: 0, waiting: [] };
+  /** Makes room for a request until it leaves. Throws 429. */
+  enter(name: string, bytes: number): Admission {
+    const flow = this.#flows.get(name) ?? { name, requests: 0, bytes: 0, answers: 0, waiting: [] };
     const { requests, bytes: most } = this.#limits;
     const hasRoom =
       flow.requests < requests - this.#requests && flow.bytes + bytes <= most - this.#bytes;
@@ -78,9 +95,25 @@ export class FairQueue {
     }
     this.#flows.set(name, flow);
     this.#hold(flow, 1, bytes);
-    return () => {
-      this.#hold(flow, -1, -bytes);
-      if (flow.requests === 0) this.#flows.delete(name);
+    return this.#admission(flow, bytes);
+  }
+
+  #admission(flow: Flow, bytes: number): Admission {
+    let answers = 0;
+    let hasLeft = false;
+    return {
+      answer: (more) => {
+        if (hasLeft) return;
+        answers += more;
+        this.#holdAnswer(flow, more);
+      },
+      leave: () => {
+        hasLeft = true;
+        this.#hold(flow, -1, -bytes);
+        this.#holdAnswer(flow, -answers);
+        if (flow.requests === 0) this.#flows.delete(flow.name);
+        if (answers > 0) this.#next();
+      },
     };
   }
 
@@ -89,31 +122,47 @@ export class FairQueue {
    * nobody wants it by the time it has one: nothing was done then.
    */
   run<T>(name: string, work: () => Promise<T>, of: Wanted): Promise<T> {
-    if (this.#atWork < this.#limits.seats) return this.#seated(work);
     const flow = this.#flows.get(name);
+    if (this.#hasSeat && (flow === undefined || this.#mayAnswer(flow)))
+      return this.#seated(work, of);
     // It has left already.
     if (flow === undefined) return Promise.reject(of.late());
     return new Promise((resolve, reject) => {
-      const begin = (): void => resolve(this.#seated(work));
+      const begin = (): void => resolve(this.#seated(work, of));
       flow.waiting.push({ isWanted: of.isWanted, begin, drop: () => reject(of.late()) });
       this.#waiting++;
       this.#turns.add(flow);
     });
   }
 
-  async #seated<T>(work: () => Promise<T>): Promise<T> {
+  async #seated<T>(work: () => Promise<T>, { rest }: Wanted): Promise<T> {
     this.#atWork++;
     try {
       return await work();
     } finally {
       this.#atWork--;
-      this.#next();
+      const pause = rest?.();
+      if (pause === undefined) this.#next();
+      else void this.#nextAfter(pause);
     }
+  }
+
+  async #nextAfter(pause: Promise<void>): Promise<void> {
+    this.#resting++;
+    await pause;
+    this.#resting--;
+    this.#next();
+  }
+
+  get #hasSeat(): boolean {
+    return this.#resting === 0 && this.#atWork < this.#limits.seats;
   }
 
   #next(): void {
     for (const flow of this.#turns) {
-      if (this.#atWork >= this.#limits.seats) return;
+      if (!this.#hasSeat) return;
+      // It keeps its turn.
+      if (!this.#mayAnswer(flow)) continue;
       this.#turns.delete(flow);
       const waiter = flow.waiting.shift();
       if (waiter === undefined) continue;
@@ -123,6 +172,15 @@ export class FairQueue {
       if (waiter.isWanted()) waiter.begin();
       else waiter.drop();
     }
+  }
+
+  #mayAnswer({ answers }: Flow): boolean {
+    return answers === 0 || answers <= this.#limits.answers - this.#answers;
+  }
+
+  #holdAnswer(flow: Flow, bytes: number): void {
+    flow.answers += bytes;
+    this.#answers += bytes;
   }
 
   #hold(flow: Flow, requests: number, bytes: number): void {
@@ -136,4 +194,6 @@ export class FairQueue {
 export interface Wanted {
   isWanted(): boolean;
   late(): Error;
+  /** Asked when the work is done: nobody is given a seat until it resolves. Must not reject. */
+  rest?(): Promise<void> | undefined;
 }

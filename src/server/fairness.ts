@@ -3,18 +3,19 @@
  * name, watches, health and discovery never wait, and neither do our own loops.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Pauses } from '../apimachinery/pauses.ts';
 import type { User } from '../apimachinery/request.ts';
-import { FairQueue, type FairQueueFigures } from './fair-queue.ts';
+import { type Admission, FairQueue, type FairQueueFigures } from './fair-queue.ts';
 import type { RequestInfo } from './input/request-info.ts';
-import type { Answer } from './output/answer.ts';
+import { type Answer, lengthOf } from './output/answer.ts';
 import { bodyBytes, timedOut, WRITES } from './pressure.ts';
 
+/** Nothing that is answered to a write is large. */
+const ANY = Number.MAX_SAFE_INTEGER;
 /** Two groups of commits at once keep git busy; what waits is some seconds' worth of them. */
-const OF_WRITES = { seats: 256, requests: 8192, bytes: 256 * 1024 * 1024 };
+const OF_WRITES = { seats: 256, requests: 8192, bytes: 256 * 1024 * 1024, answers: ANY };
 /** A large list stops everything else for some milliseconds. */
-const OF_LISTS = { seats: 4, requests: 2048, bytes: Number.MAX_SAFE_INTEGER };
-/** After a larger one, others have a turn. */
-const LARGE_LIST = 64 * 1024;
+const OF_LISTS = { seats: 4, requests: 2048, bytes: ANY, answers: 128 * 1024 * 1024 };
 /** Names that no user can have. */
 const OURS = 'system:gitplane:';
 
@@ -29,6 +30,10 @@ interface Passed {
 export class Fairness {
   readonly #writes: FairQueue;
   readonly #lists: FairQueue;
+  /** Of lists. */
+  readonly #admissions = new WeakMap<object, Admission>();
+  /** Between lists, whoever sent them: others have a turn. */
+  readonly #pauses = new Pauses();
 
   constructor({ writes = OF_WRITES, lists = OF_LISTS } = {}) {
     this.#writes = new FairQueue(writes);
@@ -47,8 +52,9 @@ export class Fairness {
   ): void {
     const queue = this.#queueOf(passed, request.method);
     if (queue === undefined) return;
-    const leave = queue.enter(flowOf(passed), bodyBytes(request.headers));
-    response.once('close', leave);
+    const admission = queue.enter(flowOf(passed), bodyBytes(request.headers));
+    if (queue === this.#lists) this.#admissions.set(response, admission);
+    response.once('close', admission.leave);
   }
 
   /** Does the work of a request that was admitted, when its turn has come. */
@@ -64,9 +70,23 @@ export class Fairness {
     const queue = this.#queueOf(passed, request.method);
     if (queue === undefined) return work();
     const isWanted = (): boolean => !response.destroyed && !response.writableEnded;
-    const whole = queue === this.#lists ? () => listed(work) : async () => await work();
-    return queue.run(flowOf(passed), whole, { isWanted, late: timedOut });
+    const wanted = { isWanted, late: timedOut };
+    if (queue === this.#writes) return queue.run(flowOf(passed), async () => await work(), wanted);
+    return queue.run(flowOf(passed), () => this.#listed(response, work), {
+      ...wanted,
+      rest: this.#rest,
+    });
   }
+
+  async #listed(response: object, work: () => Answered | Promise<Answered>): Promise<Answered> {
+    const answer = await work();
+    if (answer !== undefined) this.#admissions.get(response)?.answer(lengthOf(answer));
+    return answer;
+  }
+
+  /** The list itself goes out at once. */
+  readonly #rest = (): Promise<void> | undefined =>
+    this.#pauses.due ? this.#pauses.pause() : undefined;
 
   #queueOf({ info, user }: Passed, method = ''): FairQueue | undefined {
     if (user?.name.startsWith(OURS) === true) return undefined;
@@ -78,12 +98,4 @@ export class Fairness {
 /** Keys of one user share a flow: more keys are not more turns. */
 function flowOf({ user }: Passed): string {
   return user?.name ?? '';
-}
-
-async function listed(work: () => Answered | Promise<Answered>): Promise<Answered> {
-  const answer = await work();
-  if (answer !== undefined && answer.body.length > LARGE_LIST) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return answer;
 }

@@ -20,13 +20,13 @@ class Desk {
   readonly begun: string[] = [];
   readonly #ends: (() => void)[] = [];
 
-  constructor(limits: { seats: number; requests: number; bytes?: number }) {
-    this.queue = new FairQueue({ bytes: BYTES, ...limits });
+  constructor(limits: { seats: number; requests: number; bytes?: number; answers?: number }) {
+    this.queue = new FairQueue({ bytes: BYTES, answers: BYTES, ...limits });
   }
 
   /** Enters, waits for a seat and holds it; resolves when all of it is over. */
   async ask(flow: string, of = wanted): Promise<void> {
-    const leave = this.queue.enter(flow, 0);
+    const { leave } = this.queue.enter(flow, 0);
     const work = async (): Promise<void> => {
       this.begun.push(flow);
       await new Promise<void>((resolve) => void this.#ends.push(resolve));
@@ -89,6 +89,58 @@ describe('a flood by one user', () => {
   });
 });
 
+describe('who does not read answers', () => {
+  const done = async (): Promise<string> => 'done';
+
+  test('gets no further ones, others go on, and what waits goes on when some are read', async () => {
+    const { queue } = new Desk({ seats: 1, requests: 100, answers: 100 });
+    const unread = queue.enter('slow', 0);
+    unread.answer(60);
+    const next = queue.enter('slow', 0);
+    const waiting = queue.run('slow', done, wanted);
+    expect(queue.figures).toMatchObject({ waiting: 1, atWork: 0 });
+    const other = queue.enter('quick', 0);
+    expect(await queue.run('quick', done, wanted)).toBe('done');
+    other.answer(60);
+    expect(queue.figures).toMatchObject({ waiting: 1 });
+    other.leave();
+    unread.leave();
+    expect(await waiting).toBe('done');
+    next.leave();
+    expect(queue.figures).toMatchObject({ held: 0, waiting: 0, atWork: 0 });
+  });
+
+  test('keeps its turn, and leaves those behind it theirs', async () => {
+    const desk = new Desk({ seats: 1, requests: 100, answers: 100 });
+    const unread = desk.queue.enter('slow', 0);
+    unread.answer(60);
+    const first = desk.ask('quick');
+    const all = [desk.ask('slow'), desk.ask('quick')];
+    await desk.end();
+    expect(desk.begun).toEqual(['quick', 'quick']);
+    await desk.end();
+    unread.leave();
+    await desk.end();
+    await Promise.all([first, ...all]);
+    expect(desk.begun).toEqual(['quick', 'quick', 'slow']);
+  });
+
+  test('has one answer however large it is, and what came too late for anybody is not counted', async () => {
+    const { queue } = new Desk({ seats: 1, requests: 100, answers: 100 });
+    const one = queue.enter('large', 0);
+    one.answer(1000);
+    const gone = queue.enter('gone', 0);
+    gone.leave();
+    gone.answer(1000);
+    queue.enter('other', 0);
+    expect(await queue.run('other', done, wanted)).toBe('done');
+    one.leave();
+    const again = queue.enter('large', 0);
+    again.answer(50);
+    expect(await queue.run('large', done, wanted)).toBe('done');
+  });
+});
+
 describe('turns', () => {
   test('are taken by flows, not by requests', async () => {
     const desk = new Desk({ seats: 1, requests: 100 });
@@ -148,8 +200,12 @@ describe('which requests take turns', () => {
     if (found === undefined) throw new Error('no such path');
     return found;
   };
-  const full = { seats: 1, requests: 0, bytes: 0 };
+  const full = { seats: 1, requests: 0, bytes: 0, answers: 0 };
   const answered = { code: 200, contentType: 'text/plain', body: '' };
+  const raw = () => ({
+    request: { method: 'GET' },
+    response: { destroyed: false, writableEnded: false },
+  });
 
   test.each<[string, string, string, number | undefined]>([
     ['POST', '/teams', 'ann', 429],
@@ -182,29 +238,57 @@ describe('which requests take turns', () => {
     );
   });
 
-  test('who reads one object is answered at once, and large lists let others have a turn', async () => {
+  test('who reads one object is answered at once', () => {
     const fairness = new Fairness();
-    const user = { name: 'ann', groups: [] };
-    const raw = {
-      request: { method: 'GET' },
-      response: { destroyed: false, writableEnded: false },
-    };
-    const get = fairness.run({ info: info('GET', '/teams/a'), user }, raw, () => answered);
-    expect(get).toBe(answered);
-    const large = { ...answered, body: Buffer.alloc(100_000) };
-    const passed = { info: info('GET', '/teams'), user };
+    const passed = { info: info('GET', '/teams/a'), user: { name: 'ann', groups: [] } };
+    expect(fairness.run(passed, raw(), () => answered)).toBe(answered);
+  });
+
+  test('lists that take long let others have a turn, and are answered before that', async () => {
+    const fairness = new Fairness();
+    const passed = { info: info('GET', '/teams'), user: { name: 'ann', groups: [] } };
     let begun = 0;
-    const lists = Array.from({ length: 9 }, () => {
+    let ended = 0;
+    const lists = Array.from({ length: 9 }, async () => {
       fairness.admit(passed, { method: 'GET', headers: {} }, new EventEmitter() as never);
-      return fairness.run(passed, raw, () => {
+      await fairness.run(passed, raw(), () => {
+        const until = performance.now() + 5;
+        while (performance.now() < until);
         begun++;
+        return answered;
+      });
+      ended++;
+    });
+    for (let i = 0; i < 100; i++) await null;
+    expect({ begun, ended }).toEqual({ begun: 4, ended: 4 });
+    await Promise.all(lists);
+    expect({ begun, ended }).toEqual({ begun: 9, ended: 9 });
+  });
+
+  test('answers that nobody reads stop the lists of who asked for them, and only those', async () => {
+    const lists = { seats: 4, requests: 100, bytes: BYTES, answers: 1000 };
+    const fairness = new Fairness({ writes: full, lists });
+    const large = { ...answered, body: Buffer.alloc(10), rest: Buffer.alloc(990) };
+    let begun = '';
+    const ask = (name: string): { close(): void; answer: unknown } => {
+      const passed = { info: info('GET', '/teams'), user: { name, groups: [] } };
+      const response = Object.assign(new EventEmitter(), raw().response);
+      fairness.admit(passed, { method: 'GET', headers: {} }, response as never);
+      const of = { request: { method: 'GET' }, response };
+      const answer = fairness.run(passed, of, () => {
+        begun += name;
         return large;
       });
-    });
-    const atFirst = begun;
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(atFirst).toBe(4);
-    expect(await Promise.all(lists)).toHaveLength(9);
+      return { close: () => void response.emit('close'), answer };
+    };
+    const first = ask('a');
+    await first.answer;
+    const second = ask('a');
+    await ask('b').answer;
+    expect(begun).toBe('ab');
+    first.close();
+    await second.answer;
+    expect(begun).toBe('aba');
   });
 
   test('metrics tell who waits and how many were refused', async () => {

@@ -11,8 +11,10 @@ import { buildOpenApiV2, openApiV2 } from '../../src/server/documents/openapi-v2
 import { versionDocument } from '../../src/server/documents/version.ts';
 import { decodeBody } from '../../src/server/input/body.ts';
 import { parseRequest, type ResourceInfo } from '../../src/server/input/request-info.ts';
+import { bodyOf } from '../../src/server/output/answer.ts';
 import { negotiate, negotiateOpenApiV2 } from '../../src/server/output/negotiation.ts';
 import {
+  type Encoded,
   encodeDocument,
   encodeList,
   encodeObject,
@@ -54,10 +56,8 @@ let server: TestServer;
 /** The bodies of creates and the types of patches. */
 let written: unknown[] = [];
 
-interface Reply {
+interface Reply extends Encoded {
   readonly code?: number;
-  readonly contentType: string;
-  readonly body: Buffer;
 }
 
 function document(path: string, request: IncomingMessage): Reply | undefined {
@@ -136,7 +136,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     response.writeHead(reply === undefined ? 404 : (reply.code ?? 200), {
       'content-type': reply?.contentType ?? 'text/plain',
     });
-    response.end(reply?.body ?? '404 page not found\n');
+    response.end(reply === undefined ? '404 page not found\n' : bodyOf(reply));
   });
 }
 

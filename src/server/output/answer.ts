@@ -6,6 +6,8 @@ export interface Answer {
   readonly code: number;
   readonly contentType: string;
   readonly body: Buffer | string;
+  /** What comes behind `body`: bytes that others share. */
+  readonly rest?: Buffer;
   readonly headers?: Readonly<Record<string, string>>;
   /** Texts of Warning headers. */
   readonly warnings?: readonly string[];
@@ -20,6 +22,16 @@ export function jsonAnswer(value: unknown, code = 200): Answer {
 
 export function textAnswer(text: string, code = 200): Answer {
   return { code, contentType: 'text/plain; charset=utf-8', body: text };
+}
+
+/** The whole body. */
+export function bodyOf({ body, rest }: Pick<Answer, 'body' | 'rest'>): Buffer {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+  return rest === undefined ? bytes : Buffer.concat([bytes, rest]);
+}
+
+export function lengthOf({ body, rest }: Pick<Answer, 'body' | 'rest'>): number {
+  return Buffer.byteLength(body) + (rest?.length ?? 0);
 }
 
 const LONGEST_WARNINGS = 4096;

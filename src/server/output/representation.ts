@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { ListBytes } from './list-bytes.ts';
 import { JSON_TYPE, type MediaChoice, negotiate, YAML_TYPE } from './negotiation.ts';
 import {
   buildTable,
@@ -17,11 +18,13 @@ import { toYaml } from './yaml-output.ts';
 export interface Encoded {
   readonly contentType: string;
   readonly body: Buffer;
+  /** What comes behind `body`. */
+  readonly rest?: Buffer;
   /** Where the body is made of nothing else. */
   readonly shown?: ShownObjects;
 }
 
-/** Objects as JSON, alone or, with a head, in a list: see `joinList`. */
+/** Objects as JSON, alone or, with a head, in a list: see `listParts`. */
 export interface ShownObjects {
   readonly head: string | undefined;
   readonly items: readonly ReadyObject[];
@@ -109,7 +112,7 @@ export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm):
   const head = { kind: `${kind.kind}List`, apiVersion: versionOf(kind), metadata };
   if (form.transform === undefined && hasReadyForm(form)) {
     const shown = { head: JSON.stringify(head), items };
-    return { contentType: JSON_TYPE, body: joinList(shown.head, items), shown };
+    return { contentType: JSON_TYPE, ...listParts(shown.head, items), shown };
   }
   const objects = items.map(({ object }) => object);
   switch (form.transform?.kind) {
@@ -130,24 +133,14 @@ export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm):
   }
 }
 
-const COMMA = 0x2c;
-const LIST_END = Buffer.from(']}');
+const ready = new ListBytes();
 
-/** `head` without its last brace, then the items as they are: one allocation, one copy each. */
-export function joinList(head: string, items: readonly Pick<ReadyObject, 'json'>[]): Buffer {
-  const parts = items.map((item) => item.json());
-  const start = Buffer.from(`${head.slice(0, -1)},"items":[`);
-  const commas = Math.max(parts.length - 1, 0);
-  const length = parts.reduce((sum, part) => sum + part.length, commas);
-  const body = Buffer.allocUnsafe(start.length + length + LIST_END.length);
-  let at = start.copy(body, 0);
-  parts.forEach((part, index) => {
-    if (index > 0) body[at++] = COMMA;
-    body.set(part, at);
-    at += part.length;
-  });
-  LIST_END.copy(body, at);
-  return body;
+/** `head` without its last brace, then the items as they are. */
+export function listParts(
+  head: string,
+  items: readonly Pick<ReadyObject, 'json'>[],
+): { readonly body: Buffer; readonly rest: Buffer } {
+  return { body: Buffer.from(`${head.slice(0, -1)},"items":`), rest: ready.of(items) };
 }
 
 function hasReadyForm({ mediaType, pretty }: MediaChoice): boolean {

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { SECURITY_HEADERS } from '../hardening.ts';
-import { type Answer, warningHeaders } from './answer.ts';
+import { type Answer, lengthOf, warningHeaders } from './answer.ts';
 
 /** What every answer carries, streams as well. */
 export function commonHeaders(requestId: string): (readonly [string, string])[] {
@@ -29,16 +29,23 @@ export function writeAnswer(
   { id, last }: { readonly id: string; readonly last: boolean },
 ): void {
   response.writeHead(answer.code, headersOf(id, answer, last));
-  response.end(answer.body);
+  const { body, rest } = answer;
+  if (rest === undefined) {
+    response.end(body);
+    return;
+  }
+  // Both go out in one call.
+  response.write(body);
+  response.end(rest);
 }
 
 const SECURITY = SECURITY_HEADERS.flat();
 
 /** Names and values in turn, as `writeHead` takes them without looking for doubles: there are none. */
 function headersOf(requestId: string, answer: Answer, last: boolean): string[] {
-  const { code, contentType, body, headers, warnings } = answer;
+  const { code, contentType, headers, warnings } = answer;
   const flat = ['audit-id', requestId, ...SECURITY, 'content-type', contentType];
-  if (code !== 304) flat.push('content-length', String(Buffer.byteLength(body)));
+  if (code !== 304) flat.push('content-length', String(lengthOf(answer)));
   if (headers?.['cache-control'] === undefined) flat.push('cache-control', 'no-cache, private');
   if (headers !== undefined) {
     for (const name of Object.keys(headers)) flat.push(name, headers[name] ?? '');

@@ -1,0 +1,59 @@
+/** Items of lists that are kept as bytes: the same bytes, for as long as there is room. */
+import { describe, expect, test } from 'vitest';
+import { ListBytes } from '../../../src/server/output/list-bytes.ts';
+
+const item = (text: string) => ({ json: () => Buffer.from(JSON.stringify(text)) });
+const list = (mark: string, bytes: number) => [item(mark), item('x'.repeat(bytes))];
+const expected = (mark: string, bytes: number): string => `["${mark}","${'x'.repeat(bytes)}"]}`;
+
+describe('items of a list', () => {
+  test('are kept when they are asked for again', () => {
+    const ready = new ListBytes();
+    const items = list('a', 10_000);
+    const first = ready.of(items);
+    expect(ready.size).toBe(0);
+    const second = ready.of(items);
+    expect(ready.size).toBe(second.length);
+    expect(ready.of(items)).toBe(second);
+    expect([first.toString(), second.toString()]).toEqual(
+      Array.from({ length: 2 }, () => expected('a', 10_000)),
+    );
+  });
+
+  test('of another array are other bytes, whatever was kept', () => {
+    const ready = new ListBytes();
+    const items = list('a', 10_000);
+    for (let i = 0; i < 3; i++) ready.of(items);
+    const others = [item('b'), ...items.slice(1)];
+    for (let i = 0; i < 3; i++) {
+      expect(ready.of(others).toString()).toBe(expected('b', 10_000));
+      expect(ready.of(items).toString()).toBe(expected('a', 10_000));
+    }
+  });
+
+  test.each([
+    ['small', 100],
+    ['larger than all the room', 60_000],
+  ])('that are %s are not kept', (_, bytes) => {
+    const ready = new ListBytes(50_000);
+    const items = list('a', bytes);
+    for (let i = 0; i < 3; i++) expect(ready.of(items).toString()).toBe(expected('a', bytes));
+    expect(ready.size).toBe(0);
+  });
+
+  test('that were asked for longest ago make room for others', () => {
+    const ready = new ListBytes(50_000);
+    const lists = ['a', 'b', 'c', 'd', 'e'].map((mark) => list(mark, 20_000));
+    const [a = []] = lists;
+    for (let i = 0; i < 4; i++) {
+      for (const [at, items] of lists.entries()) {
+        const bytes = ready.of(items);
+        expect(bytes.toString()).toBe(expected('abcde'[at] ?? '', 20_000));
+        expect(ready.size).toBeLessThanOrEqual(50_000);
+        // The one that is asked for all the time stays.
+        const kept = ready.of(a);
+        if (i > 0) expect(ready.of(a)).toBe(kept);
+      }
+    }
+  });
+});
