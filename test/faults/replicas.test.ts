@@ -5,9 +5,14 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ETCD_MISSING } from '../support/etcd.ts';
+import { openNetwork } from '../support/network.ts';
 import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
+import { SLOW_DISKS_MISSING } from '../support/slow-disk.ts';
+import { DISKS_MISSING } from '../support/small-disk.ts';
 import { budget, isLong, SEED, say, timeoutMs } from './budget.ts';
-import { FIRST_FAULTS, QUOTA } from './replicas/faults.ts';
+import { DISKS } from './replicas/disk-faults.ts';
+import { QUOTA } from './replicas/etcd-faults.ts';
+import { FIRST_FAULTS } from './replicas/faults.ts';
 import { type RunReport, runOnce } from './replicas/run.ts';
 
 const SECONDS = 20;
@@ -18,7 +23,12 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
   let set: ReplicaSet | undefined;
 
   beforeAll(async () => {
-    set = await startReplicas({ quota: QUOTA, args: ['--log-level', 'info'] });
+    const network = await openNetwork();
+    tell(`the network is of ${network.kind}`, network.reason);
+    tell('disks of replicas and members fill up', DISKS_MISSING);
+    tell('disks of replicas and members are slowed down', SLOW_DISKS_MISSING);
+    const disks = DISKS_MISSING === undefined ? { disks: DISKS } : {};
+    set = await startReplicas({ network, ...disks, quota: QUOTA, args: ['--log-level', 'info'] });
   }, 240_000);
   afterAll(async () => {
     await set?.stop();
@@ -51,6 +61,12 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     timeoutMs(SECONDS) + 120_000,
   );
 });
+
+/** What there is to harm them with, always on the standard error: less than all is not hidden. */
+function tell(what: string, missing: string | undefined): void {
+  const text = missing === undefined ? what : `${what}: NO OR LESS OF IT, AS ${missing}`;
+  process.stderr.write(`replicas: ${text}\n`);
+}
 
 function lineOf(seed: number, report: RunReport): string {
   const { faults, operations, unknown, pushes, failovers, mended, violations } = report;

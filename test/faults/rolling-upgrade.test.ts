@@ -228,7 +228,7 @@ async function openWatch(
   version: string,
 ): Promise<IncomingMessage> {
   const sent = request({
-    host: '127.0.0.1',
+    host: replica.place.host,
     port: replica.port,
     path: `${TEAMS}?watch=true&resourceVersion=${version}`,
     headers: { authorization: `Bearer ${token}` },

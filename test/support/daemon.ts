@@ -116,8 +116,8 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
     child.on('exit', (code) => reject(new Error(`The daemon ended with ${code}:\n${output}`)));
     child.on('error', reject);
   });
-  const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(output)?.[1]);
-  return new RunningDaemon({ child, dataDir, port, output: () => output });
+  const [, host = '', port] = /https:\/\/(\d+(?:\.\d+){3}):(\d+)/.exec(output) ?? [];
+  return new RunningDaemon({ child, dataDir, host, port: Number(port), output: () => output });
 }
 
 class RunningDaemon implements Daemon {
@@ -130,12 +130,18 @@ class RunningDaemon implements Daemon {
   readonly #ca: string;
   readonly #home = scratchDir('gitplane-home-');
 
-  constructor(of: { child: ChildProcess; dataDir: string; port: number; output: () => string }) {
+  constructor(of: {
+    child: ChildProcess;
+    dataDir: string;
+    host: string;
+    port: number;
+    output: () => string;
+  }) {
     this.process = of.child;
     this.dataDir = of.dataDir;
     this.port = of.port;
     this.output = of.output;
-    this.url = `https://127.0.0.1:${of.port}`;
+    this.url = `https://${of.host}:${of.port}`;
     this.token = readFileSync(join(of.dataDir, 'admin.token'), 'utf8').trim();
     this.#ca = readFileSync(join(of.dataDir, 'tls/ca.crt'), 'utf8');
   }
@@ -201,7 +207,7 @@ class RunningDaemon implements Daemon {
 
   async clone(): Promise<string> {
     const folder = join(scratchDir('gitplane-clone-'), 'platform');
-    const url = `https://admin:${this.token}@127.0.0.1:${this.port}/git/platform.git`;
+    const url = `${this.url.replace('//', `//admin:${this.token}@`)}/git/platform.git`;
     const { code, stderr } = await this.git(['clone', '--quiet', url, folder], tmpdir());
     if (code !== 0) throw new Error(`git clone failed: ${stderr}`);
     return folder;

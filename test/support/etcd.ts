@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunResult, run } from './daemon.ts';
 import { type EtcdTls, makeEtcdTls } from './etcd-tls.ts';
+import type { Place } from './network.ts';
 
 /** Why it cannot run here; undefined: it can. Belongs into the title of what is skipped then. */
 export const ETCD_MISSING = missing();
@@ -45,11 +46,14 @@ export interface EtcdSetup {
   readonly folder?: string;
   /** More arguments of every member. */
   readonly args?: readonly string[];
+  /** Where the members live; on the loopback interface when absent. */
+  readonly places?: readonly Place[];
 }
 
 export interface EtcdMember {
   readonly name: string;
-  /** `127.0.0.1:PORT` of the client port. */
+  readonly place: Place;
+  /** `HOST:PORT` of the client port. */
   readonly endpoint: string;
   readonly peerPort: number;
   readonly dataDir: string;
@@ -69,7 +73,7 @@ export interface EtcdMember {
 
 export interface EtcdCluster {
   readonly members: readonly EtcdMember[];
-  /** Client ports, `127.0.0.1:PORT` each. */
+  /** Client ports, `HOST:PORT` each. */
   readonly endpoints: readonly string[];
   /** As `--state` wants it. */
   readonly state: string;
@@ -81,6 +85,10 @@ export interface EtcdCluster {
   compact(): Promise<bigint>;
   /** Every member, one after the other. */
   defragment(): Promise<void>;
+  /** Everything that is in it, as a file. */
+  save(file: string): Promise<void>;
+  /** Loses all members and their data, and makes a new cluster of that file in their place. */
+  restore(file: string): Promise<void>;
   /** Resolves when every running member says that it is healthy. */
   healthy(): Promise<void>;
   /** Ends all members and removes the data. */
@@ -88,6 +96,7 @@ export interface EtcdCluster {
 }
 
 const TRIES = 5;
+const LOOPBACK: Place = { name: 'loopback', host: '127.0.0.1', via: [] };
 
 /** Resolves when all members are healthy. */
 export async function startEtcd(setup: EtcdSetup = {}): Promise<EtcdCluster> {
@@ -130,14 +139,15 @@ class Cluster implements EtcdCluster {
     const ports = await freePorts(2 * count);
     const all = Array.from({ length: count }, (_, index) => ({
       name: `m${index + 1}`,
+      place: setup.places?.[index] ?? LOOPBACK,
       clientPort: ports[2 * index] ?? 0,
       peerPort: ports[2 * index + 1] ?? 0,
     }));
     const initial = all
-      .map(({ name, peerPort }) => `${name}=http://127.0.0.1:${peerPort}`)
+      .map(({ name, place, peerPort }) => `${name}=http://${place.host}:${peerPort}`)
       .join(',');
     const members = all.map(
-      (one) => new Member({ ...one, dataDir: join(folder, one.name), tls, setup, initial }),
+      (one) => new Member({ ...one, dataDir: join(folder, one.name, 'data'), tls, setup, initial }),
     );
     return new Cluster(setup, { folder, tls, members });
   }
@@ -191,6 +201,22 @@ class Cluster implements EtcdCluster {
     }
   }
 
+  async save(file: string): Promise<void> {
+    // Of one member: no other can tell what it has.
+    await this.#must(['snapshot', 'save', file], 0);
+  }
+
+  async restore(file: string): Promise<void> {
+    await Promise.all(this.members.map((member) => member.kill()));
+    for (const member of this.members) {
+      rmSync(member.dataDir, { recursive: true, force: true });
+      const args = ['snapshot', 'restore', file, ...member.restored()];
+      const { code, stderr } = await run('etcdctl', args, { env: environment() });
+      if (code !== 0) throw new Error(`etcdctl ${args.join(' ')} failed: ${stderr}`);
+    }
+    await Promise.all(this.members.map((member) => member.start()));
+  }
+
   async healthy(): Promise<void> {
     await Promise.all(this.members.map((member) => member.healthy()));
   }
@@ -209,6 +235,7 @@ class Cluster implements EtcdCluster {
 
 interface MemberSetup {
   readonly name: string;
+  readonly place: Place;
   readonly clientPort: number;
   readonly peerPort: number;
   readonly dataDir: string;
@@ -219,17 +246,20 @@ interface MemberSetup {
 
 class Member implements EtcdMember {
   readonly name: string;
+  readonly place: Place;
   readonly endpoint: string;
   readonly peerPort: number;
   readonly dataDir: string;
   readonly #of: MemberSetup;
   #process: ChildProcess | undefined;
   #output = '';
+  #lives = 0;
 
   constructor(of: MemberSetup) {
     this.#of = of;
     this.name = of.name;
-    this.endpoint = `127.0.0.1:${of.clientPort}`;
+    this.place = of.place;
+    this.endpoint = `${of.place.host}:${of.clientPort}`;
     this.peerPort = of.peerPort;
     this.dataDir = of.dataDir;
   }
@@ -249,7 +279,8 @@ class Member implements EtcdMember {
 
   async start(options: { wait?: boolean } = {}): Promise<void> {
     if (this.isRunning) throw new Error(`${this.name} runs already`);
-    const child = spawn('etcd', this.#args(), {
+    const [program = '', ...words] = [...this.place.via, 'etcd', ...this.#args()];
+    const child = spawn(program, words, {
       env: environment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -311,12 +342,28 @@ class Member implements EtcdMember {
     return this.#of.tls === undefined ? 'http' : 'https';
   }
 
+  /** What `etcdctl snapshot restore` has to know, for the next cluster at these addresses. */
+  restored(): string[] {
+    this.#lives += 1;
+    return [...this.#identity(), '--initial-advertise-peer-urls', this.#peer];
+  }
+
+  get #peer(): string {
+    return `http://${this.place.host}:${this.peerPort}`;
+  }
+
+  #identity(): string[] {
+    const { name, dataDir, initial } = this.#of;
+    const token = `${initial}-${this.#lives}`;
+    const cluster = ['--initial-cluster', initial, '--initial-cluster-token', token];
+    return ['--name', name, '--data-dir', dataDir, ...cluster];
+  }
+
   #args(): string[] {
-    const { name, dataDir, tls, setup, initial } = this.#of;
-    const peer = `http://127.0.0.1:${this.peerPort}`;
+    const { tls, setup } = this.#of;
+    const peer = this.#peer;
     const client = `${this.#scheme}://${this.endpoint}`;
-    const args = ['--name', name, '--data-dir', dataDir, '--logger=zap', '--log-outputs=stderr'];
-    args.push('--log-level=warn', '--initial-cluster', initial, '--initial-cluster-token', initial);
+    const args = [...this.#identity(), '--logger=zap', '--log-outputs=stderr', '--log-level=warn'];
     args.push('--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer);
     args.push('--listen-client-urls', client, '--advertise-client-urls', client);
     if (tls !== undefined) args.push('--cert-file', tls.serverCert, '--key-file', tls.serverKey);

@@ -1,6 +1,6 @@
 /**
- * Replicas of one platform as real processes, on a real etcd. Every way between two of them leads
- * through a proxy of its own: replica to member of etcd, and replica to replica.
+ * Replicas of one platform as real processes, on a real etcd. Every way between two of them can be
+ * harmed: replica to member of etcd, and replica to replica.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Daemon, EXAMPLE_PLATFORM, startDaemon } from './daemon.ts';
 import { type EtcdCluster, fastPlace, freePorts, startEtcd } from './etcd.ts';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { type Network, type Place, ProxyNetwork, type Way } from './network.ts';
+import { mountDisk, type SmallDisk } from './small-disk.ts';
 
 export interface ReplicaSetup {
   readonly replicas?: number;
@@ -19,21 +20,26 @@ export interface ReplicaSetup {
   readonly env?: Readonly<Record<string, string>>;
   /** Bytes that etcd may have on the disk. */
   readonly quota?: number;
-  /** What runs node, by replica. */
-  readonly via?: (index: number) => readonly string[];
+  /** TCP proxies when absent. The set closes it. */
+  readonly network?: Network;
+  /** Mebibytes of the disk of each replica and member, where they can be mounted. */
+  readonly disks?: { readonly replica: number; readonly member: number };
 }
 
 export interface Replica {
   readonly index: number;
   readonly name: string;
   readonly dataDir: string;
+  readonly place: Place;
   /** The same over restarts. */
   readonly port: number;
-  /** Where other replicas go: a proxy. */
+  /** Where other replicas go. */
   readonly peer: string;
   /** Its ways to the members of etcd, and the way of others to it. */
-  readonly toEtcd: readonly TcpProxy[];
-  readonly toPeer: TcpProxy;
+  readonly toEtcd: readonly Way[];
+  readonly toPeer: Way;
+  /** Its own, where there is one. */
+  readonly disk: SmallDisk | undefined;
   /** Of the last start; its helpers work while it runs. */
   readonly daemon: Daemon;
   readonly isRunning: boolean;
@@ -52,6 +58,9 @@ export interface Replica {
 
 export interface ReplicaSet {
   readonly etcd: EtcdCluster;
+  readonly network: Network;
+  /** Of members of etcd, in their order, where they have disks of their own. */
+  readonly memberDisks: readonly SmallDisk[];
   readonly replicas: readonly Replica[];
   /** Of the administrator; all replicas have the same. */
   readonly token: string;
@@ -85,33 +94,60 @@ export async function startReplicas(setup: ReplicaSetup = {}): Promise<ReplicaSe
 
 class Replicas implements ReplicaSet {
   readonly etcd: EtcdCluster;
+  readonly network: Network;
+  readonly memberDisks: readonly SmallDisk[];
   readonly replicas: readonly OneReplica[];
   readonly #folder: string;
   #token: string | undefined;
 
-  private constructor(etcd: EtcdCluster, replicas: readonly OneReplica[], folder: string) {
-    this.etcd = etcd;
-    this.replicas = replicas;
-    this.#folder = folder;
+  private constructor(of: {
+    etcd: EtcdCluster;
+    network: Network;
+    memberDisks: readonly SmallDisk[];
+    replicas: readonly OneReplica[];
+    folder: string;
+  }) {
+    this.etcd = of.etcd;
+    this.network = of.network;
+    this.memberDisks = of.memberDisks;
+    this.replicas = of.replicas;
+    this.#folder = of.folder;
   }
 
   static async prepare(setup: ReplicaSetup): Promise<Replicas> {
-    const folder = mkdtempSync(join(fastPlace(), 'gitplane-replicas-'));
+    const network = setup.network ?? new ProxyNetwork(undefined);
+    const folder = mkdtempSync(join(fastPlace(), `gitplane-replicas-${process.pid}-`));
     const stateKey = join(folder, 'state.key');
     writeFileSync(stateKey, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
-    const { members = 3, quota } = setup;
-    const etcd = await startEtcd({ members, ...(quota === undefined ? {} : { quota }) });
+    const { members = 3, quota, disks } = setup;
+    const etcdFolder = join(folder, 'etcd');
+    const names = Array.from({ length: members }, (_, index) => `m${index + 1}`);
+    const memberDisks =
+      disks === undefined
+        ? []
+        : names.map((name) => mountDisk(join(etcdFolder, name), disks.member));
+    const etcd = await startEtcd({
+      members,
+      folder: etcdFolder,
+      places: names.map((name) => network.place(name)),
+      ...(quota === undefined ? {} : { quota }),
+    });
     const count = setup.replicas ?? 3;
     const ports = await freePorts(2 * count);
+    const places = Array.from({ length: count }, (_, index) => network.place(`r${index + 1}`));
     const replicas = await Promise.all(
-      Array.from({ length: count }, async (_, index) => {
+      places.map(async (place, index) => {
         const [port = 0, peerPort = 0] = ports.slice(2 * index);
-        const toEtcd = await Promise.all(etcd.endpoints.map((to) => startTcpProxy(to)));
-        const toPeer = await startTcpProxy(`127.0.0.1:${peerPort}`);
-        return new OneReplica({ index, folder, stateKey, port, peerPort, toEtcd, toPeer, setup });
+        const toEtcd = await Promise.all(
+          etcd.members.map((to) => network.way([place], to.place, portOf(to.endpoint))),
+        );
+        const toPeer = await network.way(places, place, peerPort);
+        return new OneReplica({
+          ...{ index, folder, stateKey, place, port, peerPort, toEtcd, toPeer, setup },
+        });
       }),
     );
-    return new Replicas(etcd, replicas, folder);
+    return new Replicas({ etcd, network, memberDisks, replicas, folder });
   }
 
   get token(): string {
@@ -148,7 +184,9 @@ class Replicas implements ReplicaSet {
 
   async stop(): Promise<void> {
     await Promise.all(this.replicas.map((replica) => replica.end()));
+    for (const disk of this.memberDisks) disk.unmount();
     await this.etcd.stop();
+    await this.network.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
@@ -157,21 +195,28 @@ interface OneSetup {
   readonly index: number;
   readonly folder: string;
   readonly stateKey: string;
+  readonly place: Place;
   readonly port: number;
   readonly peerPort: number;
-  readonly toEtcd: readonly TcpProxy[];
-  readonly toPeer: TcpProxy;
+  readonly toEtcd: readonly Way[];
+  readonly toPeer: Way;
   readonly setup: ReplicaSetup;
+}
+
+function portOf(address: string): number {
+  return Number(address.slice(address.lastIndexOf(':') + 1));
 }
 
 class OneReplica implements Replica {
   readonly index: number;
   readonly name: string;
   readonly dataDir: string;
+  readonly place: Place;
   readonly port: number;
   readonly peer: string;
-  readonly toEtcd: readonly TcpProxy[];
-  readonly toPeer: TcpProxy;
+  readonly toEtcd: readonly Way[];
+  readonly toPeer: Way;
+  readonly disk: SmallDisk | undefined;
   readonly #of: OneSetup;
   readonly #clock: string;
   #daemon: Daemon | undefined;
@@ -181,7 +226,12 @@ class OneReplica implements Replica {
     this.#of = of;
     this.index = of.index;
     this.name = `r${of.index + 1}`;
-    this.dataDir = join(of.folder, this.name);
+    const { disks } = of.setup;
+    const root = join(of.folder, this.name);
+    this.disk = disks === undefined ? undefined : mountDisk(root, disks.replica);
+    // Below where it is mounted: a data directory can be removed as a whole.
+    this.dataDir = this.disk === undefined ? root : join(root, 'data');
+    this.place = of.place;
     this.port = of.port;
     this.toEtcd = of.toEtcd;
     this.toPeer = of.toPeer;
@@ -205,19 +255,19 @@ class OneReplica implements Replica {
   }
 
   async start(): Promise<void> {
-    const { setup, stateKey, peerPort } = this.#of;
+    const { setup, stateKey, peerPort, place } = this.#of;
     const said = this.output();
-    const args = ['--listen', `127.0.0.1:${this.port}`];
+    const args = ['--listen', `${place.host}:${this.port}`];
     args.push('--state', `etcd://${this.toEtcd.map(({ address }) => address).join(',')}`);
     args.push('--etcd-prefix', PREFIX, '--state-key', stateKey);
-    args.push('--listen-peer', `127.0.0.1:${peerPort}`, '--advertise-peer', this.peer);
+    args.push('--listen-peer', `${place.host}:${peerPort}`, '--advertise-peer', this.peer);
     const daemon = await startDaemon({
       dataDir: this.dataDir,
       seed: 'seed' in setup ? setup.seed : EXAMPLE_PLATFORM,
       args: [...args, ...(setup.args ?? [])],
       env: { ...setup.env, GITPLANE_TEST_CLOCK: this.#clock },
       node: ['--import', CLOCK],
-      via: setup.via?.(this.index) ?? [],
+      via: place.via,
     });
     this.#said = said;
     this.#daemon = daemon;
@@ -244,6 +294,7 @@ class OneReplica implements Replica {
 
   async end(): Promise<void> {
     if (this.isRunning) await this.daemon.stop('SIGKILL');
-    await Promise.all([...this.toEtcd, this.toPeer].map((proxy) => proxy.close()));
+    await Promise.all([...this.toEtcd, this.toPeer].map((way) => way.close()));
+    this.disk?.unmount();
   }
 }

@@ -35,7 +35,7 @@ export class Asker {
     return new Promise((resolve, reject) => {
       const sent = request(
         {
-          host: '127.0.0.1',
+          host: replica.place.host,
           port: replica.port,
           method,
           path,

@@ -86,8 +86,8 @@ class Pusher {
     return (await this.#git(replica, 'reset', '-q', '--hard', 'FETCH_HEAD')).code === 0;
   }
 
-  #url({ port }: Replica): string {
-    return `https://admin:${this.#scene.set.token}@127.0.0.1:${port}/git/platform.git`;
+  #url({ place, port }: Replica): string {
+    return `https://admin:${this.#scene.set.token}@${place.host}:${port}/git/platform.git`;
   }
 
   #git(replica: Replica, ...args: string[]): Promise<RunResult> {

@@ -14,7 +14,8 @@ import {
   expectWatches,
 } from './checks.ts';
 import { useApi } from './clients.ts';
-import { type Fault, pickFault } from './faults.ts';
+import type { Fault } from './fault.ts';
+import { pickFault } from './faults.ts';
 import { usePushes } from './pushes.ts';
 import { MERGE_PATCH, Scene, TEAMS } from './scene.ts';
 import { WanderingWatch } from './wandering-watch.ts';
@@ -45,7 +46,7 @@ export async function runOnce(
 ): Promise<RunReport> {
   const random = randomFrom(of.seed);
   // Drawn first, so that the faults follow from the seed whatever the clients do.
-  const plan = planOf(random, of.first);
+  const plan = planOf(random, set, of.first);
   const scene = new Scene({ set, seed: of.seed, random, keys: of.keys });
   const since = await repositoryOf(set.replicas[0]?.dataDir ?? '').head();
   const watches = set.replicas.map(() => new WanderingWatch(scene));
@@ -88,10 +89,14 @@ interface Planned {
   readonly seed: number;
 }
 
-function planOf(random: ReturnType<typeof randomFrom>, first: Fault | undefined): Planned[] {
+function planOf(
+  random: ReturnType<typeof randomFrom>,
+  set: ReplicaSet,
+  first: Fault | undefined,
+): Planned[] {
   const count = random.chance(0.25) ? 2 : 1;
   return Array.from({ length: count }, (_, index) => {
-    const picked = pickFault(random);
+    const picked = pickFault(random, set);
     return {
       fault: index === 0 && first !== undefined ? first : picked,
       meetsLeader: random.chance(0.7) || (index === 0 && first !== undefined),
@@ -114,6 +119,7 @@ async function strike(
   const measured: Promise<void>[] = [];
   const met = new Set<Replica>();
   const running: Promise<void>[] = [];
+  let membersAreMet = false;
   for (const planned of plan) {
     await sleep(planned.after);
     const leader = await scene.set.leader();
@@ -122,9 +128,11 @@ async function strike(
       planned.meetsLeader && leader !== undefined && !met.has(leader)
         ? leader
         : others[planned.other % Math.max(1, others.length)];
-    if (victim === undefined) continue;
-    met.add(victim);
     const { fault, milliseconds } = planned;
+    const isBusy = fault.meetsMembers === true && membersAreMet;
+    if (victim === undefined || isBusy) continue;
+    met.add(victim);
+    membersAreMet ||= fault.meetsMembers === true;
     const role = victim === leader ? 'the leader' : 'another';
     told.push(`${fault.name} (${victim.name}, ${role}, ${milliseconds} ms)`);
     const struck = (): void => {

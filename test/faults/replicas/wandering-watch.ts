@@ -79,7 +79,7 @@ export class WanderingWatch {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const path = `${TEAMS}?watch=true&allowWatchBookmarks=true&resourceVersion=${this.#last}`;
       const headers = { authorization: `Bearer ${token}` };
-      const where = { host: '127.0.0.1', port: replica.port, ca: authorityOf(replica) };
+      const where = { host: replica.place.host, port: replica.port, ca: authorityOf(replica) };
       const sent = request({ ...where, path, headers, agent: false, signal }, resolve);
       sent.on('error', reject);
       sent.end();
