@@ -1,7 +1,8 @@
 /**
  * One member of etcd and the connection to it. While anything is under way the member is asked
- * something that it can answer by itself; one that does not answer for a while (it is stopped, or
- * the network swallows everything) is given up with all that waits for it.
+ * something that it can answer by itself. One that does not answer for a while (it is stopped, or
+ * the network swallows everything), or knows no leader for as long (it is cut off from the others),
+ * is given up with all that waits for it.
  */
 import {
   type ChannelCredentials,
@@ -9,16 +10,17 @@ import {
   Client,
   type ClientDuplexStream,
   connectivityState,
-  type Metadata,
+  Metadata,
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
 import { type Method, RANGE } from './wire.ts';
 
-/** A member is dead when this many questions in a row, so far apart, were not answered. */
+/** A member is dead when it did not answer well for this many ticks in a row, so far apart. */
 const TICK_MS = 500;
 const SILENT_TICKS = 4;
 const CONNECT_MS = 2000;
+const NO_LEADER = 'etcdserver: no leader';
 
 const OPTIONS: ChannelOptions = {
   'grpc.max_receive_message_length': -1,
@@ -55,7 +57,7 @@ export class Member {
   #client: Client;
   readonly #pending = new Set<Pending>();
   #ticking: NodeJS.Timeout | undefined;
-  /** Of a question that is not answered yet. */
+  /** Since a question that is not answered well yet. */
   #ticks: number | undefined;
   #question: Pending | undefined;
   /** There was no connection when somebody wanted one last. */
@@ -150,32 +152,36 @@ export class Member {
 
   /** Ticks are counted, not milliseconds: a process that was stopped itself blames nobody. */
   #tick(): void {
-    if (this.#ticks === undefined) this.#ask();
-    else if (this.#ticks < SILENT_TICKS) this.#ticks += 1;
-    else this.#giveUp();
+    this.#ticks = (this.#ticks ?? -1) + 1;
+    if (this.#ticks > SILENT_TICKS) this.#giveUp();
+    else if (this.#question === undefined) this.#ask();
   }
 
   #ask(): void {
-    this.#ticks = 0;
     const client = this.#client;
-    const answered = (): void => {
-      if (client === this.#client) this.#ticks = undefined;
+    const answered = (error: ServiceError | null): void => {
+      if (client !== this.#client) return;
+      this.#question = undefined;
+      // A refusal for want of a token is an answer, too.
+      if (error?.details !== NO_LEADER) this.#ticks = undefined;
     };
     const { path, requestSerialize, responseDeserialize } = RANGE;
-    const question = { key: Buffer.of(0), serializable: true, count_only: true };
-    // A refusal for want of a token is an answer, too.
     this.#question = client.makeUnaryRequest(
       path,
       requestSerialize,
       responseDeserialize,
-      question,
+      { key: Buffer.of(0), serializable: true, count_only: true },
+      withLeader(),
       answered,
     );
   }
 
   #giveUp(): void {
     const client = this.#client;
+    const question = this.#question;
     this.#ticks = undefined;
+    this.#question = undefined;
+    question?.cancel();
     if (!this.#closed) this.#client = new Client(this.address, this.#credentials, OPTIONS);
     this.#cancelAll();
     client.close();
@@ -227,6 +233,13 @@ export class Member {
       );
     });
   }
+}
+
+/** A member that was cut off from the others says so, instead of answering for itself or waiting. */
+export function withLeader(): Metadata {
+  const metadata = new Metadata();
+  metadata.set('hasleader', 'true');
+  return metadata;
 }
 
 function notSent(details: string): string {

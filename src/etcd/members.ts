@@ -1,7 +1,7 @@
 /** All members: which one is asked, when another one is, with which token. */
 import { type ChannelCredentials, Metadata } from '@grpc/grpc-js';
 import { CompactedRevisionError, EtcdError } from './etcd-error.ts';
-import { type CallFailure, isFailure, Member } from './member.ts';
+import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
 import type { EtcdCredentials } from './open-etcd.ts';
 import { type Fate, fateOf, isCompacted, isFull, remedyFor } from './refusal.ts';
 import { type Answer, AUTHENTICATE, type Method } from './wire.ts';
@@ -59,9 +59,7 @@ export class Members {
 
   /** Metadata for a call; with the token, where there is one. */
   async metadata(): Promise<Metadata> {
-    const metadata = new Metadata();
-    // A member that was cut off from the others says so, instead of waiting for them.
-    metadata.set('hasleader', 'true');
+    const metadata = withLeader();
     if (this.#credentials !== undefined) metadata.set('token', await this.#signedIn());
     return metadata;
   }

@@ -3,6 +3,7 @@
  * lied to about the time, while clients read, write, push and watch. What clients saw must be one
  * order, every acknowledged write is exactly one commit, and all copies are the same in the end.
  */
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ETCD_MISSING } from '../support/etcd.ts';
 import { openNetwork } from '../support/network.ts';
@@ -31,6 +32,8 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     set = await startReplicas({ network, ...disks, quota: QUOTA, args: ['--log-level', 'info'] });
   }, 240_000);
   afterAll(async () => {
+    const log = process.env['GITPLANE_FAULTS_LOG'];
+    if (log !== undefined && set !== undefined) writeFileSync(log, set.output());
     await set?.stop();
   });
 

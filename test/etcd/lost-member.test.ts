@@ -1,0 +1,67 @@
+/** Members that are there, and of no use: played here, as real ones come to their senses in seconds. */
+import { Server, ServerCredentials, type ServiceError, status } from '@grpc/grpc-js';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openEtcd } from '../../src/etcd/open-etcd.ts';
+import { RANGE, TXN } from '../../src/etcd/wire.ts';
+
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers.splice(0)) server.forceShutdown();
+});
+
+type Answer = (error: Partial<ServiceError> | null, value?: object) => void;
+
+/** `read` answers what it can answer by itself; a transaction is answered by `txn`, or never. */
+async function member(of: {
+  read: (answer: Answer) => void;
+  txn?: (answer: Answer) => void;
+}): Promise<string> {
+  const server = new Server();
+  servers.push(server);
+  server.addService(
+    { range: RANGE, txn: TXN } as never,
+    {
+      range: (_call: unknown, answer: Answer) => of.read(answer),
+      txn: (_call: unknown, answer: Answer) => of.txn?.(answer),
+    } as never,
+  );
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  return `127.0.0.1:${port}`;
+}
+
+const noLeader = (answer: Answer): void =>
+  answer({ code: status.UNAVAILABLE, details: 'etcdserver: no leader' });
+const empty = (answer: Answer): void => answer(null, { header: {}, kvs: [] });
+const done = (answer: Answer): void => answer(null, { header: {}, succeeded: true, responses: [] });
+
+describe.concurrent('a member of etcd', () => {
+  test.each([
+    ['that knows no leader', noLeader],
+    ['that answers nothing at all', () => undefined],
+  ])('%s is given up with what waits for it, and the next one is asked', async (_, read) => {
+    const alone = await member({ read });
+    const well = await member({ read: empty, txn: done });
+    const etcd = await openEtcd({ endpoints: [alone, well], patience: 600_000 });
+    // It may have happened, so that whoever asked decides; well before the call is over by itself.
+    const begun = etcd.txn({ compare: [], operations: [] });
+    await expect(begun).rejects.toMatchObject({ unknown: true, code: 'EUNREACH' });
+    await expect(begun).rejects.not.toThrow(/DEADLINE|Deadline/);
+    const { succeeded } = await etcd.txn({ compare: [], operations: [] });
+    expect(succeeded).toBe(true);
+    await etcd.close();
+  });
+
+  test('that answers is waited for', async () => {
+    const slow = await member({
+      read: empty,
+      txn: (answer) => void setTimeout(done, 4_000, answer),
+    });
+    const etcd = await openEtcd({ endpoints: [slow], patience: 600_000 });
+    expect((await etcd.txn({ compare: [], operations: [] })).succeeded).toBe(true);
+    await etcd.close();
+  });
+});
