@@ -190,7 +190,9 @@ export class Consent {
     const isTooMuch = (prunes: number): boolean => exceeds(budget, { prunes, before, after });
     if (!isTooMuch(move.prunes.length)) return undefined;
     const prunes = await this.#withoutOwn(move);
-    if (!isTooMuch(prunes.length) || prunes.length <= (await this.#allowedBy(to))) return undefined;
+    // What a commit agreed to was done when readers came to it: other rules are another matter.
+    const allowed = from === to ? 0 : await this.#allowedBy(to);
+    if (!isTooMuch(prunes.length) || prunes.length <= allowed) return undefined;
     const excess = describeExcess({ prunes: prunes.length, before, after }, budget);
     return pruneHold({ ...at, prunes, excess });
   }

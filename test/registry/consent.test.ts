@@ -250,6 +250,19 @@ describe('a wrong folder', () => {
     await right.create('teams', { metadata: { name: 'y' } });
   });
 
+  test('never wipes by the consent that the newest commit gave to what it removed itself', async () => {
+    const platform = await openTestPlatform({ budget });
+    await platform.commit(ALL);
+    const message = 'm\n\nGitplane-Allow-Prune: 6';
+    await move(platform, commits(platform, [{ files: without('a', 'b', 'c'), message }]));
+    expect(platform.names('teams')).toEqual(['d', 'e', 'f']);
+
+    const wrong = await platform.restart({ under: 'other', rules: 'other' });
+
+    expect(wrong.names('teams')).toEqual(['d', 'e', 'f']);
+    expect(wrong.branch.hold).toMatchObject({ reason: 'PruneBudgetExceeded' });
+  });
+
   test('is taken when somebody agrees', async () => {
     const platform = await openTestPlatform({ budget, under: 'platform' });
     const revision = await platform.commit({
