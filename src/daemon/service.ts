@@ -28,7 +28,7 @@ import { openOidcService } from './oidc-service.ts';
 import { planEffects } from './plan-effects.ts';
 import { openPlatform, type Platform, type PlatformParts } from './platform.ts';
 import { openSignIn } from './sign-in/sign-in-service.ts';
-import { syncService } from './sync-service.ts';
+import { type RemoteNews, syncService } from './sync-service.ts';
 import { TenantLoops } from './tenant-loops.ts';
 
 export interface ServiceParts extends PlatformParts {
@@ -93,7 +93,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     authorizer: platform.access.authorizer,
     rights: platform.access.rules,
     git: pushes.service(follower),
-    sync: syncService(platform, follower, remote?.refresh),
+    sync: syncService(platform, follower, remote?.news),
     hooks: remote?.hooks,
     oidc,
     secretStore: platform.secretStore.sync,
@@ -185,7 +185,7 @@ async function followRemote(
   { options, data, logger, undo }: ServiceParts,
   platform: Platform,
   follower: RepositoryFollower,
-): Promise<{ hooks: HookService; refresh: () => Promise<void> } | undefined> {
+): Promise<{ hooks: HookService; news: RemoteNews } | undefined> {
   const { following: source } = platform;
   if (source === undefined || options.remote === undefined) return undefined;
   const { intervalMs, hookSecretFile } = options.remote;
@@ -202,8 +202,16 @@ async function followRemote(
   undo.push(() => fetching.close());
   return {
     hooks: { secret, notice: () => fetching.trigger() },
-    refresh: () => fetching.refresh(),
+    news: {
+      refresh: () => fetching.refresh().catch(unlessUntrusted),
+      look: () => fetching.trigger(),
+    },
   };
+}
+
+/** The remote answered: what it has is told as what is held. */
+function unlessUntrusted(error: unknown): void {
+  if (!(error instanceof RemoteError) || error.problem !== 'untrusted') throw error;
 }
 
 /**

@@ -1,18 +1,28 @@
 /** What `/sync` tells and does, put together from the platform and what follows the branch. */
 import type { RepositoryFollower } from '../controllers/repository.ts';
+import { type Hold, unsignedHold } from '../registry/consent-rules.ts';
 import { SyncReport } from '../registry/sync-report.ts';
 import type { SyncService } from '../server/sync.ts';
 import type { Platform } from './platform.ts';
 
+/** Looks for news where the branch comes from. */
+export type RemoteNews = Required<Pick<SyncService, 'refresh' | 'look'>>;
+
 export function syncService(
-  { branch, repository, judge, observation }: Platform,
+  { branch, repository, judge, observation, following }: Platform,
   follower: RepositoryFollower,
-  /** Looks for news where the branch comes from; absent where that is here. */
-  refresh?: () => Promise<void>,
+  /** Absent where the branch is here. */
+  news?: RemoteNews,
 ): SyncService {
+  const outside = (): Hold | undefined => {
+    const untrusted = following?.untrusted;
+    if (untrusted === undefined) return undefined;
+    const { to: head, reasons } = untrusted;
+    return unsignedHold({ head, served: branch.state.revision, reasons });
+  };
   return {
-    report: new SyncReport({ branch, repository, verdicts: judge.verdicts }),
-    ...(refresh === undefined ? {} : { refresh }),
+    report: new SyncReport({ branch, repository, verdicts: judge.verdicts, outside }),
+    ...news,
     catchUp: () => follower.catchUp(),
     approve: (approval) => branch.approve(approval),
     lastApplied: () => observation.lastApplied(),

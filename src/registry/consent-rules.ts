@@ -21,7 +21,11 @@ export interface Prune {
   readonly path: string | undefined;
 }
 
-export type HoldReason = 'PruneBudgetExceeded' | 'HistoryRewritten' | 'BranchMissing';
+export type HoldReason =
+  | 'PruneBudgetExceeded'
+  | 'HistoryRewritten'
+  | 'BranchMissing'
+  | 'SignatureRequired';
 
 /** Why readers do not see where the branch is. */
 export interface Hold {
@@ -135,6 +139,26 @@ export function missingHold(ref: string, served: string): Hold {
     message: `${ref} does not exist any more`,
     prunes: [],
     remedy: `Put it back: git update-ref ${ref} ${served}`,
+  };
+}
+
+/** Commits of a followed branch that the signature policy keeps out. */
+export function unsignedHold(at: {
+  readonly head: string;
+  readonly served: string | undefined;
+  readonly reasons: readonly string[];
+}): Hold {
+  const { head, served, reasons } = at;
+  const [first = '', ...others] = reasons;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return {
+    reason: 'SignatureRequired',
+    head,
+    revision: head,
+    served,
+    message: `The followed branch is at ${head}, and not every commit on the way there is signed as the policy wants it: ${first}${more}`,
+    prunes: [],
+    remedy: `Make those commits again with signatures that count, or move the branch back to ${served}`,
   };
 }
 

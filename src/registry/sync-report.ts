@@ -2,6 +2,7 @@
 import { describeKey } from '../apimachinery/key.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
+import type { PathChange } from '../git/repository.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import type { Branch } from './branch.ts';
 import type { Hold } from './consent-rules.ts';
@@ -14,7 +15,7 @@ export interface ObjectProblem extends Problem {
 
 export interface FileVerdict {
   readonly path: string;
-  readonly result: 'applied' | 'invalid' | 'removed' | 'ignored';
+  readonly result: 'applied' | 'invalid' | 'removed' | 'ignored' | 'held';
   readonly problems: readonly Problem[];
 }
 
@@ -31,6 +32,8 @@ export interface SyncReportParts {
   readonly branch: Branch;
   readonly repository: Pick<BareRepository, 'head' | 'isAncestor' | 'noteOf' | 'diff'>;
   readonly verdicts: PushVerdicts;
+  /** What did not even come into the branch; absent: nothing ever. */
+  readonly outside?: () => Hold | undefined;
 }
 
 export class SyncReport {
@@ -48,7 +51,7 @@ export class SyncReport {
   }
 
   get hold(): Hold | undefined {
-    return this.#parts.branch.hold;
+    return this.#parts.branch.hold ?? this.#parts.outside?.();
   }
 
   head(): Promise<string | undefined> {
@@ -79,7 +82,7 @@ export class SyncReport {
       return { revision, result: 'applied', files: await this.#files(revision) };
     }
     if (hold?.head !== undefined && (await this.#isIn(revision, hold.head))) {
-      return { revision, result: 'held', files: [], hold };
+      return { revision, result: 'held', files: await this.#heldFiles(revision), hold };
     }
     const refusal = this.#parts.verdicts.refusalOf(revision);
     if (refusal === undefined) return undefined;
@@ -91,12 +94,24 @@ export class SyncReport {
     return revision === tip || (await this.#parts.repository.isAncestor(revision, tip));
   }
 
+  async #changes(revision: string): Promise<readonly PathChange[]> {
+    const { repository } = this.#parts;
+    const { parents } = await repository.noteOf(revision);
+    return await repository.diff(parents[0], revision);
+  }
+
+  /** What is held was not read: nothing more is known of its files. */
+  async #heldFiles(revision: string): Promise<FileVerdict[]> {
+    const { view } = this.#parts.branch.state;
+    return (await this.#changes(revision)).map(({ path }) => {
+      return { path, result: view.includes(path) ? 'held' : 'ignored', problems: [] };
+    });
+  }
+
   /** The files that a commit changed, as they are now. */
   async #files(revision: string): Promise<FileVerdict[]> {
-    const { repository, branch } = this.#parts;
-    const { parents } = await repository.noteOf(revision);
-    const changes = await repository.diff(parents[0], revision);
-    const { catalog, view } = branch.state;
+    const changes = await this.#changes(revision);
+    const { catalog, view } = this.#parts.branch.state;
     return changes.map(({ path, newId }) => {
       if (!view.includes(path)) return { path, result: 'ignored', problems: [] };
       const problems = catalog.problemsOf([path]).filter((problem) => problem.path === path);

@@ -26,6 +26,8 @@ export interface SyncService {
   readonly report: SyncReport;
   /** Looks for news where the branch comes from, if that is elsewhere. */
   readonly refresh?: () => Promise<void>;
+  /** The same in the background, however often it is asked for. Never rejects. */
+  readonly look?: () => void;
   /** Follows the branch to where it is now. Never rejects. */
   catchUp(): Promise<void>;
   approve(approval: Approval): Promise<void>;
@@ -39,6 +41,8 @@ const MOST_LISTED = 1000;
 const LONGEST_REASON = 1024;
 const MOST_WAITING = 256;
 const POLL_MS = 20;
+/** How often somebody who waits has the remote asked. */
+const LOOK_MS = 2_000;
 const REVISION = /^[0-9a-f]{40}$/;
 
 /** Undefined for other paths. */
@@ -63,8 +67,10 @@ export function syncRoutes(
     if (waiting >= MOST_WAITING) throw tooManyWaiting();
     waiting++;
     try {
-      await deps.sync.refresh?.();
-      await deps.sync.catchUp();
+      const failure = await refreshed(deps.sync);
+      if (failure !== undefined && (wanted === null || !(await isApplied(deps.sync, wanted)))) {
+        throw failure.error;
+      }
       if (wanted === null) return await answerStatus(deps.sync);
       const verdict = await waitFor(deps.sync, wanted, { patience, request });
       return await answerStatus(deps.sync, verdict ?? { revision: wanted, result: 'unknown' });
@@ -74,8 +80,23 @@ export function syncRoutes(
   }
 }
 
+/** Why there may be news that were not seen; undefined: there is none. */
+async function refreshed(sync: SyncService): Promise<{ readonly error: unknown } | undefined> {
+  const failure = await sync.refresh?.().then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  await sync.catchUp();
+  return failure;
+}
+
+/** Then no news can change the answer. */
+async function isApplied({ report }: SyncService, revision: string): Promise<boolean> {
+  return (await report.verdictOn(revision))?.result === 'applied';
+}
+
 async function waitFor(
-  { report }: SyncService,
+  { report, look }: SyncService,
   revision: string,
   { patience, request }: { patience: number; request: ApiRequest },
 ): Promise<CommitVerdict | undefined> {
@@ -84,9 +105,16 @@ async function waitFor(
     const { token } = report;
     const verdict = await report.verdictOn(revision);
     if (verdict !== undefined) return verdict;
+    let looked = performance.now();
     while (report.token === token) {
       const gone = request.closing.aborted || request.raw.request.destroyed;
-      if (gone || performance.now() >= deadline) return undefined;
+      const now = performance.now();
+      if (gone || now >= deadline) return undefined;
+      // What is pushed elsewhere while somebody waits is not waited for until the next fetch.
+      if (now - looked >= LOOK_MS) {
+        looked = now;
+        look?.();
+      }
       await delay(POLL_MS);
     }
   }

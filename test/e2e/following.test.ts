@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { allowedSigners, sshKey } from '../signatures/keys.ts';
 import {
   API,
   type Daemon,
@@ -127,6 +128,13 @@ test('without the remote reads go on, writes are 503, and it resumes by itself',
   expect((await daemon.call('GET', '/readyz')).code).toBe(200);
   const verbose = (await daemon.call('GET', '/readyz?verbose')).text;
   expect(verbose).toMatch(/^\[!\]remote degraded: The remote repository does not exist.*since/m);
+  // Of what readers see no remote could tell anything else.
+  const { revision } = (await daemon.call('GET', '/sync')).json();
+  expect((await daemon.call('POST', `/sync?wait=${revision}`)).json().waited.result).toBe(
+    'applied',
+  );
+  const unseen = await daemon.call('POST', `/sync?wait=${'a'.repeat(40)}`);
+  expect([unseen.code, unseen.headers['retry-after']]).toEqual([503, '5']);
 
   renameSync(`${elsewhere}.away`, elsewhere);
   await until(async () => ((await create()).code === 201 ? true : undefined));
@@ -162,6 +170,11 @@ test('a wipe at the remote is held, whoever asks when', async () => {
   const waited = await daemon.call('POST', `/sync?wait=${wipe}`);
   expect(waited.code).toBe(409);
   expect(waited.json().waited.result).toBe('held');
+  expect(waited.json().waited.files).toContainEqual({
+    path: 'teams/payments.yaml',
+    result: 'held',
+    problems: [],
+  });
   expect(await displayName('payments')).toBe('Money');
   await git(['push', '-q', '--force', 'origin', `${before}:main`]);
   await git(['reset', '-q', '--hard', before]);
@@ -205,6 +218,17 @@ test('a webhook is answered at once, and the push is there long before the next 
   expect(daemon.output()).not.toContain(secret);
 });
 
+test('what is pushed while somebody waits for it is found without a webhook', async () => {
+  await git(['pull', '-q', 'origin', 'main']);
+  await git(['commit', '-q', '--allow-empty', '-m', 'Late']);
+  const late = await git(['rev-parse', 'HEAD']);
+  const waited = daemon.call('POST', `/sync?wait=${late}&timeout=60s`);
+  const asked = (await daemon.call('POST', `/sync?wait=${late}&timeout=0s`)).code;
+  await git(['push', '-q', 'origin', 'main']);
+  expect(asked).toBe(504);
+  expect((await waited).json().waited).toMatchObject({ revision: late, result: 'applied' });
+});
+
 test('with --write-branch nothing is pushed to the followed branch', async () => {
   await daemon.stop();
   daemon = await start(daemon.dataDir, '1h', '--write-branch', 'gitplane/writes');
@@ -217,4 +241,35 @@ test('with --write-branch nothing is pushed to the followed branch', async () =>
   await git(['update-ref', 'refs/heads/main', 'gitplane/writes'], elsewhere);
   expect((await daemon.call('POST', '/sync')).code).toBe(200);
   expect((await daemon.call('GET', `${API}/teams/later`)).code).toBe(200);
+});
+
+test('commits that nobody vouches for are told as held, with the reason, until the branch is back', async () => {
+  await daemon.stop();
+  await git(['fetch', '-q']);
+  await git(['reset', '-q', '--hard', 'origin/main']);
+  const key = sshKey(scratchDir(), 'somebody');
+  const signers = allowedSigners(scratchDir(), `somebody@example.com ${key.publicLine}`);
+  daemon = await start(daemon.dataDir, '1h', '--allowed-signers', signers);
+  const before = await git(['rev-parse', 'HEAD']);
+  await git(['rm', '-q', 'teams/payments.yaml']);
+  await git(['commit', '-q', '-m', 'Unsigned']);
+  const unsigned = await git(['rev-parse', 'HEAD']);
+  await git(['push', '-q', 'origin', 'main']);
+
+  const waited = await daemon.call('POST', `/sync?wait=${unsigned}`);
+  expect(waited.code).toBe(409);
+  expect(waited.json()).toMatchObject({
+    revision: before,
+    state: 'held',
+    held: { reason: 'SignatureRequired', revision: unsigned },
+    waited: { result: 'held', files: [{ path: 'teams/payments.yaml', result: 'held' }] },
+  });
+  expect(waited.json().held.message).toContain('it is not signed');
+  expect(await displayName('payments')).toBe('Cash');
+
+  await git(['push', '-q', '--force', 'origin', `${before}:main`]);
+  expect((await daemon.call('POST', '/sync')).json()).toMatchObject({
+    state: 'applied',
+    held: null,
+  });
 });

@@ -42,6 +42,13 @@ export interface FollowingOptions {
   readonly pauseMs?: number;
 }
 
+/** Commits of the remote that stay out. */
+export interface UntrustedMove {
+  /** The branch there; its objects are here. */
+  readonly to: string;
+  readonly reasons: readonly string[];
+}
+
 /** What history loses when the remote is rewritten is kept below this name, by its id. */
 export const KEPT_REFS = 'refs/gitplane/kept/';
 const DOUBT_MS = 20_000;
@@ -53,7 +60,7 @@ export class Following {
   /** Until when nobody needs to ask, because nobody answered. */
   #quietUntil = 0;
   /** Where the remote's branch is while its commits are held. */
-  #held: string | undefined;
+  #held: UntrustedMove | undefined;
   #closing = new AbortController();
 
   constructor(options: FollowingOptions) {
@@ -63,6 +70,11 @@ export class Following {
   /** Of the remote, for people. */
   get url(): string {
     return this.#options.remote.url;
+  }
+
+  /** What the remote's branch has that nobody vouches for; undefined: nothing that was seen. */
+  get untrusted(): UntrustedMove | undefined {
+    return this.#held;
   }
 
   /** What somebody who pushes to the mirror has to be told. */
@@ -176,7 +188,7 @@ export class Following {
       if (tip === undefined) throw new RemoteError('no-branch');
       this.#quietUntil = 0;
       // While the same commits are held nothing is well, however well the fetch went.
-      if (tip !== this.#held) observer.fetched(undefined, performance.now() - started);
+      if (tip !== this.#held?.to) observer.fetched(undefined, performance.now() - started);
       return tip;
     } catch (error) {
       this.#noteFailure(error);
@@ -189,7 +201,10 @@ export class Following {
   async #adopt(tip: string): Promise<string> {
     const { gitDir, ref, logger = silent } = this.#options;
     const head = await readRef(gitDir, ref);
-    if (head === tip) return tip;
+    if (head === tip) {
+      this.#held = undefined;
+      return tip;
+    }
     const rewritten = head !== undefined && !(await containsCommit(gitDir, tip, head));
     if (rewritten) {
       logger.warn({ from: head, to: tip }, 'the history of the remote branch was rewritten');
@@ -205,14 +220,14 @@ export class Following {
     const { distrust, observer, logger = silent } = this.#options;
     const reasons = (await distrust?.(range)) ?? [];
     if (reasons.length === 0) {
-      if (this.#held === range.to) observer.fetched(undefined, 0);
+      if (this.#held?.to === range.to) observer.fetched(undefined, 0);
       this.#held = undefined;
       return;
     }
-    if (this.#held !== range.to) {
+    if (this.#held?.to !== range.to) {
       logger.warn({ ...range, reasons }, 'commits of the remote are held: nobody vouches for them');
     }
-    this.#held = range.to;
+    this.#held = { to: range.to, reasons };
     const [first = ''] = reasons;
     const more = reasons.length === 1 ? '' : ` (and ${reasons.length - 1} more)`;
     const error = new RemoteError('untrusted', `${sanitize(first)}${more}`);
