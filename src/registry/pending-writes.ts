@@ -7,7 +7,8 @@
  * branch. It is opened anew when the followed branch moved.
  */
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import { unavailable } from '../apimachinery/status-error.ts';
+import { StatusError, unavailable } from '../apimachinery/status-error.ts';
+import { RemoteError } from '../git/remote/remote-error.ts';
 import type { Store, StoredObject } from '../state/store.ts';
 import type { ApplyRequest } from './apply.ts';
 import type { Branch } from './branch.ts';
@@ -30,7 +31,12 @@ export interface PendingWritesOptions {
   /** What readers see. */
   readonly served: { readonly registry: Registry; readonly store: Store; readonly branch: Branch };
   /** The branch for writes, below git. */
-  readonly pending: { readonly name: string; readonly isStale: boolean };
+  readonly pending: {
+    readonly name: string;
+    readonly isStale: boolean;
+    /** Asks the remote whether somebody else moved it: then it is stale. */
+    look(): Promise<void>;
+  };
   /** Opens it on top of a revision of the followed branch. */
   open(base: string): Promise<{ shadow: Shadow; conflicts: boolean }>;
   /** Called when nothing is under way any more. */
@@ -107,7 +113,29 @@ export class PendingWrites implements ObjectRegistry {
     await this.#options.onClose();
   }
 
+  /** Decided anew where somebody else moved the branch. */
   async #write<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
+    for (let races = 0; races < MOST_RACES; races++) {
+      try {
+        const result = await this.#attempt(work);
+        // What needed no push may rest on what is pending no more.
+        if (result.commit !== undefined || !(await this.#hasMoved())) return result;
+      } catch (error) {
+        const isMoved = error instanceof RemoteError && error.problem === 'moved';
+        if (!isMoved && !(isRefusal(error) && (await this.#hasMoved()))) throw error;
+      }
+    }
+    return await this.#attempt(work);
+  }
+
+  /** Unless the remote cannot be asked, whether its branch is elsewhere than was known. */
+  async #hasMoved(): Promise<boolean> {
+    const { pending } = this.#options;
+    await pending.look().catch(() => undefined);
+    return pending.isStale;
+  }
+
+  async #attempt<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
     await this.sync();
     const opened = this.#opened;
     if (opened === undefined || this.#closed) throw unavailable('The server is shutting down');
@@ -171,6 +199,13 @@ export class PendingWrites implements ObjectRegistry {
     const served = this.#options.served.store.get(keyOf(target));
     return served !== undefined && (served.terminating || isKeptInState(served));
   }
+}
+
+const MOST_RACES = 5;
+
+/** Whether a write was refused for what there is, or is not. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof StatusError && [404, 409, 422].includes(error.code);
 }
 
 function isVersion(wanted: string | undefined, { metadata }: KubeObject): boolean {

@@ -146,12 +146,39 @@ test('a branch that somebody deletes takes what was pending with it, and the mir
   const { there, pending, fetch, log, gitDir } = await open({ 'teams/a.yaml': team('a') });
   const { commit } = await create(pending, 'b');
   git(there.gitDir, ['update-ref', '-d', `refs/heads/${BRANCH}`]);
-  // Found out by the next write, which is told to try again.
-  await expect(create(pending, 'c')).rejects.toMatchObject({ problem: 'moved' });
+  // Found out by the next write.
   await create(pending, 'c');
   expect(log()).toEqual(['create Team "c"']);
   expect(git(gitDir, ['rev-parse', `refs/gitplane/kept/${commit}`])).toBe(commit);
   await fetch();
+});
+
+test('what somebody discarded is in nobody’s way, and is no reason to do nothing', async () => {
+  const { there, pending, log } = await open({ 'teams/a.yaml': team('a') });
+  await create(pending, 'b');
+  await rename(pending, 'a', 'Alpha');
+  const discard = (): string => git(there.gitDir, ['update-ref', '-d', `refs/heads/${BRANCH}`]);
+  discard();
+  await create(pending, 'b');
+  expect(log()).toEqual(['create Team "b"']);
+  await rename(pending, 'a', 'Alpha');
+  discard();
+  await rename(pending, 'a', 'Alpha');
+  expect(log()).toEqual(['patch Team "a"']);
+  await expect(rename(pending, 'b', 'Beta')).rejects.toMatchObject({ reason: 'NotFound' });
+});
+
+test('commits that a reviewer adds count for the next write, which goes on top of them', async () => {
+  const { there, pending, log } = await open({ 'teams/a.yaml': team('a') });
+  await create(pending, 'b');
+  const work = temporaryFolder();
+  git('/', ['clone', '-q', '-b', BRANCH, there.gitDir, work]);
+  git(work, ['mv', 'teams/a.yaml', 'teams/z.yaml']);
+  git(work, ['commit', '-q', '-m', 'Sort']);
+  git(work, ['push', '-q', 'origin', BRANCH]);
+  await rename(pending, 'a', 'Alpha');
+  expect(log()).toEqual(['patch Team "a"', 'Sort', 'create Team "b"']);
+  expect(git(there.gitDir, ['show', `${BRANCH}:teams/z.yaml`])).toContain('Alpha');
 });
 
 test('versions that readers saw are good for pending writes, until something is pending', async () => {

@@ -57,6 +57,13 @@ export class WriteBranch {
     return this.#isStale;
   }
 
+  /** Asks the remote whether somebody else moved the branch. Throws RemoteError. */
+  async look(): Promise<void> {
+    const known = this.#remoteTip;
+    const tip = await this.#options.remote.tip();
+    if (tip !== known && known === this.#remoteTip) this.#isStale = true;
+  }
+
   /** The gate of a repository at this branch. See `Gate`. */
   async admit({ tip }: Publication, objects: string): Promise<void> {
     const { remote, gitDir, doubtMs = DOUBT_MS } = this.#options;
