@@ -10,11 +10,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { GitError } from './git-error.ts';
-import {
-  decodePublication,
-  encodePublication,
-  type PublicationMessage,
-} from './publication-message.ts';
+import { decodePublication, type PublicationMessage } from './publication-message.ts';
 import type { Publication } from './publisher.ts';
 
 export interface LogHead {
@@ -45,34 +41,45 @@ const BLOCK = 4096;
 const FIXED = 24;
 const KINDS: readonly RecordKind[] = ['head', 'publication', 'called off'];
 
-export function encodeRecord({ kind, epoch, sequence, payload }: LogRecord): Buffer {
-  const used = FIXED + payload.length;
-  const record = Buffer.alloc(Math.ceil(used / BLOCK) * BLOCK);
+/** What a record is about, in pieces that follow each other. */
+type Payload = readonly Buffer[];
+
+interface NewRecord extends Omit<LogRecord, 'payload'> {
+  readonly payload: Payload;
+}
+
+export function encodeRecord({ kind, epoch, sequence, payload }: NewRecord): Buffer {
+  const length = payload.reduce((sum, part) => sum + part.length, 0);
+  const used = FIXED + length;
+  const record = Buffer.allocUnsafe(Math.ceil(used / BLOCK) * BLOCK);
   record.writeUInt32BE(MAGIC, 0);
   record.writeUInt32BE(epoch, 8);
   record.writeUInt32BE(sequence, 12);
   record.writeUInt32BE(KINDS.indexOf(kind), 16);
-  record.writeUInt32BE(payload.length, 20);
-  payload.copy(record, FIXED);
+  record.writeUInt32BE(length, 20);
+  let at = FIXED;
+  for (const part of payload) at += part.copy(record, at);
+  record.fill(0, used);
   record.writeUInt32BE(crc32(record.subarray(8, used)), 4);
   return record;
 }
 
-export function headPayload(head: LogHead): Buffer {
-  return Buffer.from(JSON.stringify(head));
+export function headPayload(head: LogHead): Payload {
+  return [Buffer.from(JSON.stringify(head))];
 }
 
 /** Of the publication that has this sequence. */
-export function calledOffPayload(sequence: number): Buffer {
-  return Buffer.from(JSON.stringify(sequence));
+export function calledOffPayload(sequence: number): Payload {
+  return [Buffer.from(JSON.stringify(sequence))];
 }
 
-export function publicationPayload(publication: Publication): Buffer {
-  const { bytes, ...rest } = encodePublication(publication);
-  const head = Buffer.from(JSON.stringify(rest));
+/** A description, its length before it, and the bytes of all objects as they are. */
+export function publicationPayload({ parent, tip, objects }: Publication): Payload {
+  const heads = objects.map(({ id, type, base, data }): Head => [id, type, base, data.length]);
+  const head = Buffer.from(JSON.stringify({ parent, tip, objects: heads }));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(head.length);
-  return Buffer.concat([length, head, bytes]);
+  return [length, head, ...objects.map(({ data }) => data)];
 }
 
 /**

@@ -19,6 +19,14 @@ export function assertObjectId(value: string): void {
   }
 }
 
+/** Hashed in one piece: making a hasher takes longer than copying, and so does making a buffer. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
 export function objectId(type: ObjectType, content: Buffer): string {
-  return hash('sha1', Buffer.concat([Buffer.from(`${type} ${content.length}\0`), content]));
+  const head = `${type} ${content.length}\0`;
+  const length = head.length + content.length;
+  const bytes = length <= scratch.length ? scratch : Buffer.allocUnsafe(length);
+  bytes.write(head, 'latin1');
+  content.copy(bytes, head.length);
+  return hash('sha1', bytes.subarray(0, length));
 }

@@ -33,6 +33,11 @@ interface Placed {
 const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3 };
 const OFS_DELTA = 6;
 const CHECKSUM_BYTES = 20;
+const PACK_HEADER_BYTES = 12;
+/** Type and size, and how far back the base is. */
+const MOST_ENTRY_HEADER_BYTES = 16;
+/** Header, checksum and blocks of a zlib stream, beside an eighth of what is in it. */
+const ZLIB_BYTES = 128;
 /** Offsets with the top bit set mean something else in an index. */
 const MAX_PACK_BYTES = 0x7fffffff;
 /** Below this, starting a compressor costs more than it saves: most commits are smaller. */
@@ -48,39 +53,33 @@ const MAX_STORED_BYTES = 0xffff;
 export type Packing = 'deflated' | 'stored';
 
 export function buildPack(objects: readonly PackObject[], packing: Packing = 'deflated'): Pack {
-  const parts: Buffer[] = [];
   const offsets = new Map<string, number>();
   const placed: Placed[] = [];
-  let length = 0;
-  function append(part: Buffer): void {
-    parts.push(part);
-    length += part.length;
-  }
-  append(packHeader(objects.length));
+  // One piece, somewhat too large, as every further one would cost more than its bytes.
+  const bytes = Buffer.allocUnsafe(mostBytes(objects));
+  let at = writePackHeader(bytes, objects.length);
   for (const object of objects) {
-    const offset = length;
-    const entry = encodeEntry(object, { offset, offsets, packing });
+    const offset = at;
+    at = writeEntry(bytes, object, { offset, offsets, packing });
     offsets.set(object.id, offset);
-    placed.push({ id: object.id, offset, crc: crc32(entry) });
-    append(entry);
-    if (length > MAX_PACK_BYTES) {
-      throw new GitError(`Commits of more than ${MAX_PACK_BYTES} bytes`, {
-        remedy: 'Write them in parts',
-      });
-    }
+    placed.push({ id: object.id, offset, crc: crc32(bytes.subarray(offset, at)) });
   }
-  const pack = Buffer.allocUnsafe(length + CHECKSUM_BYTES);
-  const end = place(pack, parts);
-  const checksum = sha1(pack.subarray(0, end));
-  checksum.copy(pack, end);
+  const checksum = sha1(bytes.subarray(0, at));
+  at += checksum.copy(bytes, at);
+  const pack = bytes.subarray(0, at);
   return { checksum: checksum.toString('hex'), pack, index: buildIndex(placed, checksum) };
 }
 
-/** Returns where the last one ends. */
-function place(to: Buffer, parts: readonly Buffer[]): number {
-  let at = 0;
-  for (const part of parts) at += part.copy(to, at);
-  return at;
+/** Whatever is compressed may come out a little longer. Throws a GitError for more than a pack holds. */
+function mostBytes(objects: readonly PackObject[]): number {
+  let most = PACK_HEADER_BYTES + CHECKSUM_BYTES;
+  for (const { data } of objects) {
+    most += MOST_ENTRY_HEADER_BYTES + data.length + Math.ceil(data.length / 8) + ZLIB_BYTES;
+  }
+  if (most <= MAX_PACK_BYTES) return most;
+  throw new GitError(`Commits of more than ${MAX_PACK_BYTES} bytes`, {
+    remedy: 'Write them in parts',
+  });
 }
 
 /** All at once: an object that hashes piece by piece takes longer to make than a small pack. */
@@ -88,10 +87,10 @@ function sha1(bytes: Buffer): Buffer {
   return hash('sha1', bytes, 'buffer');
 }
 
-function packHeader(count: number): Buffer {
-  const header = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1');
-  header.writeUInt32BE(count, 8);
-  return header;
+/** Returns where the next byte goes, as all that write here do. */
+function writePackHeader(to: Buffer, count: number): number {
+  to.write('PACK\0\0\0\x02', 'latin1');
+  return to.writeUInt32BE(count, 8);
 }
 
 interface EntryPlace {
@@ -101,59 +100,63 @@ interface EntryPlace {
   readonly packing: Packing;
 }
 
-function encodeEntry(object: PackObject, { offset, offsets, packing }: EntryPlace): Buffer {
-  // Trees are ids for the most part, which do not compress; maintenance makes deltas of them.
-  const isStored = packing === 'stored' || object.type === 'tree';
-  const body = isStored ? storedStream(object.data) : deflate(object.data);
-  if (object.base === undefined) {
-    return Buffer.concat([entryHeader(typeNumbers[object.type], object.data.length), body]);
+function writeEntry(to: Buffer, object: PackObject, place: EntryPlace): number {
+  const { offset, offsets, packing } = place;
+  const { type, data } = object;
+  let at = offset;
+  if (object.base === undefined) at = writeEntryHeader(to, at, [typeNumbers[type], data.length]);
+  else {
+    const base = offsets.get(object.base);
+    if (base === undefined) throw new GitError(`The base of ${object.id} does not come before it`);
+    at = writeEntryHeader(to, at, [OFS_DELTA, data.length]);
+    at = writeDistance(to, at, offset - base);
   }
-  const base = offsets.get(object.base);
-  if (base === undefined) throw new GitError(`The base of ${object.id} does not come before it`);
-  const header = entryHeader(OFS_DELTA, object.data.length);
-  return Buffer.concat([header, encodeDistance(offset - base), body]);
+  // Trees are ids for the most part, which do not compress; maintenance makes deltas of them.
+  const isStored = packing === 'stored' || type === 'tree' || data.length < MIN_DEFLATE_BYTES;
+  return isStored ? writeStored(to, at, data) : at + deflate(data).copy(to, at);
 }
 
-function entryHeader(type: number, size: number): Buffer {
-  const bytes = [(type << 4) | (size & 0x0f)];
+function writeEntryHeader(to: Buffer, start: number, [type, size]: [number, number]): number {
+  let at = start;
+  let byte = (type << 4) | (size & 0x0f);
   for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
-    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 0x80;
-    bytes.push(rest & 0x7f);
+    to[at++] = byte | 0x80;
+    byte = rest & 0x7f;
   }
-  return Buffer.from(bytes);
+  to[at++] = byte;
+  return at;
 }
 
 /** Big end first, seven bits a byte, one subtracted before each further byte. */
-function encodeDistance(distance: number): Buffer {
+function writeDistance(to: Buffer, start: number, distance: number): number {
   const bytes = [distance & 0x7f];
   for (let rest = distance >>> 7; rest > 0; rest >>>= 7) {
     rest -= 1;
     bytes.unshift((rest & 0x7f) | 0x80);
   }
-  return Buffer.from(bytes);
+  let at = start;
+  for (const byte of bytes) to[at++] = byte;
+  return at;
 }
 
 function deflate(data: Buffer): Buffer {
-  if (data.length < MIN_DEFLATE_BYTES) return storedStream(data);
   const small = data.length <= SMALL_BYTES;
   return deflateSync(data, small ? SMALL_COMPRESSOR : { level: COMPRESSION_LEVEL });
 }
 
 /** A zlib stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4). */
-function storedStream(data: Buffer): Buffer {
+function writeStored(to: Buffer, start: number, data: Buffer): number {
   const blocks = Math.max(1, Math.ceil(data.length / MAX_STORED_BYTES));
-  const stream = Buffer.allocUnsafe(2 + blocks * 5 + data.length + 4);
-  let at = stream.writeUInt16BE(0x7801, 0);
+  let at = to.writeUInt16BE(0x7801, start);
   for (let block = 0; block < blocks; block++) {
-    const start = block * MAX_STORED_BYTES;
-    const end = Math.min(start + MAX_STORED_BYTES, data.length);
-    at = stream.writeUInt8(block === blocks - 1 ? 1 : 0, at);
-    at = stream.writeUInt16LE(end - start, at);
-    at = stream.writeUInt16LE(~(end - start) & 0xffff, at);
-    at += data.copy(stream, at, start, end);
+    const from = block * MAX_STORED_BYTES;
+    const end = Math.min(from + MAX_STORED_BYTES, data.length);
+    at = to.writeUInt8(block === blocks - 1 ? 1 : 0, at);
+    at = to.writeUInt16LE(end - from, at);
+    at = to.writeUInt16LE(~(end - from) & 0xffff, at);
+    at += data.copy(to, at, from, end);
   }
-  stream.writeUInt32BE(adler32(data), at);
-  return stream;
+  return to.writeUInt32BE(adler32(data), at);
 }
 
 /** So many bytes can be summed before the sums must be reduced to stay exact in 32 bits. */

@@ -118,7 +118,7 @@ export class WriteQueue {
     void this.#options.turns.run(async () => {
       try {
         // What arrived together is read first, so that it goes together.
-        await setImmediate();
+        if (this.#usual > 1) await setImmediate();
         await this.#turn();
       } finally {
         this.#scheduled = false;
@@ -162,7 +162,7 @@ export class WriteQueue {
     const later: QueuedWrite[] = [];
     const keys = new Set<string>();
     const outstanding = this.#waiting.length + this.#flight.writes;
-    this.#usual = Math.max(outstanding, this.#usual * 0.9);
+    this.#usual = Math.max(outstanding, Math.floor(this.#usual * 0.9));
     for (const queued of this.#waiting) {
       const id = keyString(queued.write.key);
       const waits = batch.length >= LARGEST_BATCH || keys.has(id) || this.#flight.isBusy(id);

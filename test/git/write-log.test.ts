@@ -455,7 +455,7 @@ describe('the bytes of a log', () => {
     ['a length beyond its end', '\xff\xff\xff\xff{'],
     ['no objects', '\0\0\0\x02{}'],
   ])('that are whole and of another version (%s) are not passed over', (_what, text) => {
-    const payload = Buffer.from(text, 'latin1');
+    const payload = [Buffer.from(text, 'latin1')];
     const other = encodeRecord({ kind: 'publication', epoch: 7, sequence: 2, payload });
     expect(() => decodeLog(Buffer.concat([head(), record(1), other]))).toThrow(GitError);
   });

@@ -47,5 +47,6 @@ export function decodeBody(
 /** Drops a byte order mark. */
 function textOf(body: Uint8Array): string {
   if (!isUtf8(body)) throw badRequest('the body is not valid UTF-8');
-  return new TextDecoder().decode(body);
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
 }

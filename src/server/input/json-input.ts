@@ -20,10 +20,29 @@ export function decodeJson(text: string, maxDepth: number): DecodedText {
   } catch {
     refused = true;
   }
+  if (!refused && isPlain(text, value, maxDepth)) return { value, duplicates: [] };
   const duplicates = new Scanner(text, maxDepth).scan();
   if (refused) throw badRequest('the body is not valid JSON');
   return { value, duplicates };
 }
+
+/**
+ * Whether the scanner would have nothing to say, which most clients can be told by less: a text that
+ * its value is written as, to the last character, has no key twice.
+ */
+function isPlain(text: string, value: unknown, maxDepth: number): boolean {
+  const written = text.endsWith('\n') ? text.slice(0, -1) : text;
+  if (written.includes('__proto__') || JSON.stringify(value) !== written) return false;
+  let brackets = 0;
+  for (let at = 0; at < written.length && brackets <= maxDepth; at++) {
+    const code = written.charCodeAt(at);
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) brackets++;
+  }
+  return brackets <= maxDepth;
+}
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
 
 const SPACE = /[ \t\n\r]*/y;
 /** Everything but quotes, backslashes and control characters. */
