@@ -5,7 +5,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -33,9 +33,21 @@ function lockDigest() {
 function install() {
   const wanted = lockDigest();
   if (existsSync(INSTALLED) && readFileSync(INSTALLED, 'utf8') === wanted) return;
+  refuseLink();
   process.stdout.write('Installing dependencies…\n');
   run('npm', ['ci', '--ignore-scripts', '--loglevel=error']);
   writeFileSync(INSTALLED, wanted);
+}
+
+/** `npm ci` empties the folder behind a link, which belongs to another checkout. */
+function refuseLink() {
+  const folder = join(root, 'node_modules');
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  fail(
+    `Cannot install into ${folder}: it is a symbolic link, and what it points to would be emptied. ` +
+      'Remove the link (rm node_modules) and run this again, or call what you need by hand, ' +
+      'as in npm run build && npx vitest run',
+  );
 }
 
 function newestSource(folder) {
