@@ -13,7 +13,7 @@ import type { Branch } from '../registry/branch.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import type { AccessControl } from './access-control.ts';
+import type { AccessControl } from './access/access-control.ts';
 import type { DaemonOptions } from './options.ts';
 import { openSecretStore, type SecretStore, type SecretStoreParts } from './secret-store.ts';
 

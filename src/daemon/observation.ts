@@ -8,7 +8,7 @@ import type { HealthChecks } from '../server/documents/health.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import type { RemoteObservation } from './remote-observation.ts';
+import type { RemoteObservation } from './repository/remote-observation.ts';
 
 export interface Observation {
   readonly metrics: Metrics;

@@ -7,8 +7,8 @@ import { type Address, parseAddress, readChoice, readNumber } from '../options/v
 import type { PruneBudget } from '../registry/consent-rules.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
-import { type RemoteSource, readRemote } from './remote-options.ts';
 import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
+import { type RemoteSource, readRemote } from './repository/remote-options.ts';
 
 export interface DaemonOptions {
   readonly dataDir: string;

@@ -18,18 +18,18 @@ import { loadStateKey } from '../state/state-key.ts';
 import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
 import { VERSION } from '../version.ts';
 import { openAudit } from './audit-service.ts';
-import { clusterSocket } from './cluster-socket.ts';
-import { type Clusters, openClusters } from './clusters.ts';
+import { serveLeases } from './core/leases.ts';
 import { openFairness } from './fairness-service.ts';
 import type { PushReception } from './git-service.ts';
-import { serveLeases } from './leases.ts';
 import { collectAfter } from './memory.ts';
-import { openOidcService } from './oidc-service.ts';
-import { planEffects } from './plan-effects.ts';
 import { openPlatform, type Platform, type PlatformParts } from './platform.ts';
+import { openOidcService } from './sign-in/oidc-service.ts';
 import { openSignIn } from './sign-in/sign-in-service.ts';
 import { type RemoteNews, syncService } from './sync-service.ts';
-import { TenantLoops } from './tenant-loops.ts';
+import { clusterSocket } from './tenants/cluster-socket.ts';
+import { type Clusters, openClusters } from './tenants/clusters.ts';
+import { planEffects } from './tenants/plan-effects.ts';
+import { TenantLoops } from './tenants/tenant-loops.ts';
 
 export interface ServiceParts extends PlatformParts {
   readonly pushes: PushReception;

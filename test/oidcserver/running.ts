@@ -14,7 +14,7 @@ import { afterAll, onTestFinished } from 'vitest';
 import { DEFAULTS } from '../../src/config/config-feed.ts';
 import type { PlatformConfig } from '../../src/config/platform-config.ts';
 import type { ConfigService } from '../../src/daemon/config-service.ts';
-import { openOidcService, type RunningOidcService } from '../../src/daemon/oidc-service.ts';
+import { openOidcService, type RunningOidcService } from '../../src/daemon/sign-in/oidc-service.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { type GuardedPlatform, object, openGuardedPlatform } from '../support/guarded-platform.ts';
 import { kindOf, kinds } from '../support/platform.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { keyString } from '../../src/apimachinery/key.ts';
 import { RbacAuthorizer } from '../../src/auth/authorizer.ts';
-import { objectAccess } from '../../src/daemon/object-access.ts';
+import { objectAccess } from '../../src/daemon/access/object-access.ts';
 import { RBAC_GROUP } from '../../src/kinds/kind.ts';
 import { ReadableStore } from '../../src/registry/readable-store.ts';
 import { sealingCodec } from '../../src/state/codec.ts';

@@ -1,7 +1,7 @@
 /** What a plan says of a tenant that changes. */
 import { afterAll, describe, expect, test } from 'vitest';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
-import { planEffects } from '../../src/daemon/plan-effects.ts';
+import { planEffects } from '../../src/daemon/tenants/plan-effects.ts';
 import { PatchEngine } from '../../src/endpointsync/engine.ts';
 import { tenantVersions } from '../../src/kinds/patched-tenant.ts';
 import { type Effects, effectsOf, type Observed } from '../../src/tenantsync/effects.ts';

@@ -25,7 +25,7 @@ import type { Logger } from '../../telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import { createReplicaMetrics } from '../../telemetry/replica-metrics.ts';
 import { VERSION } from '../../version.ts';
-import { type AccessControl, startAccessControl } from '../access-control.ts';
+import { type AccessControl, startAccessControl } from '../access/access-control.ts';
 import { type ConfigService, openConfig } from '../config-service.ts';
 import { openFairness } from '../fairness-service.ts';
 import type { DaemonOptions } from '../options.ts';

@@ -11,7 +11,7 @@ import type { LogSize } from '../../replication/trim.ts';
 import { handlePeer, type PeerService } from '../../server/front/peer.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
-import { saveActivity } from '../last-uses.ts';
+import { saveActivity } from '../access/last-uses.ts';
 import type { Leader } from './leader.ts';
 
 export interface RoleOptions {

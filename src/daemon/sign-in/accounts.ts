@@ -25,7 +25,7 @@ import { accountNames, teamNameOf } from '../../signin/names.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import type { Store, StoredObject } from '../../state/store.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { AccessControl } from '../access-control.ts';
+import type { AccessControl } from '../access/access-control.ts';
 import {
   GITPLANE,
   nameOf,

@@ -10,7 +10,7 @@ import { stringify } from 'yaml';
 import { EventRing } from '../../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../../src/catalog/file.ts';
 import type { PlatformConfig } from '../../../src/config/platform-config.ts';
-import { openFollowed } from '../../../src/daemon/followed-repository.ts';
+import { openFollowed } from '../../../src/daemon/repository/followed-repository.ts';
 import { openSecretStore } from '../../../src/daemon/secret-store.ts';
 import type { Etcd, TxnRequest } from '../../../src/etcd/etcd.ts';
 import { openEtcd } from '../../../src/etcd/open-etcd.ts';

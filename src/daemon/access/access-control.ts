@@ -1,0 +1,166 @@
+/**
+ * Puts authentication and authorization together and keeps their indexes in step with the state,
+ * so that a change of a key, user, team, role or binding acts on the next request.
+ */
+import type { Clock } from '../../apimachinery/clock.ts';
+import type { JsonObject } from '../../apimachinery/object.ts';
+import type { Authorizer, User } from '../../apimachinery/request.ts';
+import { AccessKeyIndex, type Authenticated } from '../../auth/access-keys.ts';
+import { ActivityTracker } from '../../auth/activity.ts';
+import { RbacAuthorizer } from '../../auth/authorizer.ts';
+import { type Directory, DirectoryIndex } from '../../auth/directory.ts';
+import type { KeyLifetimeLimits } from '../../auth/expiry.ts';
+import { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
+import { type Kind, RBAC_GROUP } from '../../kinds/kind.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Authenticate } from '../../server/dependencies.ts';
+import type { JournalEvent, Store, StoredObject } from '../../state/store.ts';
+import { objectAccess } from './object-access.ts';
+
+/** What an index does with the objects of one kind. */
+interface Feed {
+  readonly group: string;
+  readonly plural: string;
+  set(stored: StoredObject): void;
+  remove(name: string, namespace: string): void;
+}
+
+export interface AccessControlOptions {
+  readonly kinds: KindTable;
+  readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
+  /** Keeps the last uses of access keys; see ActivityTracker. */
+  readonly saveUses: (lastUse: ReadonlyMap<string, number>) => Promise<void>;
+  readonly clock: Clock;
+  readonly limits: () => KeyLifetimeLimits;
+  /** What the namespaces of projects begin with, now. */
+  readonly projectPrefix: () => string;
+  onError(error: unknown): void;
+}
+
+export interface AccessControl {
+  readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+  /** The same rights as rules, for escalation checks. */
+  readonly rules: ScopedAuthorizer;
+  /** Users and teams as they are now. */
+  readonly directory: Directory;
+  /** Whether the access key of that name exists, and has not ended. */
+  keyWorks(name: string): boolean;
+  /** Name of the access key that a concealed key authenticates as, if any. */
+  holderOf(concealed: string): string | undefined;
+  /** Keys of logins, by name, with the users that they act as. */
+  logins(): readonly { readonly key: string; readonly user: string }[];
+  /** Names of the access keys that ended longer ago than `keptMs`. */
+  overdueKeys(keptMs: number): string[];
+  /** The access key behind a user that `authenticate` returned. */
+  session(user: User): Authenticated | undefined;
+  /** Saves what only memory knows and stops following the state. */
+  close(): Promise<void>;
+}
+
+export function startAccessControl(options: AccessControlOptions): AccessControl {
+  const directory = new DirectoryIndex();
+  const rules = new RbacAuthorizer(objectAccess(options.kinds, options.store));
+  const activity = new ActivityTracker({
+    save: options.saveUses,
+    onError: options.onError,
+  });
+  const { clock, limits, kinds, projectPrefix } = options;
+  const [group = ''] = kinds.groups;
+  const isNamespaced = (of: string, plural: string): boolean =>
+    kinds.byPlural(of, plural)?.scope === 'Namespaced';
+  const scopes = { group, projectPrefix, isNamespaced };
+  const keys = new AccessKeyIndex({ directory, activity, limits, clock, scopes });
+  const scoped = new ScopedAuthorizer(rules);
+  const stops = feeds(kinds, { directory, rules, keys }).map((feed) => follow(options, feed));
+  const sessions = new WeakMap<User, Authenticated>();
+  return {
+    authenticate: (token) => {
+      const result = keys.authenticate(token);
+      if (!result.authenticated) return { message: result.message };
+      const { user } = result;
+      if (sessions.get(user) !== result) sessions.set(user, result);
+      return result;
+    },
+    authorizer: scoped,
+    rules: scoped,
+    directory,
+    keyWorks: (name) => keys.works(name),
+    holderOf: (concealed) => keys.holderOf(concealed),
+    logins: () => keys.logins(),
+    overdueKeys: (keptMs) => keys.overdue(keptMs),
+    session: (user) => sessions.get(user),
+    close: async () => {
+      for (const stop of stops) stop();
+      await activity.save();
+    },
+  };
+}
+
+function feeds(
+  kinds: KindTable,
+  to: { directory: DirectoryIndex; rules: RbacAuthorizer; keys: AccessKeyIndex },
+): Feed[] {
+  const { directory, rules, keys } = to;
+  const [group = ''] = kinds.groups;
+  const role = {
+    set: ({ object }: StoredObject) => rules.setRole(object),
+    remove: (name: string, namespace: string) => rules.removeRole(namespace, name),
+  };
+  const binding = {
+    set: ({ object }: StoredObject) => rules.setBinding(object),
+    remove: (name: string, namespace: string) => rules.removeBinding(namespace, name),
+  };
+  return [
+    {
+      group,
+      plural: 'users',
+      set: ({ object, hidden }) =>
+        directory.setUser(object, hiddenText(hidden, 'spec.passwordHash')),
+      remove: (name) => directory.removeUser(name),
+    },
+    {
+      group,
+      plural: 'teams',
+      set: ({ object }) => directory.setTeam(object),
+      remove: (name) => directory.removeTeam(name),
+    },
+    {
+      group,
+      plural: 'ownedaccesskeys',
+      set: ({ key, object, hidden }) => keys.set(key.name, object, hiddenKey(hidden)),
+      remove: (name) => keys.remove(name),
+    },
+    { group: RBAC_GROUP, plural: 'roles', ...role },
+    { group: RBAC_GROUP, plural: 'clusterroles', ...role },
+    { group: RBAC_GROUP, plural: 'rolebindings', ...binding },
+    { group: RBAC_GROUP, plural: 'clusterrolebindings', ...binding },
+  ];
+}
+
+function hiddenText(hidden: JsonObject | undefined, path: string): string | undefined {
+  const value = hidden?.[path];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function hiddenKey(hidden: JsonObject | undefined): JsonObject | undefined {
+  const key = hidden?.['spec.key'];
+  return key === undefined ? undefined : { key };
+}
+
+/** Tells an index everything there is, and then every change. */
+function follow({ kinds, store }: AccessControlOptions, feed: Feed): () => void {
+  const kind = kindOf(kinds, feed);
+  const collection = { group: kind.group, kind: kind.kind };
+  for (const stored of store.list(collection).items) feed.set(stored);
+  return store.observe(collection, ({ type, current }: JournalEvent) => {
+    if (type === 'DELETED') feed.remove(current.key.name, current.key.namespace);
+    else feed.set(current);
+  });
+}
+
+function kindOf(kinds: KindTable, { group, plural }: { group: string; plural: string }): Kind {
+  const kind = kinds.byPlural(group, plural);
+  if (kind === undefined) throw new Error(`The table of kinds has no ${plural}.${group}`);
+  return kind;
+}

@@ -1,0 +1,136 @@
+/** DirectClusterEndpointToken: a create that signs a token, returns it once and keeps nothing. */
+import type { Clock } from '../../apimachinery/clock.ts';
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
+import type { User } from '../../apimachinery/request.ts';
+import {
+  badRequest,
+  forbiddenError,
+  invalidObject,
+  unavailable,
+} from '../../apimachinery/status-error.ts';
+import { EndpointTokens } from '../../auth/endpoint-tokens.ts';
+import { forbidden } from '../../auth/forbidden.ts';
+import { KeyRing } from '../../auth/key-ring.ts';
+import { type Revocation, Revocations, RevocationsFullError } from '../../auth/revocations.ts';
+import { voidReason } from '../../auth/token-validity.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Issuer } from '../../registry/registry.ts';
+import type { TokenDocuments } from '../../server/documents/tokens.ts';
+import type { Store } from '../../state/store.ts';
+import type { AccessControl } from './access-control.ts';
+import { revocationStore } from './revocation-store.ts';
+
+export interface TokenService extends TokenDocuments {
+  readonly plural: string;
+  readonly issue: Issuer;
+  /** The claims of a token that counts; throws with the reason for any other. */
+  review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
+  close(): void;
+}
+
+const PLURAL = 'directclusterendpointtokens';
+const DAY_MS = 86_400_000;
+const ROTATE_AFTER_MS = 90 * DAY_MS;
+/** How often keys and revocations are looked after. */
+const TEND_EVERY_MS = 60 * 60_000;
+
+export interface TokenServiceOptions {
+  /** File of the first signing key. */
+  readonly keyFile: string;
+  /** The base URL of the service, without a slash at the end. */
+  readonly issuer: string;
+  /** Seconds that a token lives at most. */
+  readonly maxTtlSeconds: number;
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly kinds: KindTable;
+  readonly access: Pick<AccessControl, 'session' | 'directory' | 'keyWorks' | 'authorizer'>;
+  onError(error: unknown): void;
+}
+
+export async function openTokenService(options: TokenServiceOptions): Promise<TokenService> {
+  const { issuer, clock, access, maxTtlSeconds } = options;
+  const keys = await KeyRing.open({
+    file: options.keyFile,
+    clock,
+    rotateAfterMs: ROTATE_AFTER_MS,
+    longestTokenMs: maxTtlSeconds * 1000,
+  });
+  const revocations = new Revocations(revocationStore(options.store), clock);
+  const tokens = new EndpointTokens({ keys, issuer, clock, maxTtlSeconds });
+  const tend = setInterval(() => {
+    void Promise.all([keys.tend(), revocations.sweep()]).catch(options.onError);
+  }, TEND_EVERY_MS).unref();
+  return {
+    plural: PLURAL,
+    issuer,
+    jwks: () => tokens.jwks(),
+    issue: issueWith(tokens, options),
+    review: async (token, audiences) => {
+      const claims = await tokens.verify(
+        token,
+        audiences.length === 0 ? undefined : [...audiences],
+      );
+      const why = voidReason(claims, { ...access, isRevoked: (id) => revocations.has(id) });
+      if (why !== undefined) throw new Error(why);
+      return claims;
+    },
+    revocations: () => revocations.list(),
+    revoke: async (token) => {
+      const { jti = '', exp = 0 } = await tokens.verify(token).catch(() => {
+        throw badRequest('the token is none of this platform, or has ended');
+      });
+      await end(revocations, { id: jti, expiresAt: exp * 1000 });
+    },
+    revokeById: async (id, user) => {
+      refuseUnlessDeleter(options, id, user);
+      const expiresAt = clock.now() + maxTtlSeconds * 1000;
+      await end(revocations, { id, expiresAt });
+    },
+    close: () => clearInterval(tend),
+  };
+}
+
+async function end(revocations: Revocations, revocation: Revocation): Promise<void> {
+  try {
+    await revocations.revoke(revocation);
+  } catch (error) {
+    if (error instanceof RevocationsFullError) throw unavailable(error.message);
+    throw error;
+  }
+}
+
+function refuseUnlessDeleter(
+  { kinds, access }: TokenServiceOptions,
+  name: string,
+  user: User,
+): void {
+  const [group = ''] = kinds.groups;
+  const attributes = { verb: 'delete', group, resource: PLURAL, namespace: '', name };
+  const { allowed, reason } = access.authorizer.authorize(user, attributes);
+  if (!allowed) throw forbidden(user, attributes, reason);
+}
+
+function issueWith(tokens: EndpointTokens, { access, clock }: TokenServiceOptions): Issuer {
+  return async ({ kind, object, options }) => {
+    const session = access.session(options.user);
+    if (session === undefined) {
+      throw forbiddenError('endpoint tokens are issued to the holders of access keys only');
+    }
+    const { ttl, scope } = object.spec ?? {};
+    const issued = await tokens.issue({
+      user: options.user,
+      owner: session.owner,
+      ttl: typeof ttl === 'number' ? ttl : undefined,
+      scope: isRecord(scope) ? (scope as JsonObject) : undefined,
+      keyExpiresAt: session.keyExpiresAt,
+    });
+    if ('errors' in issued) throw invalidObject(kind, object.metadata.name ?? '', issued.errors);
+    const metadata = { ...object.metadata, creationTimestamp: rfc3339(clock.now()) };
+    const spec = { ...object.spec, ttl: issued.ttlSeconds };
+    // A dry run checks everything and hands out nothing that works.
+    const status = options.dryRun ? {} : { token: issued.token };
+    return { object: { ...object, metadata, spec, status }, warnings: issued.warnings };
+  };
+}

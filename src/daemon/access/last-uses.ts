@@ -1,0 +1,46 @@
+/** Last uses of access keys: in `status.lastActivity`, in the state store and never in git. */
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { noteActivity } from '../../registry/activity.ts';
+import type { Branch } from '../../registry/branch.ts';
+import type { Store } from '../../state/store.ts';
+
+export interface UsesOptions {
+  readonly kinds: KindTable;
+  readonly store: Pick<Store, 'get'>;
+  readonly branch: Pick<Branch, 'submit'>;
+}
+
+export async function saveActivity(
+  options: UsesOptions,
+  lastUse: ReadonlyMap<string, number>,
+): Promise<void> {
+  const [group = ''] = options.kinds.groups;
+  const kind = options.kinds.byPlural(group, 'ownedaccesskeys')?.kind ?? '';
+  const uses = [...lastUse];
+  while (uses.length > 0) {
+    const some = uses.splice(0, USES_AT_ONCE);
+    await Promise.all(
+      some.map(([name, time]) => saveUse(options, { group, kind, namespace: '', name }, time)),
+    );
+  }
+}
+
+/** Uses that share a turn of the write queue: more would only make writes wait. */
+const USES_AT_ONCE = 100;
+
+async function saveUse(
+  { branch, store }: UsesOptions,
+  key: ObjectKey,
+  time: number,
+): Promise<void> {
+  await branch.submit({
+    key,
+    prepare: () => {
+      const found = store.get(key);
+      if (found === undefined) return { do: 'nothing' };
+      return { do: 'state', changes: [noteActivity(found, rfc3339(time))] };
+    },
+  });
+}

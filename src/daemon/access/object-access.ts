@@ -1,0 +1,33 @@
+/** What objects grant by their owners and access rules, read from the objects as they are. */
+import type { User } from '../../apimachinery/request.ts';
+import type { AccessSource, ObjectName } from '../../auth/authorizer.ts';
+import { accessGrants, namesInAccess } from '../../kinds/access-grants.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Store } from '../../state/store.ts';
+
+/** A request costs one look-up, however many objects there are. */
+export function objectAccess(kinds: KindTable, store: Pick<Store, 'get' | 'list'>): AccessSource {
+  return {
+    on: ({ group, resource, namespace, name }) => {
+      const kind = kinds.byPlural(group, resource);
+      if (kind?.hasAccessRules !== true) return [];
+      const stored = store.get({ group: kind.group, kind: kind.kind, namespace, name });
+      return stored === undefined ? [] : accessGrants(kind, stored.object);
+    },
+    naming: (user) => naming({ kinds, store }, user),
+  };
+}
+
+function* naming(
+  { kinds, store }: { kinds: KindTable; store: Pick<Store, 'list'> },
+  { name: user, groups }: User,
+): IterableIterator<ObjectName> {
+  const wanted = new Set([...groups, ...(user === '' ? [] : [user])]);
+  for (const kind of kinds.kinds.filter(({ hasAccessRules }) => hasAccessRules)) {
+    for (const { key, object } of store.list({ group: kind.group, kind: kind.kind }).items) {
+      if (!namesInAccess(object).some((one) => wanted.has(one))) continue;
+      const { group, namespace, name } = key;
+      yield { group, resource: kind.plural, namespace, name };
+    }
+  }
+}

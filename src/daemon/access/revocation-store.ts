@@ -1,0 +1,23 @@
+/** Revocations among the notes of the state store: they outlive restarts, and are in no git. */
+import type { RevocationStore } from '../../auth/revocations.ts';
+import type { Store } from '../../state/store.ts';
+
+const PREFIX = 'revoked-token:';
+
+export function revocationStore(store: Store): RevocationStore {
+  return {
+    *load() {
+      for (const [name, { expiresAt }] of store.notes(PREFIX)) {
+        yield [name.slice(PREFIX.length), Number(expiresAt)];
+      }
+    },
+    set: async (id, expiresAt) => {
+      store.apply([], { [PREFIX + id]: { expiresAt } });
+      await store.flush();
+    },
+    remove: async (ids) => {
+      store.apply([], Object.fromEntries(ids.map((id) => [PREFIX + id, undefined])));
+      await store.flush();
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Objects of Kubernetes that follow from what is there: the namespaces in which something is, events
+ * of what controllers did, ours and those of clients, definitions of the kinds. In memory only:
+ * namespaces are made anew at each start, and events are of no use to who was not there.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../apimachinery/clock.ts';
+import { EventRing } from '../../apimachinery/object-events.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { CORE_KINDS } from '../../kinds/core-kinds.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { ClusterRegistry, withoutGeneration } from '../../registry/cluster-registry.ts';
+import type { ObjectRegistry } from '../../registry/registry.ts';
+import { sealingCodec } from '../../state/codec.ts';
+import { openStore } from '../../state/journaled-store.ts';
+import { MemoryEngine } from '../../state/memory-engine.ts';
+import type { Store } from '../../state/store.ts';
+import { ClientEvents } from './client-events.ts';
+import { definitionsOf } from './definitions.ts';
+import { eventChanges } from './event-objects.ts';
+import { followNamespaces, type NamespacesOptions } from './namespaces.ts';
+
+export interface CoreObjectsOptions extends Pick<NamespacesOptions, 'kinds' | 'store'> {
+  /** At the state that is served. */
+  readonly branch: { readonly state: { readonly catalog: Pick<Catalog, 'object' | 'objects'> } };
+  readonly clock: Clock;
+  onError(error: unknown): void;
+}
+
+export interface CoreObjects {
+  readonly kinds: KindTable;
+  readonly store: Store;
+  readonly registry: ObjectRegistry;
+  /** Whoever did something says so here. */
+  readonly events: EventRing;
+  close(): Promise<void>;
+}
+
+const FORGET_EVERY_MS = 60_000;
+/** Events come and go; who has not followed for so long lists again. */
+const WINDOW = { maxEvents: 20_000, maxBytes: 32 * 1024 * 1024 };
+
+export async function openCoreObjects(options: CoreObjectsOptions): Promise<CoreObjects> {
+  const { clock, onError } = options;
+  const events = new EventRing();
+  // Nothing of it is kept, so its key need not be either.
+  const codec = sealingCodec(randomBytes(32), () => false);
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError, window: WINDOW });
+  const written = new ClientEvents({ store, clock });
+  const birth = platformBirth(options);
+  store.apply(definitionsOf(options.kinds, birth));
+  const { kinds, branch } = options;
+  const stops = [
+    followNamespaces({ kinds, store: options.store, catalog: branch.state.catalog, birth }, store),
+    events.follow((event, isForgotten) => {
+      store.apply(eventChanges(kinds, event, isForgotten));
+    }),
+  ];
+  const timer = setInterval(() => {
+    events.forget(clock.now());
+    written.forget();
+  }, FORGET_EVERY_MS).unref();
+  return {
+    kinds: CORE_KINDS,
+    store,
+    registry: new ClusterRegistry({
+      kinds: CORE_KINDS,
+      store: written.part,
+      clock,
+      guards: [written.guard],
+      complete: withoutGeneration,
+    }),
+    events,
+    close: async () => {
+      clearInterval(timer);
+      for (const stop of stops) stop();
+      await store.close();
+    },
+  };
+}
+
+/** Seconds since the epoch at which the oldest object began. */
+function platformBirth({ branch, clock }: CoreObjectsOptions): number {
+  let oldest = Math.floor(clock.now() / 1000);
+  for (const { identity } of branch.state.catalog.objects()) {
+    oldest = Math.min(oldest, identity.bornAt);
+  }
+  return oldest;
+}

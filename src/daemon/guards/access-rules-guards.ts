@@ -1,0 +1,25 @@
+/** Who may give rights by owners and access rules, and that what follows from them is theirs alone. */
+import { StatusError } from '../../apimachinery/status-error.ts';
+import type { RuleSource } from '../../auth/authorizer.ts';
+import { delegationProblem } from '../../auth/delegation.ts';
+import { isAccessRole } from '../../registry/access-roles.ts';
+import type { Guard } from '../../registry/write-context.ts';
+
+export function delegationGuard(rights: RuleSource): Guard {
+  return ({ user, kind, object, old }) =>
+    object && delegationProblem(rights, { user, kind, object, old });
+}
+
+/** 405: the object can be read, and changes with the one it follows from. */
+export const accessRoleGuard: Guard = ({ kind, old }) => {
+  const name = old?.metadata.name ?? '';
+  if (old === undefined || !isAccessRole({ group: kind.group, name })) return undefined;
+  const [owner] = old.metadata.ownerReferences ?? [];
+  const source = `${owner?.kind} ${JSON.stringify(owner?.name)}`;
+  return new StatusError(
+    405,
+    'MethodNotAllowed',
+    `${kind.plural}.${kind.group} ${JSON.stringify(name)} follows from spec.owner or spec.access of ${source}; change it there`,
+    { name, group: kind.group, kind: kind.plural },
+  );
+};

@@ -1,0 +1,44 @@
+/** The rules that every change has to pass beyond validation, by the API and by a push alike. */
+import type { Clock } from '../../apimachinery/clock.ts';
+import { escalationProblem } from '../../auth/escalation.ts';
+import type { KeyLifetimeLimits } from '../../auth/expiry.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Guard } from '../../registry/write-context.ts';
+import type { AccessControl } from '../access/access-control.ts';
+import { accessRoleGuard, delegationGuard } from './access-rules-guards.ts';
+import { clusterRolesGuard } from './cluster-roles-guard.ts';
+import { copyGuard } from './copy-guard.ts';
+import { impersonationGuard } from './impersonation-guard.ts';
+import { keyGuard } from './key-guard.ts';
+import { kubeconfigGuard } from './kubeconfig-guard.ts';
+import { membershipGuard } from './membership-guard.ts';
+import { ownerReferenceGuard } from './owner-reference-guard.ts';
+import { scopeGuard } from './scope-guard.ts';
+import { storeLinkGuard } from './store-link-guard.ts';
+
+export interface GuardParts {
+  readonly kinds: KindTable;
+  readonly access: AccessControl;
+  readonly limits: () => KeyLifetimeLimits;
+  readonly clock: Clock;
+}
+
+export function writeGuards(parts: GuardParts): readonly Guard[] {
+  const { kinds, access } = parts;
+  const { authorizer, rules, directory } = access;
+  const [group = ''] = kinds.groups;
+  return [
+    ({ user, object, old }) => object && escalationProblem(rules, { user, object, old }),
+    delegationGuard(rules),
+    accessRoleGuard,
+    ownerReferenceGuard(kinds, authorizer),
+    copyGuard(kinds, authorizer),
+    impersonationGuard(authorizer),
+    membershipGuard({ rights: rules, directory, group }),
+    clusterRolesGuard(rules),
+    scopeGuard(parts),
+    keyGuard(parts),
+    kubeconfigGuard(authorizer),
+    storeLinkGuard(authorizer),
+  ];
+}

@@ -1,0 +1,26 @@
+/** Who may write a tenant whose kubeconfig is in a SharedSecret: who may read that. */
+import type { Authorizer } from '../../apimachinery/request.ts';
+import { forbiddenError } from '../../apimachinery/status-error.ts';
+import { settingsOf } from '../../kinds/tenant.ts';
+import type { Guard } from '../../registry/write-context.ts';
+
+/** The sync acts with what the kubeconfig gives, so naming it is as much as having it. */
+export function kubeconfigGuard(authorizer: Authorizer): Guard {
+  return ({ user, kind, object }) => {
+    if (object === undefined || kind.storedIn !== 'file') return undefined;
+    const { source, target } = settingsOf(object);
+    for (const { sharedSecret } of [source, target].flatMap((end) => end ?? [])) {
+      if (sharedSecret === undefined) continue;
+      const { namespace, name } = sharedSecret;
+      const asked = { verb: 'get', group: kind.group, resource: 'sharedsecrets', namespace, name };
+      if (authorizer.authorize(user, asked).allowed) continue;
+      const own = object.metadata.name ?? '';
+      return forbiddenError(
+        `${kind.plural}.${kind.group} ${JSON.stringify(own)} is forbidden: User ${JSON.stringify(user.name)} cannot get SharedSecret "${namespace}/${name}", whose kubeconfig it names`,
+        kind,
+        own,
+      );
+    }
+    return undefined;
+  };
+}

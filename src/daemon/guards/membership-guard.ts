@@ -1,0 +1,50 @@
+/** Who may write objects that give somebody the rights of others: see `auth/membership.ts`. */
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { forbiddenError } from '../../apimachinery/status-error.ts';
+import { type MembershipParts, membershipRefusal } from '../../auth/membership.ts';
+import type { Kind, Membership } from '../../kinds/kind.ts';
+import type { Guard, PlannedChange } from '../../registry/write-context.ts';
+
+export function membershipGuard(parts: MembershipParts): Guard {
+  return (change) => {
+    const { user, kind, object } = change;
+    if (object === undefined) return undefined;
+    const { after, had } = compared(kind, object, change.old);
+    if (after.length === 0) return undefined;
+    const before = bringsPassword(parts, change) ? [] : had;
+    const refusal = membershipRefusal(parts, { user, after, before });
+    if (refusal === undefined) return undefined;
+    const name = object.metadata.name ?? '';
+    const resource = `${kind.plural}.${kind.group} ${JSON.stringify(name)}`;
+    return forbiddenError(`${resource} is forbidden: ${refusal}`, kind, name);
+  };
+}
+
+/**
+ * Who is shut out is in nothing. Whoever lets them in again does not see what was slipped in
+ * meanwhile, so that it counts as if they were in already.
+ */
+function compared(
+  kind: Kind,
+  object: KubeObject,
+  old: KubeObject | undefined,
+): { after: readonly Membership[]; had: readonly Membership[] } {
+  const after = kind.memberships(object);
+  const of = after.length > 0 ? kind.memberships : onceIn;
+  return { after: of(object), had: old === undefined ? [] : of(old) };
+
+  function onceIn(shutOut: KubeObject): readonly Membership[] {
+    const { disabled: _disabled, ...spec } = shutOut.spec ?? {};
+    return kind.memberships({ ...shutOut, spec });
+  }
+}
+
+/** Whoever sets the password of a user can sign in as the user. */
+function bringsPassword(
+  { directory }: MembershipParts,
+  { kind, object, brings }: PlannedChange,
+): boolean {
+  const hash = brings?.['spec.passwordHash'];
+  if (kind.isKey || hash === undefined) return false;
+  return hash !== directory.user(object?.metadata.name ?? '')?.passwordHash;
+}

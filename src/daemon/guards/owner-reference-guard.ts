@@ -1,0 +1,43 @@
+/** `blockOwnerDeletion` holds up the deletion of the owner, so it takes the right to delete it. */
+import { forbidden as forbiddenField } from '../../apimachinery/field-error.ts';
+import type { OwnerReference } from '../../apimachinery/object.ts';
+import type { Authorizer } from '../../apimachinery/request.ts';
+import { invalidObject } from '../../apimachinery/status-error.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Guard } from '../../registry/write-context.ts';
+
+/** 422 where Kubernetes says 403: spec section 7 rules. */
+export function ownerReferenceGuard(kinds: KindTable, authorizer: Authorizer): Guard {
+  return ({ user, kind, object, old }) => {
+    const before = new Set(blocking(old?.metadata.ownerReferences).map(({ uid }) => uid));
+    const added = blocking(object?.metadata.ownerReferences).filter(({ uid }) => !before.has(uid));
+    const errors = added
+      .filter((reference) => !mayDelete(reference, object?.metadata.namespace ?? ''))
+      .map((reference) =>
+        forbiddenField(
+          ['metadata', 'ownerReferences'],
+          `cannot set blockOwnerDeletion: user ${JSON.stringify(user.name)} may not delete ${reference.kind} ${JSON.stringify(reference.name)}`,
+        ),
+      );
+    return errors.length === 0
+      ? undefined
+      : invalidObject(kind, object?.metadata.name ?? '', errors);
+
+    function mayDelete(reference: OwnerReference, namespace: string): boolean {
+      const owner = kinds.byKind(reference.apiVersion, reference.kind);
+      if (owner === undefined) return false;
+      const attributes = {
+        verb: 'delete',
+        group: owner.group,
+        resource: owner.plural,
+        namespace: owner.scope === 'Namespaced' ? namespace : '',
+        name: reference.name,
+      };
+      return authorizer.authorize(user, attributes).allowed;
+    }
+  };
+}
+
+function blocking(references: readonly OwnerReference[] | undefined): OwnerReference[] {
+  return (references ?? []).filter((reference) => reference.blockOwnerDeletion === true);
+}

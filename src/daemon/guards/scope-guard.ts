@@ -1,0 +1,41 @@
+/** What a key with a scope may not write, whatever its scope and its owner allow. */
+import type { Clock } from '../../apimachinery/clock.ts';
+import { forbiddenError } from '../../apimachinery/status-error.ts';
+import type { KeyLifetimeLimits } from '../../auth/expiry.ts';
+import { beyondMaker } from '../../auth/key-within.ts';
+import { scopeOf } from '../../auth/scope.ts';
+import type { Guard, PlannedChange } from '../../registry/write-context.ts';
+import type { AccessControl } from '../access/access-control.ts';
+
+export interface ScopeGuardParts {
+  readonly access: Pick<AccessControl, 'session'>;
+  readonly limits: () => KeyLifetimeLimits;
+  readonly clock: Clock;
+}
+
+export function scopeGuard(parts: ScopeGuardParts): Guard {
+  return (change) => {
+    const { kind, object, old, user } = change;
+    const why = refusal(parts, change);
+    if (why === undefined) return undefined;
+    const { name = '' } = (object ?? old)?.metadata ?? {};
+    const resource = `${kind.plural}.${kind.group} ${JSON.stringify(name)}`;
+    const key = `access key ${JSON.stringify(user.accessKey)}`;
+    return forbiddenError(`${resource} is forbidden: ${key} has a scope, and ${why}`, kind, name);
+  };
+}
+
+function refusal(parts: ScopeGuardParts, change: PlannedChange): string | undefined {
+  const { kind, object, user } = change;
+  const scope = scopeOf(user);
+  if (scope === undefined) return undefined;
+  if (kind.governsAccess) {
+    return 'what decides about access is for keys without one to write';
+  }
+  if (!kind.isKey || object === undefined) return undefined;
+  // A session that was lost on the way leaves no time to give away.
+  const expiresAt = parts.access.session(user)?.keyExpiresAt ?? 0;
+  const { clock } = parts;
+  const why = beyondMaker({ scope, expiresAt }, object, { clock, limits: parts.limits() });
+  return why && `keys written with it must not reach further: ${why}`;
+}

@@ -1,0 +1,85 @@
+/** The repository of a daemon that follows a branch elsewhere: a mirror of it, and the way there. */
+import { StartError } from '../../bootstrap/start-error.ts';
+import type { BareRepository } from '../../git/bare-repository.ts';
+import { initRepository } from '../../git/init-repository.ts';
+import { openRepository } from '../../git/open-repository.ts';
+import type { Gate } from '../../git/publisher.ts';
+import { Reader } from '../../git/reader.ts';
+import { Following } from '../../git/remote/following.ts';
+import { RemoteError } from '../../git/remote/remote-error.ts';
+import type { Term } from '../../replication/term.ts';
+import type { CommitRange, SignatureJudge } from '../../signatures/signature-judge.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { openRemote } from './open-remote.ts';
+import type { RemoteObservation } from './remote-observation.ts';
+import type { RemoteSource } from './remote-options.ts';
+import type { Signatures } from './signatures.ts';
+
+export interface FollowedRepository {
+  readonly repository: BareRepository;
+  readonly following: Following;
+}
+
+/** Throws StartError when there is nothing to start with. */
+export async function openFollowed(of: {
+  source: RemoteSource;
+  gitDir: string;
+  branch: string;
+  observation: RemoteObservation;
+  signatures: Pick<Signatures, 'sign' | 'judge'>;
+  logger: Logger;
+  /** Undefined: nobody else pushes for this platform. */
+  term: Term | undefined;
+}): Promise<FollowedRepository> {
+  const { source, gitDir, branch, observation, signatures, logger, term } = of;
+  const { address, access, writeBranch } = source;
+  const ref = `refs/heads/${branch}`;
+  await initRepository({ gitDir, branch });
+  const trackingRef = `refs/gitplane/remote/${branch}`;
+  const where = { address, access, gitDir, ref, trackingRef };
+  const remote = openRemote(where, { term: writeBranch === undefined ? term : undefined, logger });
+  const { sign, judge } = signatures;
+  const following = new Following({
+    remote,
+    gitDir,
+    ref,
+    logger,
+    observer: observation.observer,
+    ...(judge === undefined ? {} : { distrust: (range) => judgeIn(gitDir, judge, range) }),
+  });
+  if (address.protocol === 'http' && (access.token ?? access.tokenFile ?? address.password)) {
+    logger.warn({ url: address.url }, 'Credentials go to the remote repository without encryption');
+  }
+  try {
+    const problem = await following.start();
+    if (problem !== undefined) {
+      logger.warn({ url: address.url }, 'Starting without the remote, from its last known state');
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
+  }
+  const gate = writeBranch === undefined ? following.admit.bind(following) : shut(writeBranch);
+  return { repository: await openRepository({ gitDir, branch, logger, gate, sign }), following };
+}
+
+/** Nothing of ours goes to the followed branch itself. */
+function shut(writeBranch: string): Gate {
+  return () => {
+    throw new RemoteError('refused', `writes go to the branch ${writeBranch}`);
+  };
+}
+
+/** The commits are not in the branch yet, so they are read beside it. */
+async function judgeIn(
+  gitDir: string,
+  judge: SignatureJudge,
+  range: CommitRange,
+): Promise<readonly string[]> {
+  const reader = new Reader({ gitDir });
+  try {
+    return await judge.judge(reader, range);
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,104 @@
+/** Writes to a branch for review, put together: the branch, a platform in memory on it, a registry. */
+import { randomBytes } from 'node:crypto';
+import type { FileReader } from '../../catalog/file.ts';
+import type { CommitSignature } from '../../git/commit-object.ts';
+import { openRepository } from '../../git/open-repository.ts';
+import { WriteBranch } from '../../git/remote/write-branch.ts';
+import { Branch } from '../../registry/branch.ts';
+import { PendingWrites } from '../../registry/pending-writes.ts';
+import { Registry } from '../../registry/registry.ts';
+import type { Sealer } from '../../registry/sealer.ts';
+import type { WriteParts } from '../../registry/write-context.ts';
+import type { Term } from '../../replication/term.ts';
+import { sealingCodec } from '../../state/codec.ts';
+import { openStore } from '../../state/journaled-store.ts';
+import { MemoryEngine } from '../../state/memory-engine.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { openRemote } from './open-remote.ts';
+import type { RemoteSource } from './remote-options.ts';
+
+export interface PendingWritesParts extends WriteParts {
+  readonly source: Pick<RemoteSource, 'address' | 'access'>;
+  readonly writeBranch: string;
+  readonly gitDir: string;
+  readonly reader: FileReader;
+  readonly sealer?: Sealer | undefined;
+  readonly rules: string;
+  /** What readers see. */
+  readonly registry: Registry;
+  readonly branch: Branch;
+  readonly sign?: CommitSignature | undefined;
+  readonly logger: Logger;
+  /** Absent: nobody else pushes for this platform. */
+  readonly term?: Term | undefined;
+}
+
+/** Closing it closes everything that it opened. */
+export async function openPendingWrites(parts: PendingWritesParts): Promise<PendingWrites> {
+  const { source, writeBranch, gitDir, logger, sign, term } = parts;
+  const place = {
+    ...source,
+    gitDir,
+    ref: `refs/heads/${writeBranch}`,
+    trackingRef: `refs/gitplane/pending/${writeBranch}`,
+  };
+  const remote = openRemote(place, { term, logger });
+  const pending = new WriteBranch({ remote, gitDir, ref: remote.ref, logger });
+  const gate = pending.admit.bind(pending);
+  // The packs of the followed branch are the same; who looks after them does not sleep either.
+  const packThreshold = Number.POSITIVE_INFINITY;
+  const where = { gitDir, branch: writeBranch };
+  const repository = await openRepository({ ...where, gate, sign, logger, packThreshold });
+  return new PendingWrites({
+    served: parts,
+    pending,
+    open: async (base) => {
+      const { conflicts } = await pending.prepare(base, repository);
+      return { shadow: await openShadow(parts, repository), conflicts };
+    },
+    onClose: async () => {
+      await pending.close();
+      await repository.close();
+    },
+  });
+}
+
+const UNSEEN = { published: () => undefined, applied: () => undefined, replayed: () => undefined };
+
+async function openShadow(
+  parts: PendingWritesParts,
+  repository: Awaited<ReturnType<typeof openRepository>>,
+): Promise<{ registry: Registry; store: WriteParts['store']; close(): Promise<void> }> {
+  const onError = (error: unknown): void =>
+    parts.logger.error({ err: error }, 'Background work failed');
+  // Nothing of it is kept, so its key need not be either.
+  const codec = sealingCodec(randomBytes(32), () => false);
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const { kinds, reader, sealer, under, clock, rules } = parts;
+  const options = {
+    repository,
+    store,
+    kinds,
+    reader,
+    sealer,
+    under,
+    clock,
+    rules,
+    observer: UNSEEN,
+  };
+  const branch = await Branch.open({ ...options, budget: undefined });
+  const registry = new Registry({
+    kinds,
+    store,
+    clock,
+    under,
+    guards: parts.guards,
+    branch,
+    issuers: {},
+  });
+  const close = async (): Promise<void> => {
+    await branch.close();
+    await store.close();
+  };
+  return { registry, store, close };
+}

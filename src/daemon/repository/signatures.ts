@@ -1,0 +1,58 @@
+/** Signatures of commits: the key that signs ours, and the policy for everybody else's. */
+import { join } from 'node:path';
+import type { Clock } from '../../apimachinery/clock.ts';
+import type { CommitSignature } from '../../git/commit-object.ts';
+import { type CommitSigner, openCommitSigner } from '../../signatures/commit-signer.ts';
+import { SignatureJudge } from '../../signatures/signature-judge.ts';
+import { PolicySource } from '../../signatures/signature-policy.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { DaemonOptions } from '../options.ts';
+
+export interface Signatures {
+  /** Signs a commit; undefined: there is no key. */
+  readonly sign: CommitSignature | undefined;
+  /** Undefined: nobody has to sign. */
+  readonly judge: SignatureJudge | undefined;
+  close(): Promise<void>;
+}
+
+export interface SignatureParts {
+  readonly options: Pick<DaemonOptions, 'signatures' | 'commitKey'>;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Throws when a file of the operator's cannot be used. */
+export async function openSignatures(parts: SignatureParts): Promise<Signatures> {
+  const { options, dataDir, clock, logger } = parts;
+  const signer =
+    options.commitKey === undefined ? undefined : await openCommitSigner(options.commitKey);
+  const judge =
+    options.signatures === undefined
+      ? undefined
+      : new SignatureJudge(
+          await PolicySource.open({
+            files: options.signatures,
+            gpgHome: join(dataDir, 'run', 'gnupg'),
+            own: signer?.publicKey,
+          }),
+          clock,
+        );
+  tell(logger, signer, judge);
+  return { sign: signer?.sign, judge, close: async () => judge?.close() };
+}
+
+function tell(
+  logger: Logger,
+  signer: CommitSigner | undefined,
+  judge: SignatureJudge | undefined,
+): void {
+  if (signer !== undefined) {
+    logger.info({ key: signer.publicKey.fingerprint }, 'Commits of the API are signed');
+  } else if (judge !== undefined) {
+    logger.warn(
+      'Pushed commits have to be signed and those of the API are not: give --signing-key',
+    );
+  }
+}

@@ -1,0 +1,178 @@
+/** The built-in OpenID provider with the users, keys and writes of this platform. */
+import { mkdir } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { Clock } from '../../apimachinery/clock.ts';
+import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
+import { resolveIdentity } from '../../auth/identity.ts';
+import { KeyRing } from '../../auth/key-ring.ts';
+import type { SigningAlgorithm, SigningKey } from '../../auth/signing-key.ts';
+import { OidcServer, type ProviderKeys } from '../../oidcserver/oidc-server.ts';
+import type { Person, PersonSession } from '../../oidcserver/people.ts';
+import type { OidcService } from '../../server/oidc.ts';
+import type { Accounts } from '../../signin/accounts.ts';
+import { cookieName, readCookie, setCookie } from '../../signin/cookies.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { Platform } from '../platform.ts';
+
+export interface OidcServiceParts
+  extends Pick<Platform, 'kinds' | 'store' | 'registry' | 'pending' | 'access' | 'config'> {
+  readonly baseUrl: () => string;
+  /** Ends logins; keys that people made for themselves outlive what they did with them in a browser. */
+  readonly accounts: Pick<Accounts, 'revoke'>;
+  /** Folder of the signing keys; made when the provider is first wanted. */
+  readonly keysIn: string;
+  /** What ID tokens are signed with. */
+  readonly signWith: SigningAlgorithm;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface RunningOidcService extends OidcService {
+  close(): void;
+}
+
+const SYSTEM: User = {
+  name: 'gitplane',
+  email: 'gitplane@noreply.gitplane.dev',
+  groups: [SUPERUSER_GROUP],
+};
+
+export function openOidcService(parts: OidcServiceParts): RunningOidcService {
+  const { kinds, store, registry, access, accounts, baseUrl, clock, logger } = parts;
+  const [group = ''] = kinds.groups;
+  const kind = kinds.byPlural(group, 'ownedaccesskeys');
+  if (kind === undefined) throw new Error('The table of kinds has no access keys');
+  const stops: (() => void)[] = [];
+  const userOf = (request: IncomingMessage): User | undefined => browserUser(parts, request);
+  const server = new OidcServer({
+    config: parts.config,
+    baseUrl,
+    clock,
+    keys: () => openKeys(parts, stops),
+    signWith: parts.signWith,
+    person: (name) => personOf(parts, name),
+    sessionOf: (request) => sessionOf(parts, userOf(request)),
+    endSession: async (request, response) => {
+      const user = userOf(request);
+      response.appendHeader('set-cookie', setCookie('session', { baseUrl: baseUrl() }));
+      if (user?.accessKey !== undefined) await accounts.revoke(user.accessKey);
+    },
+    signInUrl: (returnTo, again) =>
+      `/login?${new URLSearchParams({ returnTo, ...(again ? { prompt: 'login' } : {}) })}`,
+    refreshTokens: {
+      kind,
+      store,
+      registry,
+      keyWorks: (name) => access.keyWorks(name),
+      writer: SYSTEM,
+    },
+    writesAreReviewed: parts.pending !== undefined,
+    onError: (err) => logger.error({ err }, 'The OpenID provider failed'),
+    onRefused: (of) => logger.info(of, 'The OpenID provider refused a request'),
+  });
+  return {
+    get isOn() {
+      return server.isOn;
+    },
+    handle: (request, response, of) => server.handle(request, response, of),
+    userOf,
+    close: () => {
+      server.close();
+      for (const stop of stops.splice(0)) stop();
+    },
+  };
+}
+
+/** Users alone: teams and other subjects are nobody who signs in. */
+function personOf({ access, kinds, store }: OidcServiceParts, name: string): Person | undefined {
+  const { directory } = access;
+  const user = directory.user(name);
+  const owner = { key: '', user: name, team: undefined, subject: undefined, groups: [] };
+  const identity = resolveIdentity(owner, directory);
+  if (user === undefined || user.disabled || !('user' in identity)) return undefined;
+  const [group = ''] = kinds.groups;
+  const kind = kinds.byPlural(group, 'users')?.kind ?? '';
+  const { displayName } = store.get({ group, kind, namespace: '', name })?.object.spec ?? {};
+  return {
+    name,
+    uid: user.uid ?? '',
+    displayName: typeof displayName === 'string' && displayName !== '' ? displayName : undefined,
+    email: user.email,
+    tokenGeneration: user.tokenGeneration,
+    groups: identity.user.groups,
+  };
+}
+
+/** By the cookie of the session alone. */
+function browserUser(
+  { access, baseUrl }: OidcServiceParts,
+  { headers }: IncomingMessage,
+): User | undefined {
+  const key = readCookie(headers.cookie, cookieName('session', baseUrl()));
+  const found = key === undefined ? undefined : access.authenticate(key);
+  return found !== undefined && 'user' in found ? found.user : undefined;
+}
+
+function sessionOf(
+  { access, kinds, store }: OidcServiceParts,
+  user: User | undefined,
+): PersonSession | undefined {
+  // Keys of teams and subjects have names that no user has.
+  if (user?.accessKey === undefined || access.directory.user(user.name) === undefined) {
+    return undefined;
+  }
+  const [group = ''] = kinds.groups;
+  const kind = kinds.byPlural(group, 'ownedaccesskeys')?.kind ?? '';
+  const key = store.get({ group, kind, namespace: '', name: user.accessKey });
+  const signedInAt = Date.parse(key?.object.metadata.creationTimestamp ?? '') || 0;
+  return { person: user.name, key: user.accessKey, signedInAt, isWhole: user.scope === undefined };
+}
+
+const DAY_MS = 86_400_000;
+const ROTATE_AFTER_MS = 90 * DAY_MS;
+/** Clients show ID tokens again when they sign somebody out, long after these ended. */
+const PUBLISHED_AFTER_MS = DAY_MS;
+const TEND_EVERY_MS = 60 * 60_000;
+const ALGORITHMS: readonly SigningAlgorithm[] = ['RS256', 'ES256'];
+
+async function openKeys(
+  { keysIn, clock, logger }: OidcServiceParts,
+  stops: (() => void)[],
+): Promise<() => ProviderKeys> {
+  await mkdir(keysIn, { recursive: true, mode: 0o700 });
+  const rings = await Promise.all(
+    ALGORITHMS.map((algorithm) =>
+      KeyRing.open({
+        file: join(keysIn, `${algorithm.toLowerCase()}.key`),
+        algorithm,
+        clock,
+        rotateAfterMs: ROTATE_AFTER_MS,
+        longestTokenMs: PUBLISHED_AFTER_MS,
+      }),
+    ),
+  );
+  const tend = setInterval(() => {
+    Promise.all(rings.map((ring) => ring.tend())).catch((err: unknown) =>
+      logger.error({ err }, 'The keys of the OpenID provider cannot be looked after'),
+    );
+  }, TEND_EVERY_MS).unref();
+  stops.push(() => clearInterval(tend));
+  let known: ProviderKeys = { version: '', jwks: [] };
+  return () => {
+    const keys = rings.flatMap(signingFirst);
+    const version = keys.map(({ kid }) => kid).join();
+    if (version !== known.version) known = { version, jwks: keys.map(privateJwk) };
+    return known;
+  };
+}
+
+function signingFirst(ring: KeyRing): SigningKey[] {
+  const current = ring.current();
+  return [current, ...ring.published().filter(({ kid }) => kid !== current.kid)];
+}
+
+function privateJwk({ privateKey, publicJwk, kid }: SigningKey): ProviderKeys['jwks'][number] {
+  const { alg = '' } = publicJwk;
+  return { ...privateKey.export({ format: 'jwk' }), kid, alg, use: 'sig' };
+}

@@ -1,0 +1,57 @@
+/**
+ * The door of the clusters for the daemon itself: a unix socket in a folder that only our user can
+ * enter, with a token that is made anew at each start and is written nowhere.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
+import { pushSocketPath } from '../../git/hook-server.ts';
+import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
+import type { Authenticate, ServerDependencies } from '../../server/dependencies.ts';
+import { buildServer } from '../../server/server.ts';
+
+export interface ClusterSocket {
+  /** How to reach what is served below a path; opened when it is first asked for. */
+  access(root: string): Promise<ClusterAccess>;
+  close(): Promise<void>;
+}
+
+const SYNC: User = {
+  name: 'system:gitplane:endpoint-sync',
+  groups: [SUPERUSER_GROUP, AUTHENTICATED_GROUP],
+};
+
+export function clusterSocket(dataDir: string, dependencies: ServerDependencies): ClusterSocket {
+  const token = randomBytes(32).toString('base64url');
+  const socketPath = join(dirname(pushSocketPath(dataDir)), 'api.sock');
+  let opened: Promise<FastifyInstance> | undefined;
+  const open = async (): Promise<FastifyInstance> => {
+    const authenticate: Authenticate = (given) =>
+      isSame(given, token) ? { user: SYNC } : { message: 'this door is for the daemon alone' };
+    await mkdir(dirname(socketPath), { recursive: true, mode: 0o700 });
+    // The state directory is ours alone by now, so nobody can be listening there.
+    await rm(socketPath, { force: true });
+    const server = buildServer({ ...dependencies, authenticate }, {});
+    await server.listen({ path: socketPath });
+    await chmod(socketPath, 0o600);
+    return server;
+  };
+  return {
+    access: async (root) => {
+      opened ??= open();
+      await opened;
+      return { server: `http://gitplane${root}`, socketPath, token };
+    },
+    close: async () => {
+      const server = await opened?.catch(() => undefined);
+      await server?.close();
+    },
+  };
+}
+
+function isSame(given: string, token: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(token)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

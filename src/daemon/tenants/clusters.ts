@@ -1,0 +1,306 @@
+/**
+ * The clusters that are served here: one for each tenant, and those that tenants name as their
+ * control plane. What is in them is their own and in no commit; it is kept beside the state, not in
+ * it, because the state can be thrown away and rebuilt from git and this cannot. Nothing is opened
+ * before there is a tenant.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { type Clock, rfc3339 } from '../../apimachinery/clock.ts';
+import { jsonEqual, type KubeObject } from '../../apimachinery/object.ts';
+import type { Authorizer } from '../../apimachinery/request.ts';
+import { type ClusterDoor, clusterAuthorizer } from '../../auth/cluster-authorizer.ts';
+import type { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
+import { CLUSTER_KINDS, EVENT, NAMESPACE, SECRET } from '../../kinds/cluster-kinds.ts';
+import { type KindTable, tableOf } from '../../kinds/table.ts';
+import { settingsOf } from '../../kinds/tenant.ts';
+import { ClusterRegistry } from '../../registry/cluster-registry.ts';
+import type { ClusterSurface, ClusterSurfaces } from '../../server/dependencies.ts';
+import { sealingCodec, strictCodec } from '../../state/codec.ts';
+import { openStore } from '../../state/journaled-store.ts';
+import { openLmdbEngine } from '../../state/lmdb-engine.ts';
+import type { Store } from '../../state/store.ts';
+import { partOfStore, type StorePart } from '../../state/store-part.ts';
+import type { ReplicatedPlatform } from '../replicated-platform.ts';
+import { ClusterSecrets, type Door } from './cluster-secrets.ts';
+import { SyncPlaces } from './sync-places.ts';
+
+export interface ClustersOptions {
+  /** Where the data of all clusters is. */
+  readonly directory: string;
+  readonly stateKey: Buffer;
+  readonly kinds: KindTable;
+  /** The platform's store, for its tenants and their project secrets. */
+  readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
+  readonly rights: ScopedAuthorizer;
+  /** Of the platform, scopes of keys included. */
+  readonly authorizer: Authorizer;
+  projectPrefix(): string;
+  /** `/kubernetes`; clusters are below it. */
+  readonly prefix: string;
+  readonly clock: Clock;
+  /** Absent: what is in the clusters is in the directory. */
+  readonly replicated?: Pick<ReplicatedPlatform, 'openEngine' | 'clustersUsed'> | undefined;
+  onError(error: unknown): void;
+}
+
+/** The tenants as they are now. */
+export interface Tenants {
+  get(name: string): KubeObject | undefined;
+  names(): string[];
+}
+
+export interface Clusters extends ClusterSurfaces {
+  readonly tenants: Tenants;
+  /** Resolves when what the present tenants need is open. */
+  ready(): Promise<void>;
+  /** Where tenants have put what they synced. */
+  places(): Promise<SyncPlaces>;
+  /** A part of what is kept beside the state, for what is in no cluster and in no commit. */
+  part(name: string): Promise<StorePart>;
+  /** Whether there was a tenant before this process began. */
+  readonly wasUsed: boolean;
+  /** Called after each change of a tenant, with its name, when its surface is there. */
+  follow(listener: (name: string) => void): void;
+  close(): Promise<void>;
+}
+
+const CLUSTER_TABLE = tableOf(CLUSTER_KINDS);
+
+export function openClusters(options: ClustersOptions): Clusters {
+  return new ServedClusters(options);
+}
+
+class ServedClusters implements Clusters {
+  readonly wasUsed: boolean;
+  readonly #options: ClustersOptions;
+  readonly #found = new Map<string, ClusterSurface>();
+  readonly #tenants = new Map<string, KubeObject>();
+  readonly #path: RegExp;
+  readonly #secrets: ClusterSecrets;
+  readonly #stop: () => void;
+  #listener: ((name: string) => void) | undefined;
+  #store: Promise<Store> | undefined;
+  #open: Store | undefined;
+  #places: SyncPlaces | undefined;
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(options: ClustersOptions) {
+    this.#options = options;
+    const prefix = options.prefix.replaceAll('.', '\\.');
+    this.#path = new RegExp(`^${prefix}/(virtualcluster|cluster)/([a-z0-9-]+)(?:[/?]|$)`);
+    const tenant = options.kinds.kinds.find(({ storedIn }) => storedIn === 'file');
+    if (tenant === undefined) throw new Error('The table of kinds has no tenants');
+    this.#secrets = new ClusterSecrets({
+      ...options,
+      secret: SECRET,
+      tenants: this.#tenants,
+      clusters: () => this.#open,
+      platform: options.store,
+    });
+    const collection = { group: tenant.group, kind: tenant.kind };
+    // The last tenant may be gone and what it has synced not.
+    this.wasUsed = options.replicated?.clustersUsed ?? hasFiles(options.directory);
+    if (this.wasUsed) this.#store = this.#openStore();
+    for (const { object } of options.store.list(collection).items) this.#set(object);
+    this.#stop = options.store.observe(collection, ({ type, current }) => {
+      if (type === 'DELETED') this.#remove(current.key.name);
+      else this.#set(current.object);
+    });
+  }
+
+  get tenants(): Tenants {
+    return {
+      get: (name) => this.#tenants.get(name),
+      names: () => [...this.#tenants.keys()].sort(),
+    };
+  }
+
+  async places(): Promise<SyncPlaces> {
+    this.#store ??= this.#openStore();
+    await this.#store;
+    if (this.#places === undefined) throw new Error('The clusters are not open');
+    return this.#places;
+  }
+
+  async part(name: string): Promise<StorePart> {
+    this.#store ??= this.#openStore();
+    return partOfStore(await this.#store, name);
+  }
+
+  follow(listener: (name: string) => void): void {
+    this.#listener = listener;
+    for (const name of this.#tenants.keys()) this.#tell(name);
+  }
+
+  find(url: string): ClusterSurface | undefined {
+    const match = this.#path.exec(url);
+    const [, door, name = ''] = match ?? [];
+    const store = this.#open;
+    if (door === undefined || store === undefined) return undefined;
+    if (!this.#exists(door as Door, name)) return undefined;
+    const id = `${door}/${name}`;
+    const surface = this.#found.get(id) ?? this.#surface(store, door as Door, name);
+    this.#found.set(id, surface);
+    return surface;
+  }
+
+  async ready(): Promise<void> {
+    await this.#store;
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    this.#secrets.close();
+    clearInterval(this.#sweep);
+    const store = await this.#store?.catch(() => undefined);
+    await store?.close();
+  }
+
+  #set(object: KubeObject): void {
+    const name = object.metadata.name ?? '';
+    const before = this.#tenants.get(name);
+    this.#tenants.set(name, object);
+    // Its status says what its loop does: no reason to do anything.
+    if (before !== undefined && isSameTenant(before, object)) return;
+    this.#store ??= this.#openStore();
+    this.#tell(name);
+  }
+
+  #remove(name: string): void {
+    this.#tenants.delete(name);
+    this.#tell(name);
+  }
+
+  #tell(name: string): void {
+    if (this.#listener === undefined) return;
+    this.ready().then(() => {
+      this.#secrets.sweep();
+      this.#listener?.(name);
+    }, this.#options.onError);
+  }
+
+  #exists(door: Door, name: string): boolean {
+    if (door === 'virtualcluster') return this.#tenants.has(name);
+    return (
+      [...this.#tenants.values()].some((object) => settingsOf(object).cluster === name) ||
+      this.#places?.isAt(name) === true
+    );
+  }
+
+  async #openStore(): Promise<Store> {
+    const { directory, stateKey, onError, replicated } = this.#options;
+    const engine =
+      replicated === undefined
+        ? await openLmdbEngine(directory, { onError })
+        : await replicated.openEngine('clusters', { onError });
+    const secrets = new Set(
+      CLUSTER_KINDS.filter(({ secretPaths }) => secretPaths.length > 0).map(({ kind }) => kind),
+    );
+    const codec =
+      replicated === undefined
+        ? sealingCodec(stateKey, ({ kind }) => secrets.has(kind))
+        : strictCodec(stateKey);
+    this.#open = await openStore({ engine, codec, onError });
+    this.#places = new SyncPlaces(partOfStore(this.#open, 'sync'));
+    this.#sweep = setInterval(() => this.#expireEvents(), SWEEP_MS).unref();
+    return this.#open;
+  }
+
+  /** Events are news and no record: Kubernetes keeps them for an hour, too. */
+  #expireEvents(): void {
+    const { clock, onError } = this.#options;
+    const since = clock.now() - EVENTS_MS;
+    for (const surface of this.#found.values()) {
+      const gone = surface.store
+        .list({ group: EVENT.group, kind: EVENT.kind })
+        .items.filter(({ object }) => lastSeen(object) < since);
+      const options = { user: NOBODY, dryRun: false, fieldValidation: 'Ignore' } as const;
+      for (const { key } of gone) {
+        const { namespace, name } = key;
+        const deletion = { kind: EVENT, namespace, name, options, delete: {} };
+        surface.registry.delete(deletion).catch(onError);
+      }
+    }
+  }
+
+  #surface(whole: Store, door: Door, name: string): ClusterSurface {
+    const { clock, rights, prefix } = this.#options;
+    const place = this.#secrets.place(whole, door, name);
+    const { store } = place;
+    const secrets = this.#secrets;
+    const kinds = CLUSTER_TABLE;
+    if (store.list(namespaceCollection).items.length === 0) {
+      store.apply(['default', 'kube-system'].map((each) => newNamespace(each, clock.now())));
+    }
+    return {
+      kinds,
+      store,
+      registry: new ClusterRegistry({
+        kinds,
+        store,
+        clock,
+        namespaces: NAMESPACE,
+        guards: [secrets.guard(place)],
+        complete: (kind, object) => secrets.complete(place, kind, object),
+      }),
+      authorizer: clusterAuthorizer(rights, this.#door(door, name)),
+      root: `${prefix}/${door}/${name}`,
+    };
+  }
+
+  #door(door: Door, name: string): ClusterDoor {
+    const [group = ''] = this.#options.kinds.groups;
+    if (door === 'cluster') {
+      const target = { kind: 'Cluster', parts: { cluster: name } } as const;
+      return { group, resource: 'clusters', name, target: () => target };
+    }
+    return {
+      group,
+      resource: 'tenants',
+      name,
+      target: () => ({ kind: 'ProjectVirtualCluster', parts: this.#scopeParts(name) }),
+    };
+  }
+
+  /** What scopes can name a tenant cluster by. */
+  #scopeParts(name: string): { virtualCluster: string; project?: string; namespace?: string } {
+    const object = this.#tenants.get(name);
+    const project = object && settingsOf(object).project;
+    if (project === undefined) return { virtualCluster: name };
+    return {
+      virtualCluster: name,
+      project,
+      namespace: this.#options.projectPrefix() + project,
+    };
+  }
+}
+
+const EVENTS_MS = 60 * 60 * 1000;
+const SWEEP_MS = 5 * 60 * 1000;
+const NOBODY = { name: 'system:gitplane:expiry', groups: [] };
+
+function hasFiles(directory: string): boolean {
+  return existsSync(directory) && readdirSync(directory).length > 0;
+}
+
+function lastSeen(object: KubeObject): number {
+  const last = object['lastTimestamp'] ?? object['eventTime'] ?? object.metadata.creationTimestamp;
+  return Date.parse(String(last));
+}
+
+const namespaceCollection = { group: NAMESPACE.group, kind: NAMESPACE.kind };
+
+function newNamespace(name: string, now: number) {
+  const object: KubeObject = {
+    apiVersion: 'v1',
+    kind: NAMESPACE.kind,
+    metadata: { name, uid: randomUUID(), creationTimestamp: rfc3339(now) },
+    status: { phase: 'Active' },
+  };
+  return { type: 'put' as const, key: { ...namespaceCollection, namespace: '', name }, object };
+}
+
+function isSameTenant(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.uid === b.metadata.uid && jsonEqual(a.spec, b.spec);
+}

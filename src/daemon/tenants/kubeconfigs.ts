@@ -1,0 +1,64 @@
+/** Kubeconfigs that tenants name: keys of SharedSecrets, or files of one folder. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { valueAt } from '../../apimachinery/object.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { KubeconfigSource } from '../../kinds/tenant.ts';
+import { accessFromKubeconfig, type ClusterAccess } from '../../kubeclient/cluster-access.ts';
+import type { Store } from '../../state/store.ts';
+
+export interface KubeconfigsOptions {
+  readonly kinds: KindTable;
+  readonly store: Pick<Store, 'get' | 'observe'>;
+  /** Folder of those that are files. */
+  readonly folder: string;
+}
+
+export class Kubeconfigs {
+  readonly #options: KubeconfigsOptions;
+
+  constructor(options: KubeconfigsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws with a sentence that has nothing of what is in it. */
+  async access(source: KubeconfigSource): Promise<ClusterAccess> {
+    return accessFromKubeconfig(await this.#text(source));
+  }
+
+  /** Told of each SharedSecret that changes. Returns what ends it. */
+  follow(listener: (of: { namespace: string; name: string }) => void): () => void {
+    return this.#options.store.observe(this.#kind, ({ current }) => listener(current.key));
+  }
+
+  get #kind(): { group: string; kind: string } {
+    const { kinds } = this.#options;
+    const [group = ''] = kinds.groups;
+    return { group, kind: kinds.byPlural(group, 'sharedsecrets')?.kind ?? '' };
+  }
+
+  async #text({ file, sharedSecret }: KubeconfigSource): Promise<string> {
+    const { store, folder } = this.#options;
+    if (file !== undefined) {
+      return await readFile(join(folder, file), 'utf8').catch((error: { code?: string }) => {
+        throw new Error(`cannot read ${join(folder, file)}: ${error.code}`);
+      });
+    }
+    const { namespace = '', name = '', key = '' } = sharedSecret ?? {};
+    const found = store.get({ ...this.#kind, namespace, name });
+    const value = valueAt(found?.object, ['spec', 'data', key]);
+    if (typeof value === 'string') return Buffer.from(value, 'base64').toString('utf8');
+    throw new Error(
+      `there is no key ${JSON.stringify(key)} in SharedSecret ${JSON.stringify(`${namespace}/${name}`)}`,
+    );
+  }
+}
+
+/** Whether a kubeconfig is in the SharedSecret. */
+export function isIn(
+  source: KubeconfigSource | undefined,
+  { namespace, name }: { namespace: string; name: string },
+): boolean {
+  const { sharedSecret } = source ?? {};
+  return sharedSecret?.namespace === namespace && sharedSecret.name === name;
+}

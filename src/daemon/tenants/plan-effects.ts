@@ -1,0 +1,42 @@
+/** What a plan says of tenants that change, to those who may see the Endpoints in their clusters. */
+import type { User } from '../../apimachinery/request.ts';
+import type { ForeseeEffects, PlanEffects } from '../../history/plan.ts';
+import { ENDPOINTS } from '../../kinds/cluster-kinds.ts';
+import type { TenantChange } from '../../kinds/patched-tenant.ts';
+import type { ClusterSurfaces } from '../../server/dependencies.ts';
+import type { TenantLoops } from './tenant-loops.ts';
+
+/** Of all tenants of a plan. */
+const LONGEST_MS = 10_000;
+const NOTHING = { objects: 0, changed: 0, items: [], unseen: 0, warnings: [] } as const;
+
+export function planEffects(of: {
+  readonly loops: Pick<TenantLoops, 'effects'>;
+  readonly clusters: ClusterSurfaces;
+  /** `/kubernetes`. */
+  readonly prefix: string;
+}): (user: User | undefined) => ForeseeEffects {
+  const { loops, clusters, prefix } = of;
+  return (user) => {
+    const end = performance.now() + LONGEST_MS;
+    return async (change) => {
+      if (performance.now() > end) return unknown('finding out would have taken too long');
+      return await effects(change, user);
+    };
+  };
+
+  async function effects(change: TenantChange, user: User | undefined): Promise<PlanEffects> {
+    const door = clusters.find(`${prefix}/virtualcluster/${change.name}`)?.authorizer;
+    const { group, plural: resource } = ENDPOINTS;
+    const right = { verb: 'list', group, resource, namespace: '', name: '' };
+    if (door !== undefined && (user === undefined || !door.authorize(user, right).allowed)) {
+      return unknown(`it takes "list" on tenants/cluster ${JSON.stringify(change.name)}`);
+    }
+    const found = await loops.effects(change);
+    return found ?? unknown('the Endpoints of the tenant are not known: its sync does not run');
+  }
+}
+
+function unknown(why: string): PlanEffects {
+  return { ...NOTHING, unknown: why };
+}

@@ -1,0 +1,297 @@
+/** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
+import type { Clock } from '../../apimachinery/clock.ts';
+import { type JsonObject, jsonEqual } from '../../apimachinery/object.ts';
+import type { PatchedTenant } from '../../endpointsync/tenant.ts';
+import { patchedTenant, type TenantChange, tenantVersions } from '../../kinds/patched-tenant.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { type KubeconfigSource, settingsOf, type TenantSettings } from '../../kinds/tenant.ts';
+import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
+import { KubeClient } from '../../kubeclient/kube-client.ts';
+import type { Branch } from '../../registry/branch.ts';
+import { exceeds, type PruneBudget } from '../../registry/consent-rules.ts';
+import { assertHeld } from '../../replication/term.ts';
+import type { Store } from '../../state/store.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { TenantMetrics } from '../../telemetry/tenant-metrics.ts';
+import { type Effects, effectsOf } from '../../tenantsync/effects.ts';
+import type { PatchRunner } from '../../tenantsync/object-pass.ts';
+import {
+  type ObjectState,
+  type SyncSummary,
+  summaryAsJson,
+} from '../../tenantsync/object-states.ts';
+import { type Previewed, type PreviewRequest, previewPatches } from '../../tenantsync/preview.ts';
+import { TenantSync } from '../../tenantsync/tenant-sync.ts';
+import type { ReplicatedPlatform } from '../replicated-platform.ts';
+import type { Tenants } from './clusters.ts';
+import { FormerPlaces } from './former-places.ts';
+import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import { placeOf, type SyncPlace, type SyncPlaces } from './sync-places.ts';
+
+export interface TenantLoopsOptions {
+  readonly tenants: Tenants;
+  places(): Promise<SyncPlaces>;
+  readonly kinds: KindTable;
+  readonly store: Store;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly runner: PatchRunner;
+  /** Names of references: see the option of the same name. */
+  readonly referenceNames: 'short' | 'concat';
+  /** `/kubernetes`. */
+  readonly prefix: string;
+  /** How to reach a cluster that is served here, by the path of its API. */
+  access(root: string): Promise<ClusterAccess>;
+  /** Folder of the kubeconfigs that tenants name by file. */
+  readonly kubeconfigs: string;
+  readonly metrics: TenantMetrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
+}
+
+interface Loop {
+  readonly sync: TenantSync;
+  /** What it was started with; a change of it takes another loop. */
+  readonly ends: string;
+  patched: string;
+  readonly clients: readonly KubeClient[];
+}
+
+/** A status that changes all the time is written this often. */
+const STATUS_MS = 500;
+
+export class TenantLoops {
+  readonly #options: TenantLoopsOptions;
+  readonly #loops = new Map<string, Loop>();
+  /** Tenants whose loop cannot run, and why. */
+  readonly #broken = new Map<string, SyncSummary>();
+  readonly #turns = new Map<string, Promise<void>>();
+  readonly #due = new Map<string, NodeJS.Timeout>();
+  readonly #kubeconfigs: Kubeconfigs;
+  readonly #former: FormerPlaces;
+  readonly #stopFollowing: () => void;
+  #closed = false;
+
+  constructor(options: TenantLoopsOptions) {
+    this.#options = options;
+    const { kinds, store, kubeconfigs: folder, logger } = options;
+    this.#kubeconfigs = new Kubeconfigs({ kinds, store, folder });
+    this.#former = new FormerPlaces({
+      places: () => options.places(),
+      access: (place) => this.#accessTo(place),
+      retry: (tenant) => this.follow(tenant),
+      logger,
+    });
+    this.#stopFollowing = this.#kubeconfigs.follow((secret) => {
+      for (const name of options.tenants.names()) if (this.#names(name, secret)) this.follow(name);
+    });
+    options.metrics.follow(() => this.#counts());
+    options.metrics.followLeftovers(() => this.#former.left);
+  }
+
+  /** The tenant is there, is gone, or is another than before. Calls of one tenant take turns. */
+  follow(name: string): void {
+    if (this.#closed) return;
+    const turn = (this.#turns.get(name) ?? Promise.resolve())
+      .then(() => this.#bring(name))
+      .catch((err: unknown) => this.#options.logger.error({ err, tenant: name }, 'No sync'));
+    this.#turns.set(name, turn);
+  }
+
+  /**
+   * Cleans up after tenants that went while nobody was there to see it, unless those are more than
+   * may go without anybody's consent: a wrong folder looks like that.
+   */
+  async resume(budget: PruneBudget): Promise<void> {
+    const { tenants, logger } = this.#options;
+    const places = await this.#options.places();
+    const gone = places.tenants.filter((name) => tenants.get(name) === undefined);
+    const unseen = gone.filter((name) => places.isIn(name));
+    const [prunes, after] = [unseen.length, tenants.names().length];
+    const isHeld = exceeds(budget, { prunes, before: after + prunes, after });
+    if (isHeld) {
+      const text =
+        'Tenants are gone that were there when this process stopped. What they have synced stays: remove it with kubectl delete endpoints -A -l gitplane.dev/managed-by=NAME';
+      logger.error({ tenants: unseen }, text);
+    }
+    for (const name of gone) if (!isHeld || !unseen.includes(name)) this.follow(name);
+  }
+
+  /** Undefined: there is no such tenant, or its sync does not run. */
+  states(name: string): readonly ObjectState[] | undefined {
+    return this.#loops.get(name)?.sync.states;
+  }
+
+  preview(name: string, { objects, config }: PreviewRequest): Promise<Previewed[]> | undefined {
+    const { tenants, runner, referenceNames } = this.#options;
+    const tenant = tenants.get(name);
+    if (tenant === undefined) return undefined;
+    const settings = settingsOf(config === undefined ? tenant : { ...tenant, spec: config });
+    return previewPatches(runner, patchedTenant(name, settings, referenceNames), objects);
+  }
+
+  /** What another file would do; undefined: the Endpoints of the tenant are not known. */
+  effects(change: TenantChange): Promise<Effects> | undefined {
+    const { runner, referenceNames } = this.#options;
+    const observed = this.#loops.get(change.name)?.sync.observed;
+    if (observed === undefined) return undefined;
+    return effectsOf({ ...tenantVersions(change, referenceNames), observed, runner });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#stopFollowing();
+    this.#former.close();
+    await Promise.all(this.#turns.values());
+    for (const timer of this.#due.values()) clearTimeout(timer);
+    await Promise.all([...this.#loops.keys()].map((name) => this.#stop(name)));
+  }
+
+  async #bring(name: string): Promise<void> {
+    if (this.#closed) return;
+    const tenant = this.#options.tenants.get(name);
+    const settings = tenant && settingsOf(tenant);
+    this.#broken.delete(name);
+    if (settings === undefined) {
+      await this.#stop(name);
+      await (await this.#options.places()).leave(name);
+      await this.#former.clean(name);
+      return;
+    }
+    if (!settings.enabled) {
+      await this.#stop(name);
+      this.#publishSoon(name);
+      return;
+    }
+    try {
+      await this.#run(name, settings);
+    } catch (error) {
+      await this.#stop(name);
+      const message = error instanceof Error ? error.message : String(error);
+      this.#broken.set(name, { ...NOTHING, state: 'Failed', reason: 'Kubeconfig', message });
+    }
+    this.#publishSoon(name);
+  }
+
+  async #run(name: string, settings: TenantSettings): Promise<void> {
+    const { prefix, referenceNames } = this.#options;
+    const patched = patchedTenant(name, settings, referenceNames);
+    const { tenant } = patched;
+    const place = placeOf(settings, tenant.mode);
+    const source = await this.#access(settings.source, `${prefix}/virtualcluster/${name}`);
+    const target = await this.#accessTo(place);
+    const ends = JSON.stringify([source, target, settings.targetNamespace, tenant.mode]);
+    const text = JSON.stringify(patched);
+    const running = this.#loops.get(name);
+    this.#former.reached(place, target);
+    if (running?.ends === ends && running.patched !== text) {
+      running.sync.update(patched);
+      running.patched = text;
+    }
+    const retain = settings.deletionPolicy === 'Retain';
+    await (await this.#options.places()).enter(name, place, retain);
+    if (running?.ends !== ends) {
+      await this.#stop(name);
+      this.#start(name, { source, target, patched, ends, text });
+    }
+    await this.#former.clean(name, { place, tenant });
+  }
+
+  #start(
+    name: string,
+    of: {
+      source: ClusterAccess;
+      target: ClusterAccess;
+      patched: PatchedTenant;
+      ends: string;
+      text: string;
+    },
+  ): void {
+    const { runner, clock, metrics } = this.#options;
+    const clients = [new KubeClient(of.source), new KubeClient(of.target)] as const;
+    const sync = new TenantSync({
+      source: clients[0],
+      target: clients[1],
+      patched: of.patched,
+      runner,
+      clock,
+      changed: () => this.#publishSoon(name),
+      wrote: (verb) => metrics.writes.inc({ tenant: name, verb }),
+      failed: (reason) => metrics.failures.inc({ tenant: name, reason }),
+    });
+    this.#loops.set(name, { sync, ends: of.ends, patched: of.text, clients });
+    sync.start();
+  }
+
+  async #stop(name: string): Promise<void> {
+    const loop = this.#loops.get(name);
+    if (loop === undefined) return;
+    this.#loops.delete(name);
+    await loop.sync.stop();
+    for (const client of loop.clients) client.close();
+  }
+
+  async #access(kubeconfig: KubeconfigSource | undefined, own: string): Promise<ClusterAccess> {
+    if (kubeconfig === undefined) return await this.#options.access(own);
+    const access = await this.#kubeconfigs.access(kubeconfig);
+    const term = this.#options.replicated?.term;
+    return term === undefined ? access : { ...access, assertMayAct: () => assertHeld(term) };
+  }
+
+  async #accessTo({ cluster, kubeconfig }: SyncPlace): Promise<ClusterAccess> {
+    return await this.#access(kubeconfig, `${this.#options.prefix}/cluster/${cluster}`);
+  }
+
+  /** Whether an end of the tenant is reached by what is in the SharedSecret. */
+  #names(tenant: string, secret: { namespace: string; name: string }): boolean {
+    const object = this.#options.tenants.get(tenant);
+    if (object === undefined) return false;
+    const { source, target } = settingsOf(object);
+    return isIn(source, secret) || isIn(target, secret);
+  }
+
+  #publishSoon(name: string): void {
+    if (this.#closed || this.#due.has(name)) return;
+    const publish = (): void => {
+      this.#due.delete(name);
+      this.#publish(name).catch((err: unknown) =>
+        this.#options.logger.debug({ err, tenant: name }, 'The status waits'),
+      );
+    };
+    this.#due.set(name, setTimeout(publish, STATUS_MS));
+  }
+
+  /** Into the state and never into git: it is observed again at the next start. */
+  async #publish(name: string): Promise<void> {
+    const { branch, store, kinds, tenants } = this.#options;
+    const kind = kinds.kinds.find(({ storedIn }) => storedIn === 'file');
+    if (tenants.get(name) === undefined || kind === undefined) return;
+    const key = { group: kind.group, kind: kind.kind, namespace: '', name };
+    await branch.submit({
+      key,
+      prepare: () => {
+        const stored = store.get(key);
+        const sync = summaryAsJson(this.#summary(name));
+        const same = jsonEqual(stored?.object.status?.['sync'], sync);
+        if (stored === undefined || same) return { do: 'nothing' };
+        const { object, hidden } = stored;
+        const status: JsonObject = { ...object.status, sync };
+        return {
+          do: 'state',
+          changes: [{ type: 'put', key, object: { ...object, status }, hidden }],
+        };
+      },
+    });
+  }
+
+  #summary(name: string): SyncSummary {
+    const broken = this.#broken.get(name);
+    return broken ?? this.#loops.get(name)?.sync.summary ?? { ...NOTHING, state: 'Disabled' };
+  }
+
+  *#counts(): Iterable<{ tenant: string; summary: SyncSummary }> {
+    for (const [tenant, { sync }] of this.#loops) yield { tenant, summary: sync.summary };
+  }
+}
+
+const NOTHING = { objects: 0, synced: 0, skipped: 0, stale: 0, failed: 0 } as const;

@@ -1,0 +1,199 @@
+/** Leases and the events of clients: how much of them there is room for, and what outlives a restart. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
+import { ClientEvents } from '../../../src/daemon/core/client-events.ts';
+import { type LeaseLimits, serveLeases } from '../../../src/daemon/core/leases.ts';
+import { CORE_EVENT, CORE_KINDS, NEW_EVENT } from '../../../src/kinds/core-kinds.ts';
+import type { Kind } from '../../../src/kinds/kind.ts';
+import { LEASE } from '../../../src/kinds/lease.ts';
+import { ClusterRegistry } from '../../../src/registry/cluster-registry.ts';
+import type { ObjectRegistry } from '../../../src/registry/registry.ts';
+import { openStore } from '../../../src/state/journaled-store.ts';
+import { openLmdbEngine } from '../../../src/state/lmdb-engine.ts';
+import { MemoryEngine } from '../../../src/state/memory-engine.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { partOfStore } from '../../../src/state/store-part.ts';
+import { stateCodec as codec, writeOptions as options } from '../../support/platform.ts';
+
+const HOUR = 60 * 60_000;
+let now = Date.parse('2026-11-22T08:00:00Z');
+const clock = { now: () => now };
+const onError = (error: unknown): void => {
+  throw error;
+};
+
+async function create(registry: ObjectRegistry, kind: Kind, body: KubeObject): Promise<KubeObject> {
+  const namespace = body.metadata.namespace ?? 'default';
+  return (await registry.create({ kind, namespace, body, duplicates: [], options })).object;
+}
+
+async function change(
+  registry: ObjectRegistry,
+  kind: Kind,
+  name: string,
+  fields: object,
+): Promise<KubeObject> {
+  const result = await registry.update({
+    ...{ verb: 'patch', kind, namespace: 'default', name, duplicates: [], options },
+    change: (current) => ({ ...current, ...fields }),
+  });
+  return result.object;
+}
+
+function lease(name: string, namespace = 'default', holder = 'a'): KubeObject {
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, namespace },
+    spec: { holderIdentity: holder },
+  };
+}
+
+/** A surface for leases over a store of clusters, and the way to close that. */
+async function leasesIn(store: Store, limits?: LeaseLimits) {
+  const clusters = { part: async (name: string) => partOfStore(store, name) };
+  const surface = serveLeases({ clusters, clock, ...(limits && { limits }) });
+  return await surface.open();
+}
+
+test('there is room for some leases of a namespace, some in all, and none that is large', async () => {
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const limits = { leases: 3, inNamespace: 2, bytes: 1000 };
+  const { registry } = await leasesIn(store, limits);
+  await create(registry, LEASE, lease('a'));
+  await create(registry, LEASE, lease('b'));
+  await expect(create(registry, LEASE, lease('c'))).rejects.toMatchObject({
+    code: 403,
+    message: expect.stringContaining('2 leases in the namespace "default"'),
+  });
+  await create(registry, LEASE, lease('a', 'other'));
+  await expect(create(registry, LEASE, lease('a', 'third'))).rejects.toMatchObject({ code: 403 });
+  const large = { spec: { holderIdentity: 'x'.repeat(1000) } };
+  await expect(change(registry, LEASE, 'a', large)).rejects.toMatchObject({ code: 413 });
+  // Whoever has one keeps it, however full it is.
+  await change(registry, LEASE, 'a', { spec: { holderIdentity: 'b' } });
+  await registry.delete({ kind: LEASE, namespace: 'default', name: 'b', options, delete: {} });
+  await create(registry, LEASE, lease('c'));
+  await store.close();
+});
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'leases-'));
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+test('a lease that was answered is there after a restart, with its version', async () => {
+  const open = async (): Promise<Store> =>
+    await openStore({ engine: await openLmdbEngine(directory, { onError }), codec, onError });
+  const before = await open();
+  const { registry } = await leasesIn(before);
+  await create(registry, LEASE, lease('leader'));
+  const held = await change(registry, LEASE, 'leader', { spec: { holderIdentity: 'b' } });
+  expect(held.metadata).not.toHaveProperty('generation');
+  await before.close();
+  const after = await open();
+  const again = await leasesIn(after);
+  const target = { kind: LEASE, namespace: 'default', name: 'leader' };
+  expect(again.registry.get(target).object).toEqual(held);
+  await after.close();
+});
+
+test('a lease that somebody else took meanwhile is not taken', async () => {
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const { registry } = await leasesIn(store);
+  const { metadata } = await create(registry, LEASE, lease('leader'));
+  const take = (holder: string): Promise<unknown> =>
+    registry.update({
+      ...{ verb: 'update', kind: LEASE, namespace: 'default', name: 'leader' },
+      ...{ duplicates: [], options },
+      change: () => ({ ...lease('leader', 'default', holder), metadata }),
+    });
+  const results = await Promise.allSettled(['b', 'c', 'd'].map(take));
+  expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+  await store.close();
+});
+
+function event(name: string, namespace = 'default', message = 'x'): KubeObject {
+  return {
+    ...{ apiVersion: 'v1', kind: 'Event', metadata: { name, namespace } },
+    ...{ involvedObject: { namespace, name: 'it', kind: 'Team' }, message, reason: 'R' },
+    ...{ type: 'Normal', count: 1 },
+  };
+}
+
+async function events(of: { events: number; inNamespace: number; bytes?: number }) {
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const limits = { bytesOfOne: 4000, bytes: 1_000_000, keepMs: HOUR, ...of };
+  const written = new ClientEvents({ store, clock, limits });
+  const registry = new ClusterRegistry({
+    ...{ kinds: CORE_KINDS, store: written.part, clock, guards: [written.guard] },
+  });
+  const names = ({ group, kind }: Kind = CORE_EVENT): string[] =>
+    store.list({ group, kind }).items.map(({ key }) => `${key.namespace}/${key.name}`);
+  return { store, written, registry, names };
+}
+
+test('an event is in both groups, and what one of them changes the other shows', async () => {
+  const { registry, names, store } = await events({ events: 10, inNamespace: 10 });
+  const { metadata } = await create(registry, CORE_EVENT, event('a'));
+  const target = { kind: NEW_EVENT, namespace: 'default', name: 'a' };
+  const { object } = registry.get(target);
+  expect(object).toMatchObject({
+    ...{ apiVersion: 'events.k8s.io/v1', note: 'x', deprecatedCount: 1 },
+    ...{ regarding: { name: 'it' }, metadata: { uid: metadata.uid } },
+  });
+  expect(object).not.toHaveProperty('message');
+  await change(registry, CORE_EVENT, 'a', { count: 2, message: 'y' });
+  expect(registry.get(target).object).toMatchObject({ note: 'y', deprecatedCount: 2 });
+  const labels = { metadata: { ...object.metadata, resourceVersion: '', labels: { a: 'b' } } };
+  await change(registry, NEW_EVENT, 'a', labels);
+  expect(registry.get({ ...target, kind: CORE_EVENT }).object).toMatchObject({
+    ...{ message: 'y', count: 2, metadata: { labels: { a: 'b' } } },
+  });
+  await registry.delete({ ...target, options, delete: {} });
+  expect([...names(), ...names(NEW_EVENT)]).toEqual([]);
+  await store.close();
+});
+
+test('the events that were written longest ago make room, those of a full namespace first', async () => {
+  const { registry, names, store } = await events({ events: 4, inNamespace: 2 });
+  await create(registry, CORE_EVENT, event('a', 'quiet'));
+  for (const name of ['a', 'b']) await create(registry, CORE_EVENT, event(name));
+  await change(registry, CORE_EVENT, 'a', { count: 2 });
+  await create(registry, CORE_EVENT, event('c'));
+  expect(names()).toEqual(['default/a', 'default/c', 'quiet/a']);
+  for (const name of ['a', 'b']) await create(registry, CORE_EVENT, event(name, 'third'));
+  expect(names()).toEqual(['default/a', 'default/c', 'third/a', 'third/b']);
+  expect(names(NEW_EVENT)).toEqual(names());
+  await store.close();
+});
+
+test('events are dropped an hour after they were last written, and when they are too many bytes', async () => {
+  const { registry, names, written, store } = await events({
+    ...{ events: 10, inNamespace: 10, bytes: 7000 },
+  });
+  await create(registry, CORE_EVENT, event('a'));
+  await create(registry, CORE_EVENT, event('b'));
+  now += HOUR / 2;
+  await change(registry, CORE_EVENT, 'a', { count: 2 });
+  now += HOUR / 2;
+  written.forget();
+  expect(names()).toEqual(['default/a']);
+  now += HOUR / 2;
+  written.forget();
+  expect([...names(), ...names(NEW_EVENT)]).toEqual([]);
+  for (const name of ['c', 'd', 'e']) {
+    await create(registry, CORE_EVENT, event(name, 'default', 'x'.repeat(2000)));
+  }
+  expect(names()).toEqual(['default/d', 'default/e']);
+  const large = event('f', 'default', 'x'.repeat(4000));
+  await expect(create(registry, CORE_EVENT, large)).rejects.toMatchObject({ code: 413 });
+  await store.close();
+});

@@ -1,0 +1,225 @@
+/** Writes that wait on a branch of their own until somebody merges it. */
+import pino from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { fileReader } from '../../../src/catalog/file.ts';
+import { openPendingWrites } from '../../../src/daemon/repository/pending-writes.ts';
+import { parseRemoteAddress } from '../../../src/git/remote/address.ts';
+import type { PendingWrites } from '../../../src/registry/pending-writes.ts';
+import { Registry } from '../../../src/registry/registry.ts';
+import { expectSound, git, temporaryFolder, tryGit } from '../../support/git.ts';
+import { kindOf, kinds, openTestPlatform, team, writeOptions } from '../../support/platform.ts';
+import { elsewhere, follow } from '../../support/remote.ts';
+
+const BRANCH = 'gitplane/writes';
+
+async function open(files: Readonly<Record<string, string>>) {
+  const there = elsewhere(files);
+  const mirror = await follow({ url: there.gitDir });
+  const { following, repository, gitDir } = mirror;
+  const platform = await openTestPlatform({ repository });
+  const { store, branch } = platform;
+  const shared = { kinds, store, clock: Date, under: '', guards: [] };
+  const pending = await openPendingWrites({
+    ...shared,
+    source: { address: parseRemoteAddress(there.gitDir), access: {} },
+    writeBranch: BRANCH,
+    gitDir,
+    reader: fileReader(kinds, ''),
+    rules: 'rules',
+    registry: new Registry({ ...shared, branch, issuers: {} }),
+    branch,
+    logger: pino({ level: 'silent' }),
+  });
+  onTestFinished(() => pending.close());
+  /** What the daemon does when the remote was fetched. */
+  const fetch = async (): Promise<void> => {
+    await following.refresh();
+    await branch.sync();
+    await pending.sync();
+  };
+  const log = (): string[] => {
+    const { status, stdout } = tryGit(there.gitDir, ['log', '--format=%s', `main..${BRANCH}`]);
+    return status === 0 ? stdout.trim().split('\n').filter(Boolean) : [];
+  };
+  /** Merges the branch as a forge does. */
+  const merge = (how: 'fast-forward' | 'merge' | 'squash'): void => {
+    const work = temporaryFolder();
+    git('/', ['clone', '-q', there.gitDir, work]);
+    const args = { 'fast-forward': ['--ff-only'], merge: ['--no-ff'], squash: ['--squash'] }[how];
+    git(work, ['merge', '-q', ...args, `origin/${BRANCH}`]);
+    if (how === 'squash') git(work, ['commit', '-q', '-m', 'Squashed']);
+    git(work, ['push', '-q', 'origin', 'main']);
+  };
+  return { there, platform, pending, gitDir, fetch, log, merge };
+}
+
+const create = (pending: PendingWrites, name: string) =>
+  pending.create({
+    kind: kindOf('teams'),
+    namespace: '',
+    body: { metadata: { name } },
+    duplicates: [],
+    options: writeOptions,
+  });
+
+const rename = (pending: PendingWrites, name: string, displayName: string, version?: string) =>
+  pending.update({
+    verb: version === undefined ? 'patch' : 'update',
+    kind: kindOf('teams'),
+    namespace: '',
+    name,
+    duplicates: [],
+    options: writeOptions,
+    // biome-ignore lint/suspicious/noExplicitAny: teams have this field
+    change: (current: any) => ({
+      ...current,
+      metadata: { ...current.metadata, ...(version && { resourceVersion: version }) },
+      spec: { ...current.spec, displayName },
+    }),
+  });
+
+test('a write is answered as it will be, waits on the branch, and reads know nothing of it', async () => {
+  const { there, platform, pending, log } = await open({ 'teams/a.yaml': team('a') });
+  const before = there.head();
+  const made = await create(pending, 'b');
+  expect(made.object.metadata.name).toBe('b');
+  expect(made.warnings).toEqual([
+    'pending on branch gitplane/writes until it is merged; reads show what is merged',
+  ]);
+  await rename(pending, 'a', 'Alpha');
+  expect(log()).toEqual(['patch Team "a"', 'create Team "b"']);
+  expect(there.head()).toBe(before);
+  expect(platform.names('teams')).toEqual(['a']);
+  // What is pending counts for the next write.
+  await expect(create(pending, 'b')).rejects.toMatchObject({ reason: 'AlreadyExists' });
+  expect((await rename(pending, 'b', 'Beta')).object.spec).toMatchObject({ displayName: 'Beta' });
+});
+
+test.each(['fast-forward', 'merge', 'squash'] as const)(
+  'after a %s nothing is pending, and the next write begins there',
+  async (how) => {
+    const { there, platform, pending, fetch, log, merge } = await open({
+      'teams/a.yaml': team('a'),
+    });
+    await create(pending, 'b');
+    await rename(pending, 'b', 'Beta');
+    merge(how);
+    await fetch();
+    expect(platform.names('teams')).toEqual(['a', 'b']);
+    await create(pending, 'c');
+    expect(log()).toEqual(['create Team "c"']);
+    const base = git(there.gitDir, ['merge-base', 'main', BRANCH]);
+    expect(base).toBe(there.head());
+  },
+);
+
+test('when the followed branch moves, pending writes are carried over to it', async () => {
+  const { there, pending, fetch, log, gitDir } = await open({
+    'teams/a.yaml': team('a'),
+    'teams/b.yaml': team('b'),
+  });
+  await rename(pending, 'a', 'Alpha');
+  await create(pending, 'c');
+  there.commit({ 'teams/b.yaml': team('b', { displayName: 'Theirs' }) });
+  await fetch();
+  expect(git(there.gitDir, ['merge-base', 'main', BRANCH])).toBe(there.head());
+  expect(log()).toEqual(['create Team "c"', 'patch Team "a"']);
+  const author = git(there.gitDir, ['log', '-1', '--format=%an|%cn', BRANCH]);
+  expect(author).toBe('ann|gitplane');
+  await create(pending, 'd');
+  expect(log()).toHaveLength(3);
+  expectSound(gitDir);
+});
+
+test('where both changed a file, nothing is lost and people are told', async () => {
+  const { there, pending, fetch, log } = await open({ 'teams/a.yaml': team('a') });
+  await rename(pending, 'a', 'Ours');
+  there.commit({ 'teams/a.yaml': team('a', { displayName: 'Theirs' }) });
+  await fetch();
+  expect(log()).toEqual(['patch Team "a"']);
+  const { warnings } = await create(pending, 'b');
+  expect(warnings[0]).toContain('the branch conflicts with the followed one');
+  expect(log()).toHaveLength(2);
+});
+
+test('a branch that somebody deletes takes what was pending with it, and the mirror keeps it', async () => {
+  const { there, pending, fetch, log, gitDir } = await open({ 'teams/a.yaml': team('a') });
+  const { commit } = await create(pending, 'b');
+  git(there.gitDir, ['update-ref', '-d', `refs/heads/${BRANCH}`]);
+  // Found out by the next write.
+  await create(pending, 'c');
+  expect(log()).toEqual(['create Team "c"']);
+  expect(git(gitDir, ['rev-parse', `refs/gitplane/kept/${commit}`])).toBe(commit);
+  await fetch();
+});
+
+test('what somebody discarded is in nobody’s way, and is no reason to do nothing', async () => {
+  const { there, pending, log } = await open({ 'teams/a.yaml': team('a') });
+  await create(pending, 'b');
+  await rename(pending, 'a', 'Alpha');
+  const discard = (): string => git(there.gitDir, ['update-ref', '-d', `refs/heads/${BRANCH}`]);
+  discard();
+  await create(pending, 'b');
+  expect(log()).toEqual(['create Team "b"']);
+  await rename(pending, 'a', 'Alpha');
+  discard();
+  await rename(pending, 'a', 'Alpha');
+  expect(log()).toEqual(['patch Team "a"']);
+  await expect(rename(pending, 'b', 'Beta')).rejects.toMatchObject({ reason: 'NotFound' });
+});
+
+test('commits that a reviewer adds count for the next write, which goes on top of them', async () => {
+  const { there, pending, log } = await open({ 'teams/a.yaml': team('a') });
+  await create(pending, 'b');
+  const work = temporaryFolder();
+  git('/', ['clone', '-q', '-b', BRANCH, there.gitDir, work]);
+  git(work, ['mv', 'teams/a.yaml', 'teams/z.yaml']);
+  git(work, ['commit', '-q', '-m', 'Sort']);
+  git(work, ['push', '-q', 'origin', BRANCH]);
+  await rename(pending, 'a', 'Alpha');
+  expect(log()).toEqual(['patch Team "a"', 'Sort', 'create Team "b"']);
+  expect(git(there.gitDir, ['show', `${BRANCH}:teams/z.yaml`])).toContain('Alpha');
+});
+
+test('versions that readers saw are good for pending writes, until something is pending', async () => {
+  const { platform, pending } = await open({ 'teams/a.yaml': team('a') });
+  const seen = platform.find('teams', 'a')?.object.metadata.resourceVersion ?? '';
+  const first = await rename(pending, 'a', 'Alpha', seen);
+  await expect(rename(pending, 'a', 'Again', seen)).rejects.toMatchObject({ code: 409 });
+  const version = first.object.metadata.resourceVersion;
+  await rename(pending, 'a', 'Again', version);
+  const stale = pending.delete({
+    kind: kindOf('teams'),
+    namespace: '',
+    name: 'a',
+    delete: { resourceVersion: seen },
+    options: writeOptions,
+  });
+  await expect(stale).rejects.toMatchObject({ code: 409 });
+});
+
+test('a deletion is pending too', async () => {
+  const { platform, pending, fetch, merge } = await open({
+    'teams/a.yaml': team('a'),
+    'teams/b.yaml': team('b'),
+  });
+  const resourceVersion = platform.find('teams', 'a')?.object.metadata.resourceVersion;
+  const kind = kindOf('teams');
+  const request = { kind, namespace: '', name: 'a', options: writeOptions };
+  const { warnings } = await pending.delete({ ...request, delete: { resourceVersion } });
+  expect(warnings[0]).toContain('pending on branch');
+  expect(platform.names('teams')).toEqual(['a', 'b']);
+  merge('squash');
+  await fetch();
+  expect(platform.names('teams')).toEqual(['b']);
+});
+
+test('many writes at once, while the followed branch moves', async () => {
+  const { there, pending, fetch, log } = await open({ 'teams/a.yaml': team('a') });
+  const writes = Array.from({ length: 10 }, (_, i) => create(pending, `one-${i}`));
+  there.commit({ 'teams/x.yaml': team('x') });
+  await Promise.all([...writes, fetch()]);
+  await Promise.all(Array.from({ length: 10 }, (_, i) => create(pending, `two-${i}`)));
+  expect(log()).toHaveLength(20);
+  expect(git(there.gitDir, ['merge-base', 'main', BRANCH])).toBe(there.head());
+});

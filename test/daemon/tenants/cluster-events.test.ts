@@ -1,0 +1,75 @@
+/** Events in clusters that are served here: news, which end after an hour. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
+import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
+import { openClusters } from '../../../src/daemon/tenants/clusters.ts';
+import { EVENT } from '../../../src/kinds/cluster-kinds.ts';
+import { recordEvent } from '../../../src/tenantsync/sync-events.ts';
+import { kinds } from '../../support/platform.ts';
+
+const MINUTE = 60_000;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('an event is there for an hour, and a newer one stays', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const directory = await mkdtemp(join(tmpdir(), 'events-'));
+  let now = Date.parse('2026-11-21T12:00:00Z');
+  const tenant = { metadata: { name: 'blue', uid: 'u' }, spec: {} };
+  const clusters = openClusters({
+    directory,
+    stateKey: Buffer.alloc(32),
+    kinds,
+    store: {
+      list: () => ({ resourceVersion: 1, items: [{ object: tenant }] }) as never,
+      get: () => undefined,
+      observe: () => () => undefined,
+    },
+    rights: {} as ScopedAuthorizer,
+    authorizer: {} as never,
+    projectPrefix: () => 'p-',
+    prefix: '/kubernetes',
+    clock: { now: () => now },
+    onError: (error) => {
+      throw error;
+    },
+  });
+  await clusters.ready();
+  const surface = clusters.find('/kubernetes/virtualcluster/blue');
+  const options = { user: { name: 'sync', groups: [] }, dryRun: false, fieldValidation: 'Strict' };
+  const record = async (name: string): Promise<void> => {
+    const about = {
+      ...{ apiVersion: 'v1', kind: 'Endpoints' },
+      metadata: { namespace: 'default', name, uid: 'u' },
+    };
+    const create = async (_of: object, body: KubeObject): Promise<KubeObject> => {
+      const request = { kind: EVENT, namespace: 'default', body, duplicates: [], options };
+      return (await surface?.registry.create(request as never))?.object as KubeObject;
+    };
+    const event = { type: 'Warning', reason: 'SyncError', message: 'x', time: now } as const;
+    await recordEvent({ create }, about, event);
+  };
+  const names = (): string[] =>
+    (surface?.store.list({ group: '', kind: 'Event' }).items ?? []).map(({ key }) =>
+      key.name.replace(/\..*/, ''),
+    );
+  await record('old');
+  now += 50 * MINUTE;
+  await record('new');
+  expect(names().sort()).toEqual(['new', 'old']);
+  now += 9 * MINUTE;
+  vi.advanceTimersByTime(5 * MINUTE);
+  await Promise.resolve();
+  expect(names().sort()).toEqual(['new', 'old']);
+  now += 2 * MINUTE;
+  vi.advanceTimersByTime(5 * MINUTE);
+
+  await vi.waitFor(() => expect(names()).toEqual(['new']));
+  await clusters.close();
+  await rm(directory, { recursive: true });
+});
