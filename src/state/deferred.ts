@@ -1,6 +1,6 @@
 /** Promises that are settled from elsewhere, or not in time. */
 
-interface Deferred<T> {
+export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;
   reject(error: Error): void;

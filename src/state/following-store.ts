@@ -9,38 +9,25 @@
  */
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject } from '../apimachinery/object.ts';
 import { runInSlices } from '../apimachinery/pauses.ts';
 import { EtcdError } from '../etcd/etcd-error.ts';
 import type { RecordCodec } from './codec.ts';
-import { deferred, within } from './deferred.ts';
-import { difference } from './difference.ts';
-import type { HeldObject } from './held-object.ts';
+import { install, takeStep } from './followed-view.ts';
+import { Freshness, type Writer } from './freshness.ts';
 import type { JournalWindow } from './journal.ts';
-import {
-  type ReceivedBatch,
-  type ReceivedNote,
-  readBatch,
-  UnfittingBatchError,
-} from './received-batch.ts';
-import { noteRecordKey } from './record.ts';
-import {
-  ForgottenRevisionError,
-  type Newest,
-  type RecordChanges,
-  type RecordFeed,
-} from './record-feed.ts';
-import { readState, type SavedState } from './saved-state.ts';
-import { SharedLook } from './shared-look.ts';
+import { type ReceivedBatch, readBatch } from './received-batch.ts';
+import { ForgottenRevisionError, type RecordChanges, type RecordFeed } from './record-feed.ts';
+import { readState } from './saved-state.ts';
 import { StateError } from './state-error.ts';
-import type { Collection, JournalEvent, ObjectList, Store, StoredObject, Watch } from './store.ts';
+import type { Store } from './store.ts';
 import { View } from './view.ts';
-import { Waiters } from './waiters.ts';
+import { ViewReader } from './view-reader.ts';
 
 export interface FollowingStoreOptions {
   readonly feed: RecordFeed;
   readonly codec: RecordCodec;
+  /** Absent: the feed is asked what is newest, each time. */
+  readonly writer?: Writer | undefined;
   /** What a listener threw, and why following does not get on. Must not throw itself. */
   readonly onError: (error: unknown) => void;
   readonly clock?: Clock;
@@ -73,8 +60,8 @@ export interface FollowingStore extends Reading {
   readonly counts: { readonly steps: number; readonly reloads: number };
 }
 
-const PATIENCE_MS = 3000;
-const CONFIRM_EVERY_MS = 2000;
+/** Whether the records were put back from a backup. */
+const CHECK_EVERY_MS = 2000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5000;
 
@@ -83,21 +70,15 @@ export function openFollowingStore(options: FollowingStoreOptions): FollowingSto
   return new Follower(options);
 }
 
-class Follower implements FollowingStore {
+class Follower extends ViewReader implements FollowingStore {
   readonly #options: FollowingStoreOptions;
   readonly #view: View;
-  readonly #revisions = new Waiters<bigint>();
-  readonly #versions = new Waiters<number>();
-  readonly #newest: SharedLook<Newest>;
+  readonly #freshness: Freshness;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
-  readonly #confirming: NodeJS.Timeout;
-  readonly #loading = deferred<void>();
+  readonly #checking: NodeJS.Timeout;
   /** The newest revision that is known. */
   #revision = -1n;
-  /** The revision that is shown: less than what is known while a state comes in parts. */
-  #shown = -1n;
-  #confirmed: number | undefined;
   #changes: RecordChanges | undefined;
   #steps = 0;
   #reloads = 0;
@@ -107,92 +88,61 @@ class Follower implements FollowingStore {
   #fromOldest = true;
 
   constructor(options: FollowingStoreOptions) {
-    const { feed, onError, window, clock = systemClock } = options;
+    const { feed, writer, onError, window, clock = systemClock } = options;
+    const begin = { objects: [], notes: new Map(), head: 0 };
+    const view = new View({ onError, window, clock }, begin);
+    super(view);
+    this.#view = view;
     this.#options = options;
-    this.#view = new View({ onError, window, clock }, { objects: [], notes: new Map(), head: 0 });
-    this.#newest = new SharedLook(() => within(PATIENCE_MS, feed.newest(), () => this.#late()));
-    this.#loading.promise.catch(() => undefined);
+    this.#freshness = new Freshness({
+      place: feed.place,
+      newest: () => feed.newest(),
+      writer,
+      received: () => this.#revision,
+      onRewound: () => this.#rewind(),
+    });
     this.#running = this.#run();
-    this.#confirming = setInterval(() => this.#confirm(), CONFIRM_EVERY_MS).unref();
+    this.#checking = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   }
 
   get loaded(): boolean {
-    return this.#confirmed !== undefined;
+    return this.#freshness.loaded;
   }
 
   get unconfirmedMs(): number {
-    return performance.now() - (this.#confirmed ?? Number.NEGATIVE_INFINITY);
+    return this.#freshness.unconfirmedMs;
   }
 
   get counts(): FollowingStore['counts'] {
     return { steps: this.#steps, reloads: this.#reloads };
   }
 
-  get resourceVersion(): number {
-    return this.#view.head;
-  }
-
-  get(key: ObjectKey): StoredObject | undefined {
-    return this.#view.get(key);
-  }
-
-  list(collection: Collection): ObjectList {
-    return this.#view.list(collection);
-  }
-
-  listAt(collection: Collection, resourceVersion: number): ObjectList {
-    return this.#view.listAt(collection, resourceVersion);
-  }
-
-  watch(collection: Collection, since: number): Watch {
-    if (this.#closing.signal.aborted) throw this.#closed();
-    return this.#view.watch(collection, since);
-  }
-
-  observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
-    return this.#view.observe(collection, listener);
-  }
-
-  note(name: string): JsonObject | undefined {
-    return this.#view.note(name);
-  }
-
-  notes(prefix: string): IterableIterator<[string, JsonObject]> {
-    return this.#view.notes(prefix);
-  }
-
   ready(): Promise<void> {
-    return this.#loading.promise;
+    return this.#freshness.ready();
   }
 
-  async barrier(patienceMs = PATIENCE_MS): Promise<void> {
-    const asked = performance.now();
-    const { written, clock } = await this.#newest.look();
-    if (clock < this.#revision) this.#rewind();
-    const patience = { patienceMs, late: () => this.#late() };
-    await this.#revisions.reach(written, () => this.#shown, patience);
-    this.#confirmed = Math.max(this.#confirmed ?? asked, asked);
-    this.#loading.resolve();
+  barrier(patienceMs?: number): Promise<void> {
+    return this.#freshness.barrier(patienceMs);
   }
 
-  async reached(version: number, patienceMs = PATIENCE_MS): Promise<boolean> {
-    const patience = { patienceMs, late: () => this.#late() };
-    await this.#versions.reach(version, () => this.#view.head, patience);
+  async reached(version: number, patienceMs?: number): Promise<boolean> {
+    await this.#freshness.reached(version, patienceMs);
     return !this.#view.isSkipped(version);
   }
 
   async close(): Promise<void> {
     if (!this.#closing.signal.aborted) {
       this.#closing.abort();
-      clearInterval(this.#confirming);
+      clearInterval(this.#checking);
       this.#changes?.close();
       this.#view.close();
-      const closed = this.#closed();
-      this.#loading.reject(closed);
-      this.#revisions.fail(closed);
-      this.#versions.fail(closed);
+      this.#freshness.close(this.#closed());
     }
     await this.#running;
+  }
+
+  protected assertOpen(): void {
+    if (this.#closing.signal.aborted) throw this.#closed();
   }
 
   /** Follows until it is closed, whatever happens on the way. */
@@ -226,13 +176,17 @@ class Follower implements FollowingStore {
     const { feed, codec } = this.#options;
     const oldest = this.#fromOldest ? await feed.oldest() : -1n;
     // Readers never go back in time.
-    const revision = oldest > this.#shown ? oldest : (await feed.newest()).clock;
+    const revision = oldest > this.#freshness.shown ? oldest : (await feed.newest()).clock;
     const state = await readState({ place: feed.place, load: () => feed.load(revision) }, codec);
     if (this.#closing.signal.aborted) return;
     this.#stale = false;
     this.#revision = revision;
-    if (this.#install(state)) this.#show(revision);
-    this.#confirm();
+    const isAgain = this.loaded;
+    if (install(this.#view, state)) {
+      if (isAgain) this.#reloads++;
+      this.#show(revision);
+    }
+    this.#check();
   }
 
   async #follow(): Promise<void> {
@@ -258,75 +212,32 @@ class Follower implements FollowingStore {
     this.#stale = true;
     this.#fromOldest = false;
     this.#revision = -1n;
-    this.#shown = -1n;
+    this.#freshness.hide();
     this.#changes?.close();
   }
 
-  #confirm(): void {
-    this.barrier().catch(() => undefined);
+  #check(): void {
+    this.#freshness.check().catch(() => undefined);
   }
 
   #show(revision: bigint): void {
-    this.#shown = revision;
-    this.#revisions.reached(revision);
-    this.#versions.reached(this.#view.head);
+    this.#freshness.show(revision, this.#view.head);
   }
 
-  /** A state that is not whole is not shown: false. */
-  #install({ meta, objects, packs, notes }: SavedState): boolean {
-    if (meta === undefined || meta.filling !== undefined) return false;
-    for (const pack of packs) pack.release();
-    const now = { objects, notes, head: meta.head ?? meta.last };
-    const events = difference(this.#view.objects(), now);
-    if (this.loaded) this.#reloads++;
-    this.#view.become(now, events);
-    return true;
-  }
-
-  /** All of a step is there at once for every reader. False: there is nothing whole to show. */
-  #take({ events, notes, packed, meta }: ReceivedBatch): boolean {
+  /** False: there is nothing whole to show. */
+  #take(step: ReceivedBatch): boolean {
+    const { meta } = step;
     const isWhole = meta === undefined || meta.filling === undefined;
-    if (!isWhole || this.#shown < 0n) {
+    if (!isWhole || !this.#freshness.isShowing) {
       // When it is whole it is read at once.
       this.#stale ||= isWhole && meta !== undefined;
       this.#fromOldest = false;
-      this.#shown = -1n;
+      this.#freshness.hide();
       return false;
     }
-    const [first] = events;
-    if (first !== undefined && first.resourceVersion <= this.#view.head) {
-      throw new UnfittingBatchError(`version ${first.resourceVersion} comes twice`);
-    }
-    if (first !== undefined) this.#view.skip(first.resourceVersion);
-    for (const { type, current } of events) {
-      this.#view.replace(current.key, type === 'DELETED' ? undefined : current);
-    }
-    for (const held of packed) this.#move(held);
-    for (const note of notes) this.#keep(note);
+    takeStep(this.#view, step);
     this.#steps++;
-    this.#view.announce(this.#view.append(events), events);
     return true;
-  }
-
-  /** Objects share the bytes that they share there: so what is dead there is garbage here. */
-  #move({ key, resourceVersion, home, at }: HeldObject): void {
-    const held = this.#view.get(key);
-    if (held?.resourceVersion === resourceVersion) held.move(home, at);
-  }
-
-  #keep(note: ReceivedNote): void {
-    if ('text' in note) {
-      this.#view.keepNote(note.name, note.text);
-      return;
-    }
-    const gone = [...this.#view.notes('')].find(([name]) => noteRecordKey(name) === note.record);
-    if (gone !== undefined) this.#view.keepNote(gone[0], undefined);
-  }
-
-  #late(): StateError {
-    return new StateError(
-      `the state in ${this.#options.feed.place} cannot be followed at the moment`,
-    );
   }
 
   #closed(): StateError {

@@ -28,19 +28,17 @@ import {
 import { StateError } from './state-error.ts';
 import type {
   Change,
-  Collection,
   Filling,
   JournalEvent,
-  ObjectList,
   Remark,
   Source,
   Store,
   StoredObject,
-  Watch,
 } from './store.ts';
 import { Unmade } from './unmade.ts';
 import { firstVersions } from './versions.ts';
 import { View } from './view.ts';
+import { ViewReader } from './view-reader.ts';
 
 type Notes = Readonly<Record<string, JsonObject | undefined>>;
 
@@ -91,7 +89,7 @@ const FINISH_WITHIN_MS = 4_000;
 /** Changes that make packing worth while, however few objects there are. */
 const PACK_AT = 1024;
 
-class JournaledStore implements Store {
+class JournaledStore extends ViewReader implements Store {
   readonly #engine: StateEngine;
   readonly #codec: RecordCodec;
   readonly #view: View;
@@ -110,12 +108,14 @@ class JournaledStore implements Store {
 
   constructor(options: StoreOptions, { meta, objects, packs, notes, events }: SavedState) {
     const { onError, window, clock = systemClock } = options;
+    const known = options.followed === true || meta === undefined ? meta : unfollowed(meta);
+    const { head, next } = firstVersions(known, clock);
+    const view = new View({ onError, window, clock }, { objects, notes, head });
+    super(view);
+    this.#view = view;
     this.#clock = clock;
     this.#engine = options.engine;
     this.#codec = options.codec;
-    const known = options.followed === true || meta === undefined ? meta : unfollowed(meta);
-    const { head, next } = firstVersions(known, clock);
-    this.#view = new View({ onError, window, clock }, { objects, notes, head });
     this.#view.skip(next);
     this.#next = next;
     if (options.followed === true) {
@@ -131,28 +131,12 @@ class JournaledStore implements Store {
     });
   }
 
-  get resourceVersion(): number {
-    return this.#view.head;
-  }
-
-  get(key: ObjectKey): StoredObject | undefined {
-    return this.#view.get(key);
-  }
-
-  list(collection: Collection): ObjectList {
-    return this.#view.list(collection);
-  }
-
-  listAt(collection: Collection, resourceVersion: number): ObjectList {
-    return this.#view.listAt(collection, resourceVersion);
-  }
-
   get pristine(): boolean {
     return this.#view.pristine;
   }
 
   fill<S extends Source>(sources: readonly S[], filling: Filling<S>, notes: Notes): void {
-    this.#assertOpen();
+    this.assertOpen();
     if (!this.pristine) throw new StateError(`the state in ${this.#engine.place} is in use`);
     const home = new Unmade(filling as unknown as Filling, sources, this.#next);
     const objects = sources.map((source, at) => new HeldObject(source.key, home, at));
@@ -177,7 +161,7 @@ class JournaledStore implements Store {
     notes: Notes = {},
     remarks: Iterable<readonly [ObjectKey, Remark | undefined]> = [],
   ): (StoredObject | undefined)[] {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#take(runAtOnce(this.#prepare(changes, notes, remarks)));
   }
 
@@ -186,10 +170,10 @@ class JournaledStore implements Store {
     notes: Notes,
     remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
   ): () => void {
-    this.#assertOpen();
+    this.assertOpen();
     const step = runAtOnce(this.#prepare(changes, {}, remarks));
     return () => {
-      this.#assertOpen();
+      this.assertOpen();
       if (step.next !== this.#next) throw new StateError('What was prepared is out of date');
       // Others may have kept notes meanwhile: that takes no version.
       const news = this.#news(notes);
@@ -203,7 +187,7 @@ class JournaledStore implements Store {
     notes: Notes,
     remarks: readonly (readonly [ObjectKey, Remark | undefined])[],
   ): Promise<void> {
-    this.#assertOpen();
+    this.assertOpen();
     const step = await runInSlices(this.#prepare(changes, notes, remarks));
     // The versions it was given may be those of other changes by now.
     if (step.next !== this.#next || this.#closing !== undefined)
@@ -259,23 +243,6 @@ class JournaledStore implements Store {
     for (const pack of this.#packs) pack.release();
   }
 
-  note(name: string): JsonObject | undefined {
-    return this.#view.note(name);
-  }
-
-  notes(prefix: string): IterableIterator<[string, JsonObject]> {
-    return this.#view.notes(prefix);
-  }
-
-  watch(collection: Collection, since: number): Watch {
-    this.#assertOpen();
-    return this.#view.watch(collection, since);
-  }
-
-  observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
-    return this.#view.observe(collection, listener);
-  }
-
   get trouble(): StateError | undefined {
     return this.#engine.trouble;
   }
@@ -307,7 +274,7 @@ class JournaledStore implements Store {
     await this.#engine.close();
   }
 
-  #assertOpen(): void {
+  protected assertOpen(): void {
     if (this.#closing !== undefined) {
       throw new StateError(`the state in ${this.#engine.place} is closed`);
     }

@@ -17,17 +17,20 @@ import { LedRepository } from '../../replication/led-repository.ts';
 import type { Link } from '../../replication/link.ts';
 import type { RecordContext } from '../../replication/log-record.ts';
 import type { Mirror } from '../../replication/mirror.ts';
+import type { ReadLease } from '../../replication/read-lease.ts';
 import { RepositoryLog } from '../../replication/repository-log.ts';
 import type { SharedFiles } from '../../replication/shared-files.ts';
 import type { Term } from '../../replication/term.ts';
 import { type LogSize, trimLog } from '../../replication/trim.ts';
 import { buildServer } from '../../server/server.ts';
-import type { StateEngine } from '../../state/engine.ts';
+import type { EtcdStateEngine } from '../../state/etcd/engine.ts';
+import type { Writer } from '../../state/freshness.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { PushReception } from '../git-service.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { EngineListener } from '../replicated-platform.ts';
 import { openService, type Service } from '../service.ts';
+import { leadingWriter } from './leading-writer.ts';
 import type { ReplicaOptions } from './options.ts';
 
 export interface LeaderParts extends RecordContext {
@@ -56,11 +59,14 @@ export interface LeaderParts extends RecordContext {
     prefix: string,
     term: Term,
     listener: EngineListener,
-  ) => Promise<StateEngine>;
+  ) => Promise<EtcdStateEngine>;
+  readonly lease: ReadLease;
 }
 
 export interface Leader {
   readonly service: Service;
+  /** What it knows of the records that replicas read. */
+  readonly writer: Writer;
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Answers what is in flight, unless the term is over, and lets go of everything. */
   close(): Promise<void>;
@@ -83,7 +89,7 @@ async function open(
   term: Term,
   undo: (() => Promise<void>)[],
 ): Promise<Leader> {
-  const { etcd, keys, files, pushes, cluster, openEngine, mirror } = parts;
+  const { etcd, keys, files, pushes, cluster, mirror, lease } = parts;
   await files.pull();
   const led = mirror && (await takeOver({ ...parts, mirror }, term, undo));
   undo.push(async () => pushes.leave(NOT_HERE));
@@ -93,6 +99,15 @@ async function open(
     limit: 1,
     keysOnly: true,
   });
+  let state: EtcdStateEngine | undefined;
+  const openEngine = async (
+    of: 'platform' | 'clusters',
+    listener: EngineListener,
+  ): Promise<EtcdStateEngine> => {
+    if (of === 'clusters') return await parts.openEngine(keys.clustersState, term, listener);
+    state = await parts.openEngine(keys.platformState, term, listener);
+    return state;
+  };
   const service = await openService({
     ...parts,
     undo,
@@ -100,8 +115,7 @@ async function open(
       term,
       repository: led,
       clustersUsed: used.kvs.length > 0,
-      openEngine: (of, listener) =>
-        openEngine(of === 'platform' ? keys.platformState : keys.clustersState, term, listener),
+      openEngine,
     },
   });
   const { repository } = service.platform;
@@ -121,6 +135,7 @@ async function open(
   undo.push(compacting(parts, term));
   return {
     service,
+    writer: leadingWriter({ lease, seen: () => state?.seen() }),
     handle: (request, response) => app.routing(request, response),
     close: () => undoAll(undo, parts.logger, term),
   };

@@ -11,6 +11,7 @@ import { Cluster, type ClusterRecord } from '../../replication/cluster.ts';
 import { type Link, openLink } from '../../replication/link.ts';
 import { Mirror } from '../../replication/mirror.ts';
 import { ensurePeerAuthority, type PeerIdentity } from '../../replication/peer-identity.ts';
+import { ReadLease } from '../../replication/read-lease.ts';
 import { SharedFiles } from '../../replication/shared-files.ts';
 import { type Term, TermEndedError } from '../../replication/term.ts';
 import { deferred } from '../../state/deferred.ts';
@@ -92,11 +93,12 @@ export async function joinPlatform(
       if ((await assertThere()) === undefined) await found(ground, { term, cluster, files, url });
     },
     open: async (term) => {
+      const lease = new ReadLease({ etcd, key: keys.leader, term });
       const parts = { ...ground, ...(await inTerm(opened.promise, term)), link, cluster, files };
       const issuer = options.publicUrl ?? (await cluster.read())?.url ?? url;
-      const openEngine = engineOpener(etcd);
+      const openEngine = engineOpener(etcd, lease);
       const trimmed = role.trimmed.bind(role);
-      return await openLeader({ ...parts, mirror, issuer, openEngine, trimmed }, term);
+      return await openLeader({ ...parts, mirror, issuer, openEngine, lease, trimmed }, term);
     },
   });
   link.lead(role);
@@ -194,13 +196,17 @@ async function found(
   await cluster.found(term, url);
 }
 
-function engineOpener(etcd: Etcd): Parameters<typeof openLeader>[0]['openEngine'] {
+function engineOpener(
+  etcd: Etcd,
+  { begins }: ReadLease,
+): Parameters<typeof openLeader>[0]['openEngine'] {
   return async (prefix, term, { onError, onRecovered }) =>
     await openEtcdEngine({
       etcd,
       prefix,
       fence: term.fence,
       signal: term.signal,
+      begins,
       ended: () => new TermEndedError(),
       onError,
       ...(onRecovered === undefined ? {} : { onRecovered }),

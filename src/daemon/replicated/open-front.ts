@@ -20,6 +20,7 @@ import { USES_PATH } from '../../server/front/peer.ts';
 import { buildServer, type ServerOptions } from '../../server/server.ts';
 import type { RecordCodec } from '../../state/codec.ts';
 import { type FollowingStore, openFollowingStore } from '../../state/following-store.ts';
+import type { Writer } from '../../state/freshness.ts';
 import type { RecordFeed } from '../../state/record-feed.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
@@ -38,6 +39,8 @@ export interface FrontParts extends Pick<FrontOptions, 'leaders' | 'route' | 'pa
   >;
   readonly feed: RecordFeed;
   readonly codec: RecordCodec;
+  /** Whoever writes the state: absent, the feed is asked what is newest. */
+  readonly writer?: Writer;
   /** Base URL of the listener, for whom no other was given. */
   readonly url: () => string;
   readonly clock: Clock;
@@ -61,10 +64,10 @@ const UNSURE_AFTER_MS = 10_000;
 
 /** Returns at once: until there is something to show, `/readyz` says so. */
 export function openFront(parts: FrontParts): ReplicaFront {
-  const { options, feed, codec, clock, logger } = parts;
+  const { options, feed, codec, writer, clock, logger } = parts;
   const onError = (err: unknown): void => logger.error({ err }, 'The state cannot be followed');
   const kinds = buildKindTable(options.apiGroup);
-  const store = openFollowingStore({ feed, codec, clock, onError });
+  const store = openFollowingStore({ feed, codec, writer, clock, onError });
   const metrics = createMetrics({
     objects: () => countObjects(kinds, store),
     lastCommitAge: () => undefined,

@@ -5,10 +5,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
 import { advertiseRefs, serveRpc } from '../../git/serve.ts';
 import type { Address } from '../../options/values.ts';
+import { answerLine, NEWEST_PROTOCOL } from '../../replication/newest-line.ts';
 import type { PeerIdentity } from '../../replication/peer-identity.ts';
 import { isHandedOn } from '../../server/front/headers.ts';
 
@@ -18,6 +20,8 @@ export interface PeerListenerOptions {
   readonly gitDir: string;
   /** Answers what is for the leader, whether or not we are that. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** See Writer; undefined: we cannot tell. */
+  readonly newest: () => Promise<bigint | undefined>;
 }
 
 export interface PeerListener {
@@ -42,11 +46,27 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
       } else handle(request, response);
     },
   );
+  const lines = new Set<Duplex>();
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, first: Buffer) => {
+    if (request.headers.upgrade !== NEWEST_PROTOCOL || isHandedOn(request)) {
+      socket.destroy();
+      return;
+    }
+    lines.add(socket);
+    socket.once('close', () => lines.delete(socket));
+    if (first.length > 0) socket.unshift(first);
+    answerLine(socket, options.newest);
+  });
   // What peers do wrong in a handshake is theirs to tell.
   server.on('tlsClientError', () => undefined);
   await listen(server, address);
   const { port } = server.address() as AddressInfo;
-  return { port, close: () => close(server) };
+  const closeAll = async (): Promise<void> => {
+    const closed = close(server);
+    for (const line of lines) line.destroy();
+    await closed;
+  };
+  return { port, close: closeAll };
 }
 
 async function serveRepository(

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { Agent } from 'node:https';
+import { Agent, request } from 'node:https';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../apimachinery/clock.ts';
@@ -16,9 +16,11 @@ import { type DataDirectory, openDataDirectory } from '../../bootstrap/data-dire
 import { StartError } from '../../bootstrap/start-error.ts';
 import { openEtcd } from '../../etcd/open-etcd.ts';
 import { keysBelow } from '../../replication/keys.ts';
+import { NEWEST_HEADERS, NewestLine } from '../../replication/newest-line.ts';
 import { openPeerIdentity, PEER_NAME, type PeerIdentity } from '../../replication/peer-identity.ts';
 import { strictCodec } from '../../state/codec.ts';
 import { openEtcdFeed } from '../../state/etcd/feed.ts';
+import type { Writer } from '../../state/freshness.ts';
 import { loadStateKey } from '../../state/state-key.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { createRoleMetrics } from '../../telemetry/role-metrics.ts';
@@ -121,6 +123,8 @@ async function openHosted({ options, data, logger }: Ground): Promise<LocalRepos
   return await openLocalRepository({ gitDir: data.repository, branch: options.branch, logger });
 }
 
+const NEWEST_PATH = '/peer/newest';
+
 interface Drain {
   isDraining: boolean;
 }
@@ -134,8 +138,17 @@ function openReplicaFront(
   const { ca, cert, key } = identity;
   const agent = new Agent({ ca, cert, key, servername: PEER_NAME, keepAlive: true });
   undo.push(async () => agent.destroy());
+  const newest = new NewestLine({
+    connect: (to) =>
+      request({
+        ...{ ...addressOf(to), ca, cert, key, servername: PEER_NAME, agent: false },
+        ...{ path: NEWEST_PATH, headers: NEWEST_HEADERS },
+      }),
+  });
+  undo.push(async () => newest.close());
   const front = openFront({
     ...ground,
+    writer: writerAmong(membership, newest),
     leaders: membership.link,
     route: ({ peer }) => ({ ...addressOf(peer), agent, tls: true }),
     feed: openEtcdFeed(etcd, keys.platformState),
@@ -147,6 +160,17 @@ function openReplicaFront(
   return front;
 }
 
+/** The leader, here or elsewhere. */
+function writerAmong({ role, link }: Membership, line: NewestLine): Writer {
+  return {
+    known: () => role.writer?.known(),
+    ask: async () => {
+      if (role.writer !== undefined) return await role.writer.ask();
+      return link.leader?.ready === true ? await line.ask(link.leader.peer) : undefined;
+    },
+  };
+}
+
 async function openPeers(
   { replica, data, undo }: Ground,
   of: { membership: Membership; identity: PeerIdentity },
@@ -155,7 +179,11 @@ async function openPeers(
     address: replica.listenPeer,
     identity: of.identity,
     gitDir: data.repository,
-    handle: (request, response) => of.membership.role.handle(request, response),
+    handle: (asked, response) => of.membership.role.handle(asked, response),
+    newest: async () => {
+      const { writer } = of.membership.role;
+      return writer?.known() ?? (await writer?.ask());
+    },
   });
   undo.push(() => peers.close());
 }

@@ -9,6 +9,7 @@ import { aborted } from '../../replication/session.ts';
 import type { Term } from '../../replication/term.ts';
 import type { LogSize } from '../../replication/trim.ts';
 import { handlePeer, type PeerService } from '../../server/front/peer.ts';
+import type { Writer } from '../../state/freshness.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
 import { saveActivity } from '../access/last-uses.ts';
@@ -46,6 +47,11 @@ export class Role implements Leading {
   get leader(): Leader | undefined {
     const current = this.#current;
     return current?.term.isHeld() === true && !this.#isResigning ? current.leader : undefined;
+  }
+
+  /** What is the newest, where we lead. */
+  get writer(): Writer | undefined {
+    return this.leader?.writer;
   }
 
   get counts(): Pick<RoleSnapshot, 'terms' | 'takeoverSeconds' | 'logBytes' | 'forcedTrims'> {

@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Compare, Etcd, Operation } from '../../etcd/etcd.ts';
 import { EtcdError } from '../../etcd/etcd-error.ts';
+import { type Deferred, deferred } from '../deferred.ts';
 import { StateError } from '../state-error.ts';
 import type { Layout } from './layout.ts';
 
@@ -32,6 +33,8 @@ export class Chain {
   #count = 0;
   /** Of the head, as we left it. */
   #revision = 0n;
+  /** Of a step that may have happened, as far as is known. */
+  #underWay: Deferred<bigint> | undefined;
 
   /** Takes the head over: whatever is still on its way from others changes nothing from now on. */
   static async claim(options: ChainOptions): Promise<Chain> {
@@ -52,6 +55,14 @@ export class Chain {
     this.#options = options;
   }
 
+  /**
+   * Whatever anybody may have seen of this chain before the call is in this revision. Waits for the
+   * step that is under way, for as long as that takes.
+   */
+  seen(): bigint | Promise<bigint> {
+    return this.#underWay?.promise ?? this.#revision;
+  }
+
   /** A name that no other run has for anything. */
   newId(): string {
     return `${this.#session}-${++this.#count}`;
@@ -62,7 +73,12 @@ export class Chain {
    * StateError, when nothing will happen here any more.
    */
   async commit(step: Step): Promise<void> {
-    if (await this.#happened(step)) return;
+    this.#underWay ??= deferred();
+    if (await this.#happened(step)) {
+      this.#underWay.resolve(this.#revision);
+      this.#underWay = undefined;
+      return;
+    }
     const { layout, etcd } = this.#options;
     throw new StateError(
       `the state in ${etcd.place} below ${layout.prefix} is written by another gitplane, too; give each a prefix of its own (--etcd-prefix)`,

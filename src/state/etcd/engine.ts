@@ -30,12 +30,22 @@ export interface EtcdEngineOptions {
   readonly signal?: AbortSignal;
   /** What everything fails with from then on, and when the fence does not hold. */
   readonly ended?: () => Error;
+  /** Nothing is written before, but that this place has another owner. */
+  readonly begins?: Promise<void>;
   /** Called when a batch cannot be written, once until writing works again. */
   readonly onError: (error: Error) => void;
   /** Called when writing works again and nothing is missing. */
   readonly onRecovered?: () => void;
   /** Milliseconds that a batch may take before whoever waits for it is told. */
   readonly patience?: number;
+}
+
+export interface EtcdStateEngine extends StateEngine {
+  /**
+   * The revision of etcd that everything is in which anybody may have seen before the call, as long as
+   * nobody else writes here. Waits for what is under way.
+   */
+  seen(): bigint | Promise<bigint>;
 }
 
 /** What may wait until others are asked to wait. */
@@ -47,7 +57,7 @@ const FIRST_RETRY_MS = 10;
 const LAST_RETRY_MS = 2000;
 
 /** Throws StateError when etcd cannot be asked, and what `ended` says when the fence does not hold. */
-export async function openEtcdEngine(options: EtcdEngineOptions): Promise<StateEngine> {
+export async function openEtcdEngine(options: EtcdEngineOptions): Promise<EtcdStateEngine> {
   const { etcd, prefix, fence = [] } = options;
   const layout = new Layout(prefix);
   const ended = options.ended ?? ((): Error => closedEngine(etcd.place));
@@ -76,7 +86,7 @@ interface Flush {
   reject(error: Error): void;
 }
 
-class EtcdEngine implements StateEngine {
+class EtcdEngine implements EtcdStateEngine {
   readonly place: string;
   readonly #options: EtcdEngineOptions & { ended(): Error };
   readonly #parts: Parts;
@@ -119,6 +129,10 @@ class EtcdEngine implements StateEngine {
     return new StateError(`the state in ${this.place} does not keep up: ${problem}`, {
       code: 'EQUEUE',
     });
+  }
+
+  seen(): bigint | Promise<bigint> {
+    return this.#parts.chain.seen();
   }
 
   async *load(prefix: string): AsyncGenerator<EngineEntry> {
@@ -192,6 +206,7 @@ class EtcdEngine implements StateEngine {
 
   /** Never rejects. */
   async #run(): Promise<void> {
+    await this.#options.begins;
     try {
       while (this.#final === undefined && this.#takeSteps()) {
         const [step] = this.#steps;

@@ -1,0 +1,125 @@
+/**
+ * A leader that was stopped, or that etcd does not hear any more, believes for a moment that it leads.
+ * What it is asked then, after somebody else has acknowledged a write, it must not answer from what it
+ * knew. Clients ask on connections that were there before, so that it answers them first of all.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { ETCD_MISSING } from '../support/etcd.ts';
+import { type Replica, type ReplicaSet, startReplicas } from '../support/replicas.ts';
+import { type Asked, Asker } from './replicas/ask.ts';
+import { MERGE_PATCH, TEAMS } from './replicas/scene.ts';
+
+const LONG = { timeout: 60_000, interval: 50 };
+const READERS = 24;
+const TEAM = `${TEAMS}/newest`;
+
+const title =
+  ETCD_MISSING === undefined ? 'an old leader' : `an old leader (SKIPPED: ${ETCD_MISSING})`;
+
+describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
+  let set: ReplicaSet;
+  let asker: Asker;
+  let values = 0;
+
+  beforeAll(async () => {
+    set = await startReplicas({ replicas: 2, members: 1, args: ['--leader-lease', '2'] });
+    asker = new Asker();
+    const body = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team' };
+    const made = { ...body, metadata: { name: 'newest' }, spec: { displayName: '0' } };
+    const at = await set.elected();
+    const create = { method: 'POST', path: TEAMS, body: made, token: set.token };
+    await vi.waitFor(async () => expect((await asker.ask(at, create)).code).toBe(201), LONG);
+  }, 120_000);
+
+  afterEach(() => {
+    for (const replica of set.replicas) {
+      replica.resume();
+      for (const proxy of replica.toEtcd) proxy.heal();
+    }
+  });
+
+  afterAll(async () => {
+    asker?.close();
+    await set?.stop();
+  }, 60_000);
+
+  async function write(at: Replica): Promise<string> {
+    const displayName = String(++values);
+    const patch = { method: 'PATCH', path: TEAM, type: MERGE_PATCH, token: set.token };
+    const body = { spec: { displayName } };
+    await expect
+      .poll(async () => {
+        try {
+          return (await asker.ask(at, { ...patch, body, timeoutMs: 15_000 })).code;
+        } catch (error) {
+          return String(error);
+        }
+      }, LONG)
+      .toBe(200);
+    return displayName;
+  }
+
+  function read(at: Replica): Promise<Asked | undefined> {
+    const question = { path: TEAM, token: set.token };
+    return asker.ask(at, question).catch(() => undefined);
+  }
+
+  function readers(at: Replica): Promise<(Asked | undefined)[]> {
+    return Promise.all(Array.from({ length: READERS }, () => read(at)));
+  }
+
+  /** What was shown: whoever cannot tell what is newest says so. */
+  function shown(answers: readonly (Asked | undefined)[]): Set<string> {
+    const whole = answers.filter((one) => one?.code === 200);
+    return new Set(whole.map((one) => one?.body.spec.displayName as string));
+  }
+
+  async function pair(): Promise<{ old: Replica; other: Replica }> {
+    const old = await set.elected();
+    const other = set.replicas.find((one) => one !== old) as Replica;
+    // Connections are there, and the leader knows that it leads.
+    await expect.poll(async () => shown(await readers(old)).size, LONG).toBe(1);
+    await readers(other);
+    return { old, other };
+  }
+
+  test('that was stopped and goes on shows nothing of before', async () => {
+    const { old, other } = await pair();
+    await write(old);
+    await readers(old);
+    old.pause();
+    const newest = await write(other);
+    const asked = readers(old);
+    old.resume();
+    const answers = await asked;
+    expect([...shown(answers)].filter((value) => value !== newest)).toEqual([]);
+    await expect.poll(async () => [...shown([await read(old)])], LONG).toEqual([newest]);
+  }, 120_000);
+
+  test('that etcd does not hear any more shows nothing that another has replaced', async () => {
+    const { old, other } = await pair();
+    const before = await write(old);
+    let acknowledged: string | undefined;
+    const wrong: string[] = [];
+    let isOver = false;
+    const look = async (): Promise<void> => {
+      while (!isOver) {
+        const atLeast = acknowledged;
+        const [value] = shown([await read(old)]);
+        if (atLeast !== undefined && value !== undefined && value !== atLeast) wrong.push(value);
+      }
+    };
+    const looking = Promise.all(Array.from({ length: 8 }, look));
+    for (const proxy of old.toEtcd) proxy.blackhole();
+    const newest = await write(other);
+    acknowledged = newest;
+    const atOnce = await readers(other);
+    for (const proxy of old.toEtcd) proxy.heal();
+    await expect.poll(async () => [...shown([await read(old)])], LONG).toEqual([newest]);
+    isOver = true;
+    await looking;
+    expect(wrong).toEqual([]);
+    expect([...shown(atOnce)]).toEqual([newest]);
+    expect(newest).not.toBe(before);
+  }, 120_000);
+});
