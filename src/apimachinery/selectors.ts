@@ -210,7 +210,11 @@ function parseTerm(term: string): FieldTerm {
 }
 
 /** `selectable`: every field path that may be named, such as `metadata.name`. */
-export function parseFieldSelector(text: string, selectable: readonly string[]): FieldSelector {
+export function parseFieldSelector(
+  text: string,
+  selectable: readonly string[],
+  textOf: (object: KubeObject, field: string) => string | undefined = () => undefined,
+): FieldSelector {
   const terms = splitTerms(text).map(parseTerm);
   for (const { field } of terms) {
     if (!selectable.includes(field)) throw badRequest(`field label not supported: ${field}`);
@@ -226,7 +230,11 @@ export function parseFieldSelector(text: string, selectable: readonly string[]):
     fitsKey: (key) => ofKey.every(({ part, term }) => fits(term, key[part])),
     isOfKey: ofKey.length === terms.length,
     name: terms.find(({ field, negated }) => field === 'metadata.name' && !negated)?.value,
-    matches: (object) => terms.every((term) => fits(term, fieldText(object, term.field))),
+    matches: (object) =>
+      terms.every((term) => {
+        const { field } = term;
+        return fits(term, textOf(object, field) ?? fieldText(object, field));
+      }),
   };
 }
 

@@ -4,8 +4,9 @@
  * those of clients.
  */
 import { EVENT, eventColumns, NAMESPACE } from './cluster-kinds.ts';
+import { blankEvent, sourceOf } from './event-forms.ts';
 import { eventProblems } from './event-rules.ts';
-import { defineKind, type Kind } from './kind.ts';
+import { blankFields, defineKind, type Kind } from './kind.ts';
 import { type KindTable, tableOf } from './table.ts';
 
 const READS = ['get', 'list', 'watch'] as const;
@@ -17,7 +18,9 @@ const INVOLVED = ['apiVersion', 'kind', 'namespace', 'name', 'uid', 'resourceVer
 export const CORE_EVENT: Kind = {
   ...EVENT,
   createdByUpdate: true,
+  ...blankFields(blankEvent('')),
   validate: (event, old) => eventProblems('', event, old),
+  fieldText: (event, field) => (field === 'source' ? sourceOf(event) : undefined),
   selectableFields: [
     ...INVOLVED.map((field) => `involvedObject.${field}`),
     'reason',
@@ -35,6 +38,7 @@ export const NEW_EVENT: Kind = {
   shortNames: [],
   schema: 'events-event',
   createdByUpdate: true,
+  ...blankFields(blankEvent('events.k8s.io')),
   validate: (event, old) => eventProblems('events.k8s.io', event, old),
   selectableFields: [
     ...INVOLVED.map((field) => `regarding.${field}`),

@@ -1,5 +1,6 @@
 /** Events have two forms, of one content: that of core/v1, and that of `events.k8s.io/v1`. */
-import type { KubeObject } from '../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { textAt } from './columns.ts';
 import { apiVersionOf, type Kind } from './kind.ts';
 
 /** What fields of the older form are called in the newer one; all others have one name. */
@@ -32,9 +33,28 @@ export function eventField(group: string, field: CoreField): string {
   return group === '' ? field : ((NEWER_NAMES as Record<string, string>)[field] ?? field);
 }
 
+/** What each form has although it is empty. */
+export function blankEvent(group: string): JsonObject {
+  const always = { source: {}, firstTimestamp: null, lastTimestamp: null, eventTime: null };
+  const names = Object.entries({ ...always, involvedObject: {} }).map(([field, value]) => [
+    eventField(group, field as CoreField),
+    value,
+  ]);
+  const blank = Object.fromEntries(names) as JsonObject;
+  return group === '' ? { ...blank, reportingComponent: '', reportingInstance: '' } : blank;
+}
+
+/** Who noticed, in events of either recorder; by the names of core/v1. */
+export function sourceOf(event: KubeObject): string {
+  return textAt(event, ['source', 'component']) ?? textAt(event, ['reportingComponent']) ?? '';
+}
+
 /** The same event as an object of the other kind. */
 export function inForm(event: KubeObject, kind: Kind): KubeObject {
   const names: Readonly<Record<string, string>> = kind.group === '' ? OLDER_NAMES : NEWER_NAMES;
-  const renamed = Object.entries(event).map(([field, value]) => [names[field] ?? field, value]);
-  return { ...(Object.fromEntries(renamed) as KubeObject), apiVersion: apiVersionOf(kind) };
+  const renamed = Object.entries(event)
+    .filter(([, value]) => value !== '')
+    .map(([field, value]) => [names[field] ?? field, value]);
+  const said = Object.fromEntries(renamed) as KubeObject;
+  return { ...kind.blank, ...said, apiVersion: apiVersionOf(kind) };
 }

@@ -6,7 +6,7 @@
 import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { dnsSubdomainProblems, type NameRule } from '../apimachinery/names.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { cloneJson, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
 import type { Verb } from '../apimachinery/request.ts';
 import { deprecations } from './deprecation.ts';
 
@@ -90,6 +90,13 @@ export interface Kind {
   readonly columns: readonly PrinterColumn[];
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectableFields: readonly string[];
+  /** Values of such fields that are not at the path that they are named by. */
+  fieldText(object: KubeObject, field: string): string | undefined;
+  /**
+   * What every object has although nobody said it, and nobody owns: structs and times of types of Go
+   * that are empty. See `blankFields`.
+   */
+  readonly blank: JsonObject;
   /** Paths whose values must never reach logs, audit or errors; `*` stands for any step. */
   readonly secretPaths: readonly (readonly string[])[];
   /** The object as it is shown to who may read it and not change it; undefined: as it is. */
@@ -150,6 +157,8 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     namedByServer: false,
     columns: [],
     selectableFields: [],
+    fieldText: () => undefined,
+    blank: {},
     secretPaths: [],
     forReaders: undefined,
     writeOnly: [],
@@ -168,6 +177,16 @@ export function defineKind(own: Pick<Kind, Declared> & Partial<Kind>): Kind {
     warnings: deprecations([]),
     deriveStatus: () => undefined,
     ...own,
+  };
+}
+
+/** The blank fields of a kind, which are filled in as its defaults are. */
+export function blankFields(blank: JsonObject): Pick<Kind, 'blank' | 'setDefaults'> {
+  return {
+    blank,
+    setDefaults: (object) => {
+      for (const [field, value] of Object.entries(blank)) object[field] ??= cloneJson(value);
+    },
   };
 }
 

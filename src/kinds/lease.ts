@@ -5,7 +5,7 @@
 import { type FieldError, invalid } from '../apimachinery/field-error.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { AGE, textFrom } from './columns.ts';
-import { defineKind, type Kind } from './kind.ts';
+import { blankFields, defineKind, type Kind } from './kind.ts';
 import { type KindTable, tableOf } from './table.ts';
 
 export const LEASE: Kind = defineKind({
@@ -27,6 +27,7 @@ export const LEASE: Kind = defineKind({
     },
     AGE,
   ],
+  ...blankFields({ spec: {} }),
   // Only a server that elects leaders itself makes use of these; Kubernetes drops them as well
   // unless it is told to be one.
   canonicalize: ({ spec }) => {

@@ -68,7 +68,7 @@ export function recordAfter(kind: Kind, change: FieldChange): ManagedFieldsEntry
   const manager = write?.manager ?? managerOf(kind, GIT, 'Update');
   const managers = updateManagers({
     shape: schemaTree(kind.schema),
-    before: before === undefined ? {} : managedPart(before),
+    before: before === undefined ? kind.blank : managedPart(before),
     after: managedPart(after),
     managers: known ?? new Map(),
     manager,

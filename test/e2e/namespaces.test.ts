@@ -87,7 +87,6 @@ describe('namespaces', () => {
   test.each([
     ['POST', `${CORE}/namespaces`, 'GET'],
     ['DELETE', `${CORE}/namespaces/default`, 'GET'],
-    ['POST', `${CORE}/namespaces/default/events`, 'GET'],
   ])('%s %s is not for clients', async (method, path, allow) => {
     const body = { metadata: { name: 'mine' } };
     const answer = await daemon.call(method, path, { body });

@@ -54,6 +54,7 @@ function objectOf(
       uid: uidOf(`event ${namespace}/${name}`),
       creationTimestamp: rfc3339(first),
     },
+    ...CORE_EVENT.blank,
     ...fields,
   };
 }

@@ -38,7 +38,7 @@ export async function handleDelete(
     status: 'Success',
     details: {
       name: request.info.name,
-      group: kind.group,
+      ...(kind.group === '' ? {} : { group: kind.group }),
       kind: kind.plural,
       uid: result.object.metadata.uid,
     },

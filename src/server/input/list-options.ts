@@ -35,7 +35,7 @@ export interface ListOptions {
 /** Throws 400 for what does not parse and 422 for what does not go together. */
 export function parseListOptions(
   query: URLSearchParams,
-  kind: Pick<Kind, 'scope' | 'selectableFields'>,
+  kind: Pick<Kind, 'scope' | 'selectableFields'> & Partial<Pick<Kind, 'fieldText'>>,
   mode: 'list' | 'watch',
 ): ListOptions {
   const selectable = [
@@ -44,7 +44,7 @@ export function parseListOptions(
     ...kind.selectableFields,
   ];
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', selectable);
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '', selectable, kind.fieldText);
   const limit = parseLimit(query);
   const timeout = integer(query, 'timeoutSeconds') ?? 0;
   const errors = mode === 'watch' ? watchErrors(query) : listErrors(query);

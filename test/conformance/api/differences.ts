@@ -75,7 +75,7 @@ export const DIFFERENCES: readonly Difference[] = [
     heading: 'Null in an apply is no value',
     is: (step) =>
       of('a struct is owned by its fields')(step) ||
-      (JSON.stringify(step.theirs?.body).includes('must be of type') && isSuccess(step)),
+      (JSON.stringify(step.theirs?.body ?? null).includes('must be of type') && isSuccess(step)),
   },
   {
     heading: 'JSON patches are those of RFC 6902',
@@ -84,6 +84,14 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     heading: 'One owner, one reference',
     is: (step) => of('owner references are whole')(step) && codes(step, 201, 422),
+  },
+  {
+    heading: 'A value of a wrong type is 422',
+    is: (step) => of('what a lease cannot say')(step) && codes(step, 400, 422),
+  },
+  {
+    heading: 'Events are kept in memory',
+    is: (step) => of('form can be read in both')(step) && isSuccess(step),
   },
   {
     heading: 'Errors name the field, and the object',

@@ -2,6 +2,8 @@
 import type { Case } from '../case.ts';
 import { APPLIES } from './apply.ts';
 import { DELETIONS } from './deletions.ts';
+import { EVENT_CASES } from './events.ts';
+import { LEASE_CASES } from './leases.ts';
 import { LISTS } from './lists.ts';
 import { METADATA } from './metadata.ts';
 import { NEGOTIATION } from './negotiation.ts';
@@ -20,4 +22,6 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
   patches: PATCHES,
   apply: APPLIES,
   deletions: DELETIONS,
+  leases: LEASE_CASES,
+  events: EVENT_CASES,
 };
