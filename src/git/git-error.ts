@@ -36,6 +36,17 @@ export class MissingObjectError extends GitError {
   }
 }
 
+export class ObjectTypeError extends GitError {
+  /** As git calls it: `tag`, `tree`, `blob` or `commit`. */
+  readonly found: string;
+
+  constructor(id: string, types: { readonly found: string; readonly wanted: string }) {
+    super(`Object ${id} is a ${types.found}, not a ${types.wanted}`);
+    this.name = 'ObjectTypeError';
+    this.found = types.found;
+  }
+}
+
 export class BlobTooLargeError extends GitError {
   readonly id: string;
   readonly size: number;

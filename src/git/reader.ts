@@ -7,7 +7,7 @@ import { type CommitLinks, linksOfCommit, noteOfCommit } from './commit-object.t
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
 import { parseFileList } from './file-list.ts';
 import type { GitContext } from './git-environment.ts';
-import { BlobTooLargeError, GitError, MissingObjectError } from './git-error.ts';
+import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from './git-error.ts';
 import { processError, runGit, tryGit } from './git-process.ts';
 import { history } from './history.ts';
 import { assertObjectId, type ObjectType } from './object-id.ts';
@@ -215,7 +215,7 @@ export class Reader implements ObjectReader {
 
   #check(id: string, found: FoundObject | undefined, type: ObjectType): Buffer | GitError {
     if (found === undefined) return new MissingObjectError(id, this.#context.gitDir);
-    if (found.type !== type) return new GitError(`Object ${id} is a ${found.type}, not a ${type}`);
+    if (found.type !== type) return new ObjectTypeError(id, { found: found.type, wanted: type });
     return found.content ?? new BlobTooLargeError(id, found.size, this.#maxBlobBytes);
   }
 }

@@ -11,6 +11,7 @@ import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/req
 import { unavailable } from '../apimachinery/status-error.ts';
 import { shownPath } from '../apimachinery/text.ts';
 import type { ObjectChange } from '../catalog/catalog.ts';
+import { ObjectTypeError } from '../git/git-error.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
@@ -113,7 +114,9 @@ export class PushJudge {
     const { newId } = update;
     if (newId === undefined)
       return refusal(['The platform lives on this branch; it cannot be deleted']);
-    const verdict = await this.#judgeMove(push, update.oldId, newId);
+    const verdict =
+      (await otherThanCommit(push.source, newId)) ??
+      (await this.#judgeMove(push, update.oldId, newId));
     this.verdicts.note(newId, verdict);
     return verdict;
   }
@@ -332,6 +335,17 @@ async function admitted(
   if (!verdict.ok || admission === undefined) return verdict;
   const objections = await admission.admit({ from: oldId, to: range.to });
   return objections.length === 0 ? verdict : refusal(objections);
+}
+
+/** Git takes an annotated tag for a branch until the ref is written. */
+async function otherThanCommit(source: PushSource, id: string): Promise<Verdict | undefined> {
+  try {
+    await source.readCommits([id]);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ObjectTypeError)) throw error;
+    return refusal([`The branch takes commits, and ${id} is a ${error.found}; push what it names`]);
+  }
 }
 
 function refusal(lines: readonly string[]): Verdict {

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { inheritedEnvironment } from '../git/git-environment.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 
@@ -41,7 +41,7 @@ const ARGUMENTS = [
 export async function openGpgKeyring(file: string, home: string): Promise<GpgKeyring> {
   await rm(home, { recursive: true, force: true });
   await mkdir(home, { recursive: true, mode: 0o700 });
-  const imported = await runGpg(home, ['--import', file]);
+  const imported = await runGpg(home, ['--import', resolve(file)]);
   const listed = await runGpg(home, ['--with-colons', '--list-keys']);
   const fingerprints = primaryFingerprints(listed.stdout);
   if (imported.code !== 0 || fingerprints.size === 0) {

@@ -30,6 +30,21 @@ function allBut(...verbs: string[]): Authorizer {
 const uidOf = (platform: TestPlatform, name: string): string | undefined =>
   platform.find('teams', name)?.object.metadata.uid;
 
+test('a tag in the place of a commit is refused in words', async () => {
+  const platform = await openTestPlatform();
+  await platform.commit({ 'a.yaml': team('a') });
+  const { gitDir } = platform.repository;
+  git(gitDir, ['tag', '-a', 'v1', '-m', 'v1', 'main']);
+  const pushed = git(gitDir, ['rev-parse', 'v1']);
+
+  const { repository: source } = platform;
+  const update = { ref: 'refs/heads/main', oldId: await source.head(), newId: pushed };
+  const verdict = await platform.judge.judge({ updates: [update], user: undefined, source });
+
+  expect(verdict).toMatchObject({ ok: false });
+  expect(verdict.lines.join()).toMatch(/^The branch takes commits, and [0-9a-f]{40} is a tag/);
+});
+
 describe('a push of several commits', () => {
   test('that make an object anew takes the rights to delete and to create it', async () => {
     const platform = await openTestPlatform({ authorizer: allBut('delete') });

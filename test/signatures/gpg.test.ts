@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
@@ -171,6 +171,11 @@ describe.skipIf(missing)('with a keyring', () => {
     // A name is whatever the owner of a key writes into it.
     write('ops@example.com');
     await expect(judge(signed('ops'), rules)).rejects.toThrow(/no key belongs to "ops@example/);
+  });
+
+  test('a keyring is found by a path that begins where the daemon was started', async () => {
+    const used = await openJudge({ gpgKeyring: relative(process.cwd(), keyring) });
+    expect(await used.judge(repository, { from: base, to: signed('ann') })).toEqual([]);
   });
 
   test('a keyring without keys does not open', async () => {
