@@ -164,6 +164,22 @@ test('all lines before and behind the entry that is changed stay', () => {
   });
 });
 
+test('where line ends differ, an entry that comes or goes leaves those of other lines', () => {
+  forAll({ aliases: false }, ({ random }) => {
+    const names = ['a', 'b', 'c', 'd'].slice(0, 2 + random.below(3));
+    const lines = names.map((name) => `${name}: 1${random.pick(['\n', '\r\n'])}`);
+    const desired: JsonObject = Object.fromEntries(names.map((name) => [name, 1]));
+    const gone = random.chance(50) ? names[random.below(names.length)] : undefined;
+    if (gone === undefined) desired['z'] = 2;
+    else delete desired[gone];
+
+    const { text } = describeEdit(lines.join(''), 0, desired);
+
+    const kept = lines.filter((line) => !line.startsWith(`${gone}:`));
+    expect(gone === undefined ? text.replace(/z: 2\r?\n$/, '') : text).toBe(kept.join(''));
+  });
+});
+
 test('comments stay, but for those of what is removed or replaced', () => {
   forAll({ aliases: false }, ({ document, random }) => {
     const desired = structuredClone(document.value);

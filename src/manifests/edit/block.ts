@@ -2,6 +2,7 @@
 import type { ParsedNode } from 'yaml';
 import type { Entry } from './slots.ts';
 import {
+  breakAt,
   column,
   commentColumn,
   isBlankLine,
@@ -53,7 +54,8 @@ function insertion({ source, eol }: EditTree, change: BlockChange, addition: Add
   const { owner } = change;
   const { after, lines } = addition;
   if (after !== undefined) {
-    const text = lines.map((line) => eol + line).join('');
+    // The line above keeps its own line end, whatever that of the others is.
+    const text = (breakAt(source, after.tail) || eol) + lines.join(eol);
     return { start: after.tail, end: after.tail, text, owner };
   }
   const [head] = change.entries as readonly [Entry];
@@ -105,6 +107,10 @@ function removal({ source }: EditTree, change: BlockChange, index: number): Spli
   const takesLastLine = end === source.length && previous !== undefined;
   // A block scalar above keeps the line end that belongs to it.
   const keepsLineEnd = takesLastLine && source[previous.contentEnd - 1] === '\n';
+  const own = breakAt(source, end);
+  if (own !== '' && own !== breakAt(source, previousLineEnd(source, start))) {
+    return { start, end: nextLine(source, end), text: '', owner };
+  }
   return { start: keepsLineEnd ? start : previousLineEnd(source, start), end, text: '', owner };
 }
 

@@ -69,6 +69,12 @@ export function previousLineEnd(source: string, start: number): number {
   return source[start - 2] === '\r' ? start - 2 : start - 1;
 }
 
+/** The line end at an offset, '' where there is none. */
+export function breakAt(source: string, offset: number): string {
+  if (source[offset] === '\n') return '\n';
+  return source.startsWith('\r\n', offset) ? '\r\n' : '';
+}
+
 export function column(source: string, offset: number): number {
   return offset - lineStart(source, offset);
 }
