@@ -1,6 +1,6 @@
 /**
  * The environment of every git process we start: the repository is named, and nothing of the
- * user's or the system's configuration, locale or replacement refs can change an answer.
+ * user's or the system's configuration, locale, replacement refs or grafts can change an answer.
  */
 import { devNull } from 'node:os';
 
@@ -41,6 +41,8 @@ export function gitEnvironment(context: GitContext): Record<string, string> {
     GIT_CONFIG_GLOBAL: devNull,
     GIT_ATTR_NOSYSTEM: '1',
     GIT_NO_REPLACE_OBJECTS: '1',
+    // Grafts give commits other parents than they have, and objects another identity.
+    GIT_GRAFT_FILE: `${devNull}/none`,
     GIT_OPTIONAL_LOCKS: '0',
     GIT_LITERAL_PATHSPECS: '1',
     GIT_CONFIG_COUNT: String(settings.length),

@@ -1,4 +1,5 @@
 /** History with every shape of merge, held against `git diff-tree` of each pair of commits. */
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
@@ -79,6 +80,23 @@ async function expectHistory(from: string | undefined, to: string): Promise<Hist
   }
   return commits;
 }
+
+test('grafts and replacements give no commit another history', async () => {
+  const { gitDir } = repository;
+  const first = commit({ a: '1' });
+  const second = commit({ a: '2' }, first);
+  const other = commit({ a: '3' });
+  mkdirSync(join(gitDir, 'info'), { recursive: true });
+  writeFileSync(join(gitDir, 'info/grafts'), `${second}\n`);
+  git(gitDir, ['replace', first, other]);
+
+  expect((await collect(undefined, second)).map(({ id }) => id).sort()).toEqual(
+    [first, second].sort(),
+  );
+  expect(await repository.rootCommit(second)).toBe(first);
+  expect(await repository.isAncestor(first, second)).toBe(true);
+  expect(await repository.mergeBases(first, second)).toEqual([first]);
+});
 
 describe('the shape of the graph', () => {
   test('a line: the root against nothing, every other against its parent', async () => {
