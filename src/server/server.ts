@@ -29,6 +29,7 @@ import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import type { RequestInfo } from './input/request-info.ts';
 import { registerOidc } from './oidc.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
+import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
 import { withinDeadline } from './pressure.ts';
@@ -137,15 +138,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     handler: (request, reply) => {
       const { admitted } = request;
       if (admitted === undefined) throw noSuchRoute();
-      const finish = (answer: Answer | undefined): void => {
-        if (answer === undefined) {
-          request.trail?.ended({ code: reply.raw.statusCode });
-          return;
-        }
-        sendAnswer(reply, answer, closing);
-        record(request, answer, false);
-        measure(admitted, answer.code);
-      };
+      const finish = finisher(request, reply, { admitted, closing });
       const raw = { request: request.raw, response: reply.raw };
       const answer = deps.fairness.run(admitted, raw, () =>
         admitted.surface.answer(apiRequest(request, reply, { admitted, closing })),
@@ -163,6 +156,27 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     if (admitted !== undefined) measure(admitted, answer.code);
   });
   return app;
+}
+
+/** Sends what a handler gave back, and tells of it. Undefined: it answers for itself. */
+function finisher(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { admitted, closing }: { admitted: Admitted; closing: AbortSignal },
+): (answer: Answer | undefined) => void | Promise<void> {
+  const send = (answer: Answer, form = answer): void => {
+    sendAnswer(reply, form, closing);
+    record(request, answer, false);
+    measure(admitted, answer.code);
+  };
+  return (answer) => {
+    if (answer === undefined) {
+      request.trail?.ended({ code: reply.raw.statusCode });
+      return undefined;
+    }
+    const form = compressed(request.raw, answer);
+    return form === undefined ? send(answer) : form.then((packed) => send(answer, packed));
+  };
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
