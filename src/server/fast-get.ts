@@ -18,6 +18,7 @@ import type { ResourceInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import { JSON_TYPE, negotiate } from './output/negotiation.ts';
 import { writeAnswer } from './output/send.ts';
+import { Together } from './output/together.ts';
 import { OIDC_PATH } from './paths.ts';
 import { kindOfGet } from './resources.ts';
 import { MOST_URLS, type Surface } from './surfaces.ts';
@@ -67,39 +68,50 @@ interface Found {
   readonly user: User;
 }
 
-/** True: the request is answered. False: nothing was done about it. */
-type FastRoute = (request: IncomingMessage, response: ServerResponse) => boolean;
+/** Answers a request, or does nothing about it and has it answered `otherwise`. */
+type FastRoute = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  otherwise: () => void,
+) => void;
 
 export function fastGet({ surface, nextId, closing }: FastGetParts): FastRoute {
   const { deps } = surface;
   const wantedAt = remember(MOST_URLS, (url) => wantedOf(surface, url) ?? 'else');
   const clients = new WeakMap<Socket, Client>();
-  return (request, response) => {
-    if (request.method !== 'GET' || closing.aborted) return false;
+  const together = new Together();
+  const read = (request: IncomingMessage): Client | undefined => {
+    if (request.method !== 'GET' || closing.aborted) return undefined;
     const { url = '', socket } = request;
     let client = clients.get(socket);
-    if (client?.url !== url) {
-      // What comes with a query seldom comes again, and is for the routes.
-      const wanted = url.includes('?') ? 'else' : wantedAt(url);
-      if (wanted === 'else') return false;
-      client ??= newClient(clients, socket);
-      client.url = url;
-      client.wanted = wanted;
-    }
-    const { wanted } = client;
-    if (wanted === undefined) return false;
+    if (client?.url === url) return client;
+    // What comes with a query seldom comes again, and is for the routes.
+    const wanted = url.includes('?') ? 'else' : wantedAt(url);
+    if (wanted === 'else') return undefined;
+    client ??= newClient(clients, socket);
+    client.url = url;
+    client.wanted = wanted;
+    return client;
+  };
+  return (request, response, otherwise) => {
+    const client = read(request);
+    const wanted = client?.wanted;
+    if (client === undefined || wanted === undefined) return otherwise();
     const started = performance.now();
     const found = find(deps, { request, client, wanted });
-    if (found === undefined) return false;
+    if (found === undefined) return otherwise();
     const id = nextId();
-    try {
-      give(deps, { request, response, id, wanted, found });
-      deps.metrics.requests.observe(wanted.labels, (performance.now() - started) / 1000);
-    } catch (err) {
-      // Nobody else would catch it, and the daemon would end.
-      deps.logger.error({ err, method: 'GET', path: url, requestId: id }, 'Request failed');
-    }
-    return response.headersSent;
+    together.write(() => {
+      try {
+        give(deps, { request, response, id, wanted, found });
+        deps.metrics.requests.observe(wanted.labels, (performance.now() - started) / 1000);
+      } catch (err) {
+        // Nobody else would catch it, and the daemon would end.
+        const { url: path } = request;
+        deps.logger.error({ err, method: 'GET', path, requestId: id }, 'Request failed');
+        if (!response.headersSent) otherwise();
+      }
+    });
   };
 }
 

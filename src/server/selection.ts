@@ -21,6 +21,23 @@ export function selects({ labels, fields }: Selection, stored: StoredObject): bo
 }
 
 const BETWEEN_LOOKS = 256;
+/** Where most objects have labels of their own, remembering costs more than looking. */
+const MOST_VERDICTS = 4096;
+
+type Labels = StoredObject['labels'];
+
+/** Decides once about labels that many objects have: equal ones are one value in the store. */
+function judgeOf({ labels }: Selection): (of: Labels) => boolean {
+  if (labels.empty) return () => true;
+  const verdicts = new Map<Labels, boolean>();
+  return (of) => {
+    const known = verdicts.get(of);
+    if (known !== undefined) return known;
+    const verdict = labels.matches(of);
+    if (verdicts.size < MOST_VERDICTS) verdicts.set(of, verdict);
+    return verdict;
+  };
+}
 
 /** Those of `items` that are selected, in their order; others have their turn meanwhile. */
 export async function selected(
@@ -29,11 +46,14 @@ export async function selected(
 ): Promise<readonly StoredObject[]> {
   if (selectsAll(selection)) return items;
   const found: StoredObject[] = [];
+  const { fields } = selection;
+  const fits = judgeOf(selection);
   const pauses = new Pauses();
   let looked = 0;
   for (const stored of items) {
     if (looked++ % BETWEEN_LOOKS === 0) await pauses.take();
-    if (selects(selection, stored)) found.push(stored);
+    if (!fields.fitsKey(stored.key) || !fits(stored.labels)) continue;
+    if (fields.isOfKey || fields.matches(stored.object)) found.push(stored);
   }
   return found;
 }

@@ -88,7 +88,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     ...common,
     serverFactory: (routes) => {
       const handler: Handler = (request, response) => {
-        if (!quick(request, response)) routes(request, response);
+        quick(request, response, () => routes(request, response));
       };
       return makeServer(options, handler, () => closing);
     },
