@@ -112,6 +112,11 @@ export class Catalog {
     return this.#objects.values();
   }
 
+  /** Where a file of a name has to go: to the one whose path differs by case alone, if there is one. */
+  placeOf(path: string): string {
+    return this.#cases.twinOf(path, (other) => this.#files.has(other)) ?? path;
+  }
+
   file(path: string): FileEntry | undefined {
     return this.#files.get(path);
   }

@@ -32,6 +32,13 @@ export class PathCases {
     else this.#unusual.set(fold, left);
   }
 
+  /** The path that a new one would be told apart from by case alone; undefined: there is none. */
+  twinOf(path: string, has: (path: string) => boolean): string | undefined {
+    const fold = foldPath(path);
+    const same = [...(this.#unusual.get(fold) ?? []), ...(has(fold) ? [fold] : [])];
+    return same.includes(path) ? undefined : same[0];
+  }
+
   /** A problem for each path that another one stands in the way of. */
   problemsOf(path: string, has: (path: string) => boolean): Problem[] {
     return this.#among(foldPath(path), has);

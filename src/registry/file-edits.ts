@@ -75,7 +75,8 @@ export class TextCache {
 }
 
 /** Throws StatusError when the repository is in a state that the edit cannot be made in. */
-export async function editFile(context: EditContext, edit: ObjectEdit): Promise<EditedFile> {
+export async function editFile(context: EditContext, asked: ObjectEdit): Promise<EditedFile> {
+  const edit = { ...asked, newPath: context.catalog.placeOf(asked.newPath) };
   const current = context.catalog.object(edit.key);
   const path = current?.place.path ?? edit.newPath;
   const file = context.catalog.file(path);

@@ -1,6 +1,6 @@
 /** The past from the outside: reading it, what became of an object, and what nobody may see. */
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
@@ -276,6 +276,32 @@ describe('a rollback', () => {
       'updated',
       'created',
     ]);
+  });
+
+  test('goes where new objects go when something else has its place', async () => {
+    const clone = await daemon.clone();
+    const push = async (): Promise<string> => {
+      await daemon.git(['add', '-A'], clone);
+      await daemon.git(['commit', '-q', '-m', 'Moves'], clone);
+      expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
+      return (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+    };
+    writeFileSync(
+      join(clone, 'lost.yaml'),
+      'apiVersion: management.gitplane.dev/v1\nkind: Team\nmetadata:\n  name: lost\n',
+    );
+    const revision = await push();
+    rmSync(join(clone, 'lost.yaml'));
+    mkdirSync(join(clone, 'lost.yaml'));
+    writeFileSync(join(clone, 'lost.yaml/README.md'), 'A folder');
+    await push();
+
+    const back = await rollback(`${teams}/lost`, { revision });
+
+    expect(back.code, back.text).toBe(201);
+    await daemon.git(['pull', '-q'], clone);
+    expect(readFileSync(join(clone, 'teams/lost.yaml'), 'utf8')).toContain('name: lost');
+    expect((await daemon.call('DELETE', `${teams}/lost`)).code).toBe(200);
   });
 
   test('can be tried, and keeps off what others changed meanwhile', async () => {

@@ -30,6 +30,18 @@ describe('a new object whose place is taken', () => {
     expect(platform.names('teams')).toEqual(['a', 'b']);
   });
 
+  test('by a name that differs by case alone joins what is there', async () => {
+    const platform = await openTestPlatform();
+    await platform.commit({ 'teams/A.yaml': team('b'), 'Users/ada.yaml': team('c') });
+
+    await platform.create('teams', { metadata: { name: 'a' } });
+    await platform.create('users', { metadata: { name: 'ada' }, spec: {} });
+
+    expect(platform.branch.state.catalog.problems()).toEqual([]);
+    expect(Object.keys(files(platform))).toEqual(['Users/ada.yaml', 'teams/A.yaml']);
+    expect(platform.names('teams')).toEqual(['a', 'b', 'c']);
+  });
+
   test.each<[string, Record<string, string | Buffer>, RegExp]>([
     ['a directory', { 'teams/a.yaml/README.md': 'x' }, /teams\/a\.yaml.*directory/],
     ['a file where its folder should be', { teams: 'x' }, /teams\/a\.yaml.*is a file/],

@@ -4,7 +4,7 @@
  * `update` where the object exists and `create` where it does not.
  */
 import { cloneJson, isRecord, type KubeObject } from '../../apimachinery/object.ts';
-import { badRequest, conflict } from '../../apimachinery/status-error.ts';
+import { badRequest, conflict, StatusError } from '../../apimachinery/status-error.ts';
 import type { PastObject } from '../../history/past-object.ts';
 import { checkRevision } from '../../history/revision.ts';
 import type { WriteResult } from '../../registry/registry.ts';
@@ -78,9 +78,16 @@ async function bringBack(
     throw conflict(kind, info.name, 'it does not exist any more, so it has no resourceVersion');
   }
   const { namespace } = info;
-  const path = deps.history.isRead(place.path) ? place.path : undefined;
-  const body = cloneJson(manifest);
-  return await deps.registry.create({ kind, namespace, body, duplicates: [], options, path });
+  const create = (path: string | undefined): Promise<WriteResult> => {
+    const body = cloneJson(manifest);
+    return deps.registry.create({ kind, namespace, body, duplicates: [], options, path });
+  };
+  if (!deps.history.isRead(place.path)) return await create(undefined);
+  return await create(place.path).catch((error: unknown) => {
+    if (!(error instanceof StatusError) || error.reason !== 'Conflict') throw error;
+    // Something else is where its file was.
+    return create(undefined);
+  });
 }
 
 function aimed(
