@@ -15,12 +15,14 @@ export class FieldSet {
     return this.members.size === 0 && this.children.size === 0;
   }
 
-  insert(path: readonly PathElement[]): void {
+  /** `below`: what lies further down, where the set has nothing yet. */
+  insert(path: readonly PathElement[], below?: FieldSet): void {
     const last = path.at(-1);
     if (last === undefined) return;
     let at: FieldSet = this;
     for (const element of path.slice(0, -1)) at = at.#descend(element);
     at.members.add(last);
+    if (below !== undefined) at.put(last, below);
   }
 
   has(path: readonly PathElement[]): boolean {

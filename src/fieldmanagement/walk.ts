@@ -79,6 +79,11 @@ interface Pair {
 
 function compareAt(shape: Shape, pair: Pair, to: Comparison): void {
   const { before, after, path } = pair;
+  if (before === undefined || after === undefined) {
+    if (after !== undefined) to.added.insert(path, everything(shape, after));
+    if (before !== undefined) to.removed.insert(path, everything(shape, before));
+    return;
+  }
   if (haveTwoForms(before, after)) {
     compareAt(shape, { before, after: undefined, path }, to);
     compareAt(shape, { before: undefined, after, path }, to);
@@ -86,17 +91,33 @@ function compareAt(shape: Shape, pair: Pair, to: Comparison): void {
     return;
   }
   if (isLeaf(shape, before, after)) {
-    if (before === undefined) to.added.insert(path);
-    else if (after === undefined) to.removed.insert(path);
-    else if (!jsonEqual(before, after)) to.modified.insert(path);
+    if (!jsonEqual(before, after)) to.modified.insert(path);
     return;
   }
   for (const { element, child, values } of children(shape, before, after)) {
     const [one, other] = values;
     compareAt(child, { before: one, after: other, path: [...path, element] }, to);
   }
-  if (before === undefined) to.added.insert(path);
-  else if (after === undefined) to.removed.insert(path);
+}
+
+/** Whatever is in a value of which the other side has nothing. */
+function everything(shape: Shape, value: JsonValue): FieldSet {
+  const set = new FieldSet();
+  if (isAtomic(shape, value) || isEmptyOrNone(value)) return set;
+  const add = (element: PathElement, child: Shape, item: JsonValue): void => {
+    set.members.add(element);
+    set.put(element, everything(child, item));
+  };
+  if (Array.isArray(value)) {
+    const child = itemShape(shape);
+    for (const [element, item] of itemsOf(shape, value)) add(element, child, item);
+    return set;
+  }
+  const map = mapOf(value);
+  for (const name of Object.keys(map)) {
+    add(fieldElement(name), fieldShape(shape, name), map[name] ?? null);
+  }
+  return set;
 }
 
 /** Null stands for an empty value of any form. */
