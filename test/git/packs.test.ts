@@ -97,23 +97,26 @@ test('isomorphic-git reads the same commit, tree and blobs', async () => {
   expect(log.map((entry) => entry.oid)).toEqual([...ids.toReversed(), log.at(-1)?.oid]);
 });
 
-test('objects of every size and nature survive the way through a pack', async () => {
-  const gitDir = await bareRepository();
-  const sizes = [0, 1, 15, 16, 99, 100, 2047, 2048, 65_535, 65_536, 1_000_000];
-  const objects = sizes.flatMap((size) => {
-    const noise = Buffer.from(Array.from({ length: size }, (_, i) => (i * 2_654_435_761) >>> 24));
-    return [noise, Buffer.alloc(size, 'a')].map(
-      (data): PackObject => ({ id: objectId('blob', data), type: 'blob', data, base: undefined }),
-    );
-  });
-  const distinct = [...new Map(objects.map((object) => [object.id, object])).values()];
-  const { pack } = buildPack(distinct);
-  git(gitDir, ['index-pack', '--stdin', '--strict'], { input: pack });
-  for (const { id, data } of distinct) {
-    expect(git(gitDir, ['hash-object', '--stdin'], { input: data })).toBe(id);
-    expect(git(gitDir, ['cat-file', '-s', id])).toBe(String(data.length));
-  }
-});
+test.each(['deflated', 'stored'] as const)(
+  'objects of every size and nature survive the way through a pack, %s',
+  async (packing) => {
+    const gitDir = await bareRepository();
+    const sizes = [0, 1, 15, 16, 99, 100, 2047, 2048, 65_535, 65_536, 1_000_000];
+    const objects = sizes.flatMap((size) => {
+      const noise = Buffer.from(Array.from({ length: size }, (_, i) => (i * 2_654_435_761) >>> 24));
+      return [noise, Buffer.alloc(size, 'a')].map(
+        (data): PackObject => ({ id: objectId('blob', data), type: 'blob', data, base: undefined }),
+      );
+    });
+    const distinct = [...new Map(objects.map((object) => [object.id, object])).values()];
+    const { pack } = buildPack(distinct, packing);
+    git(gitDir, ['index-pack', '--stdin', '--strict'], { input: pack });
+    for (const { id, data } of distinct) {
+      expect(git(gitDir, ['hash-object', '--stdin'], { input: data })).toBe(id);
+      expect(git(gitDir, ['cat-file', '-s', id])).toBe(String(data.length));
+    }
+  },
+);
 
 test('a pack whose base comes too late is refused', () => {
   const id = 'a'.repeat(40);
