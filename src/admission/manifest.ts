@@ -98,8 +98,7 @@ export function admitManifest(
   if (report.failed) return report.refuse(key);
   // Asked last: only an object of the right shape can be asked what is deprecated in it.
   for (const warning of objectWarnings(kind, manifest)) report.warn([], warning);
-  const admitted = report.admit(key, manifest);
-  return json === undefined ? admitted : { ...admitted, json };
+  return report.admit(key, manifest, json);
 }
 
 const NOTHING: AdmittedManifest = {
@@ -214,8 +213,13 @@ class Report {
     return { ...NOTHING, key, manifest, problems, warnings, clear: this.#clear, partial: true };
   }
 
-  admit(key: ObjectKey | undefined, manifest: KubeObject): AdmittedManifest {
-    return { ...NOTHING, key, manifest, warnings: this.warnings, clear: this.#clear };
+  /** Without a spread: for nearly all manifests, and that would be a new shape to V8 each time. */
+  admit(key: ObjectKey | undefined, manifest: KubeObject, json?: string): AdmittedManifest {
+    const { problems, partial } = NOTHING;
+    const { warnings } = this;
+    const clear = this.#clear;
+    if (json === undefined) return { key, manifest, problems, warnings, clear, partial };
+    return { key, manifest, json, problems, warnings, clear, partial };
   }
 
   fields(errors: readonly FieldError[]): void {

@@ -234,20 +234,19 @@ export class Catalog {
     const isFirst = this.#files.size === 0 && this.#objects.size === 0 && this.#claims.size === 0;
     if (!isFirst || otherParents !== undefined) return false;
     const birth = pointOf(commit);
-    const objects: CatalogObject[] = [];
-    const seen = new KeyMap<true>();
+    const objects = new KeyMap<CatalogObject>();
     for (const [path, entry] of files) {
       for (const document of entry?.documents ?? []) {
         const { key, index } = document;
         if (key === undefined) continue;
-        if (!isValid(document) || seen.has(key)) return false;
-        seen.set(key, true);
+        if (!isValid(document) || objects.has(key)) return false;
         const identity = this.#born(key, birth);
         const place = { path, index };
-        objects.push(new CatalogObject({ key, place, identity, source: document, problems: NONE }));
+        const of = { key, place, identity, source: document, problems: NONE };
+        objects.set(key, new CatalogObject(of));
       }
     }
-    for (const object of objects) this.#objects.set(object.key, object);
+    this.#objects = objects;
     for (const [path, entry] of files) {
       if (entry === undefined) continue;
       this.#files.set(path, entry);

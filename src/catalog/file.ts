@@ -217,12 +217,15 @@ export function fileReader(kinds: KindTable, under: string, secrets?: SecretRead
       const { line } = document.locate([]);
       const sealed = opened?.[i];
       const value = sealed === undefined ? document : { ...document, value: sealed.value };
-      const { key, manifest, json, problems, ...rest } = admitted(place, value, sealed);
+      const verdict = admitted(place, value, sealed);
+      const { key, manifest, json, problems, warnings, clear, partial } = verdict;
       const facts: ReadFacts = {
-        ...rest,
-        problems,
         key: key && ownKey(key),
         manifest: json ?? (manifest && JSON.stringify(manifest)),
+        problems,
+        warnings,
+        clear,
+        partial,
       };
       return new ReadDocument({ index: document.index, line, blob }, facts);
     });

@@ -46,7 +46,9 @@ export class ReadAhead {
 
   /** The files behind the paths, those read ahead and the others. */
   async read(paths: readonly SeenPath[]): Promise<Map<string, FileEntry | undefined>> {
-    if (this.#files.size === 0) return await readPaths(this.#source, this.#reader, paths);
+    // Commits with more files were left out.
+    const isLeft = this.#files.size === 0 || paths.length > WINDOW;
+    if (isLeft) return await readPaths(this.#source, this.#reader, paths);
     const missed = paths.filter((seen) => !this.#files.has(nameOf(seen)));
     const read = await readPaths(this.#source, this.#reader, missed);
     return new Map(

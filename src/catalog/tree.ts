@@ -182,7 +182,8 @@ export async function readPaths(
 ): Promise<Map<string, FileEntry | undefined>> {
   const files = new Map<string, FileEntry | undefined>();
   await readEach({ source, reader }, paths, ({ path }, entry) => {
-    files.set(path, entry);
+    // One text of each path is enough.
+    files.set(entry?.path ?? path, entry);
   });
   return files;
 }

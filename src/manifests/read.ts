@@ -27,8 +27,10 @@ function documentOf(content: Buffer, { json, line, hasNull }: PlainJson): Manife
     const [document] = 'documents' in file ? file.documents : [];
     return document?.locate(path, options) ?? { line, col: 1 };
   };
-  const document = { index: 0, value: JSON.parse(json) as unknown, problems: [], locate };
-  return hasNull ? document : { ...document, json };
+  const value = JSON.parse(json) as unknown;
+  // Spread into another object it would be a new shape to V8 each time.
+  if (hasNull) return { index: 0, value, problems: [], locate };
+  return { index: 0, value, json, problems: [], locate };
 }
 
 function readDocuments(content: Buffer): ManifestFile | Unreadable {

@@ -86,6 +86,8 @@ interface PreparedStep {
 
 /** A stop must not take long; the next start can do without. */
 const FINISH_WITHIN_MS = 4_000;
+/** Who fills a store has just started, and its clients have waited for all of that. */
+const SAVE_AFTER_MS = 1_000;
 /** Changes that make packing worth while, however few objects there are. */
 const PACK_AT = 1024;
 
@@ -148,7 +150,8 @@ class JournaledStore extends ViewReader implements Store {
     for (const [name, text] of news) this.#view.keepNote(name, text);
     const writes = news.map(([name, text]) => noteWrite(this.#codec, name, text));
     this.#engine.write([...writes, this.meta(false)]);
-    this.#packing.start(objects);
+    // Whoever follows waits for that; others have a start to finish first.
+    this.#packing.start(objects, this.#recorded === undefined ? SAVE_AFTER_MS : 0);
   }
 
   filled(): Promise<void> {

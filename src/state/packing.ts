@@ -21,6 +21,7 @@ export class Packing {
   #waiting: readonly HeldObject[] = [];
   #next = 0;
   #draft = new PackDraft();
+  #delay: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
 
   constructor(host: PackingHost) {
@@ -31,11 +32,14 @@ export class Packing {
     return this.#next < this.#waiting.length || this.#draft.chosen.length > 0;
   }
 
-  start(objects: readonly HeldObject[]): void {
+  /** `afterMs`: how long others come first. */
+  start(objects: readonly HeldObject[], afterMs = 0): void {
+    this.stop();
     this.#waiting = objects;
     this.#next = 0;
     this.#draft = new PackDraft();
-    this.#schedule();
+    if (afterMs === 0) this.#schedule();
+    else this.#delay = setTimeout(() => this.#schedule(), afterMs);
   }
 
   /** Packs what waits, now, for at most so long. */
@@ -46,6 +50,7 @@ export class Packing {
   }
 
   stop(): void {
+    clearTimeout(this.#delay);
     clearImmediate(this.#turn);
     this.#turn = undefined;
   }

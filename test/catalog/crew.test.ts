@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { FilesAhead } from '../../src/catalog/crew/ahead.ts';
 import { Crew } from '../../src/catalog/crew/crew.ts';
 import { packFiles, unpackFiles, type WantedFile } from '../../src/catalog/crew/protocol.ts';
 import { type FileEntry, fileReader } from '../../src/catalog/file.ts';
@@ -18,7 +19,7 @@ import { randomFiles } from './random-history.ts';
 const reader = fileReader(kinds, '');
 const rules = { apiGroup: 'management.gitplane.dev', under: '' };
 
-const crew = new Crew({ ...rules, workers: 2, worthWhile: 2 });
+const crew = new Crew({ ...rules, workers: 2, filesAWorker: 100, worthWhile: 2 });
 afterAll(() => crew.close());
 
 /** Of one name each, so that which document wins never depends on anything but its place. */
@@ -61,6 +62,46 @@ async function headOf(repository: BareRepository): Promise<string> {
   if (head === undefined) throw new Error('The repository is empty');
   return head;
 }
+
+describe('what was read ahead', () => {
+  const listed = ['a', 'b/c', 'b/d', 'e'].map(
+    (path): WantedFile => ({ path, id: `of ${path}`, mode: '100644' }),
+  );
+  const entryOf = ({ path, id }: WantedFile): FileEntry => ({ path, blob: id, documents: [] });
+
+  test('is given once, in whatever order it came and is asked for', () => {
+    const order = fc.shuffledSubarray([...listed.keys()]);
+    fc.assert(
+      fc.property(order, fc.array(fc.constantFrom(...listed)), (came, asked) => {
+        const ahead = new FilesAhead(listed);
+        const left = new Set<WantedFile>();
+        for (const at of came) {
+          const file = listed[at];
+          if (file === undefined) continue;
+          left.add(file);
+          ahead.add(entryOf(file), at);
+        }
+        for (const file of asked) {
+          const given: unknown[] = [];
+          const isGiven = ahead.give({ ...file }, (_file, entry) => void given.push(entry));
+          expect(isGiven).toBe(left.delete(file));
+          expect(given).toEqual(isGiven ? [entryOf(file)] : []);
+        }
+      }),
+    );
+  });
+
+  test.each([
+    { path: 'b', id: 'of b/c', mode: '100644' },
+    { path: 'b/c', id: 'of another', mode: '100644' },
+    { path: 'b/c', id: 'of b/c', mode: '100755' },
+    { path: 'z', id: 'of e', mode: '100644' },
+  ])('is not given for $path as $mode with $id', (file) => {
+    const ahead = new FilesAhead(listed);
+    for (const [at, one] of listed.entries()) ahead.add(entryOf(one), at);
+    expect(ahead.give(file, () => undefined)).toBe(false);
+  });
+});
 
 describe('what other threads read', () => {
   test('comes back as it was', () => {
@@ -106,7 +147,8 @@ describe('what other threads read', () => {
   test('makes the same catalog where the newest commit was read ahead', async () => {
     const repository = await randomRepository(fc.readConfigureGlobal()?.seed ?? 1);
     const head = await headOf(repository);
-    const guessing = new Crew({ ...rules, workers: 2, worthWhile: 100_000, worthWhileAhead: 2 });
+    const sizes = { filesAWorker: 100, worthWhile: 100_000, worthWhileAhead: 2 };
+    const guessing = new Crew({ ...rules, workers: 2, ...sizes });
     let left = 0;
     let taken = 0;
     const spy: Pick<Crew, 'read'> = {

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { GitContext } from '../../git/git-environment.ts';
 import type { FileEntry } from '../file.ts';
-import { FilesAhead, listAhead } from './ahead.ts';
+import { FilesAhead, listAhead, packedObjects } from './ahead.ts';
 import {
   type CrewSetup,
   type Delivery,
@@ -21,20 +21,27 @@ import {
  */
 const WORTH_WHILE = 20_000;
 const FILES_IN_LOT = 256;
+/** A worker more is worth what it loads. */
+const FILES_A_WORKER = 10_000;
 /** So that git fetches the next one meanwhile. */
 const LOTS_A_WORKER = 2;
 
 export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under' | 'secrets'> {
   readonly workers?: number;
+  readonly filesAWorker?: number;
   readonly worthWhile?: number;
   readonly worthWhileAhead?: number;
 }
 
 type Take = (file: WantedFile, entry: FileEntry) => void;
+/** `at`: which one of those asked for it is. */
+type TakeAt = (file: WantedFile, entry: FileEntry, at: number) => void;
 
 interface Job {
+  /** Where in what was asked for it begins. */
+  readonly start: number;
   readonly files: readonly WantedFile[];
-  readonly take: Take;
+  readonly take: TakeAt;
   readonly settle: (left: readonly WantedFile[]) => void;
 }
 
@@ -49,6 +56,7 @@ export class Crew {
   readonly #waiting: Job[] = [];
   #ahead: Promise<FilesAhead> | undefined;
   #closed = false;
+  #isReading = false;
   #lots = 0;
 
   constructor(options: CrewOptions) {
@@ -85,13 +93,21 @@ export class Crew {
 
   async #readAhead(context: GitContext, ref: string): Promise<FilesAhead> {
     const { under, worthWhileAhead = WORTH_WHILE } = this.#options;
-    const ahead = new FilesAhead();
+    let ahead = new FilesAhead();
     try {
+      const most = await packedObjects(context.gitDir);
+      if (most < worthWhileAhead) return ahead;
+      // They have much to load: that takes as long as the listing does.
+      this.#hireFor(context, most);
       const files = await listAhead(context, ref, under);
       if (files.length < worthWhileAhead) return ahead;
-      await this.#readAll(context, files, (file, entry) => ahead.add(file, entry));
+      ahead = new FilesAhead(files);
+      await this.#readAll(context, files, (_file, entry, at) => ahead.add(entry, at));
     } catch {
       // Whoever reads the repository in earnest is told what is wrong with it.
+    } finally {
+      // Those that were hired for a branch with few files.
+      if (!this.#isReading) this.#dismiss();
     }
     return ahead;
   }
@@ -99,20 +115,22 @@ export class Crew {
   async #readAll(
     context: GitContext,
     files: readonly WantedFile[],
-    take: Take,
+    take: TakeAt,
   ): Promise<readonly WantedFile[]> {
-    const { workers = availableParallelism() } = this.#options;
     // One at a time: a second one would only take the processors from the first.
-    if (this.#closed || workers < 2 || this.#members.size > 0) return files;
+    if (this.#closed || this.#isReading) return files;
+    this.#hireFor(context, files.length);
+    if (this.#members.size === 0) return files;
+    this.#isReading = true;
     const jobs: Promise<readonly WantedFile[]>[] = [];
     for (let start = 0; start < files.length; start += FILES_IN_LOT) {
       const lot = files.slice(start, start + FILES_IN_LOT);
-      jobs.push(new Promise((settle) => void this.#waiting.push({ files: lot, take, settle })));
+      const job = { start, files: lot, take };
+      jobs.push(new Promise((settle) => void this.#waiting.push({ ...job, settle })));
     }
-    const wanted = Math.min(workers, jobs.length);
-    while (this.#members.size < wanted) this.#hire(context);
     for (const member of this.#members) this.#occupy(member);
     const left = (await Promise.all(jobs)).flat();
+    this.#isReading = false;
     // What they take in memory is worth more than what they have compiled.
     this.#dismiss();
     return left;
@@ -125,7 +143,17 @@ export class Crew {
   }
 
   #dismiss(): void {
-    for (const { worker } of this.#members) void worker.terminate();
+    for (const member of this.#members) {
+      void member.worker.terminate();
+      this.#lose(member);
+    }
+  }
+
+  #hireFor(context: GitContext, files: number): void {
+    const { workers = availableParallelism(), filesAWorker = FILES_A_WORKER } = this.#options;
+    if (this.#closed || workers < 2) return;
+    const wanted = Math.min(workers, Math.ceil(files / filesAWorker));
+    while (this.#members.size < wanted) this.#hire(context);
   }
 
   #hire(context: GitContext): void {
@@ -152,18 +180,19 @@ export class Crew {
   }
 
   #accept(member: Member, { lot, packed }: Delivery): void {
+    if (!this.#members.has(member)) return;
     const job = member.lots.get(lot);
     member.lots.delete(lot);
     this.#occupy(member);
     if (job === undefined) return;
-    const { files, take, settle } = job;
+    const { start, files, take, settle } = job;
     if (packed === undefined) {
       settle(files);
       return;
     }
     for (const [i, entry] of unpackFiles(files, packed).entries()) {
       const file = files[i];
-      if (file !== undefined) take(file, entry);
+      if (file !== undefined) take(file, entry, start + i);
     }
     settle([]);
   }

@@ -114,8 +114,11 @@ export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles):
   return wanted.map(({ path, id }, i) => {
     const blob = ownText(id);
     const documents = (facts[i] ?? []).map((of) => {
-      const [, , , , line, length, index = 0, problems = NONE, warnings = NONE] = of;
-      const [clear = NONE, partial = false] = of.slice(10) as [DocumentFacts[10]?, boolean?];
+      // By place: what takes lists apart makes others, and there are many of these.
+      const line = of[4];
+      const length = of[5];
+      const { 6: index = 0, 7: problems = NONE, 8: warnings = NONE } = of;
+      const { 10: clear = NONE, 11: partial = false } = of;
       const start = end;
       if (length > 0) end += length;
       const manifest = length < 0 ? undefined : new PackedManifest(bytes, start, end);
@@ -128,14 +131,10 @@ export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles):
   });
 }
 
-function keyOf([group, kind, namespace, name, ...rest]: DocumentFacts): ObjectKey | undefined {
-  if (rest[5] === true) return undefined;
-  return {
-    group: kinds.own(group),
-    kind: kinds.own(kind),
-    namespace: namespaces.own(namespace),
-    name,
-  };
+function keyOf(of: DocumentFacts): ObjectKey | undefined {
+  if (of[9] === true) return undefined;
+  const group = kinds.own(of[0]);
+  return { group, kind: kinds.own(of[1]), namespace: namespaces.own(of[2]), name: of[3] };
 }
 
 const kinds = new TextPool(100);
