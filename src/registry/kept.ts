@@ -81,14 +81,14 @@ function made(
   sources: ReturnType<typeof copySources>,
 ): Made {
   const { manifest } = object;
-  const { kind, ...served } = serve(context, object);
+  const { kind, object: served, hidden } = serve(context, object);
   if (!sources.has(object)) {
-    return { ...served, remark: remarkOf(object, { manifest, served: served.object }) };
+    return { object: served, hidden, remark: remarkOf(object, { manifest, served }) };
   }
   const source = sources.get(object);
   const from = source && serve(context, source).object;
-  const copy = withCopy(kind, served.object, { object: from, time: context.time });
-  return { ...served, object: copy, remark: remarkOf(object, { manifest, served: copy }) };
+  const copy = withCopy(kind, served, { object: from, time: context.time });
+  return { object: copy, hidden, remark: remarkOf(object, { manifest, served: copy }) };
 }
 
 function serve(
@@ -98,7 +98,8 @@ function serve(
   const kind = kinds.byKind(manifest.apiVersion, key.kind);
   if (kind === undefined) throw new Error(`The table of kinds has no ${key.kind}`);
   const of = { manifest, identity, problems, clear: source.clear };
-  return { kind, ...serveObject(kind, of, { previous: undefined, time }) };
+  const { object, hidden } = serveObject(kind, of, { previous: undefined, time });
+  return { kind, object, hidden };
 }
 
 /** A manifest that only the store still has. */
