@@ -31,13 +31,14 @@ export class EtcdClient implements Etcd {
   readonly #patience: number;
   readonly #watches = new Set<Watch>();
 
-  constructor({ endpoints, tls, credentials, patience = PATIENCE_MS }: EtcdOptions) {
+  constructor(options: EtcdOptions) {
+    const { endpoints, tls, credentials, patience = PATIENCE_MS, onReplaced } = options;
     this.#patience = patience;
     const channel =
       tls === undefined
         ? security.createInsecure()
         : security.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
-    this.#members = new Members(endpoints, channel, credentials);
+    this.#members = new Members({ endpoints, security: channel, credentials, onReplaced });
   }
 
   get place(): string {

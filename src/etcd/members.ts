@@ -2,7 +2,7 @@
 import { type ChannelCredentials, Metadata } from '@grpc/grpc-js';
 import { CompactedRevisionError, EtcdError } from './etcd-error.ts';
 import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
-import type { EtcdCredentials } from './open-etcd.ts';
+import type { EtcdCredentials, EtcdOptions } from './open-etcd.ts';
 import { type Fate, fateOf, isCompacted, isFull, remedyFor } from './refusal.ts';
 import { type Answer, AUTHENTICATE, type Method } from './wire.ts';
 
@@ -24,19 +24,26 @@ export class Members {
   readonly #members: readonly Member[];
   readonly #credentials: EtcdCredentials | undefined;
   readonly #closing = new AbortController();
+  readonly #onReplaced: EtcdOptions['onReplaced'];
   #current = 0;
   #token: Promise<string> | undefined;
   #cluster: string | undefined;
+  /** The newest revision that was told. */
+  #newest = 0n;
+  #replaced: string | undefined;
 
   constructor(
-    endpoints: readonly string[],
-    security: ChannelCredentials,
-    credentials: EtcdCredentials | undefined,
+    of: { security: ChannelCredentials } & Pick<
+      EtcdOptions,
+      'endpoints' | 'credentials' | 'onReplaced'
+    >,
   ) {
+    const { endpoints, security, credentials, onReplaced } = of;
     if (endpoints.length === 0) throw new EtcdError('No member of etcd is named');
     this.place = `etcd://${endpoints.join()}`;
     this.#members = endpoints.map((endpoint) => new Member(endpoint, security));
     this.#credentials = credentials;
+    this.#onReplaced = onReplaced;
   }
 
   get current(): Member {
@@ -85,6 +92,7 @@ export class Members {
     for (let attempt = 1; ; attempt++) {
       const member = this.current;
       const left = until - performance.now();
+      const newest = this.#newest;
       try {
         const options = {
           metadata: await this.metadata(),
@@ -92,6 +100,7 @@ export class Members {
         };
         const answer = await member.call(method, request, options);
         this.checkCluster(answer);
+        this.#checkTime(answer, newest);
         return answer;
       } catch (error) {
         if (!isFailure(error)) throw error;
@@ -126,11 +135,25 @@ export class Members {
   /** Throws for an answer of another cluster: its revisions mean something else. */
   checkCluster({ header }: Answer): void {
     const cluster = header?.cluster_id;
+    if (this.#replaced !== undefined) throw new EtcdError(this.#replaced);
     this.#cluster ??= cluster;
     if (cluster === this.#cluster) return;
-    throw new EtcdError(
-      `${this.place} is another cluster than before (${cluster}, not ${this.#cluster}); if it was restored from a backup, restart whatever uses it`,
-    );
+    this.#refuse(`is another cluster than before (${cluster}, not ${this.#cluster})`);
+  }
+
+  /** What is answered by most members is never older than what was known when it was asked. */
+  #checkTime({ header }: Answer, newest: bigint): void {
+    const revision = BigInt(header?.revision ?? 0);
+    if (revision > this.#newest) this.#newest = revision;
+    if (revision !== 0n && revision < newest) {
+      this.#refuse(`is at revision ${revision}, and was at ${newest} before`);
+    }
+  }
+
+  #refuse(what: string): never {
+    this.#replaced = `${this.place} ${what}; if it was restored from a backup, restart whatever uses it`;
+    this.#onReplaced?.(this.#replaced);
+    throw new EtcdError(this.#replaced);
   }
 
   /** For what was refused or given up. */

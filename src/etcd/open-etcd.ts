@@ -17,6 +17,11 @@ export interface EtcdOptions {
   readonly credentials?: EtcdCredentials | undefined;
   /** Milliseconds that members are tried for until a call fails; absent: 12,000. */
   readonly patience?: number | undefined;
+  /**
+   * Called when etcd is not what it was: another cluster answers under its addresses, or this one
+   * was put back to an earlier time. Whatever is asked of it is refused from then on.
+   */
+  readonly onReplaced?: ((reason: string) => void) | undefined;
 }
 
 export interface EtcdCredentials {

@@ -9,7 +9,7 @@ import type { Etcd, KeyValue } from '../etcd/etcd.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
 import type { Keys } from './keys.ts';
 import type { Term } from './term.ts';
-import { transactInTerm } from './transact.ts';
+import { transact, transactInTerm } from './transact.ts';
 
 export interface ClusterRecord {
   readonly format: 1;
@@ -20,7 +20,7 @@ export interface ClusterRecord {
   readonly root?: string;
 }
 
-/** What a replica has for an etcd that is empty. */
+/** What a replica has for an etcd that is empty, or was put back to an earlier time. */
 export interface Offer {
   readonly id: string;
   /** Of its branch. */
@@ -47,12 +47,34 @@ export class Cluster {
     return kv && readCluster(kv);
   }
 
-  /** Resolves when this replica may try to lead an empty platform. */
+  /** Tells others what this replica has, as long as it is there and nobody leads. */
   async offer(own: Offer, put: (key: string, value: Buffer) => Promise<void>): Promise<void> {
-    const { candidates } = this.#keys;
-    await put(candidates + own.id, Buffer.from(JSON.stringify(own)));
+    await put(this.#keys.candidates + own.id, Buffer.from(JSON.stringify(own)));
+  }
+
+  /** Resolves when the replica of this offer may try to lead a platform of which etcd knows less. */
+  async compete(own: Offer): Promise<void> {
     await sleep(OFFERS_MS);
-    const { kvs } = await this.#etcd.range({ key: candidates, prefix: true });
+    await this.giveWay(async () => own);
+  }
+
+  /** Whether some replica has more than etcd, and no leader has taken it up yet. */
+  async isBehind(): Promise<boolean> {
+    const { candidates: key } = this.#keys;
+    const { kvs } = await this.#etcd.range({ key, prefix: true, limit: 1, keysOnly: true });
+    return kvs.length > 0;
+  }
+
+  /** Somebody leads, so that an offer says nothing any more. */
+  async withdraw(id: string): Promise<void> {
+    await transact(this.#etcd, [], [{ remove: this.#keys.candidates + id }]);
+  }
+
+  /** Lets those go first that have offered more. */
+  async giveWay(offer: () => Promise<Offer>): Promise<void> {
+    const { kvs } = await this.#etcd.range({ key: this.#keys.candidates, prefix: true });
+    if (kvs.length === 0) return;
+    const own = await offer();
     const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as Offer);
     const better = offers.filter((other) => isBetter(other, own)).length;
     await sleep(better * RANK_MS);

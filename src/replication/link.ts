@@ -54,6 +54,8 @@ export interface Link {
   tell(mirrored: number): void;
   /** Puts something that goes when this replica does. */
   offer(key: string, value: Buffer): Promise<void>;
+  /** Ends the term of whoever leads, to let another: etcd was put back, and that one does not know. */
+  depose(term: bigint): Promise<void>;
   /** Ends the term under way, if any, because this replica cannot do what a leader has to. */
   stepDown(): void;
   /** Leads no more: resolves when the term under way, if any, is over and given back. */
@@ -152,6 +154,11 @@ class EtcdLink implements Link {
     const { etcd } = this.#options;
     const lease = await this.#session.lease(this.#resigning.signal);
     await transact(etcd, [], [{ put: key, value, lease: lease.id }]);
+  }
+
+  async depose(term: bigint): Promise<void> {
+    const { etcd, keys } = this.#options;
+    await transact(etcd, [{ key: keys.leader, createRevision: term }], [{ remove: keys.leader }]);
   }
 
   stepDown(): void {

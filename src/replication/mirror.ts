@@ -1,7 +1,8 @@
 /**
  * The repository on the disk of this replica, kept at where etcd says that the branch is: by the
  * log, and by a fetch from a peer where the log does not reach back far enough. What is here and in
- * no record was never acknowledged by all of us, and is kept beside the branch.
+ * no record was never acknowledged by all of us, and is kept beside the branch; unless etcd was put
+ * back to an earlier time, when what is here beyond it stays for the next leader to take up again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd } from '../etcd/etcd.ts';
@@ -13,6 +14,7 @@ import { Maintenance } from '../git/maintenance.ts';
 import { moveRef } from '../git/move-ref.ts';
 import { readRef } from '../git/ref-file.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import { type Agreed, AgreedMark } from './agreed-mark.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
 import { LogReader } from './log-reader.ts';
 import type { BranchHead, LogRecord, RecordContext } from './log-record.ts';
@@ -38,6 +40,8 @@ const PACKS_BETWEEN_MAINTENANCE = 50;
 export class Mirror {
   readonly #options: MirrorOptions;
   readonly #reader: LogReader;
+  readonly #mark: AgreedMark;
+  #isToldAhead = false;
   #position: { readonly commit: string; readonly sequence: number } | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #following: { readonly keys: KeyFollower; readonly maintenance: Maintenance } | undefined;
@@ -48,6 +52,7 @@ export class Mirror {
   constructor(options: MirrorOptions) {
     this.#options = options;
     this.#reader = new LogReader(options);
+    this.#mark = new AgreedMark(options.gitDir);
   }
 
   /** Of the newest record that is on the disk; undefined: none, or not known yet. */
@@ -70,8 +75,18 @@ export class Mirror {
   /** The branch was moved here by the leader, which this replica is. */
   moved(head: BranchHead): void {
     this.#wanted = head;
-    this.#position = head;
-    this.#options.onMirrored(head.sequence);
+    this.#reached(head);
+  }
+
+  /**
+   * The commit here, where etcd was put back to an earlier time and the branch there is where this
+   * one was once: everything beyond was acknowledged, or may have been.
+   */
+  async ahead(): Promise<string | undefined> {
+    const { local, agreed } = await this.#here();
+    const head = await this.#reader.head();
+    if (head === undefined || local === undefined || local === head.commit) return undefined;
+    return (await this.#isPutBack({ local, agreed, head })) ? local : undefined;
   }
 
   /** Follows the branch until it is stopped. */
@@ -95,6 +110,7 @@ export class Mirror {
     await following?.maintenance.close();
     await this.#running;
     await this.#last;
+    await this.#mark.flush();
   }
 
   /** One run at a time; what changes meanwhile is seen by its last look. */
@@ -129,6 +145,7 @@ export class Mirror {
 
   async #catchUp(): Promise<BranchHead | undefined> {
     for (;;) {
+      const here = await this.#here();
       const head = await this.#reader.head();
       this.#wanted = head;
       if (head === undefined) return undefined;
@@ -137,6 +154,7 @@ export class Mirror {
         this.#reached(head);
         return head;
       }
+      if (await this.#isPutBack({ ...here, head })) return head;
       const after = await this.#place(local, head);
       if (after !== undefined) await this.#take(after, head);
     }
@@ -144,7 +162,30 @@ export class Mirror {
 
   #reached({ commit, sequence }: { commit: string; sequence: number }): void {
     this.#position = { commit, sequence };
+    this.#mark.note({ commit, sequence });
     this.#options.onMirrored(sequence);
+  }
+
+  /** What is here; to be read before etcd is asked, which then knows of it unless it was put back. */
+  async #here(): Promise<Here> {
+    return { agreed: await this.#mark.read(), local: await this.#local() };
+  }
+
+  /** A repository that remembers nothing comes from a backup, or from a daemon alone. */
+  async #isPutBack({ local, agreed, head }: Here & { head: BranchHead }): Promise<boolean> {
+    if (local === undefined || local === head.commit) return false;
+    if (agreed !== undefined) {
+      if (agreed.sequence < head.sequence) return false;
+      if (agreed.sequence === head.sequence && agreed.commit === head.commit) return false;
+    }
+    const { gitDir, logger, ref } = this.#options;
+    if (!(await isAncestor(gitDir, head.commit, local))) return false;
+    if (!this.#isToldAhead) {
+      const told = { ref, commit: local, branch: head.commit };
+      logger.warn(told, 'etcd was put back to an earlier time: what is here beyond it counts');
+    }
+    this.#isToldAhead = true;
+    return true;
   }
 
   /** Where the repository is in the log; undefined: it was moved, look again. */
@@ -241,6 +282,13 @@ export class Mirror {
     const args = ['rev-list', '--quiet', '--objects', '-n1', commit];
     return (await tryGit({ gitDir }, args)).code === 0;
   }
+}
+
+interface Here {
+  /** Where the branch is on the disk. */
+  readonly local: string | undefined;
+  /** Where etcd had it, as far as the disk remembers. */
+  readonly agreed: Agreed | undefined;
 }
 
 /** Whether the records lead to the head without a gap. */

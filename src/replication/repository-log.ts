@@ -68,6 +68,25 @@ export class RepositoryLog {
     this.#head = { value, revision: await transactInTerm(etcd, term.fence, [put]) };
   }
 
+  /** An etcd that was put back to an earlier time goes on from where the repository here is. */
+  async resume(commit: string): Promise<void> {
+    const { etcd, keys, term } = this.#options;
+    const before = this.#head?.value;
+    const value: BranchHead = {
+      commit,
+      sequence: (before?.sequence ?? 0) + 1,
+      bytes: before?.bytes ?? 0,
+    };
+    // Records that do not lead there would lead others astray: they fetch it from a replica.
+    const revision = await transactInTerm(etcd, term.fence, [
+      { remove: keys.log, prefix: true },
+      { remove: keys.packs, prefix: true },
+      { remove: keys.candidates, prefix: true },
+      { put: keys.head, value: Buffer.from(JSON.stringify(value)) },
+    ]);
+    this.#head = { value, revision };
+  }
+
   /**
    * Resolves when the move is durable in etcd. Throws HeadMovedError when the branch is not at
    * `from`; TermEndedError when the term is over, which may have been after the move.

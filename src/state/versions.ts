@@ -17,7 +17,8 @@
  *
  * Where clients are shown only what is durable (replicas that follow a store), they all go on from the
  * last durable version, clean close or not. What the next store gives out begins above all that its
- * predecessor can have named in the answer to a write without making it durable.
+ * predecessor can have named in the answer to a write without making it durable, and above the clock:
+ * where the state was put back to an earlier time, later stores gave out numbers that it does not know.
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import { CompactedError } from './store.ts';
@@ -55,10 +56,10 @@ export function firstVersions(
   persisted: PersistedVersions | undefined,
   clock: Clock,
 ): FirstVersions {
-  if (persisted?.head !== undefined && !persisted.clean) {
-    return { head: persisted.head, next: persisted.last + LOST_TAIL };
-  }
   const microseconds = Math.floor(clock.now() * 1000);
+  if (persisted?.head !== undefined && !persisted.clean) {
+    return { head: persisted.head, next: Math.max(persisted.last + LOST_TAIL, microseconds) };
+  }
   if (persisted?.clean === true) {
     return { head: persisted.last, next: Math.max(persisted.last + 1, microseconds) };
   }

@@ -55,6 +55,27 @@ describe.concurrent('a member of etcd', () => {
     await etcd.close();
   });
 
+  test.each([
+    ['another cluster', { cluster_id: '2', revision: '9' }, 'is another cluster than before'],
+    [
+      'an earlier time',
+      { cluster_id: '1', revision: '4' },
+      'is at revision 4, and was at 5 before',
+    ],
+  ])('of %s is refused, and whoever uses it is told once', async (_, later, words) => {
+    let header = { cluster_id: '1', revision: '5' };
+    const told: string[] = [];
+    const one = await member({ read: (answer) => answer(null, { header, kvs: [] }) });
+    const etcd = await openEtcd({ endpoints: [one], onReplaced: (reason) => told.push(reason) });
+    await etcd.range({ key: 'a' });
+    header = later;
+
+    for (let i = 0; i < 2; i++) await expect(etcd.range({ key: 'a' })).rejects.toThrow(words);
+
+    expect(told).toEqual([expect.stringContaining(words)]);
+    await etcd.close();
+  });
+
   test('that answers is waited for', async () => {
     const slow = await member({
       read: empty,

@@ -11,10 +11,10 @@ import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { HeadMovedError } from '../../src/git/repository.ts';
 import { campaign, type HeldTerm } from '../../src/replication/election.ts';
-import { keysBelow } from '../../src/replication/keys.ts';
+import { keysBelow, sequenceKey } from '../../src/replication/keys.ts';
 import { LedRepository } from '../../src/replication/led-repository.ts';
 import { LOST_REFS, Mirror } from '../../src/replication/mirror.ts';
-import { RepositoryLog } from '../../src/replication/repository-log.ts';
+import { endOf, RepositoryLog } from '../../src/replication/repository-log.ts';
 import { TermEndedError } from '../../src/replication/term.ts';
 import { trimLog } from '../../src/replication/trim.ts';
 import { sealingCodec } from '../../src/state/codec.ts';
@@ -303,6 +303,73 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     expect(other.git('rev-parse', REF)).toBe(second);
     expect(other.git('rev-parse', `${LOST_REFS}${own}`)).toBe(own);
     whole(other);
+  });
+
+  /** etcd as it was when `keys.head` was put at that revision. */
+  async function putBack(keys: ReturnType<typeof keysBelow>, revision: bigint): Promise<void> {
+    const { kvs } = await etcd.range({ key: keys.head, revision });
+    const value = kvs[0]?.value ?? Buffer.alloc(0);
+    const sequence = JSON.parse(value.toString()).sequence + 1;
+    const below = (key: string) => ({ remove: sequenceKey(key, sequence), end: endOf(key) });
+    const operations = [{ put: keys.head, value }, below(keys.log), below(keys.packs)];
+    await etcd.txn({ compare: [], operations });
+  }
+
+  test('an etcd that was put back goes on from the disk that has more, and all follow', async () => {
+    const keys = platform();
+    const [one, other, third] = [await disk(), await disk(), await disk()];
+    const { repository, mirror, term } = await lead(keys, one);
+    const behind = mirrorOf(keys, other);
+    const before = await commit(repository);
+    await behind.catchUp();
+    expect(await behind.ahead()).toBeUndefined();
+    const { revision } = await etcd.range({ key: keys.head });
+    const last = [await commit(repository), await commit(repository)].at(-1);
+    await mirror.catchUp();
+    await mirror.stop();
+    await term.giveUp();
+    await putBack(keys, revision);
+
+    // A disk that remembers, after a restart, and one that came from a backup and does not.
+    const again = mirrorOf(keys, one);
+    expect((await again.catchUp())?.commit).toBe(before);
+    expect(await again.ahead()).toBe(last);
+    third.git('fetch', '-q', one.gitDir, `${REF}:${REF}`);
+    expect(await mirrorOf(keys, third).ahead()).toBe(last);
+    expect(await behind.ahead()).toBeUndefined();
+    const next = { etcd, keys, codec, term: await elect(keys), logger };
+    const log = await RepositoryLog.open(next);
+    await log.resume(String(last));
+
+    expect((await again.catchUp())?.commit).toBe(last);
+    expect(await again.ahead()).toBeUndefined();
+    await mirrorOf(keys, other, one).catchUp();
+    for (const { git } of [one, other]) {
+      expect(git('rev-parse', REF)).toBe(last);
+      expect(git('for-each-ref', LOST_REFS)).toBe('');
+    }
+    const led = await lead(keys, one, { term: next.term });
+    const own = await commit(led.repository);
+    await mirrorOf(keys, other).catchUp();
+    expect(other.git('rev-parse', REF)).toBe(own);
+    whole(other);
+  });
+
+  test('what only one disk has is no sign that etcd was put back', async () => {
+    const keys = platform();
+    const [one, other] = [await disk(), await disk()];
+    const { repository } = await lead(keys, one);
+    const mirror = mirrorOf(keys, other);
+    const first = await commit(repository);
+    await mirror.catchUp();
+    await mirror.stop();
+    other.git('update-ref', REF, byHand(other, first, 'never acknowledged'));
+
+    const again = mirrorOf(keys, other);
+
+    expect(await again.ahead()).toBeUndefined();
+    await again.catchUp();
+    expect(other.git('rev-parse', REF)).toBe(first);
   });
 
   test('a move by hand on the disk of the leader goes to all', async () => {

@@ -181,6 +181,14 @@ async function takeOver(
   const log = await RepositoryLog.open({ ...parts, term });
   const found = await readRef(gitDir, ref);
   if (log.head === undefined && found !== undefined) await log.begin(found);
+  const ahead = await mirror.ahead();
+  if (ahead !== undefined) {
+    logger.warn(
+      { commit: ahead, branch: log.head?.commit },
+      'The branch goes on from what is here',
+    );
+    await log.resume(ahead);
+  }
   await mirror.catchUp();
   const trimming = setInterval(() => {
     trimLog({ ...parts, term, log, replicas: () => parts.link.replicas })

@@ -16,6 +16,7 @@ export interface LocalRepository {
   readonly gitDir: string;
   /** Full name of the branch. */
   readonly ref: string;
+  isEmpty(): Promise<boolean>;
   /** Commits of the branch, which say how much history is here. */
   commits(): Promise<number>;
   /** Throws StartError when the history here is that of another platform. */
@@ -36,6 +37,7 @@ export async function openLocalRepository(of: {
   return {
     gitDir,
     ref,
+    isEmpty: async () => (await readRef(gitDir, ref)) === undefined,
     commits: async () => {
       const head = await readRef(gitDir, ref);
       if (head === undefined) return 0;

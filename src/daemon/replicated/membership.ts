@@ -24,6 +24,7 @@ import { fetchFromPeers } from './fetch-from-peers.ts';
 import type { Ground } from './ground.ts';
 import { openLeader } from './leader.ts';
 import type { LocalRepository } from './local-repository.ts';
+import { Offering } from './offering.ts';
 import { Role } from './role.ts';
 
 /** What a replica needs before it can lead. */
@@ -41,6 +42,8 @@ export interface Membership {
   readonly peer: string;
   /** Follows the repository, and leads when it is our turn. */
   open(opened: Opened): void;
+  /** Resolves when etcd knows all that replicas know that are here: it may have been put back. */
+  current(): Promise<void>;
   /** Resolves when the files are here that the first leader makes, or nobody leads. */
   settled(): Promise<void>;
   /** For metrics. */
@@ -81,13 +84,15 @@ export async function joinPlatform(
   const opened = deferred<Opened>();
   let identity: PeerIdentity | undefined;
   const mirror = repository && openMirror(ground, { link, repository, identity: () => identity });
+  const offering = new Offering({ self, cluster, link, repository, mirror });
   const role = new Role({
     logger,
     exit,
     eligible: async (signal) => {
-      if ((await assertThere()) !== undefined) return await upToDate(mirror, data.root, signal);
-      const commits = (await repository?.commits()) ?? 0;
-      await cluster.offer({ id: self, commits }, (key, value) => link.offer(key, value));
+      const isThere = (await assertThere()) !== undefined;
+      if (!isThere || (await offering.isAhead())) return await offering.compete();
+      await upToDate(mirror, data.root, signal);
+      await offering.giveWay(signal);
     },
     found: async (term) => {
       if ((await assertThere()) === undefined) await found(ground, { term, cluster, files, url });
@@ -120,6 +125,7 @@ export async function joinPlatform(
       undo.push(async () => await mirror?.stop());
       opened.resolve(parts);
     },
+    current: () => offering.current(),
     settled: async () => {
       await link.waitForLeader(FIRST_LEADER_MS);
       await files.pull();

@@ -66,7 +66,11 @@ export async function startReplica(start: ReplicaStart): Promise<RunningReplica>
   const data = { ...openDataDirectory(options.dataDir), stateKey: replica.stateKey };
   const codec = strictCodec(loadStateKey(replica.stateKey));
   const undo: (() => Promise<void>)[] = [];
-  const etcd = await openEtcd(etcdOptions(replica));
+  const onReplaced = (reason: string): never => {
+    logger.fatal(reason);
+    process.exit(1);
+  };
+  const etcd = await openEtcd({ ...etcdOptions(replica), onReplaced });
   undo.push(() => etcd.close());
   const keys = keysBelow(replica.prefix);
   const self = `${hostname()}-${randomBytes(4).toString('hex')}`;
@@ -102,6 +106,7 @@ async function startAll(ground: Ground): Promise<RunningReplica> {
   });
   await openPeers(ground, { membership, identity });
   membership.open({ identity, audit, pushes, base: () => base });
+  await membership.current();
   base = await listen(ground, { front, audit, tls });
   const root = `/${options.proxyPrefix}/management`;
   await membership.settled();

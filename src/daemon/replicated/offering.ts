@@ -1,0 +1,103 @@
+/**
+ * What a replica does when etcd knows less than the replicas do, because it is empty or was put back
+ * to an earlier time: it tells what it has, and the one that has most leads and goes on from there.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster, Offer } from '../../replication/cluster.ts';
+import type { Link } from '../../replication/link.ts';
+import type { Mirror } from '../../replication/mirror.ts';
+import type { LocalRepository } from './local-repository.ts';
+
+export interface OfferingOptions {
+  /** Our own id. */
+  readonly self: string;
+  readonly cluster: Cluster;
+  readonly link: Link;
+  readonly repository: LocalRepository | undefined;
+  readonly mirror: Mirror | undefined;
+}
+
+const POLL_MS = 100;
+/** A replica whose disk is empty waits until others had the time to say that they have more. */
+const EMPTY_MS = 4_000;
+/** A replica that has more than etcd leads by then, or nobody reaches it. */
+const CURRENT_MS = 30_000;
+const DEPOSE_EVERY_MS = 10_000;
+
+export class Offering {
+  readonly #options: OfferingOptions;
+  readonly #begun = performance.now();
+  readonly #wasEmpty: Promise<boolean>;
+  #isOffered = false;
+  #deposeAt = 0;
+
+  constructor(options: OfferingOptions) {
+    this.#options = options;
+    const { cluster, link, self, repository } = options;
+    this.#wasEmpty = repository?.isEmpty() ?? Promise.resolve(false);
+    this.#wasEmpty.catch(() => undefined);
+    link.onLeader((leader) => {
+      if (leader?.ready !== true || !this.#isOffered) return;
+      this.#isOffered = false;
+      cluster.withdraw(self).catch(() => undefined);
+    });
+  }
+
+  /** Whether there is more here than in an etcd that was put back. */
+  async isAhead(): Promise<boolean> {
+    return (await this.#options.mirror?.ahead()) !== undefined;
+  }
+
+  /** Resolves when this replica may try to lead, with what etcd does not have. */
+  async compete(): Promise<void> {
+    await this.#options.cluster.compete(await this.#offer());
+  }
+
+  /** Resolves when nobody has more than this replica, as far as can be told in time. */
+  async giveWay(signal: AbortSignal): Promise<void> {
+    const left = EMPTY_MS - (performance.now() - this.#begun);
+    if (left > 0 && (await this.#wasEmpty)) await sleep(left, undefined, { signal });
+    await this.#options.cluster.giveWay(() => this.#own());
+  }
+
+  /**
+   * Resolves when etcd knows what the replicas know that are here. One that has more has to lead:
+   * whoever leads without knowing it is made to let go.
+   */
+  async current(): Promise<void> {
+    const until = performance.now() + CURRENT_MS;
+    while (performance.now() < until) {
+      // An etcd that does not answer may have been put back.
+      if (!(await this.#isBehind().catch(() => true))) return;
+      await sleep(POLL_MS);
+    }
+  }
+
+  async #isBehind(): Promise<boolean> {
+    const { cluster, link, self } = this.#options;
+    if (!(await this.isAhead())) return await cluster.isBehind();
+    const { leader } = link;
+    const now = performance.now();
+    if (leader !== undefined && leader.id !== self && now >= this.#deposeAt) {
+      this.#deposeAt = now + DEPOSE_EVERY_MS;
+      await this.#offer();
+      await link.depose(leader.term);
+    }
+    return true;
+  }
+
+  async #own(): Promise<Offer> {
+    const { self, repository } = this.#options;
+    return { id: self, commits: (await repository?.commits()) ?? 0 };
+  }
+
+  async #offer(): Promise<Offer> {
+    const { cluster, link, self } = this.#options;
+    const own = await this.#own();
+    this.#isOffered = true;
+    await cluster.offer(own, (key, value) => link.offer(key, value));
+    // Somebody may have begun to lead meanwhile.
+    if (!this.#isOffered) await cluster.withdraw(self);
+    return own;
+  }
+}
