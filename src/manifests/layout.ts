@@ -3,7 +3,7 @@
  * repository). Identity never follows from a path; only an absent namespace does.
  */
 import { createHash } from 'node:crypto';
-import ignore, { type Ignore } from 'ignore';
+import { type IgnorePatterns, ignorePatterns } from './ignore-patterns.ts';
 
 export const IGNORE_FILE = '.gitplaneignore';
 /** For whom secrets are sealed. */
@@ -28,8 +28,8 @@ export function leavesTree(path: string): boolean {
  * of the ignore file covers. Symlinks and submodules are left out by their mode, not here.
  */
 export function pathFilter(under: string, ignoreText: string | undefined): PathFilter {
-  const patterns: Ignore | undefined =
-    ignoreText === undefined ? undefined : ignore().add(ignoreText);
+  const patterns: IgnorePatterns | undefined =
+    ignoreText === undefined ? undefined : ignorePatterns(ignoreText);
   const covers = (path: string): boolean => {
     const inner = relativeTo(under, path);
     if (inner === undefined) return false;
