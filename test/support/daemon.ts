@@ -69,6 +69,8 @@ export interface DaemonSetup {
   readonly node?: readonly string[];
   /** What runs node, such as `nsenter` with its arguments. */
   readonly via?: readonly string[];
+  /** Called with the process, which may never serve, and what it has said so far. */
+  readonly onSpawn?: (child: ChildProcess, output: () => string) => void;
   /** In a process group of its own, so that it can be ended together with its children. */
   readonly detached?: boolean;
 }
@@ -102,6 +104,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
+  setup.onSpawn?.(child, () => output);
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk;
   });

@@ -2,6 +2,7 @@
  * Replicas of one platform as real processes, on a real etcd. Every way between two of them can be
  * harmed: replica to member of etcd, and replica to replica.
  */
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,6 +21,8 @@ export interface ReplicaSetup {
   readonly env?: Readonly<Record<string, string>>;
   /** Bytes that etcd may have on the disk. */
   readonly quota?: number;
+  /** How long all of them together may take to serve; without end when absent. */
+  readonly patienceMs?: number;
   /** TCP proxies when absent. The set closes it. */
   readonly network?: Network;
   /** Mebibytes of the disk of each replica and member, where they can be mounted. */
@@ -82,7 +85,7 @@ export async function startReplicas(setup: ReplicaSetup = {}): Promise<ReplicaSe
   for (let tries = 1; ; tries++) {
     const set = await Replicas.prepare(setup);
     try {
-      await Promise.all(set.replicas.map((replica) => replica.start()));
+      await inTime(set, setup.patienceMs);
       return set;
     } catch (error) {
       await set.stop();
@@ -90,6 +93,20 @@ export async function startReplicas(setup: ReplicaSetup = {}): Promise<ReplicaSe
       if (!/EADDRINUSE|in use/.test(String(error)) || tries === TRIES) throw error;
     }
   }
+}
+
+async function inTime(set: Replicas, patienceMs: number | undefined): Promise<void> {
+  const started = Promise.all(set.replicas.map((replica) => replica.start()));
+  if (patienceMs === undefined) return void (await started);
+  started.catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`Not all replicas serve after ${patienceMs} ms:\n${set.output()}`));
+    }, patienceMs);
+  });
+  await Promise.race([started, late]);
+  clearTimeout(timer);
 }
 
 class Replicas implements ReplicaSet {
@@ -220,6 +237,7 @@ class OneReplica implements Replica {
   readonly #of: OneSetup;
   readonly #clock: string;
   #daemon: Daemon | undefined;
+  #starting: { readonly child: ChildProcess; readonly output: () => string } | undefined;
   #said = '';
 
   constructor(of: OneSetup) {
@@ -251,12 +269,13 @@ class OneReplica implements Replica {
   }
 
   output(): string {
-    return this.#said + (this.#daemon?.output() ?? '');
+    return this.#said + (this.#starting?.output() ?? '');
   }
 
   async start(): Promise<void> {
     const { setup, stateKey, peerPort, place } = this.#of;
-    const said = this.output();
+    this.#said = this.output();
+    this.#starting = undefined;
     const args = ['--listen', `${place.host}:${this.port}`];
     args.push('--state', `etcd://${this.toEtcd.map(({ address }) => address).join(',')}`);
     args.push('--etcd-prefix', PREFIX, '--state-key', stateKey);
@@ -268,8 +287,10 @@ class OneReplica implements Replica {
       env: { ...setup.env, GITPLANE_TEST_CLOCK: this.#clock },
       node: ['--import', CLOCK],
       via: place.via,
+      onSpawn: (child, output) => {
+        this.#starting = { child, output };
+      },
     });
-    this.#said = said;
     this.#daemon = daemon;
   }
 
@@ -294,6 +315,8 @@ class OneReplica implements Replica {
 
   async end(): Promise<void> {
     if (this.isRunning) await this.daemon.stop('SIGKILL');
+    // It may have been on the way only.
+    this.#starting?.child.kill('SIGKILL');
     await Promise.all([...this.toEtcd, this.toPeer].map((way) => way.close()));
     this.disk?.unmount();
   }
