@@ -50,7 +50,11 @@ export class Offering {
 
   /** Resolves when this replica may try to lead, with what etcd does not have. */
   async compete(): Promise<void> {
-    await this.#options.cluster.compete(await this.#offer());
+    const { cluster, link, self } = this.#options;
+    const own = await this.#offer();
+    // Whoever leads by now does so for all, and our offer says nothing any more.
+    if (link.leader?.ready === true) return await cluster.withdraw(self);
+    await cluster.compete(own);
   }
 
   /** Resolves when nobody has more than this replica, as far as can be told in time. */
@@ -78,7 +82,8 @@ export class Offering {
     if (!(await this.isAhead())) return await cluster.isBehind();
     const { leader } = link;
     const now = performance.now();
-    if (leader !== undefined && leader.id !== self && now >= this.#deposeAt) {
+    // One that does not take writes yet may be about to go on from what it has.
+    if (leader?.ready === true && leader.id !== self && now >= this.#deposeAt) {
       this.#deposeAt = now + DEPOSE_EVERY_MS;
       await this.#offer();
       await link.depose(leader.term);
