@@ -13,6 +13,7 @@ const TOKEN = 'store-token-71c0';
 const MAIL = `${API}/namespaces/default/sharedsecrets/mail`;
 const SOURCE = '/kubernetes/virtualcluster/blue/api/v1/namespaces/default';
 const TARGET = '/kubernetes/cluster/local/api/v1/namespaces/vcluster-blue/endpoints';
+const LEASES = '/kubernetes/management/apis/coordination.k8s.io/v1/namespaces/default/leases';
 const LONG = { timeout: 30_000, interval: 50 };
 
 const title = ETCD_MISSING === undefined ? 'a takeover' : `a takeover (SKIPPED: ${ETCD_MISSING})`;
@@ -81,7 +82,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     return (await ok('GET', MAIL)).json().spec?.data?.password;
   }
 
-  test('ends no login, no sync of a tenant and none with the secret store', async () => {
+  test('ends no login, no lease, no sync of a tenant and none with the secret store', async () => {
     const secretStore = { enabled: true, address: store.address, syncInterval: '10s' };
     const raw = stringify({ secretStore: { ...secretStore, auth: { token: '$STORE_TOKEN' } } });
     await ok('POST', `${API}/config`, { body: { metadata: { name: 'main' }, spec: { raw } } });
@@ -113,6 +114,9 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
       body: { metadata: { name: 'mail', annotations }, spec: {} },
     });
     await expect.poll(password, LONG).toBe(btoa('one'));
+    const spec = { holderIdentity: 'one' };
+    await ok('POST', LEASES, { body: { metadata: { name: 'lead' }, spec } });
+    const lease = (await ok('GET', `${LEASES}/lead`)).json();
 
     await (await set.elected()).stop('SIGKILL');
     store.store.mounts.get('')?.get('secret/')?.put('app/mail', { password: 'two' });
@@ -120,6 +124,15 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await expect.poll(() => given('after'), LONG).toBe(true);
 
     expect((await ok('GET', `${API}/teams`, { token: key })).code).toBe(200);
+    expect((await ok('GET', `${LEASES}/lead`)).json()).toEqual(lease);
+    const renewed = { ...lease, spec: { ...spec, renewTime: '2026-11-22T08:00:00.000001Z' } };
+    expect((await ok('PUT', `${LEASES}/lead`, { body: renewed })).code).toBe(200);
+    const late = async (): Promise<number> => {
+      const running = set.replicas.find(({ isRunning }) => isRunning);
+      const asked = { token: set.token, body: lease };
+      return (await running?.daemon.call('PUT', `${LEASES}/lead`, asked))?.code ?? 0;
+    };
+    expect(await late()).toBe(409);
     await expect.poll(() => isSynced('after'), LONG).toBe(true);
     expect(await isSynced('before')).toBe(true);
     await expect.poll(password, LONG).toBe(btoa('two'));
