@@ -20,6 +20,7 @@ export interface Verdict {
   readonly waiting?: string;
   readonly following?: number;
   readonly leading?: string;
+  readonly listening?: string;
 }
 
 /** Where the program is. `folder`: another Go module, with its main package at the top. */
