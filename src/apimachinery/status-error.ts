@@ -211,33 +211,6 @@ export function conflict(
   );
 }
 
-/** 409 of a server-side apply: who owns which of the fields that would change. */
-export function applyConflict(
-  conflicts: readonly { readonly manager: string; readonly path: string }[],
-): StatusError {
-  const causes = conflicts.map(({ manager, path }) => ({
-    reason: 'FieldManagerConflict',
-    message: `conflict with ${manager}`,
-    field: path,
-  }));
-  return new StatusError(409, 'Conflict', conflictText(conflicts), { causes });
-}
-
-function conflictText(
-  conflicts: readonly { readonly manager: string; readonly path: string }[],
-): string {
-  const [first] = conflicts;
-  if (conflicts.length === 1 && first !== undefined) {
-    return `Apply failed with 1 conflict: conflict with ${first.manager}: ${first.path}`;
-  }
-  const managers = [...new Set(conflicts.map(({ manager }) => manager))].sort();
-  const lines = managers.flatMap((manager) => [
-    `conflicts with ${manager}:`,
-    ...conflicts.filter((one) => one.manager === manager).map(({ path }) => `- ${path}`),
-  ]);
-  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
-}
-
 export function invalidObject(
   resource: ResourceName,
   name: string,

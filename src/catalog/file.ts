@@ -1,10 +1,7 @@
 /** One file of the repository, read: which documents it holds and what is wrong with them. */
-import {
-  type AdmittedManifest,
-  admitManifest,
-  type ManifestPlace,
-  type SealedParts,
-} from '../admission/manifest.ts';
+import { admitManifest } from '../admission/manifest.ts';
+import type { ManifestPlace } from '../admission/manifest-envelope.ts';
+import type { AdmittedManifest, SealedParts } from '../admission/manifest-report.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { ownText, TextPool } from '../apimachinery/text.ts';

@@ -1,5 +1,5 @@
 /** Files whose secrets are sealed: from their bytes to manifests in the clear, in memory only. */
-import type { SealedParts } from '../admission/manifest.ts';
+import type { SealedParts } from '../admission/manifest-report.ts';
 import { isRecord, valueAt } from '../apimachinery/object.ts';
 import type { ManifestFile, Position } from '../manifests/manifest.ts';
 import { decodeUtf8 } from '../manifests/parse.ts';

@@ -1,9 +1,25 @@
 /** What patches did to an object, for people: step by step, then the difference as a whole. */
+
+import type { JsonObject } from '../apimachinery/object.ts';
 import type { PatchProgram } from '../endpointsync/program.ts';
-import type { PatchFailure, PatchMatch, PatchRun, SkipReason } from '../endpointsync/report.ts';
+import type {
+  PatchFailure,
+  PatchMatch,
+  PatchOutcome,
+  PatchRun,
+  SkipReason,
+} from '../endpointsync/report.ts';
 import type { RoundTripDifference } from '../endpointsync/round-trip.ts';
-import type { Trial } from './patches.ts';
 import { yamlDiff } from './yaml-diff.ts';
+
+/** One object that was tried. */
+export interface Trial {
+  /** As in `Endpoints shop/web`. */
+  readonly name: string;
+  readonly before: JsonObject;
+  readonly outcome: PatchOutcome;
+  readonly differences: readonly RoundTripDifference[];
+}
 
 const LONGEST_VALUE = 120;
 /** Matches of one patch that are shown one by one. */

@@ -7,8 +7,8 @@ import { type FieldError, formatFieldError } from '../apimachinery/field-error.t
 import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { PatchEngine } from '../endpointsync/engine.ts';
 import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
-import type { Direction, PatchOutcome } from '../endpointsync/report.ts';
-import { type RoundTripDifference, roundTrip } from '../endpointsync/round-trip.ts';
+import type { Direction } from '../endpointsync/report.ts';
+import { roundTrip } from '../endpointsync/round-trip.ts';
 import { readEndpointsSetting } from '../endpointsync/settings.ts';
 import { type TenantCluster, tenantClusterOf } from '../endpointsync/tenant.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
@@ -18,22 +18,13 @@ import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
 import { translateEndpoints } from '../tenantsync/translate.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
-import { formatTrial } from './patches-text.ts';
+import { formatTrial, type Trial } from './patches-text.ts';
 
 interface Surroundings {
   readonly out: { write(text: string): void };
   readonly stdin: NodeJS.ReadableStream;
   /** One that runs already; without it one is started and ended. */
   readonly engine?: PatchEngine;
-}
-
-/** One object that was tried. */
-export interface Trial {
-  /** As in `Endpoints shop/web`. */
-  readonly name: string;
-  readonly before: JsonObject;
-  readonly outcome: PatchOutcome;
-  readonly differences: readonly RoundTripDifference[];
 }
 
 interface Tried {

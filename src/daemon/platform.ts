@@ -3,15 +3,10 @@
  * together in the order in which they need each other.
  */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../apimachinery/clock.ts';
-import type { DataDirectory } from '../bootstrap/data-directory.ts';
-import { seedRepository } from '../bootstrap/seed.ts';
 import type { FileReader } from '../catalog/file.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import type { CommitSignature } from '../git/commit-object.ts';
-import { initRepository } from '../git/init-repository.ts';
-import { openRepository } from '../git/open-repository.ts';
-import { type Following, stopFollowing } from '../git/remote/following.ts';
+import type { Following } from '../git/remote/following.ts';
 import { History } from '../history/history.ts';
 import { Planner } from '../history/planner.ts';
 import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
@@ -25,12 +20,7 @@ import { type ObjectRegistry, Registry } from '../registry/registry.ts';
 import type { Sealer } from '../registry/sealer.ts';
 import type { WriteParts } from '../registry/write-context.ts';
 import type { LedRepository } from '../replication/led-repository.ts';
-import { sealingCodec, strictCodec } from '../state/codec.ts';
-import { openStore } from '../state/journaled-store.ts';
-import { openLmdbEngine } from '../state/lmdb-engine.ts';
-import { loadStateKey } from '../state/state-key.ts';
 import type { Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access/access-control.ts';
 import { openTokenService, type TokenService } from './access/endpoint-token-issuer.ts';
@@ -41,13 +31,14 @@ import { type CoreObjects, openCoreObjects } from './core/core-objects.ts';
 import { writeGuards } from './guards/guards.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
-import type { ReplicatedPlatform } from './replicated-platform.ts';
-import { openFollowed } from './repository/followed-repository.ts';
+import type { Opened, PlatformParts } from './platform-parts.ts';
 import { openPendingWrites } from './repository/pending-writes.ts';
-import { observeRemote, type RemoteObservation } from './repository/remote-observation.ts';
+import { observeRemote } from './repository/remote-observation.ts';
 import { openSecrets } from './repository/secrets.ts';
-import { openSignatures, type Signatures } from './repository/signatures.ts';
+import { openSignatures } from './repository/signatures.ts';
+import { openSource } from './repository/source.ts';
 import type { SecretStore } from './secret-store.ts';
+import { openState } from './state.ts';
 
 export interface Platform {
   readonly kinds: KindTable;
@@ -74,20 +65,6 @@ export interface Platform {
   readonly led: LedRepository | undefined;
   close(): Promise<void>;
 }
-
-export interface PlatformParts {
-  readonly options: DaemonOptions;
-  readonly data: DataDirectory;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  /** The base URL that clients use. */
-  readonly issuer: string;
-  /** Absent: nobody shares it. */
-  readonly replicated?: ReplicatedPlatform | undefined;
-}
-
-/** What was opened so far, to be closed, last first, when the rest cannot be opened. */
-type Opened = { close(): Promise<void> }[];
 
 /** Throws with one line that names the place and the remedy when something cannot be opened. */
 export async function openPlatform(parts: PlatformParts): Promise<Platform> {
@@ -257,85 +234,6 @@ async function openPending(
   });
   opened.push(pending);
   return pending;
-}
-
-interface SourceParts extends PlatformParts {
-  readonly kinds: KindTable;
-  readonly opened: Opened;
-  readonly remote: RemoteObservation | undefined;
-  readonly signatures: Signatures;
-  readonly reader: FileReader;
-  readonly sealer: Sealer;
-}
-
-/** The hosted repository, or the mirror of one elsewhere. */
-async function openSource(
-  parts: SourceParts,
-): Promise<{ repository: BareRepository; following: Following | undefined }> {
-  const { options, data, logger, opened, remote, signatures } = parts;
-  if (options.remote === undefined || remote === undefined) {
-    stopFollowing(data.repository);
-    return { repository: await openHosted(parts), following: undefined };
-  }
-  const followed = await openFollowed({
-    source: options.remote,
-    gitDir: data.repository,
-    branch: options.branch,
-    observation: remote,
-    signatures,
-    logger,
-    term: parts.replicated?.term,
-  });
-  opened.push(followed.repository, followed.following);
-  return followed;
-}
-
-async function openHosted(parts: SourceParts): Promise<BareRepository> {
-  const { options, data, clock, logger, kinds, opened, reader, sealer } = parts;
-  const { sign } = parts.signatures;
-  const where = { gitDir: data.repository, branch: options.branch };
-  await initRepository(where);
-  const led = parts.replicated?.repository;
-  const repository = await openRepository({
-    ...where,
-    logger,
-    sign,
-    ownThread: true,
-    agree: led?.agree.bind(led),
-    settle: led?.settle.bind(led),
-  });
-  opened.push(repository);
-  if ((await repository.head()) !== undefined) return repository;
-  await seedRepository({
-    repository,
-    reader,
-    sealer,
-    kinds,
-    folder: options.seed,
-    under: options.under,
-    time: Math.floor(clock.now() / 1000),
-  });
-  return repository;
-}
-
-async function openState(
-  { data, replicated }: PlatformParts,
-  kinds: KindTable,
-  listener: { onError(error: unknown): void; onRecovered(): void },
-): Promise<Store> {
-  const engine =
-    replicated === undefined
-      ? await openLmdbEngine(data.state, listener)
-      : await replicated.openEngine('platform', listener);
-  const secretKinds = new Set(
-    kinds.kinds.filter((kind) => kind.secretPaths.length > 0).map((kind) => kind.kind),
-  );
-  const stateKey = loadStateKey(data.stateKey);
-  const followed = replicated !== undefined;
-  const codec = followed
-    ? strictCodec(stateKey)
-    : sealingCodec(stateKey, (key) => secretKinds.has(key.kind));
-  return await openStore({ engine, codec, onError: listener.onError, followed });
 }
 
 /** Changes when the verdict on a manifest may change although the manifest did not. */

@@ -12,9 +12,9 @@ import type {
   WatchRequest,
 } from './etcd.ts';
 import { CompactedRevisionError } from './etcd-error.ts';
+import type { EtcdOptions } from './etcd-options.ts';
 import { grantLease } from './lease.ts';
 import { closedError, Members, type Patience } from './members.ts';
-import type { EtcdOptions } from './open-etcd.ts';
 import { Scan } from './scan.ts';
 import { rangeResponse, txnResponse, wireRange, wireTxn } from './translate.ts';
 import { Watch } from './watch.ts';

@@ -1,8 +1,8 @@
 /** All members: which one is asked, when another one is, with which token. */
 import { type ChannelCredentials, Metadata } from '@grpc/grpc-js';
 import { CompactedRevisionError, EtcdError } from './etcd-error.ts';
+import type { EtcdCredentials, EtcdOptions } from './etcd-options.ts';
 import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
-import type { EtcdCredentials, EtcdOptions } from './open-etcd.ts';
 import { type Fate, fateOf, isCompacted, isFull, remedyFor } from './refusal.ts';
 import { type Answer, AUTHENTICATE, type Method } from './wire.ts';
 

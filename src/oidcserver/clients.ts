@@ -1,10 +1,7 @@
 /** The clients of the configuration as the provider sees them: read at each use, never kept. */
 import type { ClientMetadata } from 'oidc-provider';
-import type { PlatformConfig } from '../config/platform-config.ts';
+import type { OidcClientConfig, OidcConfig } from './client-config.ts';
 import { allowsAfterLogout, allowsOrigin, allowsRedirect, isPublic } from './redirect-uris.ts';
-
-export type OidcConfig = NonNullable<PlatformConfig['oidc']>;
-export type OidcClientConfig = NonNullable<OidcConfig['clients']>[number];
 
 /** Needed by the library, and never asked: redirects are decided by `Clients`. */
 const NOWHERE = 'https://redirect.invalid/';

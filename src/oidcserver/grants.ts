@@ -4,8 +4,9 @@
  */
 import type { AdapterPayload } from 'oidc-provider';
 import type { ExpiringMap } from './expiring-map.ts';
+import type { Login } from './kept-login.ts';
 import type { Person } from './people.ts';
-import type { Login, RefreshTokens } from './refresh-tokens.ts';
+import type { RefreshTokens } from './refresh-tokens.ts';
 
 /** What a grant was given by, and what goes when it goes. */
 interface Bond {

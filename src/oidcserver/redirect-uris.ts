@@ -3,7 +3,7 @@
  * one of the configuration is only ever compared part by part, and only when it is written the way
  * that every reader of URLs understands alike.
  */
-import type { OidcClientConfig } from './clients.ts';
+import type { OidcClientConfig } from './client-config.ts';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 

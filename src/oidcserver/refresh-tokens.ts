@@ -2,64 +2,33 @@
  * Refresh tokens: each login of a person at a client is one access key of type OIDCRefreshToken in
  * git, and the token that works is the one whose hash it holds. A token that is used is replaced,
  * and whoever shows a former one ends the login.
- *
- * The first characters of a token are the same for all tokens of a login. The name of its key is a
- * hash of them: who can read names and hashes can neither make a token nor pass for a former one,
- * and no former token has to be remembered to be recognised.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../apimachinery/clock.ts';
-import { isRecord, type KubeObject } from '../apimachinery/object.ts';
 import { StatusError } from '../apimachinery/status-error.ts';
-import {
-  accessKeyPrefix,
-  concealAccessKey,
-  hasValidChecksum,
-  mintAccessKey,
-} from '../kinds/access-key-secret.ts';
+import { concealAccessKey, hasValidChecksum } from '../kinds/access-key-secret.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { WriteOptions } from '../registry/write-context.ts';
 import type { Store, StoredObject } from '../state/store.ts';
+import {
+  annotationsOf,
+  isKeptLogin,
+  isOf,
+  type Login,
+  mintToken,
+  type NewLogin,
+  nameOf,
+  PREFIX,
+  readLogin,
+  specOf,
+} from './kept-login.ts';
 import type { Person } from './people.ts';
-
-export const TOKEN_TYPE = 'OIDCRefreshToken';
-const PREFIX = `${accessKeyPrefix(TOKEN_TYPE)}_`;
-/** 95 bits that name the login; 131 are left for the secret. */
-const COMMON_LENGTH = 16;
-
-const SIGNED_IN_AT = 'gitplane.dev/oidc-signed-in-at';
-const USER_UID = 'gitplane.dev/oidc-user-uid';
-const GENERATION = 'gitplane.dev/oidc-token-generation';
 
 /** How long a client that never saw the answer may ask again (two at once, a line that broke). */
 const GRACE_MS = 10_000;
 /** Of one person at one client; the oldest makes room. */
 const MOST_LOGINS = 20;
-
-/** A login that goes on, as its key tells. */
-export interface Login {
-  /** Name of the access key. */
-  readonly name: string;
-  readonly user: string;
-  readonly clientId: string;
-  readonly scope: string;
-  readonly nonce: string | undefined;
-  readonly redirectUri: string;
-  /** Unix times in seconds. */
-  readonly signedInAt: number | undefined;
-  readonly issuedAt: number;
-  /** Undefined: when somebody ends it. */
-  readonly expiresAt: number | undefined;
-}
-
-export interface NewLogin extends Omit<Login, 'name' | 'user' | 'issuedAt' | 'expiresAt'> {
-  readonly person: Person;
-  /** What people call the client. */
-  readonly clientName: string;
-  /** 0: until somebody ends it. */
-  readonly ttlSeconds: number;
-}
 
 export interface RefreshTokensOptions {
   readonly kind: Kind;
@@ -98,7 +67,7 @@ export class RefreshTokens {
   }
 
   mint(): string {
-    return mintAccessKey(PREFIX.slice(0, -1));
+    return mintToken();
   }
 
   /** The token that is to take the place of another; the same for who asks again at once. */
@@ -106,7 +75,7 @@ export class RefreshTokens {
     this.#forgetOld();
     const known = this.#successors.get(token);
     if (known !== undefined) return known.token;
-    const made = mintAccessKey(PREFIX.slice(0, -1), commonPart(token));
+    const made = mintToken(token);
     this.#successors.set(token, { token: made, until: this.#options.clock.now() + GRACE_MS });
     this.#replaced.set(made, token);
     setTimeout(() => this.#forgetOld(), GRACE_MS + 1).unref();
@@ -195,7 +164,7 @@ export class RefreshTokens {
     const mark = JSON.stringify(user);
     const own = store
       .list({ group: kind.group, kind: kind.kind })
-      .items.filter(({ key, terminating }) => NAME.test(key.name) && !terminating)
+      .items.filter(({ key, terminating }) => isKeptLogin(key.name) && !terminating)
       // Bytes are searched much faster than objects are parsed, and there may be many.
       .filter((stored) => stored.json().includes(mark))
       .map(({ key, object }) => readLogin(key.name, object))
@@ -238,69 +207,4 @@ class ReplacedError extends Error {}
 
 function isNotFound(error: unknown): boolean {
   return error instanceof StatusError && error.code === 404;
-}
-
-const NAME = /^oidc-[0-9a-f]{32}$/;
-
-function commonPart(token: string): string {
-  return token.slice(PREFIX.length, PREFIX.length + COMMON_LENGTH);
-}
-
-function nameOf(token: string): string {
-  const hash = createHash('sha256').update(`gitplane.dev/oidc-login\0${commonPart(token)}`);
-  return `oidc-${hash.digest('hex').slice(0, 32)}`;
-}
-
-function annotationsOf({ person, signedInAt }: NewLogin): Record<string, string> {
-  return {
-    [USER_UID]: person.uid,
-    [GENERATION]: String(person.tokenGeneration),
-    ...(signedInAt === undefined ? {} : { [SIGNED_IN_AT]: String(signedInAt) }),
-  };
-}
-
-function specOf(key: string, login: NewLogin): object {
-  const { person, clientId, clientName, nonce, redirectUri, scope, ttlSeconds } = login;
-  return {
-    displayName: `Login at ${clientName}`,
-    type: TOKEN_TYPE,
-    user: person.name,
-    key,
-    ...(ttlSeconds > 0 ? { ttl: ttlSeconds } : {}),
-    oidcProvider: {
-      clientId,
-      redirectUri,
-      scopes: scope,
-      ...(nonce === undefined ? {} : { nonce }),
-    },
-  };
-}
-
-function readLogin(name: string, { metadata, spec = {} }: KubeObject): Login | undefined {
-  const { oidcProvider, user, type, scope, ttl } = spec;
-  if (type !== TOKEN_TYPE || typeof user !== 'string' || !isRecord(oidcProvider)) return undefined;
-  // What a scope would forbid, an identity token cannot.
-  if (scope !== undefined) return undefined;
-  const { clientId, nonce, redirectUri, scopes } = oidcProvider;
-  if (typeof clientId !== 'string' || typeof redirectUri !== 'string') return undefined;
-  const signedInAt = Number(metadata.annotations?.[SIGNED_IN_AT] ?? Number.NaN);
-  const issuedAt = Math.floor(Date.parse(metadata.creationTimestamp ?? '') / 1000) || 0;
-  return {
-    name,
-    user,
-    clientId,
-    redirectUri,
-    scope: typeof scopes === 'string' ? scopes : '',
-    nonce: typeof nonce === 'string' ? nonce : undefined,
-    signedInAt: Number.isSafeInteger(signedInAt) ? signedInAt : undefined,
-    issuedAt,
-    expiresAt: typeof ttl === 'number' && ttl > 0 ? issuedAt + ttl : undefined,
-  };
-}
-
-/** A user of the same name may be another one, and may have voided what was given out before. */
-function isOf({ metadata }: KubeObject, { uid, tokenGeneration }: Person): boolean {
-  const annotations = metadata.annotations ?? {};
-  const generation = Number(annotations[GENERATION] ?? Number.NaN);
-  return annotations[USER_UID] === uid && generation >= tokenGeneration;
 }

@@ -8,8 +8,9 @@ import type { Clock } from '../apimachinery/clock.ts';
 import type { Clients } from './clients.ts';
 import { ExpiringMap, type ExpiringMapLimits } from './expiring-map.ts';
 import { Grants, grantIdOf } from './grants.ts';
+import type { Login } from './kept-login.ts';
 import type { Person } from './people.ts';
-import type { Login, RefreshTokens } from './refresh-tokens.ts';
+import type { RefreshTokens } from './refresh-tokens.ts';
 
 /** What of the request that is answered matters to what is kept. */
 export interface TokenRequest {

@@ -1,4 +1,6 @@
 /** Server-side apply: what a manager wants becomes an update, or a create where nothing is there. */
+
+import { applyConflict } from '../apimachinery/apply-conflict.ts';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import {
   cloneJson,
@@ -7,7 +9,7 @@ import {
   type KubeObject,
   valueAt,
 } from '../apimachinery/object.ts';
-import { applyConflict, badRequest } from '../apimachinery/status-error.ts';
+import { badRequest } from '../apimachinery/status-error.ts';
 import { FieldSet } from '../fieldmanagement/field-set.ts';
 import {
   type ApplyOfFields,

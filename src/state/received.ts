@@ -1,15 +1,13 @@
 /** The home of one version that came as a record. */
 import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import { HeldObject, type Home } from './held-object.ts';
+import type { JsonObject } from '../apimachinery/object.ts';
+import { HeldObject } from './held-object.ts';
 import { type Labels, labelsOf } from './labels.ts';
+import { OneVersion } from './one-version.ts';
 import { decodeHeads, type Head } from './record.ts';
 import type { Remark } from './store.ts';
 
-class Received implements Home {
-  readonly #json: Buffer;
-  readonly #resourceVersion: number;
-  readonly #terminating: boolean;
+class Received extends OneVersion {
   readonly #hidden: string | undefined;
   /** Null: it has none. */
   #labels: Labels | null | undefined;
@@ -17,31 +15,13 @@ class Received implements Home {
   constructor(head: Head, record: Buffer, start: number) {
     const [, , , , version, terminating, object, hidden] = head;
     // A copy: the bytes around it need not stay in memory.
-    this.#json = Buffer.from(record.subarray(start, start + object));
+    super(Buffer.from(record.subarray(start, start + object)), version, terminating === 1);
     const beside = record.toString('utf8', start + object, start + object + hidden);
     this.#hidden = hidden === 0 ? undefined : beside;
-    this.#resourceVersion = version;
-    this.#terminating = terminating === 1;
-  }
-
-  resourceVersion(): number {
-    return this.#resourceVersion;
-  }
-
-  terminating(): boolean {
-    return this.#terminating;
-  }
-
-  json(): Buffer {
-    return this.#json;
-  }
-
-  object(): KubeObject {
-    return JSON.parse(this.#json.toString()) as KubeObject;
   }
 
   labels(): Labels | undefined {
-    if (this.#labels === undefined) this.#labels = labelsOf(this.#json.toString()) ?? null;
+    if (this.#labels === undefined) this.#labels = labelsOf(this.json().toString()) ?? null;
     return this.#labels ?? undefined;
   }
 

@@ -1,7 +1,7 @@
 /** The home of one version: what changed since objects were packed last. */
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import type { Home } from './held-object.ts';
 import { type Labels, sharedLabels } from './labels.ts';
+import { OneVersion } from './one-version.ts';
 import type { Remark } from './store.ts';
 
 interface Beside {
@@ -9,36 +9,17 @@ interface Beside {
   readonly remark?: Remark | undefined;
 }
 
-export class Single implements Home {
-  readonly #json: Buffer;
-  readonly #resourceVersion: number;
-  readonly #terminating: boolean;
+export class Single extends OneVersion {
   readonly #labels: Labels | undefined;
   readonly #beside: Beside;
 
   /** `object` carries its `metadata.resourceVersion`. Throws for what is no JSON. */
   constructor(object: KubeObject, beside: Beside) {
-    this.#json = Buffer.from(JSON.stringify(object));
-    this.#resourceVersion = Number(object.metadata.resourceVersion);
-    this.#terminating = object.metadata.deletionTimestamp !== undefined;
-    this.#labels = sharedLabels(object.metadata.labels);
+    const { resourceVersion, deletionTimestamp, labels } = object.metadata;
+    const json = Buffer.from(JSON.stringify(object));
+    super(json, Number(resourceVersion), deletionTimestamp !== undefined);
+    this.#labels = sharedLabels(labels);
     this.#beside = beside;
-  }
-
-  resourceVersion(): number {
-    return this.#resourceVersion;
-  }
-
-  terminating(): boolean {
-    return this.#terminating;
-  }
-
-  json(): Buffer {
-    return this.#json;
-  }
-
-  object(): KubeObject {
-    return JSON.parse(this.#json.toString()) as KubeObject;
   }
 
   labels(): Labels | undefined {

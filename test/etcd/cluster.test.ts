@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Etcd } from '../../src/etcd/etcd.ts';
 import { EtcdError } from '../../src/etcd/etcd-error.ts';
-import { type EtcdOptions, openEtcd } from '../../src/etcd/open-etcd.ts';
+import type { EtcdOptions } from '../../src/etcd/etcd-options.ts';
+import { openEtcd } from '../../src/etcd/open-etcd.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
 
 const WHY = ETCD_MISSING ?? '';

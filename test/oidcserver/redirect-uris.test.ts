@@ -1,7 +1,7 @@
 /** Where clients may send people, and where they may not. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OidcClientConfig } from '../../src/oidcserver/clients.ts';
+import type { OidcClientConfig } from '../../src/oidcserver/client-config.ts';
 import {
   allowsAfterLogout,
   allowsOrigin,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseGoDuration } from '../../apimachinery/duration.ts';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
-import type { EtcdOptions } from '../../etcd/open-etcd.ts';
+import type { EtcdOptions } from '../../etcd/etcd-options.ts';
 import { type ParsedOptions, UsageError } from '../../options/parse-options.ts';
 import { type Address, parseAddress, readPath } from '../../options/values.ts';
 

@@ -3,7 +3,8 @@
  * the user had when it was made, so that a change while nobody looked counts as well.
  */
 import type { StoredObject } from '../../state/store.ts';
-import type { AccountParts, PlatformAccounts } from './accounts.ts';
+import type { AccountParts } from './account-parts.ts';
+import type { PlatformAccounts } from './accounts.ts';
 import { passwordVersion, passwordVersionOf } from './login-key.ts';
 
 type Parts = Pick<AccountParts, 'kinds' | 'store' | 'access' | 'logger'>;

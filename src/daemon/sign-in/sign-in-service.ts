@@ -6,7 +6,8 @@ import type { ConnectorFactories } from '../../signin/connectors/factories.ts';
 import { PasswordLogin } from '../../signin/password-login.ts';
 import { IdentityRefresher } from '../../signin/refresh.ts';
 import { SignIn } from '../../signin/sign-in.ts';
-import { type AccountParts, PlatformAccounts } from './accounts.ts';
+import type { AccountParts } from './account-parts.ts';
+import { PlatformAccounts } from './accounts.ts';
 import { endSessionsOfOldPasswords } from './password-changes.ts';
 
 export interface SignInParts extends AccountParts {

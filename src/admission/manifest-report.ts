@@ -1,0 +1,147 @@
+/** What is said of a document: problems and warnings with places, and the verdict that they make. */
+import {
+  type FieldError,
+  type FieldPath,
+  formatFieldError,
+  formatPath,
+} from '../apimachinery/field-error.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { secretPlaces } from '../kinds/secret-places.ts';
+import type { ManifestDocument, Problem } from '../manifests/manifest.ts';
+
+/** What is known of a document whose secrets are sealed; its value is the opened one. */
+export interface SealedParts {
+  /** Why it is not valid, whatever its values are. */
+  readonly problems: readonly {
+    readonly path: FieldPath;
+    readonly message: string;
+    readonly inClear?: true;
+  }[];
+  /** Nobody here can open it: sealed values are left out of the value. */
+  readonly unreadable: boolean;
+  /** Whether the text of the file has the value sealed. */
+  isSealed(path: FieldPath): boolean;
+  /** Where comments beside sealed values stand in the clear. */
+  readonly comments: readonly { readonly line: number; readonly col: number }[];
+}
+
+export interface AdmittedManifest {
+  /** Known as soon as kind and name can be read, even when the rest is wrong. */
+  readonly key: ObjectKey | undefined;
+  /** Set only when there are no problems: without fields that only the server may write. */
+  readonly manifest: KubeObject | undefined;
+  /** The manifest as JSON, where it is at hand. */
+  readonly json?: string;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  /** Secrets that the file holds in the clear, as problems where that is refused. */
+  readonly clear: readonly Problem[];
+  /** The manifest lacks what is sealed, for want of a key; `problems` tell so. */
+  readonly partial: boolean;
+}
+
+export const NOTHING: AdmittedManifest = {
+  key: undefined,
+  manifest: undefined,
+  problems: [],
+  warnings: [],
+  clear: [],
+  partial: false,
+};
+
+/** Each place has to be looked up; more than this is one mistake, made many times. */
+const MOST_PROBLEMS = 100;
+
+export class Report {
+  readonly problems: Problem[] = [];
+  readonly warnings: Problem[] = [];
+  readonly #clear: Problem[] = [];
+  readonly #path: string;
+  readonly #document: ManifestDocument;
+
+  constructor(path: string, document: ManifestDocument) {
+    this.#path = path;
+    this.#document = document;
+  }
+
+  get failed(): boolean {
+    return this.problems.length > 0;
+  }
+
+  at(field: FieldPath, message: string): void {
+    this.problems.push(this.#problem(field, message));
+  }
+
+  warn(field: FieldPath, message: string): void {
+    this.warnings.push(this.#problem(field, message));
+  }
+
+  clear(kind: Kind, manifest: KubeObject, sealed: SealedParts | undefined): void {
+    for (const place of secretPlaces(kind, manifest)) {
+      if (sealed?.isSealed(place) === true) continue;
+      const command = `gitplane seal ${this.#path}`;
+      const message = `${formatPath(place)}: must not be in git in the clear; seal it with "${command}", and change the value wherever it is used if this commit has left your machine`;
+      this.#clear.push({ ...this.#problem(place, message), inClear: true });
+      if (this.#clear.length >= MOST_PROBLEMS) return;
+    }
+  }
+
+  /** No reason to refuse, as for SOPS; they may say what the value is, or what it was. */
+  comments(sealed: SealedParts | undefined): void {
+    const path = this.#path;
+    const message = `a comment beside sealed values is in the clear; seal it with "gitplane seal ${path}"`;
+    for (const place of (sealed?.comments ?? []).slice(0, MOST_PROBLEMS)) {
+      this.warnings.push({ path, ...place, message, inClear: true });
+    }
+  }
+
+  sealed(sealed: SealedParts | undefined): void {
+    for (const { path, message, inClear } of (sealed?.problems ?? []).slice(0, MOST_PROBLEMS)) {
+      const problem = this.#problem(path, `${formatPath(path)}: ${message}`);
+      this.problems.push(inClear === undefined ? problem : { ...problem, inClear });
+    }
+  }
+
+  partial(key: ObjectKey | undefined, manifest: KubeObject, sealed: SealedParts): AdmittedManifest {
+    // What is wrong with the identity is worse than what cannot be read.
+    if (this.failed || key === undefined) return this.refuse(key);
+    this.sealed(sealed);
+    const problems = this.problems.map((problem) => ({ ...problem, unreadable: true as const }));
+    const { warnings } = this;
+    return { ...NOTHING, key, manifest, problems, warnings, clear: this.#clear, partial: true };
+  }
+
+  /** Without a spread: for nearly all manifests, and that would be a new shape to V8 each time. */
+  admit(key: ObjectKey | undefined, manifest: KubeObject, json?: string): AdmittedManifest {
+    const { problems, partial } = NOTHING;
+    const { warnings } = this;
+    const clear = this.#clear;
+    if (json === undefined) return { key, manifest, problems, warnings, clear, partial };
+    return { key, manifest, json, problems, warnings, clear, partial };
+  }
+
+  fields(errors: readonly FieldError[]): void {
+    for (const error of errors.slice(0, MOST_PROBLEMS)) this.#field(error);
+    const left = errors.length - MOST_PROBLEMS;
+    if (left > 0) this.at([], `… and ${left} more problems in this document`);
+  }
+
+  #field(error: FieldError): void {
+    const atKey = error.unknownField === true;
+    const place = this.#document.locate(error.path, { atKey, inside: error.at });
+    const message = formatFieldError(error);
+    const more = error.inClear === undefined ? {} : { inClear: error.inClear };
+    this.problems.push({ path: this.#path, ...place, message, ...more });
+  }
+
+  refuse(key: ObjectKey | undefined): AdmittedManifest {
+    const { problems, warnings } = this;
+    return { ...NOTHING, key, problems, warnings, clear: this.#clear };
+  }
+
+  #problem(field: FieldPath, message: string): Problem {
+    return { path: this.#path, ...this.#document.locate(field), message };
+  }
+}

@@ -1,0 +1,20 @@
+/** What a platform is opened with. */
+import type { Clock } from '../apimachinery/clock.ts';
+import type { DataDirectory } from '../bootstrap/data-directory.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { DaemonOptions } from './options.ts';
+import type { ReplicatedPlatform } from './replicated-platform.ts';
+
+export interface PlatformParts {
+  readonly options: DaemonOptions;
+  readonly data: DataDirectory;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** The base URL that clients use. */
+  readonly issuer: string;
+  /** Absent: nobody shares it. */
+  readonly replicated?: ReplicatedPlatform | undefined;
+}
+
+/** What was opened so far, to be closed, last first, when the rest cannot be opened. */
+export type Opened = { close(): Promise<void> }[];

@@ -1,0 +1,72 @@
+/** Where the manifests are: a repository that is hosted here, or the mirror of one elsewhere. */
+import { seedRepository } from '../../bootstrap/seed.ts';
+import type { FileReader } from '../../catalog/file.ts';
+import type { BareRepository } from '../../git/bare-repository.ts';
+import { initRepository } from '../../git/init-repository.ts';
+import { openRepository } from '../../git/open-repository.ts';
+import { type Following, stopFollowing } from '../../git/remote/following.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Sealer } from '../../registry/sealer.ts';
+import type { Opened, PlatformParts } from '../platform-parts.ts';
+import { openFollowed } from './followed-repository.ts';
+import type { RemoteObservation } from './remote-observation.ts';
+import type { Signatures } from './signatures.ts';
+
+interface SourceParts extends PlatformParts {
+  readonly kinds: KindTable;
+  readonly opened: Opened;
+  readonly remote: RemoteObservation | undefined;
+  readonly signatures: Signatures;
+  readonly reader: FileReader;
+  readonly sealer: Sealer;
+}
+
+/** The hosted repository, or the mirror of one elsewhere. */
+export async function openSource(
+  parts: SourceParts,
+): Promise<{ repository: BareRepository; following: Following | undefined }> {
+  const { options, data, logger, opened, remote, signatures } = parts;
+  if (options.remote === undefined || remote === undefined) {
+    stopFollowing(data.repository);
+    return { repository: await openHosted(parts), following: undefined };
+  }
+  const followed = await openFollowed({
+    source: options.remote,
+    gitDir: data.repository,
+    branch: options.branch,
+    observation: remote,
+    signatures,
+    logger,
+    term: parts.replicated?.term,
+  });
+  opened.push(followed.repository, followed.following);
+  return followed;
+}
+
+async function openHosted(parts: SourceParts): Promise<BareRepository> {
+  const { options, data, clock, logger, kinds, opened, reader, sealer } = parts;
+  const { sign } = parts.signatures;
+  const where = { gitDir: data.repository, branch: options.branch };
+  await initRepository(where);
+  const led = parts.replicated?.repository;
+  const repository = await openRepository({
+    ...where,
+    logger,
+    sign,
+    ownThread: true,
+    agree: led?.agree.bind(led),
+    settle: led?.settle.bind(led),
+  });
+  opened.push(repository);
+  if ((await repository.head()) !== undefined) return repository;
+  await seedRepository({
+    repository,
+    reader,
+    sealer,
+    kinds,
+    folder: options.seed,
+    under: options.under,
+    time: Math.floor(clock.now() / 1000),
+  });
+  return repository;
+}

@@ -1,0 +1,160 @@
+/** Keys of logins: objects in the state alone, made, read, renewed and ended by signing in. */
+import type { JsonObject } from '../../apimachinery/object.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
+import type {
+  AdmittedIdentity,
+  KeptIdentity,
+  LoginKey,
+  NewLoginKey,
+} from '../../signin/accounts.ts';
+import type { ProvidedIdentity } from '../../signin/connector.ts';
+import type { StoredObject } from '../../state/store.ts';
+import { type AccountParts, findObject, kindOf } from './account-parts.ts';
+import { nameOf, options, shutOut, writing } from './account-writes.ts';
+import {
+  identitySpec,
+  keptText,
+  loginKeyManifest,
+  readKeptIdentity,
+  readRefreshTime,
+} from './login-key.ts';
+
+export class LoginKeys {
+  readonly #parts: AccountParts;
+  readonly #kind: Kind;
+
+  constructor(parts: AccountParts) {
+    this.#parts = parts;
+    this.#kind = kindOf(parts, 'ownedaccesskeys');
+  }
+
+  async mint(key: NewLoginKey): Promise<LoginKey> {
+    const user = this.#parts.access.directory.user(key.user);
+    if (user === undefined || user.disabled) throw shutOut(key.user);
+    const kind = this.#kind;
+    const now = this.#parts.clock.now();
+    const body = loginKeyManifest({ ...key, user, apiVersion: apiVersionOf(kind), now });
+    const { object } = await writing(
+      this.#parts.served.create({
+        kind,
+        namespace: '',
+        body,
+        duplicates: [],
+        options: options(key.requestId),
+        inState: true,
+      }),
+    );
+    return { name: nameOf(object), key: String(object.spec?.['key']), user: user.name };
+  }
+
+  isLogin(keyName: string): boolean {
+    const { type, scope } = this.#find(keyName)?.object.spec ?? {};
+    return type === 'Login' && scope === undefined;
+  }
+
+  async revoke(name: string): Promise<void> {
+    const kind = this.#kind;
+    if (this.#find(name)?.object.spec?.['type'] !== 'Login') return;
+    try {
+      await this.#parts.served.delete({
+        kind,
+        namespace: '',
+        name,
+        delete: {},
+        options: options(),
+      });
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.code !== 404) throw error;
+    }
+  }
+
+  identityOf(keyName: string): KeptIdentity | undefined {
+    const stored = this.#find(keyName);
+    return stored && readKeptIdentity(stored);
+  }
+
+  refreshedAt(keyName: string): number | undefined {
+    const stored = this.#find(keyName);
+    return stored && readRefreshTime(stored);
+  }
+
+  identityToRefresh(keyName: string): (KeptIdentity & { name: string }) | undefined {
+    const own = this.identityOf(keyName);
+    if (own !== undefined) return { ...own, name: keyName };
+    const user = this.#find(keyName)?.object.spec?.['user'];
+    if (typeof user !== 'string') return undefined;
+    const logins = this.#parts.access
+      .logins()
+      .filter((login) => login.user === user)
+      .flatMap(({ key }) => this.#find(key) ?? [])
+      .sort((a, b) => (readRefreshTime(b) ?? 0) - (readRefreshTime(a) ?? 0));
+    for (const stored of logins) {
+      const kept = readKeptIdentity(stored);
+      if (kept !== undefined) return { ...kept, name: stored.key.name };
+    }
+    return undefined;
+  }
+
+  async keep(keyName: string, provided: ProvidedIdentity): Promise<void> {
+    const connectorData = keptText(provided);
+    for (const name of this.sharing(keyName)) {
+      await this.#change(name, (identity) => ({ ...identity, connectorData }));
+    }
+  }
+
+  /** Takes over what the provider says now, for the key and its copies. */
+  async refreshed(keyName: string, identity: AdmittedIdentity): Promise<void> {
+    const now = this.#parts.clock.now();
+    for (const name of this.sharing(keyName)) {
+      await this.#change(name, () => identitySpec(identity, now));
+    }
+  }
+
+  /** Whom a key acts as; undefined for one that is gone, or acts as a team. */
+  userOf(keyName: string): string | undefined {
+    const user = this.#find(keyName)?.object.spec?.['user'];
+    return typeof user === 'string' ? user : undefined;
+  }
+
+  /**
+   * The key and its copies: a program's key has the tokens of the login that agreed to it, and a
+   * provider may take each token once.
+   */
+  sharing(keyName: string): string[] {
+    const kept = (name: string): unknown =>
+      this.#find(name)?.hidden?.['spec.identity.connectorData'];
+    const own = kept(keyName);
+    if (own === undefined) return [keyName];
+    const user = this.#find(keyName)?.object.spec?.['user'];
+    const logins = this.#parts.access.logins().filter((login) => login.user === user);
+    return logins.map(({ key }) => key).filter((key) => kept(key) === own);
+  }
+
+  /** Of a key that is gone nothing. */
+  async #change(name: string, change: (identity: JsonObject) => JsonObject): Promise<void> {
+    if (this.#find(name) === undefined) return;
+    const kind = this.#kind;
+    await writing(
+      this.#parts.served.update({
+        verb: 'patch',
+        kind,
+        namespace: '',
+        name,
+        duplicates: [],
+        options: options(),
+        change: (key) => {
+          const { identity } = key.spec ?? {};
+          return {
+            ...key,
+            spec: { ...key.spec, identity: change((identity ?? {}) as JsonObject) },
+          };
+        },
+      }),
+    );
+  }
+
+  #find(name: string): StoredObject | undefined {
+    return findObject(this.#parts, this.#kind, name);
+  }
+}
