@@ -44,6 +44,8 @@ export interface Link {
   /** As far as is known here. */
   readonly leader: LeaderInfo | undefined;
   readonly replicas: readonly ReplicaInfo[];
+  /** For how long etcd is not heard any more, as our lease tells; 0: it is. */
+  readonly silentMs: number;
   /** Called when somebody else leads, or what is known of the leader changed. Returns the way to stop. */
   onLeader(listener: (leader: LeaderInfo | undefined) => void): () => void;
   /** Resolves with a leader that takes writes, or undefined when there was none for so long. */
@@ -120,6 +122,10 @@ class EtcdLink implements Link {
 
   get replicas(): readonly ReplicaInfo[] {
     return [...this.#found.values()];
+  }
+
+  get silentMs(): number {
+    return this.#session.silentMs;
   }
 
   onLeader(listener: (leader: LeaderInfo | undefined) => void): () => void {

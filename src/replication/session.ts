@@ -44,11 +44,21 @@ export class Session {
   #lease: Lease | undefined;
   #waiting: ((lease: Lease) => void)[] = [];
   #telling: NodeJS.Timeout | undefined;
+  /** Since when there is no lease, although there was one. */
+  #lostAt: number | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#info = options.info;
     this.#running = this.#run();
+  }
+
+  /**
+   * For how many milliseconds etcd has not been heard, at the least: the last lease is over, and there
+   * is no other. 0: it is there.
+   */
+  get silentMs(): number {
+    return this.#lostAt === undefined ? 0 : performance.now() - this.#lostAt;
   }
 
   /** Resolves with a lease that lives, as far as is known. Rejects when the signal is aborted. */
@@ -92,6 +102,7 @@ export class Session {
     while (!signal.aborted) {
       try {
         await this.#begin();
+        this.#lostAt = undefined;
         isTold = false;
         if (isAgain) this.#options.onAgain();
         isAgain = true;
@@ -102,6 +113,7 @@ export class Session {
         continue;
       }
       await aborted(this.#lease?.lost, signal);
+      this.#lostAt = performance.now();
       if (!signal.aborted) this.#options.logger.warn('The lease in etcd was lost');
     }
   }

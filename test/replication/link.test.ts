@@ -158,12 +158,14 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     expect(overlapped).toBe(false);
     expect(term.isHeld()).toBe(false);
     expect(term.signal.aborted).toBe(true);
+    await vi.waitFor(() => expect(first.link.silentMs).toBeGreaterThan(0), LONG);
     proxy.heal();
     await vi.waitFor(
       () => expect(write(etcd, term, `${prefix}k`)).rejects.toThrow(TermEndedError),
       LONG,
     );
     await vi.waitFor(() => expect(first.link.leader?.id).toBe('b'), LONG);
+    await vi.waitFor(() => expect(first.link.silentMs).toBe(0), LONG);
   });
 
   test('a term ends when somebody takes its key away', async () => {

@@ -24,7 +24,7 @@ import {
   VERSION_HEADER,
 } from './headers.ts';
 import { keptBody } from './kept-body.ts';
-import { type Failed, type LeaderPeer, type Leaders, nextLeader } from './leaders.ts';
+import { type Failed, isDeaf, type LeaderPeer, type Leaders, nextLeader } from './leaders.ts';
 
 /** How a leader is reached. */
 export interface Route {
@@ -82,7 +82,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
   for (;;) {
     const leader = await nextLeader(leaders, failed, end - performance.now());
     if (gone.signal.aborted) return;
-    if (leader === undefined) throw nobodyLeads(failed?.leader);
+    if (leader === undefined) throw nobodyLeads(leaders, failed?.leader);
     const route = options.route(leader);
     const answer = await whileItLeads(leaders, leader, (changed) => {
       const signal = AbortSignal.any([gone.signal, changed]);
@@ -95,7 +95,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     const final = await finalAnswer(shown, { answer, reason, isAgain });
     if (final !== undefined) return await pass(shown, of, final);
     if (gone.signal.aborted) return;
-    if (!isAgain) throw nobodyLeads(leader);
+    if (!isAgain) throw nobodyLeads(leaders, leader);
     const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
     failed = { leader, times };
   }
@@ -120,10 +120,11 @@ async function whileItLeads<T>(
   }
 }
 
-function nobodyLeads(asked: LeaderPeer | undefined): Error {
+function nobodyLeads(leaders: Leaders, asked: LeaderPeer | undefined): Error {
+  const why = isDeaf(leaders) ? 'This replica does not reach etcd' : 'No replica leads';
   const outcome =
     asked === undefined
-      ? 'No replica leads at the moment, please try again'
+      ? `${why} at the moment, please try again`
       : 'The replica that leads did not answer, please try again; a write may still take effect';
   return unavailable(outcome, RETRY_SECONDS);
 }

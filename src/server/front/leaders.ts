@@ -13,12 +13,23 @@ export interface LeaderPeer {
 export interface Leaders {
   /** As far as is known here. */
   readonly leader: LeaderPeer | undefined;
+  /** For how long nobody could have been told here that another leads; 0: that would be told. */
+  readonly silentMs: number;
   /** Calls back when somebody else leads, or the leader is ready. Returns the way to stop. */
   onLeader(listener: (leader: LeaderPeer | undefined) => void): () => void;
 }
 
 /** Whoever failed a moment ago may be asked again after this, if nobody else leads by then. */
 const SAME_AGAIN_MS = 150;
+
+/** Nobody is waited for who would not be heard of. */
+const SILENT_MS = 1000;
+const LOOK_EVERY_MS = 100;
+
+/** Whether a change of the leader would not be heard of. */
+export function isDeaf({ silentMs }: Pick<Leaders, 'silentMs'>): boolean {
+  return silentMs >= SILENT_MS;
+}
 
 /** Who was asked before and did not answer. */
 export interface Failed {
@@ -44,6 +55,7 @@ export async function nextLeader(
     const end = (found: LeaderPeer | undefined): void => {
       clearTimeout(timer);
       clearTimeout(again);
+      clearInterval(look);
       stop();
       resolve(found);
     };
@@ -51,6 +63,9 @@ export async function nextLeader(
       if (leaders.leader?.ready === true) end(leaders.leader);
     };
     const timer = setTimeout(() => end(undefined), Math.max(milliseconds, 0));
+    const look = setInterval(() => {
+      if (isDeaf(leaders)) end(undefined);
+    }, LOOK_EVERY_MS);
     const again = failed?.times === 1 ? setTimeout(same, SAME_AGAIN_MS) : undefined;
     const stop = leaders.onLeader((found) => {
       if (fits(found)) end(found);

@@ -191,6 +191,23 @@ test('what was lost with the leader that answered is asked of the next one, with
   expect(keys[1]).toBe(keys[0]);
 });
 
+test('a replica that would not hear of another leader waits for none', async () => {
+  const { a, election, token } = await ready({ patienceMs: 120_000 });
+  const post = { method: 'POST', token, body: team('x') };
+  const waiting = ask(a + TEAMS, post);
+  election.silentMs = 1000;
+  const refused = [await waiting, await ask(a + TEAMS, post)];
+  for (const { code, headers, text } of refused) {
+    expect([code, headers['retry-after']]).toEqual([503, '1']);
+    expect(JSON.parse(text).message).toContain('does not reach etcd');
+  }
+  // One that has just lost its lease may get another in a moment.
+  election.silentMs = 1;
+  const patient = ask(a + TEAMS, post);
+  await election.elect((_req, res) => void res.writeHead(201).end('made'));
+  expect(await patient).toMatchObject({ code: 201, text: 'made' });
+});
+
 test('where nobody leads, writes are refused and reads go on', async () => {
   const { a, token } = await ready({ patienceMs: 50 });
   const refused = await ask(a + TEAMS, { method: 'POST', token, body: team('x') });
