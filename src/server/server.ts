@@ -64,6 +64,9 @@ interface Noted {
 
 const NO_BODY = Buffer.alloc(0);
 
+/** Why a front refuses a request, which it has judged before the routes. */
+const refused = new WeakMap<IncomingMessage, Error>();
+
 export interface ServerOptions {
   /** Absent: plain HTTP. */
   readonly tls?: TlsOptions;
@@ -90,7 +93,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       const handler: Handler = (request, response) => {
         quick(request, response, () => routes(request, response));
       };
-      return makeServer(options, handler, () => closing);
+      return makeServer(options, { handler, routes }, () => closing);
     },
   }) as unknown as FastifyInstance;
   const { platform, surfaceOf } = buildSurfaces(deps);
@@ -112,15 +115,17 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       secureHeaders(reply.raw);
       return done();
     }
-    limitBody(request.raw);
+    const given = refused.get(request.raw);
+    // Of those it was read, or never will be.
+    if (given === undefined) limitBody(request.raw);
     const surface = surfaceOf(request.url);
     const noted: Noted = { info: undefined, user: undefined };
-    let refusal: Error | undefined;
+    let refusal = given;
     try {
       request.admitted = admit(surface, request, noted);
-      deps.fairness.admit(request.admitted, request.raw, reply.raw);
+      if (given === undefined) deps.fairness.admit(request.admitted, request.raw, reply.raw);
     } catch (error) {
-      refusal = error as Error;
+      refusal ??= error as Error;
     }
     const { info, user } = noted;
     if (deps.audit.isOn && info !== undefined) {
@@ -181,7 +186,12 @@ function finisher(
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-function makeServer(options: ServerOptions, handler: Handler, closing: () => AbortSignal): Server {
+/** `routes`: without those that are answered before. */
+function makeServer(
+  options: ServerOptions,
+  { handler, routes }: { readonly handler: Handler; readonly routes: Handler },
+  closing: () => AbortSignal,
+): Server {
   const { tls, front } = options;
   const listener: Handler = (request, response) => {
     if (front === undefined) {
@@ -190,7 +200,11 @@ function makeServer(options: ServerOptions, handler: Handler, closing: () => Abo
     }
     const isBehindProxy = tls === undefined;
     const answer = (): void => handler(request, response);
-    front.handle({ request, response, closing: closing(), isBehindProxy, answer });
+    const refuse = (error: Error): void => {
+      refused.set(request, error);
+      routes(request, response);
+    };
+    front.handle({ request, response, closing: closing(), isBehindProxy, answer, refuse });
   };
   return tls === undefined ? createServer(listener) : createTlsServer(tlsOptions(tls), listener);
 }

@@ -104,7 +104,15 @@ export interface TestFronts {
   readonly token: string;
 }
 
-export async function openFronts(count: number, patienceMs = 2000): Promise<TestFronts> {
+type Audit = Parameters<ReplicaFront['server']>[0];
+
+const SILENT = { isOn: false, begin: () => undefined } as unknown as Audit;
+
+export async function openFronts(
+  count: number,
+  patienceMs = 2000,
+  audit = SILENT,
+): Promise<TestFronts> {
   const history = new RecordedHistory();
   const platform = await openTestPlatform({ engine: new EagerEngine(history) });
   const file = join(temporaryFolder(), 'admin.token');
@@ -113,7 +121,7 @@ export async function openFronts(count: number, patienceMs = 2000): Promise<Test
   const election = new PlayedElection();
   const fronts = [];
   for (let i = 0; i < count; i++) {
-    const opened = await openTestFront({ history, election, patienceMs });
+    const opened = await openTestFront({ history, election, patienceMs, audit });
     await opened.store.ready();
     fronts.push(opened);
   }
@@ -125,8 +133,9 @@ export async function openTestFront(of: {
   readonly history: RecordedHistory;
   readonly election?: PlayedElection;
   readonly patienceMs?: number;
+  readonly audit?: Audit;
 }): Promise<TestFronts['fronts'][number]> {
-  const { history, election = new PlayedElection(), patienceMs = 2000 } = of;
+  const { history, election = new PlayedElection(), patienceMs = 2000, audit = SILENT } = of;
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   const feed = new RecordedFeed(history);
@@ -150,8 +159,7 @@ export async function openTestFront(of: {
     clock: Date,
     logger: createLogger('error', { write: () => undefined }),
   });
-  const silent = { isOn: false, begin: () => undefined } as unknown;
-  const app = front.server(silent as Parameters<ReplicaFront['server']>[0], {});
+  const app = front.server(audit, {});
   await app.listen({ port: 0, host: '127.0.0.1' });
   onTestFinished(async () => {
     await app.close();

@@ -41,6 +41,8 @@ export interface Arrival {
   readonly isBehindProxy: boolean;
   /** Answers it here. */
   readonly answer: () => void;
+  /** Refuses it here, as if it had been judged here: with a record of it. */
+  readonly refuse: (error: StatusError) => void;
 }
 
 const MOST_URLS = 1024;
@@ -65,9 +67,18 @@ export class Front {
 
   handle(arrival: Arrival): void {
     const { request, response } = arrival;
-    this.#handle(arrival).catch((error: unknown) => {
+    const { method = '', url = '' } = request;
+    const info = this.#read(`${method} ${url}`);
+    this.#handle(arrival, info).catch((error: unknown) => {
       // Who is gone need not be told, and need not be told of.
       if (response.destroyed) return;
+      const isRecorded = info?.isResource === true && !response.headersSent;
+      if (isRecorded && error instanceof StatusError) {
+        // What was not read of the body must not be taken for the next request.
+        if (!request.complete) response.setHeader('connection', 'close');
+        arrival.refuse(error);
+        return;
+      }
       if (!(error instanceof StatusError)) {
         this.#options.logger.error({ err: error }, 'Request failed');
       }
@@ -75,9 +86,8 @@ export class Front {
     });
   }
 
-  async #handle(arrival: Arrival): Promise<void> {
-    const { method = '', url = '' } = arrival.request;
-    const info = this.#read(`${method} ${url}`);
+  async #handle(arrival: Arrival, info: RequestInfo | undefined): Promise<void> {
+    const { method = '' } = arrival.request;
     if (!isLocal(method, info, this.#options)) return await this.#forward(arrival, info);
     if (info.isResource) {
       const { store } = this.#options;

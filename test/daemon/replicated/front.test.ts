@@ -106,6 +106,40 @@ test('reads ask nobody else; strangers are refused where they ask', async () => 
   expect(asked).toEqual(elsewhere);
 });
 
+test('what a front refuses itself is recorded there, and what it hands on is not', async () => {
+  const recorded: unknown[] = [];
+  const begin: Parameters<typeof openFronts>[2] = {
+    isOn: true,
+    relay: () => true,
+    find: async () => [] as never,
+    begin: ({ user, route: { path, verb } }) => ({
+      level: 'Metadata',
+      received: () => undefined,
+      started: () => undefined,
+      ended: ({ code, reason }) => void recorded.push([user.name, verb, path, code, reason]),
+    }),
+  };
+  const { fronts, token, election } = await openFronts(1, 50, begin);
+  const url = fronts[0]?.url ?? '';
+  const post = { method: 'POST', token, body: team('x') };
+  const refused = await ask(url + TEAMS, post);
+  expect([refused.code, refused.headers['retry-after']]).toEqual([503, '1']);
+  expect(refused.headers['audit-id']).toBeDefined();
+  const stranger = await ask(url + TEAMS, { ...post, token: 'of nobody' });
+  expect(stranger.code).toBe(503);
+  const huge = { 'content-length': String(2 ** 30) };
+  const large = await ask(url + TEAMS, { method: 'POST', token, headers: huge, body: '{' });
+  expect([large.code, large.headers.connection]).toEqual([413, 'close']);
+  await election.elect((_req, res) => void res.writeHead(409).end('the leader says so'));
+  expect((await ask(url + TEAMS, post)).code).toBe(409);
+  const path = '/apis/management.gitplane.dev/v1/teams';
+  expect(recorded).toEqual([
+    ['admin', 'create', path, 503, 'ServiceUnavailable'],
+    ['system:anonymous', 'create', path, 503, 'ServiceUnavailable'],
+    ['admin', 'create', path, 413, 'RequestEntityTooLarge'],
+  ]);
+});
+
 test('headers for the next hop stay behind, and nobody says where another comes from', async () => {
   const { a, election } = await ready();
   await election.elect((req, res) => {
