@@ -11,9 +11,8 @@ const QUESTION_BYTES = 4;
 const ANSWER_BYTES = 12;
 const UNKNOWN = -1n;
 
-/** A peer that has not answered for so long is not asked more until it does. */
 const SILENT_MS = 25;
-/** And after so long nothing is expected of the connection any more. */
+/** After so long nothing is expected of the connection any more. */
 const DEAD_MS = 2000;
 const AGAIN_AFTER_MS = 250;
 
@@ -45,6 +44,8 @@ export function answerLine(socket: Duplex, newest: () => Promise<Told>): void {
 export interface NewestLineOptions {
   /** A request to that peer with `NEWEST_HEADERS`, not yet ended. */
   readonly connect: (peer: string) => ClientRequest;
+  /** A peer that has not answered for so many milliseconds is not asked more until it does. */
+  readonly silentMs?: number;
 }
 
 /** To one peer at a time: whoever leads. */
@@ -62,7 +63,8 @@ export class NewestLine {
     if (this.#isClosed) return undefined;
     if (this.#line?.peer !== peer || this.#line.isOver(AGAIN_AFTER_MS)) {
       this.#line?.end();
-      this.#line = new Line(peer, this.#options.connect(peer));
+      const { connect, silentMs = SILENT_MS } = this.#options;
+      this.#line = new Line(peer, connect(peer), silentMs);
     }
     return await this.#line.ask();
   }
@@ -82,13 +84,15 @@ interface Question {
 class Line {
   readonly peer: string;
   readonly #request: ClientRequest;
+  readonly #silentMs: number;
   #socket: Duplex | undefined;
   #questions = new Map<number, Question>();
   #count = 0;
   #ended: number | undefined;
 
-  constructor(peer: string, request: ClientRequest) {
+  constructor(peer: string, request: ClientRequest, silentMs: number) {
     this.peer = peer;
+    this.#silentMs = silentMs;
     this.#request = request;
     const end = (): void => this.end();
     request.on('upgrade', (_answer: IncomingMessage, socket: Duplex, first: Buffer) =>
@@ -113,7 +117,7 @@ class Line {
     const [oldest] = this.#questions.values();
     const silent = oldest === undefined ? 0 : asked - oldest.asked;
     if (silent > DEAD_MS) this.end();
-    if (this.#ended !== undefined || silent > SILENT_MS) return Promise.resolve(undefined);
+    if (this.#ended !== undefined || silent > this.#silentMs) return Promise.resolve(undefined);
     this.#count = (this.#count + 1) % 2 ** 32;
     const bytes = Buffer.allocUnsafe(QUESTION_BYTES);
     bytes.writeUInt32BE(this.#count, 0);
