@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { type Daemon, EXAMPLE_PLATFORM, startDaemon } from './daemon.ts';
 import { type EtcdCluster, fastPlace, freePorts, startEtcd } from './etcd.ts';
@@ -96,7 +97,11 @@ export async function startReplicas(setup: ReplicaSetup = {}): Promise<ReplicaSe
 }
 
 async function inTime(set: Replicas, patienceMs: number | undefined): Promise<void> {
-  const started = Promise.all(set.replicas.map((replica) => replica.start()));
+  const starts = set.replicas.map((replica) => replica.start());
+  const started = Promise.all(starts).catch(async (cause: unknown) => {
+    await Promise.race([Promise.allSettled(starts), sleep(5_000)]);
+    throw new Error(`${String(cause)}\n${set.output()}`, { cause });
+  });
   if (patienceMs === undefined) return void (await started);
   started.catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;

@@ -199,6 +199,8 @@ function outputOf(
   if (code >= 500 || code === 429 || isBehind(code, text)) return undefined;
   if (code < 300) {
     if (input.op === 'delete') return { ok: true };
+    // Sent again after a change of leader, and the object is gone since: it was done, says the answer.
+    if (body.spec === undefined && input.op !== 'read') return { ok: true };
     return { ok: true, value: body.spec.displayName, version: body.metadata.resourceVersion };
   }
   if (REASONS.includes(body?.reason)) return { ok: false, reason: body.reason };
