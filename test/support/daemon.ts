@@ -3,11 +3,19 @@
  * real clients beside it. Tests that need it run on the built program: `npm test` builds first.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterAll, vi } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'dist/main.js');
@@ -119,6 +127,8 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
     child.on('exit', (code) => reject(new Error(`The daemon ended with ${code}:\n${output}`)));
     child.on('error', reject);
   });
+  // Serves without, where the first leader of its replicas took long to make it.
+  await vi.waitFor(() => accessSync(join(dataDir, 'admin.token')));
   const [, host = '', port] = /https:\/\/(\d+(?:\.\d+){3}):(\d+)/.exec(output) ?? [];
   return new RunningDaemon({ child, dataDir, host, port: Number(port), output: () => output });
 }
