@@ -1,6 +1,7 @@
 /** Moves of the branch that nobody judged: what is held, who releases it, and what goes on. */
 import { describe, expect, test } from 'vitest';
 import { COMMITTER } from '../../src/registry/commit-message.ts';
+import { Consent } from '../../src/registry/consent.ts';
 import { foreignCommit, git, openForTest } from '../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../support/platform.ts';
 
@@ -215,6 +216,28 @@ describe('a move that removes more than the budget', () => {
     const released = await upgraded.restart();
     expect(released.names('teams')).toEqual(['d', 'e', 'f']);
   });
+});
+
+test('an approval is on stable storage when it is acknowledged', async () => {
+  const { platform, first } = await sixTeams();
+  const done: string[] = [];
+  const consent = new Consent({
+    repository: platform.repository,
+    store: {
+      note: () => undefined,
+      apply: () => {
+        done.push('applied');
+        return [];
+      },
+      flush: async () => {
+        done.push('flushed');
+      },
+    },
+    clock: Date,
+    budget,
+  });
+  await consent.approve(approval(first));
+  expect(done).toEqual(['applied', 'flushed']);
 });
 
 describe('an empty checkout', () => {
