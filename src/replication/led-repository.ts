@@ -24,6 +24,7 @@ export interface LedRepositoryOptions {
   readonly logger: GitLogger;
   /** The disk of this replica did not take what etcd has: somebody else should lead. */
   readonly onStuck: (error: unknown) => void;
+  readonly patienceMs?: number;
 }
 
 export interface PushedRange {
@@ -31,8 +32,11 @@ export interface PushedRange {
   readonly to: string;
 }
 
-/** How long whoever moves the branch on the disk may take for it, after etcd has the move. */
-const PATIENCE_MS = 3_000;
+/**
+ * How long whoever moves the branch on the disk may take for it, after etcd has the move. A git that is
+ * slower finds the branch moved already, and tells who pushed that it failed.
+ */
+const DEFAULT_PATIENCE_MS = 10_000;
 const POLL_MS = 2;
 
 export class LedRepository {
@@ -92,7 +96,7 @@ export class LedRepository {
   ): Promise<void> {
     const { log, mirror } = this.#options;
     await log.append({ ...range, ...objects });
-    this.#patientUntil = performance.now() + PATIENCE_MS;
+    this.#patientUntil = performance.now() + (this.#options.patienceMs ?? DEFAULT_PATIENCE_MS);
     if (log.head !== undefined) mirror.moved(log.head);
   }
 

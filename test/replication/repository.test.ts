@@ -107,7 +107,15 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     const mirror = mirrorOf(keys, on);
     await mirror.catchUp();
     const onStuck = (): void => undefined;
-    const led = new LedRepository({ log, mirror, gitDir, ref: REF, logger, onStuck });
+    const led = new LedRepository({
+      log,
+      mirror,
+      gitDir,
+      ref: REF,
+      logger,
+      onStuck,
+      patienceMs: 500,
+    });
     const [agree, settle] = [led.agree.bind(led), led.settle.bind(led)];
     const where = { gitDir, branch: 'main', logBytes: 1024 * 1024 };
     const repository = await openRepository({ ...where, agree, settle });
