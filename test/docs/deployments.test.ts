@@ -177,7 +177,7 @@ describe('variables and flags', () => {
 });
 
 /** Of tests, and of what is run beside the daemon. */
-const OTHERS = /^GITPLANE_(FAULTS|TEST|BENCH|TERRAFORM_PROVIDER|SYNC_CYCLES$|KEY$)/;
+const OTHERS = /^GITPLANE_(FAULTS|TEST|BENCH|TERRAFORM_PROVIDER|ARGOCD$|SYNC_CYCLES$|KEY$)/;
 
 function unknownVariables(text: string): string[] {
   const options = Object.values(COMMANDS).flatMap((command) => command.options);
