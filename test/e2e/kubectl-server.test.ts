@@ -61,6 +61,7 @@ describe.skipIf(!present.includes('1.32'))('the server', () => {
       'apiextensions.k8s.io/v1',
       'authentication.k8s.io/v1',
       'authorization.k8s.io/v1',
+      'coordination.k8s.io/v1',
       'events.k8s.io/v1',
       `${GROUP}/v1`,
       'rbac.authorization.k8s.io/v1',
