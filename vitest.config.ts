@@ -8,8 +8,8 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 90_000 * Number(process.env['GITPLANE_TEST_RUNS'] ?? 1),
     hookTimeout: 60_000,
-    // Vitest leaves a core to itself; here tests wait for git and for daemons much of the time.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Tests wait for git, for disks and for daemons much of the time: one more than there are cores.
+    maxWorkers: 1 + availableParallelism(),
     env: { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
   },
 });
