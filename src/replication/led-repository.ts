@@ -14,6 +14,7 @@ import { HeadMovedError } from '../git/repository.ts';
 import { MOST_MOVE_BYTES } from './log-record.ts';
 import type { Mirror } from './mirror.ts';
 import type { RepositoryLog } from './repository-log.ts';
+import { TermEndedError } from './term.ts';
 
 export interface LedRepositoryOptions {
   readonly log: RepositoryLog;
@@ -38,6 +39,8 @@ export interface PushedRange {
  */
 const DEFAULT_PATIENCE_MS = 10_000;
 const POLL_MS = 2;
+const UNSURE =
+  'This replica does not lead any more, and it is not known whether the push counts: fetch, and push again if it does not';
 
 export class LedRepository {
   readonly #options: LedRepositoryOptions;
@@ -66,6 +69,8 @@ export class LedRepository {
       return [];
     } catch (error) {
       if (error instanceof PackTooLargeError) return [tooLarge()];
+      // What was sent to etcd may have come through, or may yet.
+      if (error instanceof TermEndedError) return [UNSURE];
       if (!(error instanceof HeadMovedError)) throw error;
       return ['The branch moved meanwhile; fetch, rebase and push again'];
     }

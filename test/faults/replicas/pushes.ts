@@ -11,6 +11,8 @@ import type { Scene } from './scene.ts';
 /** What a refusal says that is certain to have changed nothing. */
 const SURELY_REFUSED =
   /fetch first|non-fast-forward|moved meanwhile|cannot lock ref|failed to update ref|pre-receive hook declined/;
+/** What it says when that is not certain. */
+const UNSURE = /not known whether the push counts/;
 /** A replica that is stopped would hold git for ever. */
 const IMPATIENT = ['-c', 'http.lowSpeedLimit=1', '-c', 'http.lowSpeedTime=10'];
 const LONGEST_PAUSE_MS = 300;
@@ -55,7 +57,7 @@ class Pusher {
       this.#url(replica),
       'HEAD:main',
     );
-    const refused = code !== 0 && SURELY_REFUSED.test(stderr);
+    const refused = code !== 0 && SURELY_REFUSED.test(stderr) && !UNSURE.test(stderr);
     scene.pushesLost = refused ? scene.pushesLost + 1 : 0;
     if (refused) {
       scene.refused.add(commit);
