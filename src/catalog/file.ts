@@ -100,6 +100,16 @@ export interface FileEntry {
   readonly documents: readonly DocumentEntry[];
 }
 
+/** Whether the document is the manifest of an object. Does not parse it. */
+export function isValid({ key, problems }: DocumentEntry): boolean {
+  return key !== undefined && problems.length === 0;
+}
+
+/** Whether a document of the file may be of any object: nobody can tell. */
+export function hasUnnamed(file: FileEntry): boolean {
+  return file.documents.some(({ key, problems }) => key === undefined && problems.length > 0);
+}
+
 /** The file where the repository seals: secrets in the clear are problems, and no manifests. */
 export function refuseClear(file: FileEntry): FileEntry {
   if (file.documents.every(({ clear = NONE }) => clear.length === 0)) return file;

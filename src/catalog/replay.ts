@@ -7,9 +7,10 @@ import { keyString } from '../apimachinery/key.ts';
 import { Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
-import { Catalog, type ObjectChange, type Step } from './catalog.ts';
+import { Catalog } from './catalog.ts';
 import type { FileEntry, FileReader } from './file.ts';
 import { ReadAhead } from './read-ahead.ts';
+import type { ObjectChange, Step } from './step.ts';
 import { type ObjectSource, seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with the view of the tree that belongs to it. */

@@ -10,11 +10,12 @@ import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
 import { encodePath } from '../git/path-text.ts';
 import type { Problem } from '../manifests/manifest.ts';
-import { Catalog, type ObjectChange } from './catalog.ts';
+import { Catalog } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
 import { type Flaws, type KeptObject, keptManifest, type ObjectFacts } from './remark.ts';
+import type { ObjectChange } from './step.ts';
 import type { Sealing } from './tree.ts';
 
 /** The part of the state store's interface that keeps a catalog. */

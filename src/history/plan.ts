@@ -1,6 +1,6 @@
 /** What a commit would bring, as people and programs read it before it happens. */
 import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import type { ObjectChange } from '../catalog/catalog.ts';
+import type { ObjectChange } from '../catalog/step.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { type Foretold, isAnew } from '../registry/push.ts';

@@ -5,7 +5,7 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { flatMapInSlices } from '../apimachinery/pauses.ts';
-import { Catalog, type ObjectChange, type StepResult } from '../catalog/catalog.ts';
+import { Catalog } from '../catalog/catalog.ts';
 import type { FileReader } from '../catalog/file.ts';
 import {
   catalogDifference,
@@ -25,6 +25,7 @@ import {
   obsoleteNotes,
   restore,
 } from '../catalog/restore.ts';
+import type { ObjectChange, StepResult } from '../catalog/step.ts';
 import { TreeView } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';

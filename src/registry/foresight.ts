@@ -6,10 +6,11 @@
  */
 import { Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
-import { type Catalog, type ObjectChange, sortProblems, type Trial } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import { compareAhead } from '../catalog/catalog-object.ts';
 import type { FileEntry } from '../catalog/file.ts';
 import type { CommitPoint } from '../catalog/identity.ts';
+import { sortProblems } from '../catalog/problems.ts';
 import {
   catalogDifference,
   extend,
@@ -20,6 +21,7 @@ import {
   replay,
 } from '../catalog/replay.ts';
 import { notedPaths } from '../catalog/restore.ts';
+import type { ObjectChange, Trial } from '../catalog/step.ts';
 import { linkWarnings, readPaths, seenPaths, type TreeView } from '../catalog/tree.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import type { Problem } from '../manifests/manifest.ts';

@@ -4,11 +4,12 @@
  */
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
-import type { Catalog, ObjectChange } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import { ReadDocument } from '../catalog/file.ts';
 import { keptManifest, keptRemark, remarkOf } from '../catalog/remark.ts';
 import type { Notes } from '../catalog/restore.ts';
+import type { ObjectChange } from '../catalog/step.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Change, Filling, Made, Remark, Store, StoredObject } from '../state/store.ts';

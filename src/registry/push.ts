@@ -10,7 +10,7 @@ import { flatMapInSlices } from '../apimachinery/pauses.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { unavailable } from '../apimachinery/status-error.ts';
 import { shownPath } from '../apimachinery/text.ts';
-import type { ObjectChange } from '../catalog/catalog.ts';
+import type { ObjectChange } from '../catalog/step.ts';
 import { ObjectTypeError } from '../git/git-error.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';

@@ -14,9 +14,9 @@ import {
   type ObjectMeta,
   valueAt,
 } from '../apimachinery/object.ts';
-import type { ObjectChange } from '../catalog/catalog.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import type { Identity } from '../catalog/identity.ts';
+import type { ObjectChange } from '../catalog/step.ts';
 import { ownPart } from '../kinds/copying.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';

@@ -1,0 +1,75 @@
+/** What is wrong with files of a catalog, and with what they want together. */
+import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
+import { KeyMap } from '../apimachinery/key-map.ts';
+import { shownPath } from '../apimachinery/text.ts';
+import type { Problem } from '../manifests/manifest.ts';
+import { comparePlaces } from './catalog-object.ts';
+import type { Contents } from './contents.ts';
+
+/** Every problem of every file, duplicates included, by path and line. */
+export function allProblems(contents: Contents): Problem[] {
+  const found: Problem[] = [];
+  for (const file of contents.files.values()) {
+    for (const document of file.documents) found.push(...document.problems);
+  }
+  for (const key of contents.disputed()) found.push(...duplicates(contents, key));
+  found.push(...contents.cases.problems((path) => contents.files.has(path)));
+  return sortProblems(found);
+}
+
+/** Problems of the named files, and duplicates that involve them. */
+export function* problemsOf(
+  contents: Contents,
+  paths: Iterable<string>,
+): Generator<void, Problem[]> {
+  const { files, cases } = contents;
+  const found: Problem[] = [];
+  const keys = new KeyMap<ObjectKey>();
+  for (const path of paths) {
+    yield;
+    if (!files.has(path)) continue;
+    found.push(...cases.problemsOf(path, (other) => files.has(other)));
+    for (const { key, problems } of files.get(path)?.documents ?? []) {
+      found.push(...problems);
+      if (key !== undefined) keys.set(key, key);
+    }
+  }
+  for (const key of keys.values()) {
+    yield;
+    found.push(...duplicates(contents, key));
+  }
+  return sortProblems(found);
+}
+
+/** Other places of an object that each of its duplicates is told. */
+const MOST_NAMED = 5;
+
+function duplicates(contents: Contents, key: ObjectKey): Problem[] {
+  const claims = contents.claims(key);
+  if (claims.length < 2) return [];
+  const places = [...claims].sort(comparePlaces).map((place) => ({
+    path: place.path,
+    line: contents.document(place)?.line ?? 1,
+  }));
+  const first = places.slice(0, MOST_NAMED + 1);
+  return places.map((place) => {
+    const named = first.filter((other) => other !== place).slice(0, MOST_NAMED);
+    const left = places.length - 1 - named.length;
+    const list = named.map((other) => `${shownPath(other.path)}:${other.line}`).join(', ');
+    const more = left === 0 ? '' : ` and ${left} more places`;
+    const message = `${describeKey(key)} is also at ${list}${more}; keep one of them`;
+    return { ...place, col: 1, message };
+  });
+}
+
+/** By path, then place, each problem once. */
+export function sortProblems(problems: readonly Problem[]): Problem[] {
+  const unique = new Map<string, Problem>();
+  for (const problem of problems) {
+    unique.set(`${problem.path}\0${problem.line}\0${problem.col}\0${problem.message}`, problem);
+  }
+  return [...unique.values()].sort((a, b) => {
+    if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+    return a.line - b.line || a.col - b.col;
+  });
+}

@@ -1,0 +1,82 @@
+/** Which objects a step may change, and which documents name them after it. */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import { KeyMap } from '../apimachinery/key-map.ts';
+import type { Place } from './catalog-object.ts';
+import type { Contents } from './contents.ts';
+import { type FileEntry, hasUnnamed } from './file.ts';
+import type { Step } from './step.ts';
+import type { UndoLog } from './undo-log.ts';
+
+/** A key that a step may change, and every document that names it after the step. */
+export interface Touched {
+  readonly key: ObjectKey;
+  readonly claims: Place[];
+}
+
+/** Replaces the files; what a step touches is touched once, however many documents name it. */
+export function* touch(
+  contents: Contents,
+  step: Step,
+  undo: UndoLog | undefined,
+): Generator<void, KeyMap<Touched>> {
+  const touched = new TouchedKeys(contents, step);
+  for (const [path, entry] of step.files) {
+    yield;
+    const old = contents.files.get(path);
+    if (old !== undefined) touched.addOld(old);
+    if (entry !== undefined) touched.addNew(entry);
+    contents.setFile(path, entry, undo);
+  }
+  touched.addShielded();
+  for (const key of step.alsoTouched ?? []) touched.add(key);
+  return touched.keys;
+}
+
+class TouchedKeys {
+  readonly keys = new KeyMap<Touched>();
+  /** Paths of files with documents that do not say what they are, before or after the step. */
+  readonly #broken = new Set<string>();
+  readonly #contents: Contents;
+  readonly #step: Step;
+
+  constructor(contents: Contents, step: Step) {
+    this.#contents = contents;
+    this.#step = step;
+  }
+
+  addOld(file: FileEntry): void {
+    if (hasUnnamed(file)) this.#broken.add(file.path);
+    for (const { key } of file.documents) if (key) this.add(key);
+  }
+
+  addNew(file: FileEntry): void {
+    const { path, documents } = file;
+    if (hasUnnamed(file)) this.#broken.add(path);
+    for (const { key, index } of documents) {
+      if (key) this.add(key).claims.push({ path, index });
+    }
+  }
+
+  /**
+   * Objects that live in a file although none of its documents names them are shielded by a broken
+   * document; they too may be free to go, or to come back, now.
+   */
+  addShielded(): void {
+    if (this.#broken.size === 0) return;
+    for (const { key, place } of this.#contents.objects.values()) {
+      if (this.#broken.has(place.path)) this.add(key);
+    }
+  }
+
+  /** The claims begin with those of files that the step leaves as they are. */
+  add(key: ObjectKey): Touched {
+    let found = this.keys.get(key);
+    if (found === undefined) {
+      const { files } = this.#step;
+      const stay = this.#contents.claims(key).filter((place) => !files.has(place.path));
+      found = { key, claims: stay };
+      this.keys.set(key, found);
+    }
+    return found;
+  }
+}
