@@ -3,7 +3,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
-import type { BranchObserver } from '../registry/desired-state.ts';
+import type { BranchObserver } from '../registry/branch-options.ts';
 import type { HealthChecks } from '../server/documents/health.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';

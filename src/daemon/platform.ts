@@ -12,7 +12,7 @@ import { Planner } from '../history/planner.ts';
 import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { Branch } from '../registry/branch.ts';
-import type { BranchOptions } from '../registry/desired-state.ts';
+import type { BranchOptions } from '../registry/branch-options.ts';
 import type { PendingWrites } from '../registry/pending-writes.ts';
 import { PushJudge } from '../registry/push.ts';
 import { ReadableStore } from '../registry/readable-store.ts';

@@ -2,9 +2,11 @@
  * The one place where the branch, the catalog and the state move. What moves them takes turns:
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
+
+import type { BranchOptions } from './branch-options.ts';
 import type { Approval } from './consent.ts';
 import type { Hold } from './consent-rules.ts';
-import { type BranchOptions, DesiredState } from './desired-state.ts';
+import { DesiredState } from './desired-state.ts';
 import { type Foresight, type ForesightContext, foresee, type PushedRange } from './foresight.ts';
 import { Turns } from './turns.ts';
 import type { Write, Written } from './write.ts';

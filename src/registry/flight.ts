@@ -4,7 +4,8 @@
  */
 import { keyString } from '../apimachinery/key.ts';
 import { type CommitBatch, HeadMovedError } from '../git/repository.ts';
-import type { BranchObserver, DesiredState, Foreseen, SealedGroup } from './desired-state.ts';
+import type { BranchObserver } from './branch-options.ts';
+import type { DesiredState, Foreseen, SealedGroup } from './desired-state.ts';
 import type { Staged } from './staging.ts';
 
 /** Writes that were built together. */

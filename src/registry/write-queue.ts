@@ -10,7 +10,7 @@ import { setImmediate } from 'node:timers/promises';
 import { keyString } from '../apimachinery/key.ts';
 import { tooManyRequests, unavailable } from '../apimachinery/status-error.ts';
 import { type CommitBatch, HeadMovedError } from '../git/repository.ts';
-import type { BranchObserver } from './desired-state.ts';
+import type { BranchObserver } from './branch-options.ts';
 import { TextCache } from './file-edits.ts';
 import { Flight, type Group } from './flight.ts';
 import { type Staged, type StagingOptions, stage, undoAll } from './staging.ts';
