@@ -1,5 +1,6 @@
 /** Parts of the configuration that programs beside the daemon act on, without what is secret. */
-import type { PlatformConfig, UISettingsConfig } from './platform-config.ts';
+import type { PlatformConfig } from './platform-config.ts';
+import type { UISettingsConfig } from './sections/ui-settings.ts';
 
 /** For everybody, before they sign in. `version`: only where it is no secret. */
 export function uiSettings(

@@ -1,5 +1,5 @@
 /** The ways to sign in that the configuration names, as clients and the sign-in page list them. */
-import type { AuthConfig } from './platform-config.ts';
+import type { AuthConfig } from './sections/auth.ts';
 
 export interface SignInMethod {
   /** Part of its URLs. */

@@ -3,7 +3,7 @@
  * it works, and until then what worked before.
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
-import type { SecretStoreConfig } from '../config/platform-config.ts';
+import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
 import { secretDataOf } from '../kinds/secret-data.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { StoreError } from '../secretsync/ports.ts';

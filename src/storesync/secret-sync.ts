@@ -6,7 +6,7 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import { sameKey } from '../apimachinery/key.ts';
 import type { EventRing } from '../apimachinery/object-events.ts';
-import type { SecretStoreConfig } from '../config/platform-config.ts';
+import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Transport } from '../secretsync/store/transport.ts';

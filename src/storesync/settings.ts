@@ -3,7 +3,7 @@
  * environment as the clients of OpenBao and Vault do: `BAO_*` first, then `VAULT_*`.
  */
 import { parseGoDuration } from '../apimachinery/duration.ts';
-import type { SecretStoreConfig } from '../config/platform-config.ts';
+import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
 
 export interface TokenReference {
   /** Of a SharedSecret in the namespace `default`; may be empty. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AuditedRequest, auditPolicy } from '../../src/audit/policy.ts';
-import type { AuditConfig, AuditRule } from '../../src/config/platform-config.ts';
+import type { AuditConfig, AuditRule } from '../../src/config/sections/audit.ts';
 
 const BASE: AuditConfig = { enabled: true, maxSize: 100, compress: false };
 

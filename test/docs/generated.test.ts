@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CONFIG_TYPES_FILE, configTypes } from '../../scripts/config-types.ts';
+import { configTypes, SECTIONS_FOLDER } from '../../scripts/config-types.ts';
 import { documentationPages, renderPage } from '../../scripts/docs.ts';
 import { DEFAULT_API_GROUP } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
@@ -18,7 +18,15 @@ describe('generated parts', () => {
   });
 
   test('the types of the configuration are up to date', () => {
-    expect(pageText(CONFIG_TYPES_FILE)).toBe(configTypes());
+    for (const [file, text] of configTypes()) expect(pageText(file)).toBe(text);
+  });
+
+  test('a section of the configuration has no other types', () => {
+    const files = readdirSync(join(ROOT, SECTIONS_FOLDER)).map(
+      (name) => `${SECTIONS_FOLDER}/${name}`,
+    );
+
+    expect([...configTypes().keys()]).toEqual(expect.arrayContaining(files));
   });
 
   test('every kind has a page with its facts and fields', () => {

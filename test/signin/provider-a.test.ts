@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ProviderAConfig } from '../../src/config/platform-config.ts';
+import type { ProviderAConfig } from '../../src/config/sections/auth-provider-a.ts';
 import type { Connector } from '../../src/signin/connector.ts';
 import { createProviderA } from '../../src/signin/connectors/provider-a.ts';
 import { type FakeContext, fakeContext } from '../support/providers/fake-provider.ts';

@@ -1,7 +1,7 @@
 /** providerB against a server that answers as GitLab does. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
-import type { ProviderBConfig } from '../../src/config/platform-config.ts';
+import type { ProviderBConfig } from '../../src/config/sections/auth-provider-b.ts';
 import type { Connector } from '../../src/signin/connector.ts';
 import { createProviderB } from '../../src/signin/connectors/provider-b.ts';
 import { type FakeContext, fakeContext } from '../support/providers/fake-provider.ts';

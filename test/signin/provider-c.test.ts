@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ProviderCConfig } from '../../src/config/platform-config.ts';
+import type { ProviderCConfig } from '../../src/config/sections/auth-provider-c.ts';
 import type { Connector, ProvidedIdentity } from '../../src/signin/connector.ts';
 import { createProviderC } from '../../src/signin/connectors/provider-c.ts';
 import { type FakeContext, fakeContext } from '../support/providers/fake-provider.ts';

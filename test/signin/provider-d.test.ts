@@ -1,6 +1,6 @@
 /** providerD against a server that answers as Microsoft does. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ProviderDConfig } from '../../src/config/platform-config.ts';
+import type { ProviderDConfig } from '../../src/config/sections/auth-provider-d.ts';
 import type { Connector } from '../../src/signin/connector.ts';
 import { createProviderD } from '../../src/signin/connectors/provider-d.ts';
 import { type FakeContext, fakeContext } from '../support/providers/fake-provider.ts';

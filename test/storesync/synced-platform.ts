@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../src/catalog/file.ts';
-import type { SecretStoreConfig } from '../../src/config/platform-config.ts';
+import type { SecretStoreConfig } from '../../src/config/sections/secret-store.ts';
 import { History } from '../../src/history/history.ts';
 import type { Keyring } from '../../src/sealing/data-keys.ts';
 import { SecretSync, type SecretSyncOptions } from '../../src/storesync/secret-sync.ts';

@@ -1,6 +1,6 @@
 /** A client of an OpenID provider, as its discovery document and the configuration make it. */
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
-import type { OIDCConfig } from '../../config/platform-config.ts';
+import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
 import { SignInError } from '../sign-in-error.ts';
 
 export type OidcLibrary = typeof import('openid-client');

@@ -4,7 +4,7 @@
  */
 import type { Configuration, IDToken, TokenEndpointResponse } from 'openid-client';
 import type { JsonObject } from '../../apimachinery/object.ts';
-import type { OIDCConfig } from '../../config/platform-config.ts';
+import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
 import type {
   Callback,
   Connector,

@@ -3,7 +3,7 @@
  * or in one listed team of an organization that does, is enough.
  */
 import { isRecord } from '../../apimachinery/object.ts';
-import type { ProviderAConfig } from '../../config/platform-config.ts';
+import type { ProviderAConfig } from '../../config/sections/auth-provider-a.ts';
 import { notAMember } from './group-gate.ts';
 import { type JsonApi, linkedNext, pagesFrom } from './json-api.ts';
 import { bodyOf, recordsOf, unexpected } from './provider-answers.ts';

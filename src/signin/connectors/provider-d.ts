@@ -1,7 +1,7 @@
 /** providerD (spec 2.8.6): Microsoft Entra ID and personal Microsoft accounts. */
 import type { JWTPayload } from 'jose';
 import type { JsonObject } from '../../apimachinery/object.ts';
-import type { ProviderDConfig } from '../../config/platform-config.ts';
+import type { ProviderDConfig } from '../../config/sections/auth-provider-d.ts';
 import { isSharedTenant, PERSONAL_TENANT } from '../../kinds/shared-tenants.ts';
 import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';

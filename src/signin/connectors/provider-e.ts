@@ -3,7 +3,7 @@
  * they are and then dropped. No key goes to another host than the configured one.
  */
 import { isRecord } from '../../apimachinery/object.ts';
-import type { AuthConfig } from '../../config/platform-config.ts';
+import type { AuthConfig } from '../../config/sections/auth.ts';
 import type { ConnectorContext, ProvidedIdentity, TokenConnector } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';

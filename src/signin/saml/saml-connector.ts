@@ -2,7 +2,7 @@
  * Signing in through a SAML 2.0 provider (spec 2.8.7): the browser takes a request there and brings a
  * signed response back, both as forms. The platform itself never talks to the provider.
  */
-import type { SAMLConfig } from '../../config/platform-config.ts';
+import type { SAMLConfig } from '../../config/sections/auth-saml.ts';
 import { nameIdFormat } from '../../kinds/name-id-formats.ts';
 import type {
   Callback,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseDomFromString } from '@node-saml/node-saml/lib/xml.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { SAMLConfig } from '../../../src/config/platform-config.ts';
+import type { SAMLConfig } from '../../../src/config/sections/auth-saml.ts';
 import type {
   Connector,
   LoginTransaction,

@@ -1,0 +1,76 @@
+/**
+ * A part of the configuration, with defaults.
+ * Generated from schemas/audit.json by `npx tsx scripts/docs.ts`.
+ */
+import type { AuditResourcesConfig } from './audit-resources.ts';
+
+/** The audit log. */
+export interface AuditConfig {
+  /** If true requests are logged as the policy says. */
+  readonly enabled?: boolean;
+  /** If true agents do not send their audit logs to the platform. */
+  readonly disableAgentSyncBack?: boolean;
+  /** Prepared policy, from 1 (little) to 4 (bodies of requests and answers); 0 is none. Not together with `policy`. */
+  readonly level?: number;
+  /** What is logged. Without a policy nothing is. */
+  readonly policy?: {
+    /** The first rule that matches a request decides. A request that none matches is not logged. */
+    readonly rules?: readonly AuditRule[];
+    /** Stages that no event is made for. */
+    readonly omitStages?: readonly (
+      | 'RequestReceived'
+      | 'ResponseStarted'
+      | 'ResponseComplete'
+      | 'Panic'
+    )[];
+  };
+  /** Where events are stored, credentials included. `$NAME` takes it from the environment. */
+  readonly dataStoreEndpoint?: string;
+  /** Hours that events are kept in the data store. */
+  readonly dataStoreTTL?: number;
+  /** Directory or file of the log. Needed when auditing is enabled. Older files stay beside it. */
+  readonly path?: string;
+  /** Days that older files are kept, by the time in their name. Absent: for ever. */
+  readonly maxAge?: number;
+  /** Older files that are kept. Absent: all. */
+  readonly maxBackups?: number;
+  /** Megabytes at which a new file begins. */
+  readonly maxSize: number;
+  /** If true older files are compressed with gzip. */
+  readonly compress: boolean;
+}
+
+/** Which requests are logged, and how much of them. */
+export interface AuditRule {
+  /** How much is logged. */
+  readonly level: 'None' | 'Metadata' | 'Request' | 'RequestResponse';
+  /** User names. Empty means everyone. */
+  readonly users?: readonly string[];
+  /** Groups of the user. Empty means all. */
+  readonly userGroups?: readonly string[];
+  /** Verbs. Empty means every verb. */
+  readonly verbs?: readonly string[];
+  /** Kinds of resources. Empty means every kind. */
+  readonly resources?: readonly AuditResourcesConfig[];
+  /** Namespaces. The empty text stands for objects that have none; an empty list means every namespace. */
+  readonly namespaces?: readonly string[];
+  /** URL paths. `*` is allowed only as the whole last step. */
+  readonly nonResourceURLs?: readonly string[];
+  /** Stages that no event is made for, in addition to those of the policy. */
+  readonly omitStages?: readonly (
+    | 'RequestReceived'
+    | 'ResponseStarted'
+    | 'ResponseComplete'
+    | 'Panic'
+  )[];
+  /** Where requests go. Empty means everywhere. */
+  readonly requestTargets?: readonly (
+    | 'Management'
+    | 'Cluster'
+    | 'VCluster'
+    | 'ProjectSpace'
+    | 'ProjectVCluster'
+  )[];
+  /** Clusters. If set, only requests to these clusters are logged. Empty means no restriction. */
+  readonly clusters?: readonly string[];
+}
