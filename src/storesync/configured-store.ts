@@ -21,6 +21,7 @@ import {
 export interface ConfiguredStoreOptions {
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get'>;
+  /** What is in force; asked at each cycle. */
   readonly configuration: () => SecretStoreConfig | undefined;
   readonly environment: Environment;
 }

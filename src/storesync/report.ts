@@ -11,7 +11,8 @@ export interface CycleSummary {
   readonly pushed: number;
 }
 
-export interface SecretSyncReport {
+/** How the store stands. */
+export interface StoreReport {
   readonly state: 'disabled' | 'available' | 'unavailable';
   /** Why the newest configuration is not in use, or the store not available. */
   readonly problem: string | undefined;
@@ -19,6 +20,9 @@ export interface SecretSyncReport {
   readonly address: string | undefined;
   readonly namespace: string | undefined;
   readonly intervalMs: number | undefined;
+}
+
+export interface SecretSyncReport extends StoreReport {
   readonly counts: Readonly<Record<string, number>>;
   readonly attention: readonly Attention[];
   readonly lastCycle: CycleSummary | undefined;
