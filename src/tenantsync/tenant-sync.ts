@@ -11,11 +11,10 @@ import type { PatchedTenant } from '../endpointsync/tenant.ts';
 import { ApiFailure } from '../kubeclient/api-failure.ts';
 import type { Patience } from '../kubeclient/backoff.ts';
 import type { KubeClient } from '../kubeclient/kube-client.ts';
-import { objectId, Reflector } from '../kubeclient/reflector.ts';
+import { objectId } from '../kubeclient/reflector.ts';
 import { WorkQueue } from '../kubeclient/work-queue.ts';
 import type { Observed } from './effects.ts';
-import { EndProblems } from './end-problems.ts';
-import { MARKS, sourceOf } from './marks.ts';
+import { sourceOf } from './marks.ts';
 import { decide, type PatchRunner } from './object-pass.ts';
 import {
   type ObjectState,
@@ -25,7 +24,8 @@ import {
 } from './object-states.ts';
 import { Repairs } from './repairs.ts';
 import { idOf, nameFrom, SourceKeys, strayIn } from './source-keys.ts';
-import { eventOf, recordEvent } from './sync-events.ts';
+import { SyncEnds } from './sync-ends.ts';
+import { eventOf } from './sync-events.ts';
 import { ForeignObject, TargetWriter, type WriteVerb } from './target-writer.ts';
 import { targetOf } from './translate.ts';
 
@@ -53,10 +53,7 @@ export class TenantSync {
   readonly #states = new ObjectStates();
   readonly #queue: WorkQueue;
   readonly #writer: TargetWriter;
-  readonly #endpoints: Reflector;
-  readonly #services: Reflector;
-  readonly #targets: Reflector;
-  readonly #problems = new EndProblems();
+  readonly #ends: SyncEnds;
   readonly #sources = new SourceKeys();
   readonly #repairs = new Repairs();
   readonly #returns = new Repairs();
@@ -68,8 +65,8 @@ export class TenantSync {
   constructor(options: TenantSyncOptions) {
     this.#options = options;
     this.#program = compilePatches(options.patched);
-    const { patience, source, target } = options;
-    const { name: tenant, namespace, mode } = options.patched.tenant;
+    const { patience, watchSeconds, source, target } = options;
+    const { tenant } = options.patched;
     this.#queue = new WorkQueue({
       work: (key) => this.#work(key),
       delayFor: waitAskedFor,
@@ -77,29 +74,32 @@ export class TenantSync {
       idle: () => this.#settled(),
       ...(patience === undefined ? {} : { patience }),
     });
-    this.#endpoints = this.#reflect('source', source, { plural: 'endpoints' }, (key) => key);
-    this.#services = this.#reflect('source', source, { plural: 'services' }, (key) =>
-      this.#endpoints.get(key) === undefined ? undefined : key,
-    );
-    const labelSelector = `${MARKS.managedBy}=${tenant}`;
-    const at = mode === 'single' ? { namespace } : { labelSelector };
-    this.#targets = this.#reflect('target', target, { plural: 'endpoints', ...at }, (key, object) =>
-      this.#sources.of(key, object, this.#program.tenant),
-    );
+    this.#ends = new SyncEnds({
+      source,
+      target,
+      tenant,
+      patience,
+      watchSeconds,
+      sourceKey: (key, object) => this.#sources.of(key, object, this.#program.tenant),
+      due: (key) => this.#queue.add(key),
+      complete: () => this.#enqueueAll(),
+      recovered: () => this.#retryStale(),
+      changed: () => options.changed(),
+    });
     this.#writer = new TargetWriter({
       client: target,
-      tenant,
-      noted: (object) => this.#targets.note(object),
+      tenant: tenant.name,
+      noted: (object) => this.#ends.targets.note(object),
       wrote: (verb) => options.wrote?.(verb),
     });
   }
 
   start(): void {
-    for (const reflector of this.#reflectors) reflector.start();
+    this.#ends.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+    await this.#ends.stop();
     await this.#queue.stop();
   }
 
@@ -115,76 +115,44 @@ export class TenantSync {
   }
 
   get summary(): SyncSummary {
-    const waiting = this.#endpoints.size - this.#states.size;
+    const waiting = this.#ends.endpoints.size - this.#states.size;
     const summary = this.#states.summary(this.#lastSync, {
       unknown: Math.max(0, waiting),
       again: this.#queue.busy,
     });
-    return this.#problems.onto(summary, this.#isSynced);
+    return this.#ends.onto(summary);
   }
 
   /** Everything that is known is done, and nothing waits to be tried again. */
   get isSettled(): boolean {
     return (
-      this.#isSynced &&
+      this.#ends.isSynced &&
       !this.#queue.busy &&
       this.#states.count('Stale') === 0 &&
-      !this.#problems.any
+      !this.#ends.hasProblems
     );
   }
 
   /** How often a collection was listed as a whole. */
   get lists(): number {
-    return this.#reflectors.reduce((sum, { lists }) => sum + lists, 0);
+    return this.#ends.lists;
   }
 
-  get #reflectors(): readonly Reflector[] {
-    return [this.#endpoints, this.#services, this.#targets];
-  }
-
-  get #isSynced(): boolean {
-    return this.#reflectors.every(({ isSynced }) => isSynced);
-  }
-
-  #reflect(
-    end: 'source' | 'target',
-    client: KubeClient,
-    of: { plural: string; namespace?: string; labelSelector?: string },
-    keyOf: (key: string, object: KubeObject | undefined) => string | undefined,
-  ): Reflector {
-    const { patience, watchSeconds } = this.#options;
-    const name = end === 'source' ? 'tenant cluster' : 'control-plane cluster';
-    const id = `${name} (${of.plural})`;
-    return new Reflector({
-      client,
-      of,
-      changed: (key, object) => {
-        const due = keyOf(key, object);
-        if (due !== undefined && this.#isSynced) this.#queue.add(due);
-      },
-      synced: () => this.#enqueueAll(),
-      problem: (failure) => {
-        const isNews =
-          failure === undefined ? this.#recovered(id) : this.#problems.add(id, failure);
-        if (isNews) this.#options.changed();
-      },
-      ...(patience === undefined ? {} : { patience }),
-      ...(watchSeconds === undefined ? {} : { watchSeconds }),
-    });
+  /** The Endpoints of the tenant as they are, in order; undefined before both ends were read. */
+  get observed(): Observed[] | undefined {
+    return this.#ends.observed(this.#program.tenant);
   }
 
   /** What failed while an end was away need not wait for its patience to end. */
-  #recovered(id: string): boolean {
-    if (!this.#problems.recovered(id)) return false;
+  #retryStale(): void {
     for (const key of this.#states.keysIn('Stale')) this.#queue.add(key);
-    return true;
   }
 
   /** What is there on either side: objects of the target whose source is gone have to go, too. */
   #enqueueAll(): void {
-    if (!this.#isSynced) return;
-    for (const key of this.#endpoints.keys()) this.#queue.add(key);
-    for (const object of this.#targets.values()) {
+    if (!this.#ends.isSynced) return;
+    for (const key of this.#ends.endpoints.keys()) this.#queue.add(key);
+    for (const object of this.#ends.targets.values()) {
       const key = this.#sources.of(objectId(object), object, this.#program.tenant);
       if (key !== undefined) this.#queue.add(key);
     }
@@ -206,7 +174,7 @@ export class TenantSync {
   }
 
   async #removeStray(target: string): Promise<void> {
-    const actual = this.#targets.get(target);
+    const actual = this.#ends.targets.get(target);
     const { tenant } = this.#program;
     const key = this.#sources.of(target, actual, tenant);
     if (actual === undefined || key === undefined || strayIn(key) === undefined) return;
@@ -218,18 +186,18 @@ export class TenantSync {
   async #sync(key: string): Promise<void> {
     const source = nameFrom(key);
     const program = this.#program;
-    const endpoints = this.#endpoints.get(key);
+    const endpoints = this.#ends.endpoints.get(key);
     const target = idOf(targetOf(source, program.tenant));
-    const actual = this.#targets.get(target);
+    const actual = this.#ends.targets.get(target);
     if (endpoints === undefined) {
       if (actual !== undefined) await this.#writer.remove(actual, source);
       this.#forget(key, target);
       return;
     }
     this.#sources.set(target, key);
-    const service = this.#services.get(key);
+    const service = this.#ends.services.get(key);
     const isOurs = actual !== undefined && this.#writer.isOurs(actual, source);
-    const known = (): KnownObject[] => this.#known();
+    const known = (): KnownObject[] => this.#ends.known();
     const ends = { source, endpoints, service, actual, isOurs, known };
     const decision = await decide(ends, { program, runner: this.#options.runner });
     if (decision.do === 'skip') {
@@ -238,23 +206,6 @@ export class TenantSync {
     } else if (decision.do === 'fail') this.#note(key, 'Failed', decision);
     else if (decision.do === 'return') await this.#return(key, decision.wanted);
     else await this.#put(key, decision.wanted, { endpoints, actual });
-  }
-
-  /** The Endpoints of the tenant as they are, in order; undefined before both ends were read. */
-  get observed(): Observed[] | undefined {
-    if (!this.#isSynced) return undefined;
-    return [...this.#endpoints.keys()].sort().flatMap((key) => {
-      const endpoints = this.#endpoints.get(key);
-      if (endpoints === undefined) return [];
-      const target = idOf(targetOf(nameFrom(key), this.#program.tenant));
-      return { endpoints, service: this.#services.get(key), actual: this.#targets.get(target) };
-    });
-  }
-
-  #known(): KnownObject[] {
-    const of = (kind: string, keys: Iterable<string>): KnownObject[] =>
-      [...keys].map((key) => ({ kind, ...nameFrom(key) }));
-    return [...of('Endpoints', this.#endpoints.keys()), ...of('Service', this.#services.keys())];
   }
 
   #forget(key: string, target: string): void {
@@ -297,7 +248,9 @@ export class TenantSync {
     const wait = this.#returns.wait(key, basis);
     if (wait > 0) return this.#waitFor(key, wait);
     const { source, wrote } = this.#options;
-    this.#endpoints.note(await source.update({ plural: 'endpoints', ...nameFrom(key) }, wanted));
+    this.#ends.endpoints.note(
+      await source.update({ plural: 'endpoints', ...nameFrom(key) }, wanted),
+    );
     this.#returns.count(key, basis);
     wrote?.('return');
     this.#queue.add(key);
@@ -318,7 +271,8 @@ export class TenantSync {
     const { changed, before } = this.#states.set(key, next, clock.now());
     if (!changed) return;
     if (state === 'Failed') this.#options.failed?.(reason ?? 'Unknown');
-    this.#record(key, next, before);
+    const event = eventOf(next, before);
+    if (event !== undefined) this.#ends.record(key, target, { ...event, time: clock.now() });
     this.#options.changed();
   }
 
@@ -326,16 +280,6 @@ export class TenantSync {
     if (this.#states.count('Stale') + this.#states.count('Failed') > 0) return;
     this.#lastSync = rfc3339(this.#options.clock.now());
     this.#options.changed();
-  }
-
-  #record(key: string, now: Omit<ObjectState, 'since'>, before: ObjectState | undefined): void {
-    const { clock, source, target } = this.#options;
-    const event = eventOf(now, before);
-    if (event === undefined) return;
-    const [ours, theirs] = [this.#endpoints.get(key), this.#targets.get(idOf(now.target))];
-    const at = { ...event, time: clock.now() };
-    if (ours !== undefined) void recordEvent(source, ours, at);
-    if (theirs !== undefined) void recordEvent(target, theirs, at);
   }
 }
 

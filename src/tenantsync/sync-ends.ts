@@ -1,0 +1,144 @@
+/**
+ * Both ends of a sync as they are: Endpoints and Services of the tenant cluster, Endpoints of the
+ * control-plane cluster, each kept up to date, and why one of them is not.
+ */
+import type { KubeObject } from '../apimachinery/object.ts';
+import type { KnownObject } from '../endpointsync/references.ts';
+import type { TenantCluster } from '../endpointsync/tenant.ts';
+import type { ApiFailure } from '../kubeclient/api-failure.ts';
+import type { Patience } from '../kubeclient/backoff.ts';
+import type { KubeClient, ResourceCollection } from '../kubeclient/kube-client.ts';
+import { Reflector } from '../kubeclient/reflector.ts';
+import type { Observed } from './effects.ts';
+import { EndProblems } from './end-problems.ts';
+import { MARKS, type SourceName } from './marks.ts';
+import type { SyncSummary } from './object-states.ts';
+import { idOf, nameFrom } from './source-keys.ts';
+import { recordEvent, type SyncEvent } from './sync-events.ts';
+import { targetOf } from './translate.ts';
+
+export interface SyncEndsOptions {
+  readonly source: KubeClient;
+  readonly target: KubeClient;
+  /** As the sync begins. */
+  readonly tenant: TenantCluster;
+  readonly patience?: Patience | undefined;
+  readonly watchSeconds?: number | undefined;
+  /** What an object of the target is about, as `SourceKeys` tells; asked for every change. */
+  sourceKey(target: string, object: KubeObject | undefined): string | undefined;
+  /** Something of the key changed; called once both ends are read. */
+  due(key: string): void;
+  /** A collection is complete for the first time. */
+  complete(): void;
+  /** An end that could not be read can be read again. */
+  recovered(): void;
+  /** Whether an end can be read, or why it cannot, is otherwise than before. */
+  changed(): void;
+}
+
+/** Objects are known by `namespace/name`. */
+export class SyncEnds {
+  readonly endpoints: Reflector;
+  readonly services: Reflector;
+  readonly targets: Reflector;
+  readonly #options: SyncEndsOptions;
+  readonly #reflectors: readonly Reflector[];
+  readonly #problems = new EndProblems();
+
+  constructor(options: SyncEndsOptions) {
+    this.#options = options;
+    const { tenant, sourceKey } = options;
+    this.endpoints = this.#reflect('source', { plural: 'endpoints' }, (key) => key);
+    this.services = this.#reflect('source', { plural: 'services' }, (key) =>
+      this.endpoints.get(key) === undefined ? undefined : key,
+    );
+    const labelSelector = `${MARKS.managedBy}=${tenant.name}`;
+    const at = tenant.mode === 'single' ? { namespace: tenant.namespace } : { labelSelector };
+    this.targets = this.#reflect('target', { plural: 'endpoints', ...at }, sourceKey);
+    this.#reflectors = [this.endpoints, this.services, this.targets];
+  }
+
+  start(): void {
+    for (const reflector of this.#reflectors) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+  }
+
+  /** Both ends were read. */
+  get isSynced(): boolean {
+    return this.#reflectors.every(({ isSynced }) => isSynced);
+  }
+
+  get hasProblems(): boolean {
+    return this.#problems.any;
+  }
+
+  /** How often a collection was listed as a whole. */
+  get lists(): number {
+    return this.#reflectors.reduce((sum, { lists }) => sum + lists, 0);
+  }
+
+  /** What becomes of a summary by what cannot be read. */
+  onto(summary: SyncSummary): SyncSummary {
+    return this.#problems.onto(summary, this.isSynced);
+  }
+
+  /** The Endpoints of the tenant, in order; undefined before both ends were read. */
+  observed(tenant: TenantCluster): Observed[] | undefined {
+    if (!this.isSynced) return undefined;
+    return [...this.endpoints.keys()].sort().flatMap((key) => {
+      const endpoints = this.endpoints.get(key);
+      if (endpoints === undefined) return [];
+      const target = idOf(targetOf(nameFrom(key), tenant));
+      return { endpoints, service: this.services.get(key), actual: this.targets.get(target) };
+    });
+  }
+
+  /** All that patches may refer to. */
+  known(): KnownObject[] {
+    const of = (kind: string, keys: Iterable<string>): KnownObject[] =>
+      [...keys].map((key) => ({ kind, ...nameFrom(key) }));
+    return [...of('Endpoints', this.endpoints.keys()), ...of('Service', this.services.keys())];
+  }
+
+  /** Tells whoever looks at an object, on either end. */
+  record(key: string, to: SourceName, event: SyncEvent & { readonly time: number }): void {
+    const { source, target } = this.#options;
+    const [ours, theirs] = [this.endpoints.get(key), this.targets.get(idOf(to))];
+    if (ours !== undefined) void recordEvent(source, ours, event);
+    if (theirs !== undefined) void recordEvent(target, theirs, event);
+  }
+
+  #reflect(
+    end: 'source' | 'target',
+    of: ResourceCollection,
+    keyOf: (key: string, object: KubeObject | undefined) => string | undefined,
+  ): Reflector {
+    const { patience, watchSeconds, complete, due } = this.#options;
+    const name = end === 'source' ? 'tenant cluster' : 'control-plane cluster';
+    return new Reflector({
+      client: this.#options[end],
+      of,
+      changed: (key, object) => {
+        const changed = keyOf(key, object);
+        if (changed !== undefined && this.isSynced) due(changed);
+      },
+      synced: complete,
+      problem: (failure) => this.#noteProblem(`${name} (${of.plural})`, failure),
+      ...(patience === undefined ? {} : { patience }),
+      ...(watchSeconds === undefined ? {} : { watchSeconds }),
+    });
+  }
+
+  #noteProblem(end: string, failure: ApiFailure | undefined): void {
+    const { recovered, changed } = this.#options;
+    if (failure !== undefined) {
+      if (this.#problems.add(end, failure)) changed();
+    } else if (this.#problems.recovered(end)) {
+      recovered();
+      changed();
+    }
+  }
+}
