@@ -18,6 +18,7 @@ import { BatchQueue } from './batch-queue.ts';
 import { Chain, type Step } from './chain.ts';
 import { Layout } from './layout.ts';
 import { Planner } from './planner.ts';
+import { Progress } from './progress.ts';
 import { readRecords } from './records.ts';
 
 export interface EtcdEngineOptions {
@@ -79,25 +80,14 @@ interface Parts {
   readonly steps: readonly Operation[][];
 }
 
-interface Flush {
-  /** Number of the batch that is waited for. */
-  readonly batch: number;
-  resolve(): void;
-  reject(error: Error): void;
-}
-
 class EtcdEngine implements EtcdStateEngine {
   readonly place: string;
   readonly #options: EtcdEngineOptions & { ended(): Error };
   readonly #parts: Parts;
   readonly #queue = new BatchQueue();
+  readonly #progress = new Progress();
   /** What the batches that were taken from the queue last still need. */
   #steps: Step[];
-  /** Numbers of batches: written to the engine, taken from the queue, durable. */
-  #written = 0;
-  #taken = 0;
-  #durable = 0;
-  #flushes: Flush[] = [];
   #isRunning = false;
   /** Why the newest attempt failed. */
   #failure: StateError | undefined;
@@ -123,7 +113,7 @@ class EtcdEngine implements EtcdStateEngine {
   get trouble(): StateError | undefined {
     if (this.#failure !== undefined) return this.#failure;
     const { bytes } = this.#queue;
-    const count = this.#written - this.#taken;
+    const count = this.#progress.left;
     if (bytes < MOST_WAITING_BYTES && count < MOST_WAITING) return undefined;
     const problem = `${count} batches of about ${bytes} bytes wait to be written`;
     return new StateError(`the state in ${this.place} does not keep up: ${problem}`, {
@@ -152,18 +142,17 @@ class EtcdEngine implements EtcdStateEngine {
     for (const { key } of batch) checkEngineKey(key);
     if (this.#final !== undefined || batch.length === 0) return;
     this.#queue.push(batch);
-    this.#written++;
+    this.#progress.wrote();
     if (this.#failure === undefined) this.#start();
   }
 
   flush(): Promise<void> {
     if (this.#final !== undefined) return Promise.reject(this.#final);
-    if (this.#durable === this.#written && this.#steps.length === 0) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#flushes.push({ batch: this.#written, resolve, reject });
-      // Whoever needs it to be durable finds out at once whether etcd is there again.
-      this.#start();
-    });
+    if (this.#progress.isDurable && this.#steps.length === 0) return Promise.resolve();
+    const flushed = this.#progress.wait();
+    // Whoever needs it to be durable finds out at once whether etcd is there again.
+    this.#start();
+    return flushed;
   }
 
   close(): Promise<void> {
@@ -189,11 +178,7 @@ class EtcdEngine implements EtcdStateEngine {
     clearTimeout(this.#retry);
     this.#queue.clear();
     this.#steps = [];
-    this.#reject(final);
-  }
-
-  #reject(error: Error): void {
-    for (const flush of this.#flushes.splice(0)) flush.reject(error);
+    this.#progress.fail(final);
   }
 
   #start(): void {
@@ -212,7 +197,7 @@ class EtcdEngine implements EtcdStateEngine {
         const [step] = this.#steps;
         if (step !== undefined) await this.#commit(step);
         this.#steps.shift();
-        if (this.#steps.length === 0) this.#settle();
+        if (this.#steps.length === 0) this.#progress.settle();
       }
       this.#isRunning = false;
       this.#recovered();
@@ -227,20 +212,13 @@ class EtcdEngine implements EtcdStateEngine {
     if (this.#steps.length > 0) return true;
     if (this.#queue.isEmpty) {
       // Only steps of an earlier run were done.
-      this.#settle();
+      this.#progress.settle();
       return false;
     }
     const { writes, count } = this.#queue.take();
-    this.#taken += count;
+    this.#progress.took(count);
     this.#steps = this.#parts.planner.plan(writes).map((operations) => ({ operations }));
     return true;
-  }
-
-  #settle(): void {
-    this.#durable = this.#taken;
-    const waiting = this.#flushes;
-    this.#flushes = waiting.filter(({ batch }) => batch > this.#durable);
-    for (const { batch, resolve } of waiting) if (batch <= this.#durable) resolve();
   }
 
   /** Tries until its patience is over, or once where etcd is known to be away. */
@@ -273,7 +251,7 @@ class EtcdEngine implements EtcdStateEngine {
     const failure = stateError(this.place, error);
     this.#failure = failure;
     if (isNews) this.#options.onError(failure);
-    this.#reject(failure);
+    this.#progress.fail(failure);
     if (this.#closing !== undefined) return;
     this.#retry = setTimeout(() => this.#start(), this.#pauseMs).unref();
     this.#pauseMs = Math.min(this.#pauseMs * 2, LAST_RETRY_MS);
