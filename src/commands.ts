@@ -35,6 +35,11 @@ interface Command {
   run(options: ParsedOptions): Promise<number>;
 }
 
+/** Asked for when a command runs: looking at the input opens it. */
+function streams(): { stdin: typeof process.stdin; out: typeof process.stdout } {
+  return { stdin: process.stdin, out: process.stdout };
+}
+
 /** Commands are loaded when they are run: one should not wait for the modules of another. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   serve: {
@@ -59,11 +64,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'try endpoint patches on objects and explain each step; exit 1 when one fails',
     operands: 'test',
     options: PATCHES_OPTIONS,
-    run: async (options) =>
-      (await import('./cli/patches.ts')).patches(options, {
-        stdin: process.stdin,
-        out: process.stdout,
-      }),
+    run: async (options) => (await import('./cli/patches.ts')).patches(options, streams()),
   },
   crds: {
     summary: 'print the kinds as CustomResourceDefinitions of Kubernetes',
@@ -87,11 +88,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'sign in with a browser and make a context for kubectl',
     operands: '[SERVER]',
     options: LOGIN_OPTIONS,
-    run: async (options) =>
-      (await import('./cli/login.ts')).login(options, {
-        stdin: process.stdin,
-        out: process.stdout,
-      }),
+    run: async (options) => (await import('./cli/login.ts')).login(options, streams()),
   },
   logout: {
     summary: 'end the key of a login and take its context away',
@@ -120,32 +117,20 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     operands: 'verify [TOKEN]',
     options: TOKEN_OPTIONS,
     run: async (options) =>
-      (await import('./cli/token.ts')).token(options, {
-        stdin: process.stdin,
-        out: process.stdout,
-        now: Date.now(),
-      }),
+      (await import('./cli/token.ts')).token(options, { ...streams(), now: Date.now() }),
   },
   secrets: {
     summary:
       'values of secrets: get [NAME [KEY]], set NAME KEY; the sync with the secret store: sync',
     operands: 'ACTION [[NAMESPACE/]NAME [KEY]]',
     options: SECRETS_OPTIONS,
-    run: async (options) =>
-      (await import('./cli/secrets.ts')).secrets(options, {
-        stdin: process.stdin,
-        out: process.stdout,
-      }),
+    run: async (options) => (await import('./cli/secrets.ts')).secrets(options, streams()),
   },
   users: {
     summary: 'users: passwd NAME gives one a password',
     operands: 'passwd NAME',
     options: USERS_OPTIONS,
-    run: async (options) =>
-      (await import('./cli/users.ts')).users(options, {
-        stdin: process.stdin,
-        out: process.stdout,
-      }),
+    run: async (options) => (await import('./cli/users.ts')).users(options, streams()),
   },
   seal: {
     summary: 'seal the secrets of manifests, as .sops.yaml says',

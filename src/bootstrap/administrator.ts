@@ -5,32 +5,19 @@
  */
 
 import { type JsonObject, jsonEqual } from '../apimachinery/object.ts';
-import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { ADMIN_KEY_TYPE, readAdminToken } from '../auth/admin-token.ts';
 import { createFile } from '../auth/secret-file.ts';
 import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
+import { ownChange, ownCreate, ownOptions } from '../registry/own-writes.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
-import type { WriteOptions } from '../registry/write-context.ts';
 import type { Store, StoredObject } from '../state/store.ts';
 
 const NAME = 'admin';
 const ROLE = 'cluster-admin';
 
-/** The daemon acting for itself, before anyone else can. */
-const SYSTEM: User = {
-  name: 'gitplane',
-  email: 'gitplane@noreply.gitplane.dev',
-  groups: [SUPERUSER_GROUP],
-};
-
-const OPTIONS: WriteOptions = {
-  user: SYSTEM,
-  dryRun: false,
-  fieldValidation: 'Strict',
-  reason: 'First start: somebody has to be able to sign in.',
-};
+const OPTIONS = ownOptions({ reason: 'First start: somebody has to be able to sign in.' });
 
 interface Parts {
   readonly kinds: KindTable;
@@ -100,13 +87,7 @@ async function create(
 ): Promise<string> {
   const kind = kindOf(parts, resource);
   const body = { metadata, ...fields };
-  const { object } = await parts.registry.create({
-    kind,
-    namespace: '',
-    body,
-    duplicates: [],
-    options: OPTIONS,
-  });
+  const { object } = await parts.registry.create(ownCreate(kind, body, OPTIONS));
   return object.metadata.name ?? '';
 }
 
@@ -124,24 +105,17 @@ async function ensureUser(parts: Parts, users: Resource): Promise<void> {
   };
   if (found === undefined) await create(parts, users, { name: NAME }, { spec });
   if (found?.spec?.['disabled'] !== true) return;
-  await parts.registry.update({
-    verb: 'patch',
-    kind: kindOf(parts, users),
-    namespace: '',
-    name: NAME,
-    duplicates: [],
-    options: AGAIN,
-    change: (current) => ({
-      ...structuredClone(current),
-      spec: { ...current.spec, disabled: false },
-    }),
-  });
+  const target = { kind: kindOf(parts, users), namespace: '', name: NAME };
+  const enabled = ownChange(target, AGAIN, (current) => ({
+    ...structuredClone(current),
+    spec: { ...current.spec, disabled: false },
+  }));
+  await parts.registry.update(enabled);
 }
 
-const AGAIN: WriteOptions = {
-  ...OPTIONS,
+const AGAIN = ownOptions({
   reason: 'The token file was gone: a new key replaces the old one.',
-};
+});
 
 /** A new object: the life of a key counts from when it was made, and the old one may be over. */
 async function giveKey(parts: Parts, keys: Resource, key: string): Promise<void> {

@@ -5,9 +5,9 @@
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { EventSink } from '../apimachinery/object-events.ts';
-import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { StatusError } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { ownOptions } from '../registry/own-writes.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -36,12 +36,6 @@ const MOST_AT_ONCE = 50;
 const NEXT_ROUND_MS = 1000;
 
 const COMPONENT = 'gitplane-key-expiry';
-
-const GITPLANE: User = {
-  name: 'gitplane',
-  email: 'gitplane@noreply.gitplane.dev',
-  groups: [SUPERUSER_GROUP],
-};
 
 export function startKeyExpiry(options: KeyExpiryOptions): KeyExpiry {
   /** Keys that may not be deleted, by name, in the version that said so. */
@@ -94,7 +88,7 @@ async function remove(
   version: string | undefined,
 ): Promise<Removal> {
   const reason = 'It ended, and the time that keys are kept after their end is over.';
-  const options = { user: GITPLANE, dryRun: false, fieldValidation: 'Strict', reason } as const;
+  const options = ownOptions({ reason });
   try {
     const precondition = { resourceVersion: version };
     const target = { kind, namespace: '', name, delete: precondition, options };

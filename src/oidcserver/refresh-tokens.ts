@@ -8,6 +8,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import { StatusError } from '../apimachinery/status-error.ts';
 import { concealAccessKey, hasValidChecksum } from '../kinds/access-key-secret.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { ownChange, ownCreate } from '../registry/own-writes.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { WriteOptions } from '../registry/write-context.ts';
 import type { Store, StoredObject } from '../state/store.ts';
@@ -110,13 +111,10 @@ export class RefreshTokens {
     const { person, clientId } = login;
     await this.#makeRoom(person.name, clientId);
     const name = nameOf(token);
-    await registry.create({
-      kind,
-      namespace: '',
-      duplicates: [],
-      body: { metadata: { name, annotations: annotationsOf(login) }, spec: specOf(token, login) },
-      options: this.#as(`${person.name} signed in at the client ${JSON.stringify(clientId)}.`),
-    });
+    const metadata = { name, annotations: annotationsOf(login) };
+    const reason = `${person.name} signed in at the client ${JSON.stringify(clientId)}.`;
+    const body = { metadata, spec: specOf(token, login) };
+    await registry.create(ownCreate(kind, body, this.#as(reason)));
     return name;
   }
 
@@ -126,19 +124,13 @@ export class RefreshTokens {
     const former = this.#replaced.get(next) ?? '';
     const name = nameOf(next);
     try {
-      await registry.update({
-        verb: 'patch',
-        kind,
-        namespace: '',
-        name,
-        duplicates: [],
-        options: this.#as('The token was used, and replaced.'),
-        change: (current) => {
-          if (this.#isCurrent(name, next)) return current;
-          if (!this.#isCurrent(name, former)) throw new ReplacedError();
-          return { ...structuredClone(current), spec: { ...current.spec, key: next } };
-        },
+      const options = this.#as('The token was used, and replaced.');
+      const changed = ownChange({ kind, namespace: '', name }, options, (current) => {
+        if (this.#isCurrent(name, next)) return current;
+        if (!this.#isCurrent(name, former)) throw new ReplacedError();
+        return { ...structuredClone(current), spec: { ...current.spec, key: next } };
       });
+      await registry.update(changed);
       return true;
     } catch (error) {
       if (error instanceof ReplacedError || isNotFound(error)) return false;

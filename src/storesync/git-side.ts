@@ -10,6 +10,7 @@ import type { History } from '../history/history.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { secretDataOf } from '../kinds/secret-data.ts';
 import type { Branch } from '../registry/branch.ts';
+import { ownChange } from '../registry/own-writes.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { WriteOptions } from '../registry/write-context.ts';
 import type { GitChange, GitRead, GitSide } from '../secretsync/ports.ts';
@@ -91,20 +92,15 @@ class ServedSecret implements GitSide {
     const { registry, branch } = this.#parts;
     const keys = [...set.keys(), ...remove].sort();
     try {
-      const { commit } = await registry.update({
-        verb: 'patch',
-        kind,
-        namespace: key.namespace,
-        name: key.name,
-        duplicates: [],
-        options: this.#options(`Keys: ${keys.join(', ')}`, from),
-        change: (current) => {
-          const isSeen =
-            current.metadata.uid === uid && sameValues(secretValues(current), seen.values);
-          if (!isSeen) throw new Outrun();
-          return withValues(current, { set, remove });
-        },
+      const target = { kind, namespace: key.namespace, name: key.name };
+      const options = this.#options(`Keys: ${keys.join(', ')}`, from);
+      const changed = ownChange(target, options, (current) => {
+        const isSeen =
+          current.metadata.uid === uid && sameValues(secretValues(current), seen.values);
+        if (!isSeen) throw new Outrun();
+        return withValues(current, { set, remove });
       });
+      const { commit } = await registry.update(changed);
       return commit ?? branch.state.shown ?? seen.commit;
     } catch (error) {
       return error instanceof Outrun || isGone(error) ? undefined : refused(error, key);

@@ -3,11 +3,11 @@ import type { Clock } from '../../apimachinery/clock.ts';
 import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
 import type { KubeObject, ObjectMeta } from '../../apimachinery/object.ts';
 import type { EventSink } from '../../apimachinery/object-events.ts';
-import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { PropagationPolicy } from '../../registry/delete.ts';
+import { ownChange, ownOptions } from '../../registry/own-writes.ts';
 import type { ObjectRegistry } from '../../registry/registry.ts';
 import type { WriteOptions } from '../../registry/write-context.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -19,12 +19,6 @@ export interface RemovalsOptions {
   readonly events: EventSink;
   readonly clock: Clock;
 }
-
-const COLLECTOR: User = {
-  name: 'gitplane',
-  email: 'gitplane@noreply.gitplane.dev',
-  groups: [SUPERUSER_GROUP],
-};
 
 /** Every method throws what is worth another try. */
 export class Removals {
@@ -82,13 +76,11 @@ export class Removals {
     change: (metadata: ObjectMeta) => ObjectMeta,
   ): Promise<void> {
     await this.#attempt(key, async (kind) => {
-      await this.#options.registry.update({
-        ...targetOf(kind, key),
-        verb: 'patch',
-        duplicates: [],
-        options: optionsOf(reason),
-        change: (current) => ({ ...current, metadata: change(current.metadata) }),
-      });
+      const changed = ownChange(targetOf(kind, key), optionsOf(reason), (current) => ({
+        ...current,
+        metadata: change(current.metadata),
+      }));
+      await this.#options.registry.update(changed);
     });
   }
 
@@ -115,5 +107,5 @@ function targetOf(kind: Kind, { namespace, name }: ObjectKey) {
 
 function optionsOf(reason: string): WriteOptions {
   const fieldManager = 'garbage-collector';
-  return { user: COLLECTOR, dryRun: false, fieldValidation: 'Ignore', fieldManager, reason };
+  return { ...ownOptions({ reason }), fieldValidation: 'Ignore', fieldManager };
 }

@@ -1,15 +1,9 @@
 /** What signing in writes of users: the fields, who they are written by, and what comes of failures. */
 import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
-import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
+import { ownOptions } from '../../registry/own-writes.ts';
 import type { WriteOptions } from '../../registry/write-context.ts';
 import type { AdmittedIdentity } from '../../signin/accounts.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
-
-export const GITPLANE: User = {
-  name: 'gitplane',
-  email: 'gitplane@noreply.gitplane.dev',
-  groups: [SUPERUSER_GROUP],
-};
 
 const MAIL = /^[^\s<>@]+@[^\s<>@]+$/;
 
@@ -48,10 +42,6 @@ export function withClaims(
   };
 }
 
-export function options(requestId?: string): WriteOptions {
-  return { user: GITPLANE, dryRun: false, fieldValidation: 'Strict', requestId };
-}
-
 export function origin(
   user: string,
   { connector }: AdmittedIdentity,
@@ -59,7 +49,7 @@ export function origin(
 ): WriteOptions {
   const reason = `${user} signed in with ${connector}.`;
   const trailers = { 'Signed-In': user, Connector: connector };
-  return { ...options(requestId), reason, trailers };
+  return ownOptions({ requestId, reason, trailers });
 }
 
 /** What cannot be written now says nothing about who may come in. */

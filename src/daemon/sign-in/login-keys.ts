@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../apimachinery/object.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
+import { ownChange, ownCreate, ownOptions } from '../../registry/own-writes.ts';
 import type {
   AdmittedIdentity,
   KeptIdentity,
@@ -11,7 +12,7 @@ import type {
 import type { ProvidedIdentity } from '../../signin/connector.ts';
 import type { StoredObject } from '../../state/store.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
-import { nameOf, options, shutOut, writing } from './account-writes.ts';
+import { nameOf, shutOut, writing } from './account-writes.ts';
 import {
   identitySpec,
   keptText,
@@ -35,16 +36,8 @@ export class LoginKeys {
     const kind = this.#kind;
     const now = this.#parts.clock.now();
     const body = loginKeyManifest({ ...key, user, apiVersion: apiVersionOf(kind), now });
-    const { object } = await writing(
-      this.#parts.served.create({
-        kind,
-        namespace: '',
-        body,
-        duplicates: [],
-        options: options(key.requestId),
-        inState: true,
-      }),
-    );
+    const request = ownCreate(kind, body, ownOptions({ requestId: key.requestId }));
+    const { object } = await writing(this.#parts.served.create({ ...request, inState: true }));
     return { name: nameOf(object), key: String(object.spec?.['key']), user: user.name };
   }
 
@@ -57,13 +50,8 @@ export class LoginKeys {
     const kind = this.#kind;
     if (this.#find(name)?.object.spec?.['type'] !== 'Login') return;
     try {
-      await this.#parts.served.delete({
-        kind,
-        namespace: '',
-        name,
-        delete: {},
-        options: options(),
-      });
+      const options = ownOptions();
+      await this.#parts.served.delete({ kind, namespace: '', name, delete: {}, options });
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 404) throw error;
     }
@@ -134,24 +122,12 @@ export class LoginKeys {
   /** Of a key that is gone nothing. */
   async #change(name: string, change: (identity: JsonObject) => JsonObject): Promise<void> {
     if (this.#find(name) === undefined) return;
-    const kind = this.#kind;
-    await writing(
-      this.#parts.served.update({
-        verb: 'patch',
-        kind,
-        namespace: '',
-        name,
-        duplicates: [],
-        options: options(),
-        change: (key) => {
-          const { identity } = key.spec ?? {};
-          return {
-            ...key,
-            spec: { ...key.spec, identity: change((identity ?? {}) as JsonObject) },
-          };
-        },
-      }),
-    );
+    const target = { kind: this.#kind, namespace: '', name };
+    const changed = ownChange(target, ownOptions(), (key) => {
+      const { identity } = key.spec ?? {};
+      return { ...key, spec: { ...key.spec, identity: change((identity ?? {}) as JsonObject) } };
+    });
+    await writing(this.#parts.served.update(changed));
   }
 
   #find(name: string): StoredObject | undefined {

@@ -3,12 +3,13 @@ import { mkdir } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Clock } from '../../apimachinery/clock.ts';
-import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
+import type { User } from '../../apimachinery/request.ts';
 import { resolveIdentity } from '../../auth/identity.ts';
 import { KeyRing } from '../../auth/key-ring.ts';
 import type { SigningAlgorithm, SigningKey } from '../../auth/signing-key.ts';
 import { OidcServer, type ProviderKeys } from '../../oidcserver/oidc-server.ts';
 import type { Person, PersonSession } from '../../oidcserver/people.ts';
+import { GITPLANE } from '../../registry/own-writes.ts';
 import type { OidcService } from '../../server/oidc.ts';
 import type { Accounts } from '../../signin/accounts.ts';
 import { cookieName, readCookie, setCookie } from '../../signin/cookies.ts';
@@ -31,12 +32,6 @@ export interface OidcServiceParts
 export interface RunningOidcService extends OidcService {
   close(): void;
 }
-
-const SYSTEM: User = {
-  name: 'gitplane',
-  email: 'gitplane@noreply.gitplane.dev',
-  groups: [SUPERUSER_GROUP],
-};
 
 export function openOidcService(parts: OidcServiceParts): RunningOidcService {
   const { kinds, store, registry, access, accounts, baseUrl, clock, logger } = parts;
@@ -65,7 +60,7 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
       store,
       registry,
       keyWorks: (name) => access.keyWorks(name),
-      writer: SYSTEM,
+      writer: GITPLANE,
     },
     writesAreReviewed: parts.pending !== undefined,
     onError: (err) => logger.error({ err }, 'The OpenID provider failed'),

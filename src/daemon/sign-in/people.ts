@@ -7,14 +7,13 @@ import { StatusError } from '../../apimachinery/status-error.ts';
 import { membershipRefusal } from '../../auth/membership.ts';
 import { userGroup } from '../../auth/reserved-names.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { GITPLANE, ownChange, ownCreate, ownOptions } from '../../registry/own-writes.ts';
 import type { WriteOptions } from '../../registry/write-context.ts';
 import type { AdmittedIdentity } from '../../signin/accounts.ts';
 import { accountNames, teamNameOf } from '../../signin/names.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
 import {
-  GITPLANE,
-  options,
   origin,
   shutOut,
   userSpec,
@@ -56,20 +55,11 @@ export class People {
     const kind = kindOf(this.#parts, 'users');
     if (findObject(this.#parts, kind, name)?.object.spec?.['ssoGroups'] === undefined) return;
     const reason = `${connector} does not vouch for ${name} any more.`;
-    await writing(
-      this.#parts.registry.update({
-        verb: 'patch',
-        kind,
-        namespace: '',
-        name,
-        duplicates: [],
-        options: { ...options(), reason },
-        change: (user) => {
-          const { ssoGroups: _gone, ...spec } = user.spec ?? {};
-          return { ...user, spec };
-        },
-      }),
-    );
+    const changed = ownChange({ kind, namespace: '', name }, ownOptions({ reason }), (user) => {
+      const { ssoGroups: _gone, ...spec } = user.spec ?? {};
+      return { ...user, spec };
+    });
+    await writing(this.#parts.registry.update(changed));
   }
 
   async #enter(identity: AdmittedIdentity, requestId: string | undefined): Promise<string> {
@@ -131,17 +121,11 @@ export class People {
     const kind = kindOf(this.#parts, 'users');
     const current = findObject(this.#parts, kind, name)?.object;
     if (current === undefined || jsonEqual(withClaims(current, identity), current)) return;
-    await writing(
-      this.#parts.registry.update({
-        verb: 'patch',
-        kind,
-        namespace: '',
-        name,
-        duplicates: [],
-        options: origin(name, identity, requestId),
-        change: (now) => withClaims(now, identity),
-      }),
+    const options = origin(name, identity, requestId);
+    const changed = ownChange({ kind, namespace: '', name }, options, (now) =>
+      withClaims(now, identity),
     );
+    await writing(this.#parts.registry.update(changed));
   }
 
   /** A team is for a group by its `spec.groups` alone: none is taken over for its name. */
@@ -176,8 +160,7 @@ export class People {
   /** False: somebody else made one of that name first. */
   async #create(kind: Kind, body: JsonObject, of: WriteOptions): Promise<boolean> {
     try {
-      const request = { kind, namespace: '', body, duplicates: [], options: of };
-      await writing(this.#parts.registry.create(request));
+      await writing(this.#parts.registry.create(ownCreate(kind, body, of)));
       return true;
     } catch (error) {
       const { cause } = error as SignInError;
