@@ -1,17 +1,18 @@
 /** The folder of manifests that a command works on: its `.sops.yaml`, its files, its keys. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { systemClock } from '../apimachinery/clock.ts';
 import { readIfThere } from '../auth/secret-file.ts';
 import { type FileReader, fileReader } from '../catalog/file.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
-import { IGNORE_FILE, type PathFilter, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
+import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { Sealer } from '../registry/sealer.ts';
 import { Keyring, parseIdentities } from '../sealing/data-keys.ts';
 import { parseSopsConfig, type SopsConfig } from '../sealing/sops-config.ts';
+import { manifestPaths } from './manifest-paths.ts';
 
 /** Where a daemon in this folder keeps its key. */
 const OWN_KEY = 'data/age.key';
@@ -104,7 +105,7 @@ export class SealedTree {
   async *files(): AsyncIterable<TreeFile> {
     const ignored = await readIfThere(join(this.root, IGNORE_FILE));
     const filter = pathFilter('', ignored);
-    for await (const path of walk(this.root, '', filter)) {
+    for await (const path of manifestPaths(this.root, filter)) {
       const file = join(this.root, path);
       const isMeant = this.#targets.some(
         (target) => file === target || file.startsWith(target + sep),
@@ -133,15 +134,5 @@ function above(start: string, name: string): string | undefined {
   for (let folder = start; ; folder = dirname(folder)) {
     if (existsSync(join(folder, name))) return folder;
     if (dirname(folder) === folder) return undefined;
-  }
-}
-
-async function* walk(root: string, folder: string, filter: PathFilter): AsyncIterable<string> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true });
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    const hidden = entry.name.startsWith('.') || entry.name === 'node_modules';
-    if (entry.isDirectory() && !hidden) yield* walk(root, path, filter);
-    else if (entry.isFile() && filter.includes(path)) yield path;
   }
 }

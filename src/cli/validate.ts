@@ -1,14 +1,15 @@
 /** `gitplane validate`: what a push of the files on disk would be told, without a daemon. */
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Catalog } from '../catalog/catalog.ts';
 import { type FileEntry, fileReader, refuseClear } from '../catalog/file.ts';
 import { buildKindTable } from '../kinds/table.ts';
-import { IGNORE_FILE, type PathFilter, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
+import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
+import { manifestPaths } from './manifest-paths.ts';
 import { type Finding, formatReport, REPORT_FORMATS } from './report.ts';
 import { keyringOf } from './sealed-tree.ts';
 
@@ -56,22 +57,12 @@ async function readAll(root: string, options: ParsedOptions): Promise<FileEntry[
   const seals = existsSync(join(root, SOPS_CONFIG));
   const reader = fileReader(kinds, '', { keyring: await keyringOf(options), mindsClear: seals });
   const files: FileEntry[] = [];
-  for await (const path of walk(root, '', pathFilter('', ignoreText))) {
+  for await (const path of manifestPaths(root, pathFilter('', ignoreText))) {
     const content = await readFile(join(root, path));
     await reader.prepare([content]);
     files.push(refuseClear(reader.read(path, path, content)));
   }
   return files;
-}
-
-async function* walk(root: string, folder: string, filter: PathFilter): AsyncIterable<string> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true });
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    const hidden = entry.name.startsWith('.') || entry.name === 'node_modules';
-    if (entry.isDirectory() && !hidden) yield* walk(root, path, filter);
-    else if (entry.isFile() && filter.includes(path)) yield path;
-  }
 }
 
 function findingsIn(

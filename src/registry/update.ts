@@ -8,7 +8,12 @@ import {
 import { rfc3339 } from '../apimachinery/clock.ts';
 import { type FieldPath, formatPath, invalid } from '../apimachinery/field-error.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
-import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import {
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+  SERVER_POPULATED_META,
+} from '../apimachinery/object.ts';
 import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
 
 import type { Managers } from '../fieldmanagement/managers.ts';
@@ -218,15 +223,7 @@ function refuseImmutable(request: UpdateRequest, sent: KubeObject, live: KubeObj
 
 function restoreServerFields(object: KubeObject, current: KubeObject): void {
   const kept = current.metadata;
-  for (const field of [
-    'uid',
-    'resourceVersion',
-    'generation',
-    'creationTimestamp',
-    'deletionTimestamp',
-    'deletionGracePeriodSeconds',
-    'managedFields',
-  ] as const) {
+  for (const field of SERVER_POPULATED_META) {
     delete object.metadata[field];
     if (kept[field] !== undefined) Object.assign(object.metadata, { [field]: kept[field] });
   }

@@ -191,12 +191,12 @@ export async function openGuardedPlatform(
   return new GuardedPlatform({ platform, access, guards, now: () => clock.now() });
 }
 
-const GROUP = 'management.gitplane.dev/v1';
-const RBAC = 'rbac.authorization.k8s.io';
+export const MANAGEMENT = 'management.gitplane.dev';
+export const RBAC = 'rbac.authorization.k8s.io';
 
 /** An object of the management group, or of RBAC. */
 export function object(kind: string, name: string, fields: object = {}, namespace = ''): object {
-  const apiVersion = /Role/.test(kind) ? `${RBAC}/v1` : GROUP;
+  const apiVersion = `${/Role/.test(kind) ? RBAC : MANAGEMENT}/v1`;
   const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
   return { apiVersion, kind, metadata, ...fields };
 }

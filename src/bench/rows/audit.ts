@@ -2,11 +2,12 @@
  * What the audit log costs: GETs and creates with and without it, in turn, at the level that records
  * the most; with one event a request, as the prepared policies have it, and with both stages.
  */
+import { configure } from '../configure.ts';
 import { secretName } from '../corpus.ts';
 import { API, type DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
-import { HttpConnection, requestBytes } from '../http-connection.ts';
-import { assertStatus, throughput } from '../load.ts';
+import { requestBytes } from '../http-connection.ts';
+import { throughput } from '../load.ts';
 import { type Line, withGoal } from '../report.ts';
 import { summarize } from '../statistics.ts';
 import { createRequest } from './write.ts';
@@ -36,7 +37,7 @@ interface Samples {
 export async function measureAudit(fixture: Fixture): Promise<Line[]> {
   const daemon = await fixture.start(await fixture.copyOfPlatform());
   try {
-    await configure(daemon, 'POST', 'off');
+    await configure(daemon, 'POST', AUDIT.off);
     const { token } = daemon;
     const middle = Math.floor(fixture.corpus.secrets / 2);
     const folder = `${API}/namespaces/${fixture.corpus.namespaceOf(middle)}/sharedsecrets`;
@@ -71,7 +72,7 @@ async function compare(fixture: Fixture, daemon: DaemonProcess, asked: Asked): P
   };
   for (let i = 0; i <= fixture.repetitions; i++) {
     for (const setting of ['off', 'one event', 'both stages'] as const) {
-      await configure(daemon, 'PATCH', setting);
+      await configure(daemon, 'PATCH', AUDIT[setting]);
       const isWarmUp = i === 0;
       const { rate, cost } = await measure(daemon, asked, isWarmUp ? WARM_UP_MS : MEASURED_MS);
       if (isWarmUp) continue;
@@ -103,19 +104,4 @@ async function measure(
   const rate = await throughput(load);
   const requests = (rate * (performance.now() - started)) / 1000;
   return { rate, cost: (((daemon.processorMs() ?? 0) - before) * 1000) / requests };
-}
-
-async function configure(
-  { http, token }: DaemonProcess,
-  method: 'POST' | 'PATCH',
-  setting: Setting,
-): Promise<void> {
-  const spec = { raw: AUDIT[setting] };
-  const body = Buffer.from(JSON.stringify({ metadata: { name: 'platform' }, spec }));
-  const path = method === 'POST' ? `${API}/configs` : `${API}/configs/platform`;
-  const type = method === 'POST' ? 'application/json' : 'application/merge-patch+json';
-  const connection = await HttpConnection.open(http);
-  const change = requestBytes({ method, path, token, body, type });
-  assertStatus(await connection.send(change, true), method === 'POST' ? 201 : 200);
-  connection.close();
 }

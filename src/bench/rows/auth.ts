@@ -6,8 +6,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concealAccessKey } from '../../kinds/access-key-secret.ts';
+import { configure } from '../configure.ts';
 import { API_GROUP, type CorpusFile } from '../corpus.ts';
-import { API, type DaemonProcess } from '../daemon-process.ts';
+import type { DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';
 import { makeRepository } from '../git.ts';
 import { HttpConnection, requestBytes } from '../http-connection.ts';
@@ -33,15 +34,15 @@ export async function measureAuth(fixture: Fixture): Promise<Line[]> {
     const open: number[] = [];
     const closed: number[] = [];
     const used = Array.from({ length: Math.min(USED, keys) }, (_, i) => keyText(i));
-    await setConfig(daemon, 'POST', false);
+    await setClosed(daemon, 'POST', false);
     await rate(daemon, [], WARM_UP_MS);
-    await setConfig(daemon, 'PATCH', true);
+    await setClosed(daemon, 'PATCH', true);
     await rate(daemon, used, WARM_UP_MS);
     // In turn, so that noise falls on both.
     for (let i = 0; i < fixture.repetitions; i++) {
-      await setConfig(daemon, 'PATCH', false);
+      await setClosed(daemon, 'PATCH', false);
       open.push(await rate(daemon, [], MEASURED_MS));
-      await setConfig(daemon, 'PATCH', true);
+      await setClosed(daemon, 'PATCH', true);
       closed.push(await rate(daemon, used, MEASURED_MS));
     }
     const name = `GET /version with a key, ${keys} keys, ${teamsOf(keys)} teams`;
@@ -69,18 +70,13 @@ function rate(daemon: DaemonProcess, keys: readonly string[], ms: number): Promi
 }
 
 /** Whether `/version` takes a key. */
-async function setConfig(
-  { http, token }: DaemonProcess,
+async function setClosed(
+  daemon: DaemonProcess,
   method: 'POST' | 'PATCH',
   closed: boolean,
 ): Promise<void> {
-  const spec = { raw: `authenticateVersionEndpoint: ${closed}\n` };
-  const body = Buffer.from(JSON.stringify({ metadata: { name: 'platform' }, spec }));
-  const path = method === 'POST' ? `${API}/configs` : `${API}/configs/platform`;
-  const type = method === 'POST' ? 'application/json' : 'application/merge-patch+json';
-  const connection = await HttpConnection.open(http);
-  const change = requestBytes({ method, path, token, body, type });
-  assertStatus(await connection.send(change, true), method === 'POST' ? 201 : 200);
+  await configure(daemon, method, `authenticateVersionEndpoint: ${closed}\n`);
+  const connection = await HttpConnection.open(daemon.http);
   const asked = requestBytes({ method: 'GET', path: '/version' });
   assertStatus(await connection.send(asked, true), closed ? 401 : 200);
   connection.close();

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { SendOff } from '../../signin/connector.ts';
 import { STRICT_CSP } from './headers.ts';
+import { escaped } from './html.ts';
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem}';
@@ -56,16 +57,4 @@ ${body}
 </body>
 </html>
 `;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? '');
 }

@@ -4,9 +4,9 @@ import type { ProviderAConfig } from '../../config/sections/auth-provider-a.ts';
 import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { codeFlow } from './code-flow.ts';
+import { codeFlowConnector } from './code-flow-connector.ts';
 import { type JsonApi, jsonApi, linkedNext, pagesFrom } from './json-api.ts';
 import { organizationGroups } from './organizations.ts';
-import { within } from './patience.ts';
 import {
   numericId,
   type ProviderAnswer,
@@ -16,8 +16,7 @@ import {
   unexpected,
 } from './provider-answers.ts';
 import { trustingHttp } from './root-trust.ts';
-import { samePerson } from './same-person.ts';
-import { keptTokens, type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
+import { keptTokens, type Tokens } from './tokens.ts';
 
 const HEADERS = {
   accept: 'application/vnd.github+json',
@@ -57,28 +56,14 @@ export function createProviderA(
     });
     return { ...person, groups, extraClaims: {}, connectorData: keptTokens(tokens) };
   };
-  return {
+  return codeFlowConnector({
     id,
     type: 'providerA',
-    callbackMethod: 'GET',
-    begin: async (transaction) => ({
-      kind: 'redirect',
-      url: await flow.authorizationUrl(transaction),
-    }),
-    async complete(transaction, callback, caller) {
-      const signal = within(caller);
-      return await identityOf(await flow.exchange(transaction, callback, signal), signal);
-    },
-    async refresh(known, caller, keep) {
-      const signal = within(caller);
-      return await withGoodTokens(
-        tokensOf(known),
-        { clock: context.clock, keep, renew: (token) => flow.renew(token, signal) },
-        async (tokens) => samePerson(known, await identityOf(tokens, signal)),
-      );
-    },
+    flow,
+    clock: context.clock,
+    identityOf,
     close: trust.close,
-  };
+  });
 }
 
 /** Overload has no status of its own here. */

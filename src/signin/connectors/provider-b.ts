@@ -4,12 +4,11 @@ import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector
 import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { codeFlow } from './code-flow.ts';
+import { codeFlowConnector } from './code-flow-connector.ts';
 import { listedGroups } from './group-gate.ts';
 import { type JsonApi, jsonApi } from './json-api.ts';
-import { within } from './patience.ts';
 import { numericId, recordOf, textOf, unexpected } from './provider-answers.ts';
-import { samePerson } from './same-person.ts';
-import { keptTokens, type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
+import { keptTokens, type Tokens } from './tokens.ts';
 
 const PUBLIC = 'https://gitlab.com';
 
@@ -49,28 +48,14 @@ export function createProviderB(
       connectorData: keptTokens(tokens),
     };
   };
-  return {
+  return codeFlowConnector({
     id,
     type: 'providerB',
-    callbackMethod: 'GET',
-    begin: async (transaction) => ({
-      kind: 'redirect',
-      url: await flow.authorizationUrl(transaction),
-    }),
-    async complete(transaction, callback, caller) {
-      const signal = within(caller);
-      return await identityOf(await flow.exchange(transaction, callback, signal), signal);
-    },
-    async refresh(known, caller, keep) {
-      const signal = within(caller);
-      return await withGoodTokens(
-        tokensOf(known),
-        { clock: context.clock, keep, renew: (token) => flow.renew(token, signal) },
-        async (tokens) => samePerson(known, await identityOf(tokens, signal)),
-      );
-    },
+    flow,
+    clock: context.clock,
+    identityOf,
     close: () => http.close(),
-  };
+  });
 }
 
 type Person = Omit<ProvidedIdentity, 'groups' | 'extraClaims' | 'connectorData'>;

@@ -8,16 +8,11 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
@@ -89,14 +84,7 @@ func retried(err error) error {
 // controller runs a manager with one controller through two phases; between them it waits for a line
 // of input, so that the server can be restarted below it.
 func controller(ctx context.Context, config *rest.Config) error {
-	klog.LogToStderr(true)
-	ctrl.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(0))))
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return err
-	}
-	addTypes(scheme)
-	manager, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
+	manager, err := newManager(config, ctrl.Options{})
 	if err != nil {
 		return err
 	}
@@ -104,10 +92,9 @@ func controller(ctx context.Context, config *rest.Config) error {
 	if err := manager.GetFieldIndexer().IndexField(ctx, &SharedSecret{}, byTeam, team); err != nil {
 		return err
 	}
-	marked := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetLabels()[watched] == "yes" })
 	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	err = ctrl.NewControllerManagedBy(manager).
-		For(&Team{}, builder.WithPredicates(marked, changed)).
+		For(&Team{}, builder.WithPredicates(marked(watched), changed)).
 		Owns(&SharedSecret{}).
 		Complete(&vaults{manager.GetClient()})
 	if err != nil {

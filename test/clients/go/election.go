@@ -7,18 +7,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/klog/v2"
-	"k8s.io/klog/v2/textlogger"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
 // witnessed teams are told about by whoever leads.
@@ -43,16 +37,8 @@ func (w *witness) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 
 // elected runs a manager that acts only while it leads, until it is told to end.
 func elected(ctx context.Context, config *rest.Config) error {
-	klog.LogToStderr(true)
-	ctrl.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Verbosity(0))))
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return err
-	}
-	addTypes(scheme)
 	lease, deadline, retry := 6*time.Second, 5*time.Second, 500*time.Millisecond
-	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Metrics: server.Options{BindAddress: "0"},
+	manager, err := newManager(config, ctrl.Options{
 		LeaderElection: true, LeaderElectionID: "witnesses", LeaderElectionNamespace: "default",
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &lease, RenewDeadline: &deadline, RetryPeriod: &retry,
@@ -60,8 +46,7 @@ func elected(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	marked := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetLabels()[witnessed] == "yes" })
-	err = ctrl.NewControllerManagedBy(manager).For(&Team{}, builder.WithPredicates(marked)).Complete(&witness{
+	err = ctrl.NewControllerManagedBy(manager).For(&Team{}, builder.WithPredicates(marked(witnessed))).Complete(&witness{
 		manager.GetClient(),
 		manager.GetEventRecorderFor("clients"), //nolint:staticcheck // Most controllers that there are use it.
 		manager.GetEventRecorder("example.com/clients"),

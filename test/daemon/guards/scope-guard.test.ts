@@ -5,12 +5,12 @@ import {
   filesOf,
   type GuardedPlatform,
   grant,
+  MANAGEMENT,
   object,
   openGuardedPlatform,
+  RBAC,
 } from '../../support/guarded-platform.ts';
 
-const MANAGEMENT = 'management.gitplane.dev';
-const RBAC = 'rbac.authorization.k8s.io';
 /** When commits of the operator are made. */
 const NOW = 1_700_000_000_000;
 const HOUR = 3600;

@@ -1,0 +1,41 @@
+/** Providers of OAuth that say who somebody is at an API, to whoever has a token of theirs. */
+import type { Connector, ProvidedIdentity } from '../connector.ts';
+import type { CodeFlow } from './code-flow.ts';
+import { within } from './patience.ts';
+import { samePerson } from './same-person.ts';
+import { type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
+
+export interface CodeFlowConnectorOptions extends Pick<Connector, 'id' | 'type' | 'close'> {
+  readonly flow: CodeFlow;
+  readonly clock: { now(): number };
+  /** Asks the API of the provider. */
+  identityOf(tokens: Tokens, signal: AbortSignal): Promise<ProvidedIdentity>;
+}
+
+export function codeFlowConnector({
+  flow,
+  clock,
+  identityOf,
+  ...named
+}: CodeFlowConnectorOptions): Connector {
+  return {
+    ...named,
+    callbackMethod: 'GET',
+    begin: async (transaction) => ({
+      kind: 'redirect',
+      url: await flow.authorizationUrl(transaction),
+    }),
+    async complete(transaction, callback, caller) {
+      const signal = within(caller);
+      return await identityOf(await flow.exchange(transaction, callback, signal), signal);
+    },
+    async refresh(known, caller, keep) {
+      const signal = within(caller);
+      return await withGoodTokens(
+        tokensOf(known),
+        { clock, keep, renew: (token) => flow.renew(token, signal) },
+        async (tokens) => samePerson(known, await identityOf(tokens, signal)),
+      );
+    },
+  };
+}
