@@ -28,22 +28,28 @@ export class Draft {
   readonly results: (HeldObject | undefined)[] = [];
   readonly #stored: Lookup;
   /** Remarks that the batch brings. */
-  readonly #remarks: ReadonlyMap<string, Remarked>;
+  readonly #remarks = new Map<string, Remarked>();
   /** What the batch itself has made of an identity. */
   readonly #changed = new Map<string, HeldObject | undefined>();
   #next: number;
 
   /** `next` is the resourceVersion of the first change. */
-  constructor(
-    stored: Lookup,
-    next: number,
-    remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
-  ) {
+  constructor(stored: Lookup, next: number) {
     this.#stored = stored;
     this.#next = next;
-    this.#remarks = new Map(
-      Array.from(remarks, ([key, remark]) => [keyString(key), { key, remark }]),
-    );
+  }
+
+  /** Whether an object was changed more than once. */
+  get repeats(): boolean {
+    return this.events.length > this.#changed.size;
+  }
+
+  /** To be called before changes are added. */
+  *bring(remarks: Iterable<readonly [ObjectKey, Remark | undefined]>): Generator<void, void> {
+    for (const [key, remark] of remarks) {
+      yield;
+      this.#remarks.set(keyString(key), { key, remark });
+    }
   }
 
   add(change: Change): void {

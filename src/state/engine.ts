@@ -2,6 +2,7 @@
  * The durable seam below the store: an ordered map of text keys to bytes that takes atomic batches.
  * An engine knows nothing of objects, versions or secrets; the store knows nothing of files.
  */
+import { runAtOnce } from '../apimachinery/pauses.ts';
 import { StateError } from './state-error.ts';
 
 /**
@@ -22,8 +23,15 @@ export type EngineQueue = Map<string, EngineValue | undefined>;
 
 /** The same with every value made. */
 export function madeValues(queue: EngineQueue): Map<string, Buffer | undefined> {
+  return runAtOnce(valuesOf(queue));
+}
+
+/** The same, with a yield after each value. */
+export function* valuesOf(queue: EngineQueue): Generator<void, Map<string, Buffer | undefined>> {
   const made = new Map<string, Buffer | undefined>();
-  for (const [key, value] of queue) made.set(key, typeof value === 'function' ? value() : value);
+  for (const [key, value] of queue) {
+    yield void made.set(key, typeof value === 'function' ? value() : value);
+  }
   return made;
 }
 

@@ -1,4 +1,5 @@
 /** A view that is moved on by what was received: whole states, and steps from one to the next. */
+import { runAtOnce } from '../apimachinery/pauses.ts';
 import { difference } from './difference.ts';
 import type { HeldObject } from './held-object.ts';
 import { type ReceivedBatch, type ReceivedNote, UnfittingBatchError } from './received-batch.ts';
@@ -22,12 +23,10 @@ export function takeStep(view: View, { events, notes, packed }: ReceivedBatch): 
     throw new UnfittingBatchError(`version ${first.resourceVersion} comes twice`);
   }
   if (first !== undefined) view.skip(first.resourceVersion);
-  for (const { type, current } of events) {
-    view.replace(current.key, type === 'DELETED' ? undefined : current);
-  }
+  const touched = view.show(runAtOnce(view.step(events)));
   for (const held of packed) move(view, held);
   for (const note of notes) keep(view, note);
-  view.announce(view.append(events), events);
+  view.announce(touched, events);
 }
 
 /** Objects share the bytes that they share there: so what is dead there is garbage here. */

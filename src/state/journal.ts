@@ -39,6 +39,26 @@ interface Entry {
   readonly at: number;
 }
 
+/** Events to be appended, put together beside the journal. */
+export class JournalStep {
+  readonly events: { readonly event: JournalEvent; readonly bytes: number }[] = [];
+  readonly logs = new Map<
+    string,
+    { readonly collection: Collection; readonly own: JournalEvent[] }
+  >();
+
+  /** `bytes`: what the object version of the event is long. */
+  add(event: JournalEvent, bytes: number): void {
+    this.events.push({ event, bytes });
+    for (const collection of collectionsOf(event)) {
+      const id = collectionId(collection);
+      const log = this.logs.get(id);
+      if (log === undefined) this.logs.set(id, { collection, own: [event] });
+      else log.own.push(event);
+    }
+  }
+}
+
 export class Journal {
   #floor: number;
   readonly #window: JournalWindow;
@@ -55,23 +75,21 @@ export class Journal {
   }
 
   /**
-   * Appends, then forgets what has left the window. Wakes nobody: returns the logs whose readers
-   * have something to read. `bytes` says, for each event, what its object version is long.
+   * Appends; `trim` forgets what has left the window then. Wakes nobody: returns the logs whose
+   * readers have something to read.
    */
-  append(events: readonly JournalEvent[], bytes: readonly number[]): Set<EventLog> {
+  take({ events, logs }: JournalStep): Set<EventLog> {
     const at = this.#clock.now();
-    const touched = new Set<EventLog>();
-    for (const [i, event] of events.entries()) {
-      const size = bytes[i] ?? 0;
-      this.#entries.push({ event, bytes: size, at });
-      this.#bytes += size;
-      for (const collection of collectionsOf(event)) {
-        const log = this.log(collection);
-        log.events.push(event);
-        touched.add(log);
-      }
+    for (const { event, bytes } of events) {
+      this.#entries.push({ event, bytes, at });
+      this.#bytes += bytes;
     }
-    this.#trim(at);
+    const touched = new Set<EventLog>();
+    for (const { collection, own } of logs.values()) {
+      const log = this.log(collection);
+      for (const event of own) log.events.push(event);
+      touched.add(log);
+    }
     return touched;
   }
 
@@ -146,7 +164,9 @@ export class Journal {
     for (const log of [...this.#logs.values()]) for (const reader of log.readers) reader.end();
   }
 
-  #trim(now: number): void {
+  /** Yields after each event that it forgets; others may be appended then. */
+  *trim(): Generator<void, void> {
+    const now = this.#clock.now();
     const { keepEvents, keepMs, maxEvents, maxBytes } = this.#window;
     for (;;) {
       const oldest = this.#entries.at(this.#entries.first);
@@ -157,6 +177,7 @@ export class Journal {
       this.#entries.shift();
       this.#bytes -= oldest.bytes;
       this.#forget(oldest.event);
+      yield;
     }
   }
 

@@ -37,7 +37,7 @@ import type {
 } from './store.ts';
 import { Unmade } from './unmade.ts';
 import { firstVersions } from './versions.ts';
-import { View } from './view.ts';
+import { View, type ViewStep } from './view.ts';
 import { ViewReader } from './view-reader.ts';
 
 type Notes = Readonly<Record<string, JsonObject | undefined>>;
@@ -80,6 +80,7 @@ interface PreparedStep {
   /** The version that it begins with. */
   readonly next: number;
   readonly draft: Draft;
+  readonly shown: ViewStep;
   readonly news: readonly (readonly [string, string | undefined])[];
   readonly writes: readonly EngineWrite[];
 }
@@ -107,6 +108,8 @@ class JournaledStore extends ViewReader implements Store {
   /** Since objects were packed. */
   #changes = 0;
   #closing: Promise<void> | undefined;
+  /** Writes the rest of a step that readers see. */
+  #writing: Generator<void, void> | undefined;
 
   constructor(options: StoreOptions, { meta, objects, packs, notes, events }: SavedState) {
     const { onError, window, clock = systemClock } = options;
@@ -126,7 +129,10 @@ class JournaledStore extends ViewReader implements Store {
     this.#packs = new Packs(options.codec, packs);
     this.#packing = new Packing({
       packs: this.#packs,
-      isDue: (stored) => isLoose(stored) && this.#view.get(stored.key) === stored,
+      isDue: (stored) => {
+        this.#finishWriting();
+        return isLoose(stored) && this.#view.get(stored.key) === stored;
+      },
       write: (writes) => this.#engine.write(writes),
       done: () => this.#packed(),
       onError,
@@ -205,7 +211,8 @@ class JournaledStore extends ViewReader implements Store {
     remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
   ): Generator<void, PreparedStep> {
     const next = this.#next;
-    const draft = new Draft((key) => this.#view.get(key), next, remarks);
+    const draft = new Draft((key) => this.#view.get(key), next);
+    yield* draft.bring(remarks);
     for (const change of changes) yield draft.add(change);
     yield* draft.finish();
     const news = this.#news(notes);
@@ -214,26 +221,38 @@ class JournaledStore extends ViewReader implements Store {
     if (this.#recorded !== undefined && draft.events.length > 0) {
       writes.push(eventsWrite(this.#codec, draft.events));
     }
-    for (const { current } of draft.remarked) writes.push(objectWrite(this.#codec, current));
+    for (const { current } of draft.remarked) {
+      yield void writes.push(objectWrite(this.#codec, current));
+    }
     for (const [name, text] of news) writes.push(noteWrite(this.#codec, name, text));
-    return { next, draft, news, writes };
+    const shown = yield* this.#view.step(draft.events, draft.remarked);
+    return { next, draft, shown, news, writes };
   }
 
-  #take({ draft, news, writes }: PreparedStep): (StoredObject | undefined)[] {
-    const { events, remarked, results } = draft;
-    if (writes.length === 0) return results;
-    const touched = this.#commit(draft, news, writes);
+  #take(step: PreparedStep): (StoredObject | undefined)[] {
+    const { events, remarked, results } = step.draft;
+    if (step.writes.length === 0) return results;
+    this.#finishWriting();
+    const touched = this.#show(step);
+    runAtOnce(this.#write(step));
     this.#view.announce(touched, events);
     this.#packWhenDue(events.length + remarked.length);
     return results;
   }
 
-  /** Readers see it at once; those who listen hear of it little by little. */
-  async #takeInSlices({ draft, news, writes }: PreparedStep): Promise<void> {
-    const { events, remarked } = draft;
-    if (writes.length === 0) return;
-    const touched = this.#commit(draft, news, writes);
-    await this.#view.announceInSlices(touched, events);
+  /**
+   * Readers see it at once; it is written, and those who listen hear of it, little by little. Whoever
+   * writes something else meanwhile has the rest of it written first.
+   */
+  async #takeInSlices(step: PreparedStep): Promise<void> {
+    const { events, remarked } = step.draft;
+    if (step.writes.length === 0) return;
+    this.#finishWriting();
+    const touched = this.#show(step);
+    const writing = this.#write(step);
+    this.#writing = writing;
+    await Promise.all([runInSlices(writing), this.#view.announceInSlices(touched, events)]);
+    if (this.#writing === writing) this.#writing = undefined;
     if (this.#closing === undefined) this.#packWhenDue(events.length + remarked.length);
   }
 
@@ -251,6 +270,7 @@ class JournaledStore extends ViewReader implements Store {
   }
 
   flush(): Promise<void> {
+    this.#finishWriting();
     return this.#engine.flush();
   }
 
@@ -270,6 +290,7 @@ class JournaledStore extends ViewReader implements Store {
 
   async #close(): Promise<void> {
     this.#view.close();
+    this.#finishWriting();
     if (this.#filling === undefined) this.#packing.stop();
     else this.#packing.finish(FINISH_WITHIN_MS);
     // What is not saved by now is made again by the next start.
@@ -290,10 +311,10 @@ class JournaledStore extends ViewReader implements Store {
   }
 
   /** Of several events of one object only the last says what is written. */
-  #lasting({ events }: Draft): readonly DraftEvent[] {
-    if (events.length < 2) return events;
+  #lasting({ events, repeats }: Draft): readonly DraftEvent[] {
+    if (!repeats) return events;
     const passed = new Set<unknown>(superseded(events));
-    return passed.size === 0 ? events : events.filter((event) => !passed.has(event));
+    return events.filter((event) => !passed.has(event));
   }
 
   #eventWrite({ type, current }: DraftEvent): EngineWrite {
@@ -301,25 +322,30 @@ class JournaledStore extends ViewReader implements Store {
     return { key: objectRecordKey(current.key), value: undefined };
   }
 
-  #commit(
-    { events, remarked }: Draft,
-    notes: readonly (readonly [string, string | undefined])[],
-    writes: readonly EngineWrite[],
-  ): ReturnType<View['append']> {
-    const vacated: EngineWrite[] = [];
-    for (const { type, current, previous } of events) {
-      this.#view.replace(current.key, type === 'DELETED' ? undefined : current);
-      if (previous !== undefined) vacated.push(...this.#packs.vacate(previous));
-    }
-    for (const { current, previous } of remarked) {
-      this.#view.replace(current.key, current);
-      vacated.push(...this.#packs.vacate(previous));
-    }
-    for (const [name, text] of notes) this.#view.keepNote(name, text);
-    const touched = this.#view.append(events);
+  #show({ shown, news }: PreparedStep): ReturnType<View['show']> {
+    for (const [name, text] of news) this.#view.keepNote(name, text);
+    const touched = this.#view.show(shown);
     this.#next = Math.max(this.#next, this.#view.head + 1);
-    this.#engine.write([...writes, ...vacated, ...this.#record(events), this.meta(false)]);
     return touched;
+  }
+
+  /** Hands to the engine, as one batch at the end, what readers see already. */
+  *#write({ draft, writes }: PreparedStep): Generator<void, void> {
+    const { events, remarked } = draft;
+    const vacated: EngineWrite[] = [];
+    for (const { previous } of [...events, ...remarked]) {
+      if (previous === undefined) continue;
+      vacated.push(...this.#packs.vacate(previous));
+      yield;
+    }
+    this.#engine.write([...writes, ...vacated, ...this.#record(events), this.meta(false)]);
+  }
+
+  /** To be called before anything else is written, and before objects are put in other places. */
+  #finishWriting(): void {
+    const writing = this.#writing;
+    this.#writing = undefined;
+    if (writing !== undefined) runAtOnce(writing);
   }
 
   /** Keeps the records of what happened within the window. */
@@ -340,6 +366,7 @@ class JournaledStore extends ViewReader implements Store {
 
   #packed(): void {
     if (this.#filling === undefined) return;
+    this.#finishWriting();
     this.#filling = undefined;
     this.#engine.write([this.meta(false)]);
     for (const resolve of this.#awaitingFilled.splice(0)) resolve();

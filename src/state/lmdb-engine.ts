@@ -5,14 +5,15 @@
  */
 import * as fs from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
+import { runInSlices } from '../apimachinery/pauses.ts';
 import {
   checkEngineKey,
   closedEngine,
   type EngineEntry,
   type EngineQueue,
   type EngineWrite,
-  madeValues,
   type StateEngine,
+  valuesOf,
 } from './engine.ts';
 import { DATA_FILE, forgetClosed, noteClosed, prepareFiles, wasClosed } from './lmdb-files.ts';
 import { lmdbIsReadable } from './lmdb-probe.ts';
@@ -179,7 +180,7 @@ class LmdbEngine implements StateEngine {
     this.#queue = new Map();
     this.#scheduled = false;
     try {
-      const made = madeValues(writes);
+      const made = await runInSlices(valuesOf(writes));
       writes = made;
       this.#checkRoom(made);
       await this.#database.batch(() => this.#put(made));

@@ -12,6 +12,47 @@ export function collectionId({ group, kind, namespace }: Collection): string {
 
 const NONE: readonly StoredObject[] = [];
 
+interface HeldReplacement extends Replacement {
+  readonly object: HeldObject | undefined;
+}
+
+/** Changes of an index, put together beside it. */
+export class IndexStep {
+  /** What each identity becomes, by its id. */
+  readonly objects = new Map<string, HeldReplacement>();
+  readonly collections = new Map<
+    string,
+    { readonly replacements: Map<string, Replacement>; grown: number }
+  >();
+  readonly #isThere: (key: ObjectKey) => boolean;
+
+  constructor(isThere: (key: ObjectKey) => boolean) {
+    this.#isThere = isThere;
+  }
+
+  add(key: ObjectKey, object: HeldObject | undefined): void {
+    const id = keyString(key);
+    const earlier = this.objects.get(id);
+    const was = earlier === undefined ? this.#isThere(key) : earlier.object !== undefined;
+    const grown = Number(object !== undefined) - Number(was);
+    const replacement = { id, key, object };
+    this.objects.set(id, replacement);
+    const { group, kind, namespace } = key;
+    this.#addIn(collectionId({ group, kind }), replacement, grown);
+    this.#addIn(collectionId({ group, kind, namespace }), replacement, grown);
+  }
+
+  #addIn(id: string, replacement: Replacement, grown: number): void {
+    let collection = this.collections.get(id);
+    if (collection === undefined) {
+      collection = { replacements: new Map(), grown: 0 };
+      this.collections.set(id, collection);
+    }
+    collection.replacements.set(replacement.id, replacement);
+    collection.grown += grown;
+  }
+}
+
 export class ObjectIndex {
   readonly #objects = new KeyMap<HeldObject>();
   readonly #collections = new Map<string, SortedObjects>();
@@ -49,27 +90,29 @@ export class ObjectIndex {
     return this.#objects.get(key);
   }
 
-  replace(key: ObjectKey, object: HeldObject | undefined): void {
-    const id = keyString(key);
-    const before = this.#objects.size;
-    if (object === undefined) this.#objects.delete(key);
-    else this.#objects.set(key, object);
-    const grown = this.#objects.size - before;
-    const replacement = { id, key, object };
-    const { group, kind, namespace } = key;
-    this.#replaceIn(collectionId({ group, kind }), replacement, grown);
-    this.#replaceIn(collectionId({ group, kind, namespace }), replacement, grown);
+  /**
+   * What replacements come to here, to be taken when all were added. The index must stay as it is
+   * until then.
+   */
+  begin(): IndexStep {
+    return new IndexStep((key) => this.#objects.has(key));
+  }
+
+  take({ objects, collections }: IndexStep): void {
+    for (const { key, object } of objects.values()) {
+      if (object === undefined) this.#objects.delete(key);
+      else this.#objects.set(key, object);
+    }
+    for (const [id, { replacements, grown }] of collections) {
+      const collection = this.#collection(id);
+      collection.replace(replacements, grown);
+      // Namespaces come and go: a collection without objects is not kept.
+      if (collection.size === 0) this.#collections.delete(id);
+    }
   }
 
   list(collection: Collection): readonly StoredObject[] {
     return this.#collections.get(collectionId(collection))?.items ?? NONE;
-  }
-
-  /** Namespaces come and go: a collection without objects is not kept. */
-  #replaceIn(collection: string, replacement: Replacement, grown: number): void {
-    const objects = this.#collection(collection);
-    objects.replace(replacement, grown);
-    if (objects.size === 0) this.#collections.delete(collection);
   }
 
   #collection(id: string): SortedObjects {

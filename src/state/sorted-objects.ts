@@ -37,14 +37,16 @@ export class SortedObjects {
     else this.#added.push(object);
   }
 
-  /** `grown` is by how much the number of objects changes: 1, 0 or -1. */
-  replace(replacement: Replacement, grown: number): void {
-    this.#sortIn();
+  /**
+   * Takes over a map of replacements by their ids; `grown` is by how much the number of objects
+   * changes.
+   */
+  replace(replacements: Map<string, Replacement>, grown: number): void {
     this.#size += grown;
-    this.#pending ??= new Map();
-    this.#pending.set(replacement.id, replacement);
+    if (this.#pending === undefined) this.#pending = replacements;
+    else for (const [id, replacement] of replacements) this.#pending.set(id, replacement);
     // Where nobody lists, removed identities must not pile up.
-    if (this.#pending.size > Math.max(MERGE_AT, this.#items.length)) this.#merge();
+    if (this.#pending.size > Math.max(MERGE_AT, this.#size)) this.#merge();
   }
 
   get items(): readonly StoredObject[] {

@@ -6,13 +6,13 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
-import { Pauses } from '../apimachinery/pauses.ts';
+import { Pauses, runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import type { EventLog } from './event-log.ts';
 import type { HeldObject } from './held-object.ts';
-import { DEFAULT_WINDOW, Journal, type JournalWindow } from './journal.ts';
+import { DEFAULT_WINDOW, Journal, JournalStep, type JournalWindow } from './journal.ts';
 import { compareBytes } from './key-order.ts';
 import { LogWatch } from './log-watch.ts';
-import { ObjectIndex } from './object-index.ts';
+import { type IndexStep, ObjectIndex } from './object-index.ts';
 import { type Replacement, replaced } from './sorted-objects.ts';
 import type { Collection, JournalEvent, ObjectList, StoredObject, Watch } from './store.ts';
 import { checkReadable, type Gap } from './versions.ts';
@@ -30,6 +30,19 @@ export interface Beginning {
   /** As JSON. */
   readonly notes: ReadonlyMap<string, string>;
   readonly head: number;
+}
+
+/** An event of an object that is held here. */
+export interface HeldEvent extends JournalEvent {
+  readonly current: HeldObject;
+}
+
+/** From what readers see to what they are to see. */
+export interface ViewStep {
+  readonly index: IndexStep;
+  readonly journal: JournalStep;
+  /** Undefined: it stays. */
+  readonly head: number | undefined;
 }
 
 export class View {
@@ -134,9 +147,33 @@ export class View {
     else this.#notes.set(name, text);
   }
 
-  /** Puts an object in its place, or takes it away; what happened is told by `append`. */
-  replace(key: ObjectKey, object: HeldObject | undefined): void {
-    this.#index.replace(key, object);
+  /**
+   * Puts together what `show` does at once. Objects must stay as they are until then, and versions
+   * where they are. `remarked`: holders of versions that stay.
+   */
+  *step(
+    events: readonly HeldEvent[],
+    remarked: readonly { readonly current: HeldObject }[] = [],
+  ): Generator<void, ViewStep> {
+    const index = this.#index.begin();
+    const journal = new JournalStep();
+    for (const event of events) {
+      const { type, current } = event;
+      const isGone = type === 'DELETED';
+      index.add(current.key, isGone ? undefined : current);
+      // A deletion brings no version into memory.
+      journal.add(event, isGone ? 0 : current.json().length);
+      yield;
+    }
+    for (const { current } of remarked) yield index.add(current.key, current);
+    return { index, journal, head: events.at(-1)?.resourceVersion };
+  }
+
+  /** Readers see all of it from here on; returns what `announce` takes. */
+  show({ index, journal, head }: ViewStep): Set<EventLog> {
+    this.#index.take(index);
+    this.#head = head ?? this.#head;
+    return this.#journal.take(journal);
   }
 
   /** Versions after the head of which none will come; the next event has version `next`. */
@@ -150,21 +187,12 @@ export class View {
     return this.#gaps.some(({ head, next }) => version > head && version < next);
   }
 
-  /** To be called when the objects are in their places; returns what `announce` takes. */
-  append(events: readonly JournalEvent[]): Set<EventLog> {
-    this.#head = events.at(-1)?.resourceVersion ?? this.#head;
-    // A deletion brings no version into memory.
-    const bytes = events.map(({ type, current }) =>
-      type === 'DELETED' ? 0 : current.json().length,
-    );
-    return this.#journal.append(events, bytes);
-  }
-
   /**
    * Tells watches and listeners. A listener may change things: those events are told after the ones
    * that come before, so that every listener hears one order.
    */
   announce(touched: Set<EventLog>, events: readonly JournalEvent[]): void {
+    runAtOnce(this.#journal.trim());
     for (const log of touched) log.wake();
     this.#tell(events);
   }
@@ -206,6 +234,7 @@ export class View {
     for (const event of events) this.#untold.push(event);
     const pauses = new Pauses();
     while (!this.#tellUntil(() => pauses.due)) await pauses.pause();
+    await runInSlices(this.#journal.trim());
   }
 
   #tell(events: readonly JournalEvent[]): void {

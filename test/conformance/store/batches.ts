@@ -122,6 +122,29 @@ export function testBatches(make: MakeHarness): void {
     expect(late).toEqual(['newest']);
   });
 
+  test('what is changed again while many changes are written is saved as it became', async () => {
+    const { store } = fixture;
+    const names = Array.from({ length: 1_500 }, (_, i) => `t${String(i).padStart(4, '0')}`);
+    const [first = '', second = '', ...others] = names;
+    store.apply(names.map((name) => put(name, { a: 1 })));
+    await fixture.restart();
+    const again = fixture.store;
+    const sees = (name: string): unknown => again.get(keyOf(name))?.object.spec?.['a'];
+
+    const slow = again.applyInSlices(
+      names.map((name) => put(name, { a: 2 })),
+      {},
+      [],
+    );
+    await vi.waitUntil(() => sees(first) === 2, { timeout: 20_000, interval: 0 });
+    again.apply([put(first, { a: 3 }), remove(second)]);
+    await fixture.restart();
+    await slow.catch(() => undefined);
+
+    const found = fixture.store.list(TEAMS).items.map(({ key, object }) => [key.name, object.spec]);
+    expect(found).toEqual([[first, { a: 3 }], ...others.map((name) => [name, { a: 2 }])]);
+  });
+
   test('what was prepared is seen when it is applied, and not when the store has moved on', async () => {
     const { store } = fixture;
     store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });
