@@ -1,22 +1,46 @@
 /**
- * Work that takes the processor for long, in slices: every few milliseconds whoever else waits for
- * the event loop, such as readers of the API, gets a turn.
+ * Work that takes the processor for long, in slices: every millisecond whoever else waits for the
+ * event loop, such as readers of the API, gets a turn.
  */
+import { setImmediate as afterThisTurn } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 
-const LONGEST_HOLD_MS = 4;
+/** A read that comes meanwhile waits about so long. */
+const LONGEST_HOLD_MS = 1;
+
+/**
+ * When work in slices began in this turn of the event loop: several pieces of it that follow each
+ * other in one turn hold it together no longer than one alone.
+ */
+let turnBegan: number | undefined;
+
+function heldSince(): number {
+  if (turnBegan === undefined) {
+    turnBegan = performance.now();
+    afterThisTurn(endTurn);
+  }
+  return turnBegan;
+}
+
+function endTurn(): void {
+  turnBegan = undefined;
+}
 
 export class Pauses {
-  #since = performance.now();
+  readonly #longestHoldMs: number;
+
+  constructor(longestHoldMs = LONGEST_HOLD_MS) {
+    this.#longestHoldMs = longestHoldMs;
+    heldSince();
+  }
 
   /** Whether it is time to let others have the processor. */
   get due(): boolean {
-    return performance.now() - this.#since > LONGEST_HOLD_MS;
+    return performance.now() - heldSince() > this.#longestHoldMs;
   }
 
   async pause(): Promise<void> {
     await setImmediate();
-    this.#since = performance.now();
   }
 
   /** Pauses where it is due. */

@@ -52,8 +52,11 @@ interface FileNote {
 
 const json = (value: unknown): JsonObject => value as JsonObject;
 
-/** The notes that bring a kept catalog up to date with `changes` and the files they touched. */
-export function notesFor(of: {
+/**
+ * The notes that bring a kept catalog up to date with `changes` and the files they touched. Yields
+ * between its steps, during which the catalog must stay as it is.
+ */
+export function* notesFor(of: {
   catalog: Catalog;
   changes: readonly ObjectChange[];
   paths: Iterable<string>;
@@ -62,13 +65,17 @@ export function notesFor(of: {
   rules: string;
   ignoreBlob: string | undefined;
   sealing: Sealing | undefined;
-}): Notes {
+}): Generator<void, Notes> {
   const { catalog } = of;
   const notes: Notes = {};
   const paths = new Set(of.paths);
   // Another file may have become, or ceased to be, the place of the object.
-  for (const { key } of of.changes) for (const place of catalog.claims(key)) paths.add(place.path);
+  for (const { key } of of.changes) {
+    yield;
+    for (const place of catalog.claims(key)) paths.add(place.path);
+  }
   for (const path of paths) {
+    yield;
     const file = catalog.file(path);
     const plain = file === undefined || isPlain(catalog, file);
     // Most files never have one, and there may be many.

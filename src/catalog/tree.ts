@@ -1,5 +1,5 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, ignore file, reading. */
-import { Pauses } from '../apimachinery/pauses.ts';
+import { flatMapInSlices, Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
 import { BlobTooLargeError } from '../git/git-error.ts';
 import type { PathChange, Repository, TreeFile } from '../git/repository.ts';
@@ -115,7 +115,8 @@ export class TreeView {
 
   /** True when the commit changed what is ignored: then every path has to be looked at. */
   changesFilter(changes: readonly PathChange[]): PathChange | undefined {
-    return changes.find((change) => change.path === this.#ignorePath);
+    const ignorePath = this.#ignorePath;
+    return changes.find((change) => change.path === ignorePath);
   }
 }
 
@@ -143,15 +144,17 @@ export async function seenPaths(of: {
   view.followSealing(changes);
   const ignoreChange = view.changesFilter(changes);
   if (ignoreChange === undefined) {
-    return changes
-      .filter((change) => view.includes(change.path))
-      .map((change) => ({ path: change.path, id: change.newId, mode: change.mode }));
+    return await flatMapInSlices(changes, ({ path, newId: id, mode }) =>
+      view.includes(path) ? [{ path, id, mode }] : [],
+    );
   }
+  // Before anything else has a turn.
+  const known = [...of.known];
   // Links and submodules are never followed; such a path ignores nothing.
   await view.adopt(source, isFile(ignoreChange.mode) ? ignoreChange.newId : undefined);
   const files = await source.listFiles(revision, of.under);
   return treeDifference(
-    of.known,
+    known,
     files.filter((file) => view.includes(file.path)),
   );
 }
@@ -202,16 +205,14 @@ export async function readEach(
   paths: readonly SeenPath[],
   take: Taker,
 ): Promise<void> {
+  const turns = new Pauses();
   const blobs: BlobPath[] = [];
   for (const seen of paths) {
-    const { path, id, mode } = seen;
-    const flaw = id === undefined ? undefined : flawOf(path, mode);
-    if (id === undefined) take(seen, undefined);
-    else if (flaw !== undefined) take(seen, flawed(path, id, flaw));
-    else blobs.push({ path, id, mode });
+    if (turns.due) await turns.pause();
+    const blob = blobOf(seen, take);
+    if (blob !== undefined) blobs.push(blob);
   }
   const left = await readElsewhere({ source, reader }, blobs, take);
-  const turns = new Pauses();
   for await (const { lot, contents } of lotsOf({ source, reader }, left)) {
     for (const [i, seen] of lot.entries()) {
       if (turns.due) await turns.pause();
@@ -220,6 +221,19 @@ export async function readEach(
       take(seen, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
     }
   }
+}
+
+/** Undefined where nothing has to be read to know what is there: that is taken. */
+function blobOf(seen: SeenPath, take: Taker): BlobPath | undefined {
+  const { path, id, mode } = seen;
+  if (id === undefined) {
+    take(seen, undefined);
+    return undefined;
+  }
+  const flaw = flawOf(path, mode);
+  if (flaw === undefined) return { path, id, mode };
+  take(seen, flawed(path, id, flaw));
+  return undefined;
 }
 
 /** Many files are read by other threads. Returns those that are not. */

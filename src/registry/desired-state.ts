@@ -3,7 +3,7 @@
  * here guards against overlap.
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
-import { flatMapInSlices } from '../apimachinery/pauses.ts';
+import { flatMapInSlices, runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Folded } from '../catalog/replay.ts';
 import {
@@ -115,7 +115,8 @@ export class DesiredState {
     const changes = staged.flatMap((write) => write.changes);
     const paths = staged.flatMap((write) => write.paths);
     if (paths.length === 0) return { staged, changes, notes: {}, revision: undefined };
-    return { staged, changes, notes: this.#notes(changes, paths), revision: this.revision };
+    const notes = runAtOnce(this.#notes(changes, paths));
+    return { staged, changes, notes, revision: this.revision };
   }
 
   /** Works out what `show` will do, and shows nothing: what can be done while a group is on its way. */
@@ -217,7 +218,9 @@ export class DesiredState {
     }
     // A replay names every path that matters; looking at each object would find no other.
     const looked = store.pristine && !follows ? [] : changes;
-    const notes = { ...this.#notes(looked, paths), ...consent.passedNotes(target) };
+    // Nobody reads yet where everything is new.
+    const run = store.pristine ? runAtOnce<Notes> : runInSlices<Notes>;
+    const notes = { ...(await run(this.#notes(looked, paths))), ...consent.passedNotes(target) };
     const context = { kinds, store, time: clock.now() };
     if (store.pristine) fillStore(context, this.catalog, notes);
     else await this.#apply(context, { changes, notes, leftovers, isFirst });
@@ -260,7 +263,7 @@ export class DesiredState {
     );
   }
 
-  #notes(changes: readonly ObjectChange[], paths: Iterable<string>): Notes {
+  #notes(changes: readonly ObjectChange[], paths: Iterable<string>): Generator<void, Notes> {
     return notesFor({
       catalog: this.catalog,
       changes,

@@ -120,7 +120,7 @@ async function foreseeOne(
     revision: commit.id,
     changes: commit.changes[0] ?? [],
     under,
-    known: [...now.catalog.files()],
+    known: now.catalog.files(),
   });
   const files = view.judgedAll(await readPaths(repository, reader, paths));
   await compareManifests(now.catalog, files.values());

@@ -16,6 +16,8 @@ const ANY = Number.MAX_SAFE_INTEGER;
 const OF_WRITES = { seats: 256, requests: 8192, bytes: 256 * 1024 * 1024, answers: ANY };
 /** A large list stops everything else for some milliseconds. */
 const OF_LISTS = { seats: 4, requests: 2048, bytes: ANY, answers: 128 * 1024 * 1024 };
+/** Lists that come close after each other are answered together, which is quicker for all of them. */
+const LISTS_HOLD_MS = 4;
 /** Names that no user can have. */
 const OURS = 'system:gitplane:';
 
@@ -33,7 +35,7 @@ export class Fairness {
   /** Of lists. */
   readonly #admissions = new WeakMap<object, Admission>();
   /** Between lists, whoever sent them: others have a turn. */
-  readonly #pauses = new Pauses();
+  readonly #pauses = new Pauses(LISTS_HOLD_MS);
 
   constructor({ writes = OF_WRITES, lists = OF_LISTS } = {}) {
     this.#writes = new FairQueue(writes);
