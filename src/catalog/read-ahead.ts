@@ -4,7 +4,8 @@
  */
 import type { HistoryCommit } from '../git/repository.ts';
 import type { FileEntry, FileReader } from './file.ts';
-import { type ObjectSource, readEach, readPaths, type SeenPath, type TreeView } from './tree.ts';
+import { type ObjectSource, readEach, readPaths, type SeenPath } from './reading.ts';
+import type { TreeView } from './tree.ts';
 
 interface Window {
   /** The first commit after the window. */

@@ -10,8 +10,9 @@ import type { HistoryCommit, Repository } from '../git/repository.ts';
 import { Catalog } from './catalog.ts';
 import type { FileEntry, FileReader } from './file.ts';
 import { ReadAhead } from './read-ahead.ts';
+import type { ObjectSource } from './reading.ts';
 import type { ObjectChange, Step } from './step.ts';
-import { type ObjectSource, seenPaths, TreeView } from './tree.ts';
+import { seenPaths, TreeView } from './tree.ts';
 
 /** A catalog with the view of the tree that belongs to it. */
 export interface Folded {

@@ -11,6 +11,7 @@ import { compareAhead } from '../catalog/catalog-object.ts';
 import type { FileEntry } from '../catalog/file.ts';
 import type { CommitPoint } from '../catalog/identity.ts';
 import { sortProblems } from '../catalog/problems.ts';
+import { readPaths } from '../catalog/reading.ts';
 import {
   catalogDifference,
   extend,
@@ -22,7 +23,7 @@ import {
 } from '../catalog/replay.ts';
 import { notedPaths } from '../catalog/restore.ts';
 import type { ObjectChange, Trial } from '../catalog/step.ts';
-import { linkWarnings, readPaths, seenPaths, type TreeView } from '../catalog/tree.ts';
+import { linkWarnings, seenPaths, type TreeView } from '../catalog/tree.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import type { Problem } from '../manifests/manifest.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fileReader } from '../../src/catalog/file.ts';
-import { readPaths } from '../../src/catalog/tree.ts';
+import { readPaths } from '../../src/catalog/reading.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 
 const reader = fileReader(buildKindTable('management.gitplane.dev'), '');

@@ -1,0 +1,172 @@
+/** The files behind paths: which are never read, and how many are read at once. */
+import { Pauses } from '../apimachinery/pauses.ts';
+import { BlobTooLargeError } from '../git/git-error.ts';
+import type { Repository } from '../git/repository.ts';
+import { pathFlaw } from '../git/tree-path.ts';
+import { leavesTree } from '../manifests/layout.ts';
+import { type FileEntry, type FileReader, unreadableFile } from './file.ts';
+
+/** The part of a repository that reading needs; a push in quarantine offers the same. */
+export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles' | 'context'>;
+
+/** One path that counts, as a revision has it. */
+export interface SeenPath {
+  readonly path: string;
+  /** Absent: the path is gone. */
+  readonly id: string | undefined;
+  readonly mode: string;
+}
+
+export const SYMLINK = '120000';
+const SUBMODULE = '160000';
+/** Bound, together, what a push of many large files takes in memory. */
+const BLOBS_IN_LOT = 128;
+const LOTS_AHEAD = 4;
+
+/** Called once for each path, in no particular order; undefined: there is no such file. */
+type Taker = (seen: SeenPath, entry: FileEntry | undefined) => void;
+
+/** The files behind the paths. */
+export async function readPaths(
+  source: ObjectSource,
+  reader: FileReader,
+  paths: readonly SeenPath[],
+): Promise<Map<string, FileEntry | undefined>> {
+  const files = new Map<string, FileEntry | undefined>();
+  await readEach({ source, reader }, paths, ({ path }, entry) => {
+    // One text of each path is enough.
+    files.set(entry?.path ?? path, entry);
+  });
+  return files;
+}
+
+interface From {
+  readonly source: ObjectSource;
+  readonly reader: FileReader;
+}
+
+/**
+ * Reads the manifests behind the paths, a bounded number of blobs at a time. Git fetches the next
+ * ones while one lot is parsed.
+ */
+export async function readEach(
+  { source, reader }: From,
+  paths: readonly SeenPath[],
+  take: Taker,
+): Promise<void> {
+  const turns = new Pauses();
+  const blobs: BlobPath[] = [];
+  for (const seen of paths) {
+    if (turns.due) await turns.pause();
+    const blob = blobOf(seen, take);
+    if (blob !== undefined) blobs.push(blob);
+  }
+  const left = await readElsewhere({ source, reader }, blobs, take);
+  for await (const { lot, contents } of lotsOf({ source, reader }, left)) {
+    for (const [i, seen] of lot.entries()) {
+      if (turns.due) await turns.pause();
+      const content = contents[i];
+      const { path, id } = seen;
+      take(seen, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
+    }
+  }
+}
+
+/** Undefined where nothing has to be read to know what is there: that is taken. */
+function blobOf(seen: SeenPath, take: Taker): BlobPath | undefined {
+  const { path, id, mode } = seen;
+  if (id === undefined) {
+    take(seen, undefined);
+    return undefined;
+  }
+  const flaw = flawOf(path, mode);
+  if (flaw === undefined) return { path, id, mode };
+  take(seen, flawed(path, id, flaw));
+  return undefined;
+}
+
+/** Many files are read by other threads. Returns those that are not. */
+async function readElsewhere(
+  { source, reader }: { readonly source: ObjectSource; readonly reader: FileReader },
+  blobs: readonly BlobPath[],
+  take: Taker,
+): Promise<readonly BlobPath[]> {
+  const { context } = source;
+  if (context === undefined || reader.crew === undefined) return blobs;
+  return await reader.crew.read(context, blobs, take);
+}
+
+async function* lotsOf(from: From, blobs: readonly BlobPath[]): AsyncGenerator<Lot> {
+  const lots: Promise<Lot>[] = [];
+  for (let start = 0; start < blobs.length; start += BLOBS_IN_LOT) {
+    lots.push(readLot(from, blobs.slice(start, start + BLOBS_IN_LOT)));
+    if (lots.length < LOTS_AHEAD) continue;
+    const lot = await lots.shift();
+    if (lot !== undefined) yield lot;
+  }
+  for (const lot of lots) yield await lot;
+}
+
+interface BlobPath extends SeenPath {
+  readonly id: string;
+}
+
+interface Lot {
+  readonly lot: readonly BlobPath[];
+  /** Undefined where a blob is too large to be read at all: it harms only its own file. */
+  readonly contents: readonly (Buffer | undefined)[];
+}
+
+function readLot({ source, reader }: From, lot: readonly BlobPath[]): Promise<Lot> {
+  const ids = lot.map(({ id }) => id);
+  const read = readReadable(source, ids).then(async (contents) => {
+    await reader.prepare(contents);
+    return { lot, contents };
+  });
+  // Awaited in its turn; until then a failure must not count as unhandled.
+  read.catch(() => undefined);
+  return read;
+}
+
+/** Contents in the order of `ids`; undefined for those that are too large. */
+export async function readReadable(
+  source: ObjectSource,
+  ids: readonly string[],
+): Promise<(Buffer | undefined)[]> {
+  const tooLarge = new Set<string>();
+  for (;;) {
+    const wanted = ids.filter((id) => !tooLarge.has(id));
+    try {
+      const contents = await source.readBlobs(wanted);
+      if (tooLarge.size === 0) return contents;
+      const byId = new Map(wanted.map((id, i) => [id, contents[i]]));
+      return ids.map((id) => byId.get(id));
+    } catch (error) {
+      if (!(error instanceof BlobTooLargeError) || tooLarge.has(error.id)) throw error;
+      tooLarge.add(error.id);
+    }
+  }
+}
+
+/** Why a path is not read, whatever it leads to. */
+export function flawOf(path: string, mode: string): string | undefined {
+  if (mode === SYMLINK) return 'A symbolic link is never followed; commit the file itself';
+  if (mode === SUBMODULE) return 'A submodule is never followed; commit the file itself';
+  if (leavesTree(path)) return 'The path leads out of its tree and is never followed';
+  // What can be read could never be written, and no clone could be checked out everywhere.
+  const flaw = pathFlaw(path);
+  return flaw === undefined ? undefined : `The path cannot be used: ${flaw}; rename the file`;
+}
+
+/** Neither a link nor a submodule. */
+export function isFile(mode: string): boolean {
+  return mode !== SYMLINK && mode !== SUBMODULE;
+}
+
+function tooLarge(path: string, blob: string): FileEntry {
+  return flawed(path, blob, 'The file is far too large for manifests; split it');
+}
+
+function flawed(path: string, blob: string, message: string): FileEntry {
+  return unreadableFile(path, blob, { line: 1, col: 1, message });
+}
