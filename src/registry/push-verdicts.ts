@@ -1,5 +1,5 @@
 /** The last pushes that were refused, for those who ask later what became of a commit. */
-import type { Verdict } from './push.ts';
+import type { Verdict } from './verdict.ts';
 
 const MOST = 128;
 

@@ -2,28 +2,23 @@
  * The verdict on a push, before the ref moves: every problem with its place, every objection of
  * the rules that API writes pass too, and what would be pruned.
  */
-import { objectProblems } from '../admission/check.ts';
-import { formatFieldError } from '../apimachinery/field-error.ts';
-import { describeKey } from '../apimachinery/key.ts';
-import { jsonEqual } from '../apimachinery/object.ts';
 import { flatMapInSlices } from '../apimachinery/pauses.ts';
 import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import { unavailable } from '../apimachinery/status-error.ts';
-import { shownPath } from '../apimachinery/text.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 import { ObjectTypeError } from '../git/git-error.ts';
 import type { Repository } from '../git/repository.ts';
-import type { Kind } from '../kinds/kind.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import type { Branch } from './branch.ts';
+import { isVisible } from './change-verbs.ts';
 import { prunesOf } from './consent.ts';
 import { describePrune, type Prune } from './consent-rules.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { Foresight, ForesightContext, Outcome, PushedRange } from './foresight.ts';
-import { guardObjections } from './guards.ts';
+import { PushObjections } from './push-objections.ts';
 import { PushVerdicts } from './push-verdicts.ts';
-import { serveObject } from './served.ts';
-import type { PlannedChange, WriteParts } from './write-context.ts';
+import { capped, refusal, summary, type Verdict } from './verdict.ts';
+import type { WriteParts } from './write-context.ts';
 
 /** One ref that a push wants to move; undefined stands for "does not exist". */
 export interface PushedUpdate {
@@ -52,15 +47,6 @@ export interface PushAdmission {
 
 export type PushSource = ForesightContext['repository'] &
   Pick<Repository, 'isAncestor' | 'noteOf' | 'readCommits' | 'diff' | 'mergeBases'>;
-
-export interface Verdict {
-  readonly ok: boolean;
-  /** What the pusher reads, a line each. */
-  readonly lines: readonly string[];
-  /** What is wrong with the files of the push, for those who want it by place. */
-  readonly problems?: readonly Problem[];
-  readonly prunes?: readonly Prune[];
-}
 
 /** What following the branch to a commit would come to, and what a push of it would be told. */
 export interface Foretold {
@@ -94,7 +80,6 @@ const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
 
 const REWRITES =
   'This push would rewrite history that the platform was built from; rebase on the branch and push again';
-const MOST_LINES = 200;
 /** How long API writes wait for a push that was accepted to move the branch. */
 const PATIENCE_MS = 300;
 const POLL_MS = 2;
@@ -102,9 +87,11 @@ const POLL_MS = 2;
 export class PushJudge {
   readonly verdicts = new PushVerdicts();
   readonly #options: PushJudgeOptions;
+  readonly #objections: PushObjections;
 
   constructor(options: PushJudgeOptions) {
     this.#options = options;
+    this.#objections = new PushObjections(options);
   }
 
   /** Refs other than the branch are not ours to judge. Never rejects for what a push contains. */
@@ -154,7 +141,7 @@ export class PushJudge {
     const isNew = follows && from !== to;
     const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
     const own = await flatMapInSlices(changes, (change) =>
-      isVisible(change) ? this.#objections(change, user) : [],
+      isVisible(change) ? this.#objections.of(change, user) : [],
     );
     const objections = [...(follows ? [] : [REWRITES]), ...unsigned, ...own];
     const prunes = prunesOf(changes);
@@ -258,7 +245,9 @@ export class PushJudge {
     const { changes, warnings } = outcome;
     const problems = [...outcome.problems, ...outcome.leaks];
     const planned = await flatMapInSlices(changes, (change) => (isVisible(change) ? [change] : []));
-    const objections = await flatMapInSlices(planned, (change) => this.#objections(change, user));
+    const objections = await flatMapInSlices(planned, (change) =>
+      this.#objections.of(change, user),
+    );
     const complaints = [...problems.map(formatProblem), ...objections];
     const prunes = prunesOf(planned);
     const pruned = prunes.map(describePrune);
@@ -269,55 +258,6 @@ export class PushJudge {
     }
     const lines = warnings.map((warning) => `warning: ${formatProblem(warning)}`);
     return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
-  }
-
-  #objections(change: ObjectChange, user: User): string[] {
-    const place = shownPath((change.after ?? change.before)?.place.path ?? '');
-    const kind = kindOf(this.#options, change);
-    if (kind === undefined) return [];
-    const stored = this.#options.store.get(change.key);
-    if (stored?.object.metadata.deletionTimestamp !== undefined && change.before === undefined) {
-      return [
-        `${place}: ${describeKey(change.key)} is still being deleted; push again when it is gone`,
-      ];
-    }
-    const planned = this.#planned(kind, change, user);
-    const denied = this.#denied(kind, change, user);
-    const objections = denied.length > 0 ? denied : this.#ruledOut(planned);
-    return objections.map((text) => `${place}: ${describeKey(change.key)}: ${text}`);
-  }
-
-  /** What the object alone does not tell: what it replaces, and who writes it. */
-  #ruledOut(planned: PlannedChange): string[] {
-    const { kinds, guards } = this.#options;
-    const { kind, object, old } = planned;
-    const problems =
-      object && old ? objectProblems(kind, kinds.schemaOf(kind), { object, old }) : [];
-    return [...problems.map(formatFieldError), ...guardObjections(guards, planned)];
-  }
-
-  #planned(kind: Kind, change: ObjectChange, user: User): PlannedChange {
-    const stored = this.#options.store.get(change.key);
-    const previous = isAnew(change) ? undefined : stored;
-    const served =
-      change.after === undefined
-        ? undefined
-        : serveObject(kind, change.after, { previous, time: this.#options.clock.now() });
-    const { object, hidden: brings } = served ?? {};
-    return { user, kind, object, old: previous?.object, brings };
-  }
-
-  #denied(kind: Kind, change: ObjectChange, user: User): string[] {
-    const { namespace, name } = change.key;
-    const resource = { group: kind.group, resource: kind.plural, namespace, name };
-    return verbsOf(change).flatMap((verb) => {
-      // As for a create through the API: rights on single names are rights on what is there.
-      const of = verb === 'create' ? { ...resource, name: '' } : resource;
-      const { allowed, reason } = this.#options.authorizer.authorize(user, { verb, ...of });
-      const why = reason === '' ? '' : `: ${reason}`;
-      const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`;
-      return allowed ? [] : [denial + why];
-    });
   }
 }
 
@@ -348,53 +288,10 @@ async function otherThanCommit(source: PushSource, id: string): Promise<Verdict 
   }
 }
 
-function refusal(lines: readonly string[]): Verdict {
-  return { ok: false, lines };
-}
-
-/** Moves of a file are no change of the object. */
-function isVisible(change: ObjectChange): boolean {
-  const { before, after } = change;
-  if (before === undefined || after === undefined || isAnew(change)) return true;
-  return !jsonEqual(before.manifest, after.manifest);
-}
-
-/** Whether the object ends and another one of its name begins. */
-export function isAnew({ before, after }: ObjectChange): boolean {
-  if (before === undefined || after === undefined || before.identity === after.identity)
-    return false;
-  const [was, is] = [before.identity, after.identity];
-  return was.introducedBy !== is.introducedBy || was.rootCommit !== is.rootCommit;
-}
-
-function verbsOf(change: ObjectChange): ('create' | 'update' | 'delete')[] {
-  if (isAnew(change)) return ['delete', 'create'];
-  if (change.before === undefined) return ['create'];
-  return [change.after === undefined ? 'delete' : 'update'];
-}
-
-function kindOf(parts: WriteParts, { before, after }: ObjectChange): Kind | undefined {
-  const manifest = (after ?? before)?.manifest;
-  return manifest && parts.kinds.byKind(manifest.apiVersion, manifest.kind);
-}
-
 async function goesOnFrom(
   source: Pick<Repository, 'isAncestor'>,
   served: string | undefined,
   to: string,
 ): Promise<boolean> {
   return served !== undefined && (await source.isAncestor(served, to));
-}
-
-function summary(changes: readonly ObjectChange[]): string {
-  const count = { create: 0, update: 0, delete: 0 };
-  const anew = changes.filter(isAnew).length;
-  for (const change of changes) for (const verb of verbsOf(change)) count[verb]++;
-  const created = `${count.create - anew} created${anew === 0 ? '' : `, ${anew} made anew`}`;
-  return `accepted: ${created}, ${count.update} changed, ${count.delete - anew} removed`;
-}
-
-function capped(lines: readonly string[]): string[] {
-  if (lines.length <= MOST_LINES) return [...lines];
-  return [...lines.slice(0, MOST_LINES), `… and ${lines.length - MOST_LINES} more`];
 }

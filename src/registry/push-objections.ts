@@ -1,0 +1,86 @@
+/**
+ * What stands against one change of a push: rights, and the rules that API writes pass too. Both judge
+ * it as if it had come through the API.
+ */
+import { objectProblems } from '../admission/check.ts';
+import { formatFieldError } from '../apimachinery/field-error.ts';
+import { describeKey } from '../apimachinery/key.ts';
+import type { Authorizer, User } from '../apimachinery/request.ts';
+import { shownPath } from '../apimachinery/text.ts';
+import type { ObjectChange } from '../catalog/step.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { isAnew, verbsOf } from './change-verbs.ts';
+import { guardObjections } from './guards.ts';
+import { serveObject } from './served.ts';
+import type { PlannedChange, WriteParts } from './write-context.ts';
+
+export interface PushObjectionsOptions
+  extends Pick<WriteParts, 'kinds' | 'store' | 'clock' | 'guards'> {
+  readonly authorizer: Authorizer;
+}
+
+export class PushObjections {
+  readonly #options: PushObjectionsOptions;
+
+  constructor(options: PushObjectionsOptions) {
+    this.#options = options;
+  }
+
+  /** A line each, with the place; none: the change may be made. */
+  of(change: ObjectChange, user: User): string[] {
+    const place = shownPath((change.after ?? change.before)?.place.path ?? '');
+    const kind = kindOf(this.#options, change);
+    if (kind === undefined) return [];
+    const stored = this.#options.store.get(change.key);
+    if (stored?.object.metadata.deletionTimestamp !== undefined && change.before === undefined) {
+      return [
+        `${place}: ${describeKey(change.key)} is still being deleted; push again when it is gone`,
+      ];
+    }
+    const planned = this.#planned(kind, change, user);
+    const denied = this.#denied(kind, change, user);
+    const objections = denied.length > 0 ? denied : this.#ruledOut(planned);
+    return objections.map((text) => `${place}: ${describeKey(change.key)}: ${text}`);
+  }
+
+  /** What the object alone does not tell: what it replaces, and who writes it. */
+  #ruledOut(planned: PlannedChange): string[] {
+    const { kinds, guards } = this.#options;
+    const { kind, object, old } = planned;
+    const problems =
+      object && old ? objectProblems(kind, kinds.schemaOf(kind), { object, old }) : [];
+    return [...problems.map(formatFieldError), ...guardObjections(guards, planned)];
+  }
+
+  #planned(kind: Kind, change: ObjectChange, user: User): PlannedChange {
+    const stored = this.#options.store.get(change.key);
+    const previous = isAnew(change) ? undefined : stored;
+    const served =
+      change.after === undefined
+        ? undefined
+        : serveObject(kind, change.after, { previous, time: this.#options.clock.now() });
+    const { object, hidden: brings } = served ?? {};
+    return { user, kind, object, old: previous?.object, brings };
+  }
+
+  #denied(kind: Kind, change: ObjectChange, user: User): string[] {
+    const { namespace, name } = change.key;
+    const resource = { group: kind.group, resource: kind.plural, namespace, name };
+    return verbsOf(change).flatMap((verb) => {
+      // As for a create through the API: rights on single names are rights on what is there.
+      const of = verb === 'create' ? { ...resource, name: '' } : resource;
+      const { allowed, reason } = this.#options.authorizer.authorize(user, { verb, ...of });
+      const why = reason === '' ? '' : `: ${reason}`;
+      const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`;
+      return allowed ? [] : [denial + why];
+    });
+  }
+}
+
+function kindOf(
+  parts: Pick<WriteParts, 'kinds'>,
+  { before, after }: ObjectChange,
+): Kind | undefined {
+  const manifest = (after ?? before)?.manifest;
+  return manifest && parts.kinds.byKind(manifest.apiVersion, manifest.kind);
+}
