@@ -5,6 +5,7 @@ import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directo
 import type { Address } from '../options/values.ts';
 import { buildServer, type ServerOptions } from '../server/server.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
+import { SlowSteps } from '../telemetry/slow-steps.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { VERSION } from '../version.ts';
 import { receivePushes } from './git-service.ts';
@@ -63,7 +64,9 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const pushes = await receivePushes(data.root, logger);
   undo.push(() => pushes.close());
   const issuer = options.publicUrl ?? base;
-  const service = await openService({ ...starting, pushes, issuer, base: () => base });
+  const steps = new SlowSteps(logger, 'The start');
+  const parts = { ...starting, pushes, issuer, base: () => base, steps };
+  const service = await openService(parts).finally(() => steps.end());
   const { dependencies, platform, token } = service;
   const listen = async (address: Address, server: ServerOptions): Promise<number> => {
     const app = buildServer(dependencies, server);

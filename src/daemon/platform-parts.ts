@@ -2,6 +2,7 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { SlowSteps } from '../telemetry/slow-steps.ts';
 import type { DaemonOptions } from './options.ts';
 import type { ReplicatedPlatform } from './replicated-platform.ts';
 
@@ -10,6 +11,8 @@ export interface PlatformParts {
   readonly data: DataDirectory;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Told what is being opened. */
+  readonly steps: Pick<SlowSteps, 'begin'>;
   /** The base URL that clients use. */
   readonly issuer: string;
   /** Absent: nobody shares it. */

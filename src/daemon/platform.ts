@@ -96,7 +96,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const { observer, metrics } = observation;
   const rules = rulesFingerprint(options, secrets.fingerprint);
   const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };
-  const branch = await openBranch(options, { ...ground, onError });
+  const branch = await openBranch(parts, { ...ground, onError });
   opened.push(branch);
   secrets.tell(branch);
   observation.follow(branch);
@@ -189,10 +189,11 @@ async function openTokens(
 }
 
 async function openBranch(
-  options: DaemonOptions,
+  { options, steps }: PlatformParts,
   parts: Omit<BranchOptions, 'under' | 'budget'> & { onError(error: unknown): void },
 ): Promise<Branch> {
   const { under, pruneBudget: budget } = options;
+  steps.begin('the branch');
   const branch = await Branch.open({ ...parts, under, budget });
   branch.inTurn(async (state) => state.repairCopies()).catch(parts.onError);
   return branch;

@@ -53,9 +53,10 @@ export interface Service {
 
 /** Throws with one line that names the place and the remedy when something is in the way. */
 export async function openService(parts: ServiceParts): Promise<Service> {
-  const { options, data, clock, logger, undo, pushes, base } = parts;
+  const { options, data, clock, logger, undo, pushes, base, steps } = parts;
   const platform = await openPlatform(parts);
   undo.push(() => platform.close());
+  steps.begin('the services');
   await pushes.open(platform);
   const { config } = platform;
   const { metrics } = platform.observation;

@@ -8,10 +8,11 @@ import type { Store } from '../state/store.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
 export async function openState(
-  { data, replicated }: PlatformParts,
+  { data, replicated, steps }: PlatformParts,
   kinds: KindTable,
   listener: { onError(error: unknown): void; onRecovered(): void },
 ): Promise<Store> {
+  steps.begin('the state');
   const engine =
     replicated === undefined
       ? await openLmdbEngine(data.state, listener)

@@ -53,7 +53,12 @@ export interface LoggedPublisherOptions extends Omit<PublisherOptions, 'gate'> {
 }
 
 /** Called while the branch is locked, or about to be, and known to be where the group begins. */
-export type Agreement = (publication: Publication) => Promise<void>;
+export interface Agreement {
+  /** Resolves when somebody else has the commits, who then count as being on the branch. */
+  agree(publication: Publication): Promise<void>;
+  /** They have them, and the branch here did not move there. */
+  astray(): void;
+}
 
 const LOG_BYTES = 4 * 1024 * 1024;
 /** Packs of more than so many bytes are made in the workshop. */
@@ -169,8 +174,9 @@ export class LoggedPublisher implements Publishing {
     const { agree } = this.#options;
     if (agree === undefined) return await this.#workshop.publish(publication);
     await this.#compare(publication.parent);
-    await agree(publication);
+    await agree.agree(publication);
     await this.#workshop.publish(publication).catch((cause: unknown) => {
+      agree.astray();
       throw new StorageError(this.#gitDir, { cause, moved: true });
     });
   }
@@ -220,7 +226,8 @@ export class LoggedPublisher implements Publishing {
     const { log, record, file } = by;
     this.#keeper.adds(publication.tip);
     const logging = log.append(record);
-    const agreeing = this.#options.agree?.(publication);
+    const { agree } = this.#options;
+    const agreeing = agree?.agree(publication);
     const showing = by.shown ?? writeShortLivedFrom(this.#spares, this.#place(), publication);
     const ended = await Promise.allSettled([logging, showing, agreeing]);
     const [logged, shown, agreed] = ended;
@@ -234,8 +241,9 @@ export class LoggedPublisher implements Publishing {
       await removeShortLived(this.#place(), publication.tip);
       await this.#callOff(log, logged);
       // Where somebody else has the commits, our branch has to follow.
-      const isElsewhere = agreeing !== undefined && agreed.status === 'fulfilled';
-      throw isElsewhere ? new StorageError(this.#gitDir, { cause: error, moved: true }) : error;
+      if (agree === undefined || agreed.status === 'rejected') throw error;
+      agree.astray();
+      throw new StorageError(this.#gitDir, { cause: error, moved: true });
     }
   }
 

@@ -4,8 +4,10 @@
  * makes no second commit. A key that comes with a request for something else is refused.
  */
 
-import { keyString } from '../apimachinery/key.ts';
-import { idempotencyKeyReused } from '../apimachinery/status-error.ts';
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import { idempotencyKeyReused, StatusError } from '../apimachinery/status-error.ts';
+import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
 import type { ApplyRequest } from './apply.ts';
 import type { CreateRequest } from './create.ts';
@@ -18,7 +20,12 @@ import type { Target, WriteOptions } from './write-context.ts';
 export interface IdempotentParts {
   readonly registry: Required<ObjectRegistry>;
   readonly repository: { readonly gitDir: string; head(): Promise<string | undefined> };
-  readonly clock: { now(): number };
+  /** An object as a commit of the branch has it; undefined where that has none. */
+  readonly objectAt: (
+    kind: Kind,
+    key: ObjectKey,
+    commit: string,
+  ) => Promise<StoredObject | undefined>;
 }
 
 /** Results that are at hand for who asks again; some show what is shown only once. */
@@ -28,14 +35,21 @@ const KEPT_RESULTS = 256;
 export async function openIdempotentRegistry(
   parts: IdempotentParts,
 ): Promise<Required<ObjectRegistry>> {
-  const { repository, clock } = parts;
-  const recent = await RecentWrites.read(repository, await repository.head(), clock.now());
-  return new IdempotentRegistry(parts.registry, recent);
+  const { repository } = parts;
+  const recent = new RecentWrites();
+  await recent.read(repository, await repository.head());
+  return new IdempotentRegistry(parts, recent);
 }
 
 interface Wanted extends Target {
   readonly options: WriteOptions;
   readonly verbs: readonly string[];
+}
+
+interface Work<R extends WriteResult> {
+  run(): Promise<R>;
+  /** What a write of that verb made before. */
+  again(made: WriteResult, verb: string): R;
 }
 
 /** A result at hand, or on its way. */
@@ -48,11 +62,17 @@ interface Kept {
 
 class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #registry: Required<ObjectRegistry>;
+  readonly #repository: IdempotentParts['repository'];
+  readonly #objectAt: IdempotentParts['objectAt'];
   readonly #recent: RecentWrites;
+  /** Keys of users whose writes failed and may be in history all the same. */
+  readonly #unsure = new Set<string>();
   readonly #results = new Map<string, Kept>();
 
-  constructor(registry: Required<ObjectRegistry>, recent: RecentWrites) {
+  constructor({ registry, repository, objectAt }: IdempotentParts, recent: RecentWrites) {
     this.#registry = registry;
+    this.#repository = repository;
+    this.#objectAt = objectAt;
     this.#recent = recent;
   }
 
@@ -96,18 +116,16 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       { ...request, verbs: DELETES },
       {
         run: () => this.#registry.delete(request),
-        again: (made) => ({ ...made, gone: made.stored === undefined }),
+        again: (made) => ({ ...made, gone: made.object.metadata.uid === undefined }),
       },
     );
   }
 
-  #once<R extends WriteResult>(
-    wanted: Wanted,
-    work: { run(): Promise<R>; again(made: WriteResult, verb: string): R },
-  ): Promise<R> {
+  #once<R extends WriteResult>(wanted: Wanted, work: Work<R>): Promise<R> {
     const { options } = wanted;
     const { idempotencyKey, user, dryRun } = options;
     if (idempotencyKey === undefined || idempotencyKey === '' || dryRun) return work.run();
+    if (this.#unsure.has(ownerOf(user.name, idempotencyKey))) return this.#surely(wanted, work);
     if (this.#isOfAnother(options)) return Promise.reject(idempotencyKeyReused(idempotencyKey));
     const { kind, namespace, name, verbs } = wanted;
     const key = { group: kind.group, kind: kind.kind, namespace, name };
@@ -139,12 +157,24 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     this.#recent.note({ user: user.name, idempotencyKey, verb, key, commit, digest });
   }
 
-  /** What failed may be tried again: nothing of it was done. */
+  /** What became of it is in history by now, wherever the branch was when it failed. */
+  async #surely<R extends WriteResult>(wanted: Wanted, work: Work<R>): Promise<R> {
+    const unsure = [...this.#unsure];
+    await this.#recent.read(this.#repository, await this.#repository.head());
+    for (const owner of unsure) this.#unsure.delete(owner);
+    return await this.#once(wanted, work);
+  }
+
+  /** What failed may be tried again, once it is known that nothing of it was done. */
   #keep(id: string, kept: Kept): void {
     this.#results.set(id, kept);
     const [oldest] = this.#results.keys();
     if (this.#results.size > KEPT_RESULTS && oldest !== undefined) this.#results.delete(oldest);
-    kept.result.catch(() => this.#results.delete(id));
+    kept.result.catch((error: unknown) => {
+      this.#results.delete(id);
+      const isRefusal = error instanceof StatusError && error.code < 500;
+      if (!isRefusal) this.#unsure.add(ownerOf(kept.user, kept.idempotencyKey));
+    });
   }
 
   /** Also of a request that is under way, or that changed nothing. */
@@ -160,16 +190,27 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     );
   }
 
+  /**
+   * What the write made, which others may have changed since: as its commit has it, then, and without
+   * a resourceVersion, since nobody knows any more which one it had.
+   */
   async #made(
     { kind }: Wanted,
     { key, commit }: { key: { namespace: string; name: string }; commit: string },
   ): Promise<WriteResult> {
     const { namespace, name } = key;
-    const stored = this.#find({ kind, namespace, name });
-    const metadata = namespace === '' ? { name } : { name, namespace };
-    const apiVersion = `${kind.group}/${kind.version}`;
-    const object = stored?.object ?? { apiVersion, kind: kind.kind, metadata };
-    return { object, stored, warnings: [], commit };
+    const { group } = kind;
+    const then = await this.#objectAt(kind, { group, kind: kind.kind, namespace, name }, commit);
+    if (then === undefined) {
+      const metadata = namespace === '' ? { name } : { name, namespace };
+      const object = { apiVersion: `${group}/${kind.version}`, kind: kind.kind, metadata };
+      return { object, warnings: [], commit };
+    }
+    const now = this.#find({ kind, namespace, name });
+    if (now === undefined || !isAsMade(now.object, then.object)) {
+      return { object: then.object, warnings: [], commit };
+    }
+    return { object: now.object, stored: now, warnings: [], commit };
   }
 
   #find(target: Target): StoredObject | undefined {
@@ -179,6 +220,20 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       return undefined;
     }
   }
+}
+
+/** Whether nobody has asked for anything else since. */
+function isAsMade({ metadata: now }: KubeObject, { metadata: then }: KubeObject): boolean {
+  return (
+    now.uid === then.uid &&
+    now.generation === then.generation &&
+    jsonEqual(now.labels, then.labels) &&
+    jsonEqual(now.annotations, then.annotations)
+  );
+}
+
+function ownerOf(user: string, idempotencyKey: string): string {
+  return `${user}\0${idempotencyKey}`;
 }
 
 const CREATES = ['create'];

@@ -20,33 +20,26 @@ export interface RecentWrite {
 }
 
 const MOST_COMMITS = 10_000;
-const KEPT_SECONDS = 15 * 60;
 
 export class RecentWrites {
   readonly #writes = new Map<string, RecentWrite[]>();
   #count = 0;
 
-  /** What the newest commits of a branch say. `now`: milliseconds since the epoch. */
-  static async read(
-    repository: { readonly gitDir: string },
-    head: string | undefined,
-    now: number,
-  ): Promise<RecentWrites> {
-    const recent = new RecentWrites();
-    if (head === undefined) return recent;
-    const since = Math.floor(now / 1000) - KEPT_SECONDS;
-    const args = ['log', `--max-count=${MOST_COMMITS}`, `--since=${since}`, FORMAT, head];
+  /** Takes what the newest commits of a branch say, whatever the clocks were of those who made them. */
+  async read(repository: { readonly gitDir: string }, head: string | undefined): Promise<void> {
+    if (head === undefined) return;
+    const args = ['log', `--max-count=${MOST_COMMITS}`, FORMAT, head];
     const text = (await runGit(repository, args)).toString();
     for (const entry of text.split(END).reverse()) {
       const write = readEntry(entry.trim());
-      if (write !== undefined) recent.note(write);
+      if (write !== undefined) this.note(write);
     }
-    return recent;
   }
 
   note(write: RecentWrite): void {
     const id = idOf(write.user, write.idempotencyKey);
     const before = this.#writes.get(id) ?? [];
+    if (before.some((known) => isSame(known, write))) return;
     // Moves it to the end: what is oldest goes first.
     this.#writes.delete(id);
     this.#writes.set(id, [...before, write]);
@@ -83,6 +76,10 @@ export class RecentWrites {
           (key.name === '' || write.key.name === key.name),
       );
   }
+}
+
+function isSame(one: RecentWrite, other: RecentWrite): boolean {
+  return one.commit === other.commit && one.verb === other.verb && one.key.name === other.key.name;
 }
 
 function idOf(user: string, idempotencyKey: string): string {

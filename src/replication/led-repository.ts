@@ -6,6 +6,7 @@
 import { PackTooLargeError, packRange } from '../git/foreign-packs.ts';
 import type { GitContext } from '../git/git-environment.ts';
 import { tryGit } from '../git/git-process.ts';
+import type { Agreement } from '../git/logged-publisher.ts';
 import type { GitLogger } from '../git/logger.ts';
 import { buildPack } from '../git/pack-writer.ts';
 import type { Publication } from '../git/publisher.ts';
@@ -42,7 +43,7 @@ const POLL_MS = 2;
 const UNSURE =
   'This replica does not lead any more, and it is not known whether the push counts: fetch, and push again if it does not';
 
-export class LedRepository {
+export class LedRepository implements Agreement {
   readonly #options: LedRepositoryOptions;
   /** Until when the branch on the disk may be where it was before the last move. */
   #patientUntil = 0;
@@ -56,6 +57,11 @@ export class LedRepository {
   async agree({ parent, tip, objects }: Publication): Promise<void> {
     const { pack, index } = buildPack(objects);
     await this.#append({ from: parent, to: tip }, { pack, index });
+  }
+
+  /** The disk did not take what was agreed to, so nobody need be given the time for it. */
+  astray(): void {
+    this.#patientUntil = 0;
   }
 
   /**

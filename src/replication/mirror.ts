@@ -117,9 +117,7 @@ export class Mirror {
   #run(): void {
     this.#retry?.abort();
     this.#again = true;
-    this.#running ??= this.#loop().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running ??= this.#loop();
   }
 
   #again = false;
@@ -133,7 +131,7 @@ export class Mirror {
         await this.#following?.maintenance.runIfDue();
         wait = FIRST_RETRY_MS;
       } catch (err) {
-        if (this.#following === undefined) return;
+        if (this.#following === undefined) break;
         this.#options.logger.warn({ err, retryInMs: wait }, 'The mirror cannot follow the branch');
         this.#retry = new AbortController();
         await sleep(wait, undefined, { signal: this.#retry.signal }).catch(() => undefined);
@@ -141,6 +139,8 @@ export class Mirror {
         this.#again = true;
       }
     }
+    // In the turn of the last look: who asks after it finds that nothing runs.
+    this.#running = undefined;
   }
 
   async #catchUp(): Promise<BranchHead | undefined> {

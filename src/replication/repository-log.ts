@@ -144,8 +144,8 @@ export class RepositoryLog {
       this.#moved({ value: head, revision: kv.modRevision });
       return;
     }
-    if ((kv?.modRevision ?? 0n) === (before?.revision ?? 0n)) throw new TermEndedError();
-    throw new HeadMovedError(before?.value.commit, kv && readHead(kv.value).commit);
+    // Only who leads moves it: an earlier attempt may have come through, and somebody else gone on.
+    throw new TermEndedError();
   }
 
   #moved(head: { value: BranchHead; revision: bigint }): void {

@@ -220,8 +220,9 @@ export class View {
   }
 
   #restart(head: number): void {
+    // What was given out meanwhile may be in what is here now, or may have been lost: nobody knows.
+    if (this.#head > 0) this.skip(head);
     this.#head = head;
-    this.#gaps = [];
     this.#journal.restart(head);
   }
 

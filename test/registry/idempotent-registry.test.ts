@@ -1,11 +1,15 @@
 /** A write that comes twice with one idempotency key is one commit. */
 import { expect, test } from 'vitest';
+import type { KubeObject } from '../../src/apimachinery/object.ts';
+import { unavailable } from '../../src/apimachinery/status-error.ts';
+import { fileReader } from '../../src/catalog/file.ts';
+import { History } from '../../src/history/history.ts';
 import { openIdempotentRegistry } from '../../src/registry/idempotent-registry.ts';
 import { RecentWrites } from '../../src/registry/recent-writes.ts';
 import type { ObjectRegistry } from '../../src/registry/registry.ts';
 import type { WriteOptions } from '../../src/registry/write-context.ts';
 import { git } from '../support/git.ts';
-import { ann, kindOf, openTestPlatform, type TestPlatform } from '../support/platform.ts';
+import { ann, kindOf, kinds, openTestPlatform, type TestPlatform } from '../support/platform.ts';
 
 function options(idempotencyKey: string, user = ann): WriteOptions {
   return { user, dryRun: false, fieldValidation: 'Strict', idempotencyKey };
@@ -26,11 +30,21 @@ interface Door {
   next(): Promise<Required<ObjectRegistry>>;
 }
 
-async function open(): Promise<Door & { platform: TestPlatform }> {
+async function open(
+  of: { around?: (registry: TestPlatform['registry']) => Required<ObjectRegistry> } = {},
+): Promise<Door & { platform: TestPlatform }> {
+  const { around = (registry) => registry } = of;
   const platform = await openTestPlatform();
+  const { repository, branch, registry } = platform;
+  const reader = fileReader(kinds, '');
+  const history = new History({ repository, branch, kinds, reader, under: '' });
   const next = (): Promise<Required<ObjectRegistry>> =>
-    openIdempotentRegistry({ ...platform, registry: platform.registry, clock: Date });
-  const { gitDir } = platform.repository;
+    openIdempotentRegistry({
+      ...{ registry: around(registry), repository },
+      objectAt: async (kind, key, revision) =>
+        await history.objectAt(kind, key, await history.find({ revision })),
+    });
+  const { gitDir } = repository;
   const commits = (): number => Number(git(gitDir, ['rev-list', '--count', 'HEAD']).trim());
   return { platform, door: await next(), next, commits };
 }
@@ -90,26 +104,80 @@ test('a name that the server chose is chosen once', async () => {
   expect(platform.names('teams')).toHaveLength(1);
 });
 
+function update(through: ObjectRegistry, key: string, displayName: string) {
+  return through.update({
+    ...target,
+    verb: 'update',
+    duplicates: [],
+    options: options(key),
+    change: (current) => ({ ...current, spec: { displayName } }),
+  });
+}
+
 test('a delete and an update that are sent again change nothing', async () => {
   const { door, next, commits, platform } = await open();
   await create(door, 'k1');
-  const update = (through: ObjectRegistry, displayName: string) =>
-    through.update({
-      ...target,
-      verb: 'update',
-      duplicates: [],
-      options: options('k2'),
-      change: (current) => ({ ...current, spec: { displayName } }),
-    });
-  const changed = await update(door, 'two');
-  const again = await update(await next(), 'two');
+  const changed = await update(door, 'k2', 'two');
+  const again = await update(await next(), 'k2', 'two');
   expect(again.commit).toBe(changed.commit);
+  expect(again.object).toEqual(changed.object);
   await door.delete({ ...target, delete: {}, options: options('k3') });
   const count = commits();
   const gone = await (await next()).delete({ ...target, delete: {}, options: options('k3') });
   expect(gone.gone).toBe(true);
   expect(commits()).toBe(count);
   expect(platform.names('teams')).toEqual([]);
+});
+
+/** What git keeps of an object. */
+function desired({ metadata, spec }: KubeObject & { readonly spec?: unknown }): object {
+  const { name, uid, generation, creationTimestamp } = metadata;
+  return { name, uid, generation, creationTimestamp, spec };
+}
+
+test('the next leader answers with what the write made, whatever others made of it since', async () => {
+  const { door, next } = await open();
+  const made = await create(door, 'k1');
+  const changed = await update(door, 'k2', 'two');
+  await update(door, 'k3', 'three');
+  const expectThem = async (): Promise<void> => {
+    const leader = await next();
+    const again = await create(leader, 'k1');
+    expect(desired(again.object)).toEqual(desired(made.object));
+    expect(again.object.metadata.resourceVersion).toBeUndefined();
+    const changedAgain = await update(leader, 'k2', 'two');
+    expect(desired(changedAgain.object)).toEqual(desired(changed.object));
+    expect([again.commit, changedAgain.commit]).toEqual([made.commit, changed.commit]);
+  };
+  await expectThem();
+  await door.delete({ ...target, delete: {}, options: options('k4') });
+  await expectThem();
+  await create(door, 'k5');
+  await expectThem();
+  const gone = await (await next()).delete({ ...target, delete: {}, options: options('k4') });
+  expect(gone.gone).toBe(true);
+});
+
+test('a write that failed behind its commit is found when it is sent again', async () => {
+  let failures = 0;
+  const around = (registry: TestPlatform['registry']): Required<ObjectRegistry> => ({
+    get: (of) => registry.get(of),
+    update: (of) => registry.update(of),
+    apply: (of) => registry.apply(of),
+    delete: (of) => registry.delete(of),
+    create: async (of) => {
+      const made = await registry.create(of);
+      if (failures++ === 0) throw unavailable('the disk is full, it may still take effect');
+      return made;
+    },
+  });
+  const { door, commits } = await open({ around });
+  await expect(create(door, 'k1')).rejects.toMatchObject({ code: 503 });
+  const count = commits();
+  const [made, again] = await Promise.all([create(door, 'k1'), create(door, 'k1')]);
+  expect(made.object.metadata.name).toBe('ops');
+  expect(again.commit).toBe(made.commit);
+  expect([commits(), failures]).toEqual([count, 1]);
 });
 
 test('a key that comes with another request is refused, by the same leader and by the next', async () => {
@@ -150,9 +218,8 @@ test('a commit without a digest is the one of any request for its object', async
   expect((await asked(later, 'k2', { digest: 'b', name: 'b' })).commit).toBe(hidden.commit);
 });
 
-test('an object of another group is another object', async () => {
-  const { platform } = await open();
-  const recent = await RecentWrites.read(platform.repository, undefined, Date.now());
+test('an object of another group is another object', () => {
+  const recent = new RecentWrites();
   const key = { group: 'a.dev', kind: 'Team', namespace: '', name: 'ops' };
   recent.note({ user: 'ann', idempotencyKey: 'k', verb: 'create', key, commit: 'c' });
   const find = (group: string) =>

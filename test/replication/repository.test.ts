@@ -116,7 +116,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
       onStuck,
       patienceMs: 500,
     });
-    const [agree, settle] = [led.agree.bind(led), led.settle.bind(led)];
+    const [agree, settle] = [led, led.settle.bind(led)];
     const where = { gitDir, branch: 'main', logBytes: 1024 * 1024 };
     const repository = await openRepository({ ...where, agree, settle });
     open.push(repository);

@@ -26,6 +26,7 @@ import { buildServer } from '../../server/server.ts';
 import type { EtcdStateEngine } from '../../state/etcd/engine.ts';
 import type { Writer } from '../../state/freshness.ts';
 import type { Logger } from '../../telemetry/logger.ts';
+import type { SlowSteps } from '../../telemetry/slow-steps.ts';
 import type { PushReception } from '../git-service.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { EngineListener } from '../replicated-platform.ts';
@@ -61,6 +62,8 @@ export interface LeaderParts extends RecordContext {
     listener: EngineListener,
   ) => Promise<EtcdStateEngine>;
   readonly lease: ReadLease;
+  /** Told what is being taken over. */
+  readonly steps: Pick<SlowSteps, 'begin'>;
 }
 
 export interface Leader {
@@ -79,6 +82,7 @@ export async function openLeader(parts: LeaderParts, term: Term): Promise<Leader
   try {
     return await open(parts, term, undo);
   } catch (error) {
+    parts.steps.begin('letting go, as something failed');
     await undoAll(undo, parts.logger, term);
     throw error;
   }
@@ -89,7 +93,8 @@ async function open(
   term: Term,
   undo: (() => Promise<void>)[],
 ): Promise<Leader> {
-  const { etcd, keys, files, pushes, cluster, mirror, lease } = parts;
+  const { etcd, keys, files, pushes, cluster, mirror, lease, steps } = parts;
+  steps.begin('the shared files');
   await files.pull();
   const led = mirror && (await takeOver({ ...parts, mirror }, term, undo));
   undo.push(async () => pushes.leave(NOT_HERE));
@@ -118,12 +123,13 @@ async function open(
       openEngine,
     },
   });
+  steps.begin('what was written lately');
   const { repository } = service.platform;
   const head = await repository.head();
   if (head !== undefined) await cluster.root(term, await repository.rootCommit(head));
   await files.push(term);
   undo.push(files.keepPushing(term));
-  const registry = await openRegistry(parts, service);
+  const registry = await openRegistry(service);
   const app = buildServer({ ...service.dependencies, registry }, {});
   undo.push(async () => {
     await app.close();
@@ -142,12 +148,15 @@ async function open(
 }
 
 /** What was under way when the last term ended is sent again, with the key that its commit has. */
-async function openRegistry(
-  { clock }: LeaderParts,
-  { platform: { registry, repository } }: Service,
-): Promise<ObjectRegistry> {
+async function openRegistry({ platform }: Service): Promise<ObjectRegistry> {
+  const { registry, repository, history } = platform;
   if (!isComplete(registry)) return registry;
-  return await openIdempotentRegistry({ registry, repository, clock });
+  return await openIdempotentRegistry({
+    registry,
+    repository,
+    objectAt: async (kind, key, revision) =>
+      await history.objectAt(kind, key, await history.find({ revision })),
+  });
 }
 
 /** Writes for review are pushed elsewhere: their commits are not on the branch. */
@@ -173,11 +182,13 @@ async function takeOver(
   term: Term,
   undo: (() => Promise<void>)[],
 ): Promise<LedRepository> {
-  const { mirror, data, options, logger } = parts;
+  const { mirror, data, options, logger, steps } = parts;
+  steps.begin('the copy of the repository');
   const gitDir = data.repository;
   const ref = `refs/heads/${options.branch}`;
   await mirror.stop();
   undo.push(async () => mirror.follow());
+  steps.begin('the log in etcd');
   const log = await RepositoryLog.open({ ...parts, term });
   const found = await readRef(gitDir, ref);
   if (log.head === undefined && found !== undefined) await log.begin(found);

@@ -97,13 +97,15 @@ export async function joinPlatform(
     found: async (term) => {
       if ((await assertThere()) === undefined) await found(ground, { term, cluster, files, url });
     },
-    open: async (term) => {
+    open: async (term, steps) => {
+      steps.begin('the start of this replica');
       const lease = new ReadLease({ etcd, key: keys.leader, term });
       const parts = { ...ground, ...(await inTerm(opened.promise, term)), link, cluster, files };
       const issuer = options.publicUrl ?? (await cluster.read())?.url ?? url;
       const openEngine = engineOpener(etcd, lease);
       const trimmed = role.trimmed.bind(role);
-      return await openLeader({ ...parts, mirror, issuer, openEngine, lease, trimmed }, term);
+      const own = { mirror, issuer, openEngine, lease, trimmed, steps };
+      return await openLeader({ ...parts, ...own }, term);
     },
   });
   link.lead(role);

@@ -12,6 +12,7 @@ import { handlePeer, type PeerService } from '../../server/front/peer.ts';
 import type { Writer } from '../../state/freshness.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
+import { SlowSteps } from '../../telemetry/slow-steps.ts';
 import { saveActivity } from '../access/last-uses.ts';
 import type { Leader } from './leader.ts';
 
@@ -21,7 +22,7 @@ export interface RoleOptions {
   readonly eligible: Leading['eligible'];
   /** Makes what only the first leader of a platform makes. */
   readonly found: (term: Term) => Promise<void>;
-  readonly open: (term: Term) => Promise<Leader>;
+  readonly open: (term: Term, steps: Pick<SlowSteps, 'begin'>) => Promise<Leader>;
   /** The leader cannot be closed: only the end of the process ends what it does. */
   readonly exit: (reason: string) => void;
 }
@@ -78,9 +79,8 @@ export class Role implements Leading {
 
   async run(term: Term, by: LeadingWith): Promise<void> {
     const started = performance.now();
-    const { found, open, logger } = this.#options;
-    await found(term);
-    const leader = await open(term);
+    const { logger } = this.#options;
+    const leader = await this.#takeOver(term);
     this.#current = { leader, term };
     this.#isResigning = false;
     try {
@@ -94,6 +94,18 @@ export class Role implements Leading {
       this.#isResigning = true;
       await this.#close(leader);
       this.#current = undefined;
+    }
+  }
+
+  async #takeOver(term: Term): Promise<Leader> {
+    const { found, open, logger } = this.#options;
+    const steps = new SlowSteps(logger, 'Taking over');
+    try {
+      steps.begin('what only the first leader makes');
+      await found(term);
+      return await open(term, steps);
+    } finally {
+      steps.end();
     }
   }
 

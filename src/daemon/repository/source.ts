@@ -25,7 +25,8 @@ interface SourceParts extends PlatformParts {
 export async function openSource(
   parts: SourceParts,
 ): Promise<{ repository: BareRepository; following: Following | undefined }> {
-  const { options, data, logger, opened, remote, signatures } = parts;
+  const { options, data, logger, opened, remote, signatures, steps } = parts;
+  steps.begin('the repository');
   if (options.remote === undefined || remote === undefined) {
     stopFollowing(data.repository);
     return { repository: await openHosted(parts), following: undefined };
@@ -54,11 +55,12 @@ async function openHosted(parts: SourceParts): Promise<BareRepository> {
     logger,
     sign,
     ownThread: true,
-    agree: led?.agree.bind(led),
+    agree: led,
     settle: led?.settle.bind(led),
   });
   opened.push(repository);
   if ((await repository.head()) !== undefined) return repository;
+  parts.steps.begin('the first commit');
   await seedRepository({
     repository,
     reader,

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isHandedOn, NOT_LEADER_HEADER, VERSION_HEADER } from './headers.ts';
+import { SAFE_METHODS } from './local-requests.ts';
 
 export interface PeerService {
   /** Whether this replica still leads. */
@@ -28,7 +29,7 @@ export function handlePeer(
     response.end();
     return true;
   }
-  announce(peer, response);
+  announce(peer, request, response);
   if (request.url !== USES_PATH || isHandedOn(request)) return false;
   takeUses(peer, request)
     .then(() => response.writeHead(204).end())
@@ -37,12 +38,17 @@ export function handlePeer(
 }
 
 /** The head of an answer may go out before what it is about is done, so its end says it again. */
-function announce(peer: PeerService, response: ServerResponse): void {
+function announce(
+  peer: PeerService,
+  { method = '' }: IncomingMessage,
+  response: ServerResponse,
+): void {
   const { writeHead, end } = response;
   response.writeHead = function head(this: ServerResponse, ...args: unknown[]) {
     const more: [string, string][] = [[VERSION_HEADER, String(peer.version())]];
-    // What fails because the term ended is for the next leader to answer.
-    if (Number(args[0]) >= 500 && !peer.isHeld()) {
+    // What says how things are, or were when it was refused, is for the next leader to answer.
+    const tells = Number(args[0]) >= 400 || SAFE_METHODS.includes(method);
+    if (tells && !peer.isHeld()) {
       more.push([NOT_LEADER_HEADER, 'unknown']);
       args[0] = 503;
     }

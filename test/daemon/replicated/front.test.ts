@@ -193,6 +193,24 @@ test('a write whose leader dies is sent to the next one, once, with the same key
   expect(sent[1]).toEqual(sent[0]);
 });
 
+test.each([
+  ['a refusal', 'DELETE', `${TEAMS}/x`, 404],
+  ['a conflict', 'PUT', `${TEAMS}/x`, 409],
+  ['a read that only leaders answer', 'GET', '/api/v1/namespaces', 200],
+])('%s that was decided before a pause and told after the term is not handed on', async (...of) => {
+  const [, method, path, code] = of;
+  const { a, election } = await ready({ patienceMs: 20_000 });
+  const first = await election.elect((_req, res) => {
+    first.held = false;
+    election.vacate();
+    res.writeHead(code).end('how things were');
+  });
+  const answer = ask(`${a}${path}`, { method });
+  await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
+  await election.elect((_req, res) => void res.end('how things are'));
+  expect((await answer).text).toBe('how things are');
+});
+
 test('an answer that says that its maker does not lead any more is not handed on', async () => {
   const { a, election } = await ready({ patienceMs: 20_000 });
   const first = await election.elect((_req, res) => {

@@ -119,9 +119,31 @@ export function expectLinearizable(scene: Scene, commits: readonly LoggedCommit[
     const history = operations.filter((operation) => operation.name === name);
     const verdict = check<ReturnType<typeof initial>, Input, Output>(objectModel, history);
     if (verdict.linearizable) continue;
-    const shown = JSON.stringify([verdict.longest.slice(-6), verdict.stuck]);
-    scene.violation(`what was seen of ${name} is not one order: ${shown}`);
+    const shown = told(history, verdict);
+    scene.violation(`what was seen of ${name} is not one order:\n${shown}`);
   }
+}
+
+const SHOWN_BEFORE_MS = 2_000;
+
+/** What happened around the place where no order goes on, and which of it has a place before that. */
+function told(history: readonly Recorded[], verdict: ReturnType<typeof check>): string {
+  const placed = new Set<unknown>(verdict.longest);
+  const stuck = new Set<unknown>(verdict.stuck);
+  const ends = verdict.stuck.map(({ called }) => called);
+  const [first, last] = [Math.min(...ends) - SHOWN_BEFORE_MS, Math.max(...ends)];
+  const lines = history
+    .filter(({ called, returned }) => returned >= first && called <= last)
+    .sort((a, b) => a.called - b.called)
+    .map((operation) => {
+      const { input, output, called, returned, key, commit, end } = operation;
+      const place = placed.has(operation) ? ' ' : stuck.has(operation) ? '!' : '?';
+      const times = `${(called - first).toFixed(1)} to ${(returned - first).toFixed(1)}`;
+      const what = `${JSON.stringify(input)} -> ${JSON.stringify(output)}`;
+      return `    ${place} ${times} ${what} (${key ?? ''} ${commit ?? ''} ${end})`;
+    });
+  const state = verdict.longest.at(-1);
+  return [...lines, `    the last with a place: ${JSON.stringify(state)}`].join('\n');
 }
 
 function initial() {
