@@ -1,8 +1,13 @@
 /** Replicas as their clients see them: it does not matter which one is asked. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { get as tlsGet } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { API } from '../support/daemon.ts';
+import { API, scratchDir, startDaemon } from '../support/daemon.ts';
 import { ETCD_MISSING } from '../support/etcd.ts';
 import { type Replica, type ReplicaSet, startReplicas } from '../support/replicas.ts';
 
@@ -32,6 +37,18 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     if (a === undefined || b === undefined) throw new Error('two replicas follow');
     return [a, b];
   }
+
+  test('one that cannot start says why and ends, though it was elected meanwhile', async () => {
+    const stateKey = join(scratchDir(), 'state.key');
+    writeFileSync(stateKey, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const args = ['--state', set.etcd.state, '--etcd-prefix', '/alone/', '--state-key', stateKey];
+    const start = startDaemon({ args: [...args, '--listen-peer', `127.0.0.1:${port}`] });
+    await expect(start).rejects.toThrow(/ended with \d+:[\s\S]*Elected[\s\S]*choose another with/);
+    taken.close();
+  }, 60_000);
 
   test('kubectl works against a replica that does not lead', async () => {
     const [{ daemon }] = await followers();

@@ -82,6 +82,9 @@ export async function joinPlatform(
   undo.push(() => link.close());
   const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
   const opened = deferred<Opened>();
+  opened.promise.catch(() => undefined);
+  // A replica that cannot start may have been elected already: its term waits for nothing any more.
+  undo.push(async () => opened.reject(new TermEndedError()));
   let identity: PeerIdentity | undefined;
   const mirror = repository && openMirror(ground, { link, repository, identity: () => identity });
   const offering = new Offering({ self, cluster, link, repository, mirror });

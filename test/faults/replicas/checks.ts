@@ -216,17 +216,40 @@ function expectSame(scene: Scene, watches: readonly WanderingWatch[]): void {
   }
 }
 
+interface List {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly items: readonly { readonly metadata: { readonly name: string } }[];
+}
+
+function differencesOf(one: List, other: List): string[] {
+  const texts = ({ items }: List): Map<string, string> =>
+    new Map(items.map((item) => [item.metadata.name, JSON.stringify(item)]));
+  const [here, there] = [texts(one), texts(other)];
+  const names = [...new Set([...here.keys(), ...there.keys()])];
+  return names
+    .filter((name) => here.get(name) !== there.get(name))
+    .map((name) => `${here.get(name)} and ${there.get(name)}`);
+}
+
 /** All replicas serve the same, and so does a daemon that knows nothing but history. */
 export async function expectSameState(scene: Scene): Promise<void> {
   const [first, ...others] = scene.set.replicas;
   if (first === undefined) return;
   const asker = new Asker();
   const { token } = scene.set;
-  const read = async (replica: Replica): Promise<string> =>
-    JSON.stringify((await asker.ask(replica, { path: TEAMS, token })).body.items);
+  const read = async (replica: Replica): Promise<List> =>
+    (await asker.ask(replica, { path: TEAMS, token })).body as List;
   const one = await read(first);
   for (const other of others) {
-    if ((await read(other)) !== one) scene.violation(`${other.name} serves other teams than r1`);
+    const found = await read(other);
+    const differences = differencesOf(one, found);
+    if (differences.length === 0) continue;
+    const again = differencesOf(await read(first), found).length;
+    const at = `at ${one.metadata.resourceVersion}, ${found.metadata.resourceVersion}`;
+    const which = differences.slice(0, 3).join('; ');
+    scene.violation(
+      `${other.name} serves other teams than r1 (${at}; ${again} differ when r1 is asked again): ${which}`,
+    );
   }
   asker.close();
   for (const difference of await rebuildDifferences(first.daemon)) {
