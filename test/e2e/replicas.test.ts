@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API, scratchDir, startDaemon } from '../support/daemon.ts';
 import { ETCD_MISSING } from '../support/etcd.ts';
-import { type Replica, type ReplicaSet, startReplicas } from '../support/replicas.ts';
+import type { Replica } from '../support/replica.ts';
+import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
 
 const TEAMS = `${API}/teams`;
 

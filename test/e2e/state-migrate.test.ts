@@ -3,7 +3,8 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API, type RunResult, run, scratchDir, startDaemon } from '../support/daemon.ts';
-import { ETCD_MISSING, type EtcdCluster, freePorts, startEtcd } from '../support/etcd.ts';
+import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
+import { freePorts } from '../support/machine.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 

@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ETCD_MISSING } from '../support/etcd.ts';
-import { type Replica, type ReplicaSet, startReplicas } from '../support/replicas.ts';
+import type { Replica } from '../support/replica.ts';
+import { type ReplicaSet, startReplicas } from '../support/replicas.ts';
 import { type Asked, Asker, authorityOf } from './replicas/ask.ts';
 import { MERGE_PATCH, TEAMS } from './replicas/scene.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
-import type { Replica } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
 
 export interface Asked {
   readonly code: number;

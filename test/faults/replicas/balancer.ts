@@ -1,6 +1,7 @@
 /** Knows which replicas are ready, as a load balancer or the endpoints of a Service do. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Replica, ReplicaSet } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
+import type { ReplicaSet } from '../../support/replicas.ts';
 import { Asker } from './ask.ts';
 
 const LOOK_EVERY_MS = 100;

@@ -1,7 +1,7 @@
 /** What must hold when a run is over and everything is mended. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check } from '../../support/linearizability.ts';
-import type { Replica } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
 import { type LoggedCommit, repositoryOf } from '../history.ts';
 import { type Input, type Output, objectModel } from '../object-model.ts';
 import { rebuildDifferences } from '../rebuild.ts';

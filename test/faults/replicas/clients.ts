@@ -3,7 +3,7 @@
  * sent again with the same idempotency key, elsewhere: it must be done once at most.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Replica } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
 import type { Input, Output } from '../object-model.ts';
 import { type Asked, Asker, type Question } from './ask.ts';
 import { MERGE_PATCH, type Scene, TEAMS } from './scene.ts';

@@ -1,7 +1,7 @@
 /** What a fault is. */
-import type { EtcdMember } from '../../support/etcd.ts';
+import type { EtcdMember } from '../../support/etcd-member.ts';
 import type { Random } from '../../support/random.ts';
-import type { Replica } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
 import type { Scene } from './scene.ts';
 
 export interface Fault {

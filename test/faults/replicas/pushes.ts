@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { manifest } from '../../e2e/clones.ts';
 import { type RunResult, scratchDir } from '../../support/daemon.ts';
-import type { Replica } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
 import type { Output } from '../object-model.ts';
 import type { Scene } from './scene.ts';
 

@@ -1,7 +1,8 @@
 /** One run: clients, pushes and watches at all replicas, a fault or two, and the checks. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../support/random.ts';
-import type { Replica, ReplicaSet } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
+import type { ReplicaSet } from '../../support/replicas.ts';
 import { repositoryOf } from '../history.ts';
 import { Asker } from './ask.ts';
 import {

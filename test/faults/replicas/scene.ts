@@ -2,7 +2,8 @@
 import { API } from '../../support/daemon.ts';
 import type { Operation } from '../../support/linearizability.ts';
 import type { Random } from '../../support/random.ts';
-import type { Replica, ReplicaSet } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
+import type { ReplicaSet } from '../../support/replicas.ts';
 import type { Input, Output } from '../object-model.ts';
 
 export const TEAMS = `${API}/teams`;

@@ -5,7 +5,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Replica } from '../../support/replicas.ts';
+import type { Replica } from '../../support/replica.ts';
 import { Asker, authorityOf } from './ask.ts';
 import { type Scene, TEAMS } from './scene.ts';
 
