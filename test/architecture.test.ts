@@ -1,5 +1,5 @@
 /**
- * Holds the plan of the house (docs/architecture.md): who may import whom, no cycles between
+ * Holds the plan of the house (docs/architecture.md): who may import whom, no circles of files or
  * folders, no kind singled out outside kinds/. One table reads better than a lint override a folder.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -140,6 +140,24 @@ describe('layers', () => {
     );
 
     expect(Object.keys(MAY_IMPORT).filter((folder) => !folders.has(folder))).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  test('none imports itself by way of others, not even for a type', () => {
+    const imports = new Map(files.map((file) => [file, importsOf(file)]));
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const follow = (file: string, way: readonly string[]): void => {
+      if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '));
+      else if (!done.has(file)) {
+        for (const target of imports.get(file) ?? []) follow(target, [...way, file]);
+        done.add(file);
+      }
+    };
+    for (const file of files) follow(file, []);
+
+    expect(circles).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { Catalog } from '../catalog/catalog.ts';
-import type { FileReader } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file-reader.ts';
 import { objectId } from '../git/object-id.ts';
 import type { FileChange, Repository } from '../git/repository.ts';
 import { sealedKinds } from '../kinds/secret-places.ts';

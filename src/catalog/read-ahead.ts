@@ -3,7 +3,8 @@
  * commits would else wait for git once a commit. A guess only: what it missed is read when asked.
  */
 import type { HistoryCommit } from '../git/repository.ts';
-import type { FileEntry, FileReader } from './file.ts';
+import type { FileEntry } from './file.ts';
+import type { FileReader } from './file-reader.ts';
 import { type ObjectSource, readEach, readPaths, type SeenPath } from './reading.ts';
 import type { TreeView } from './tree.ts';
 

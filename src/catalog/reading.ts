@@ -4,7 +4,8 @@ import { BlobTooLargeError } from '../git/git-error.ts';
 import type { Repository } from '../git/repository.ts';
 import { pathFlaw } from '../git/tree-path.ts';
 import { leavesTree } from '../manifests/layout.ts';
-import { type FileEntry, type FileReader, unreadableFile } from './file.ts';
+import { type FileEntry, unreadableFile } from './file.ts';
+import type { FileReader, WantedFile } from './file-reader.ts';
 
 /** The part of a repository that reading needs; a push in quarantine offers the same. */
 export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles' | 'context'>;
@@ -55,7 +56,7 @@ export async function readEach(
   take: Taker,
 ): Promise<void> {
   const turns = new Pauses();
-  const blobs: BlobPath[] = [];
+  const blobs: WantedFile[] = [];
   for (const seen of paths) {
     if (turns.due) await turns.pause();
     const blob = blobOf(seen, take);
@@ -73,7 +74,7 @@ export async function readEach(
 }
 
 /** Undefined where nothing has to be read to know what is there: that is taken. */
-function blobOf(seen: SeenPath, take: Taker): BlobPath | undefined {
+function blobOf(seen: SeenPath, take: Taker): WantedFile | undefined {
   const { path, id, mode } = seen;
   if (id === undefined) {
     take(seen, undefined);
@@ -88,15 +89,15 @@ function blobOf(seen: SeenPath, take: Taker): BlobPath | undefined {
 /** Many files are read by other threads. Returns those that are not. */
 async function readElsewhere(
   { source, reader }: { readonly source: ObjectSource; readonly reader: FileReader },
-  blobs: readonly BlobPath[],
+  blobs: readonly WantedFile[],
   take: Taker,
-): Promise<readonly BlobPath[]> {
+): Promise<readonly WantedFile[]> {
   const { context } = source;
   if (context === undefined || reader.crew === undefined) return blobs;
   return await reader.crew.read(context, blobs, take);
 }
 
-async function* lotsOf(from: From, blobs: readonly BlobPath[]): AsyncGenerator<Lot> {
+async function* lotsOf(from: From, blobs: readonly WantedFile[]): AsyncGenerator<Lot> {
   const lots: Promise<Lot>[] = [];
   for (let start = 0; start < blobs.length; start += BLOBS_IN_LOT) {
     lots.push(readLot(from, blobs.slice(start, start + BLOBS_IN_LOT)));
@@ -107,17 +108,13 @@ async function* lotsOf(from: From, blobs: readonly BlobPath[]): AsyncGenerator<L
   for (const lot of lots) yield await lot;
 }
 
-interface BlobPath extends SeenPath {
-  readonly id: string;
-}
-
 interface Lot {
-  readonly lot: readonly BlobPath[];
+  readonly lot: readonly WantedFile[];
   /** Undefined where a blob is too large to be read at all: it harms only its own file. */
   readonly contents: readonly (Buffer | undefined)[];
 }
 
-function readLot({ source, reader }: From, lot: readonly BlobPath[]): Promise<Lot> {
+function readLot({ source, reader }: From, lot: readonly WantedFile[]): Promise<Lot> {
   const ids = lot.map(({ id }) => id);
   const read = readReadable(source, ids).then(async (contents) => {
     await reader.prepare(contents);

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../apimachinery/clock.ts';
-import { fileReader } from '../catalog/file.ts';
+import { fileReader } from '../catalog/file-reader.ts';
 import { realFiles } from '../git/durable-files.ts';
 import { replayLogs } from '../git/log-replay.ts';
 import { silent } from '../git/logger.ts';

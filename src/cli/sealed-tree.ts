@@ -5,7 +5,7 @@ import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { systemClock } from '../apimachinery/clock.ts';
 import { readIfThere } from '../auth/secret-file.ts';
-import { type FileReader, fileReader } from '../catalog/file.ts';
+import { type FileReader, fileReader } from '../catalog/file-reader.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';

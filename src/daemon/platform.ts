@@ -3,7 +3,7 @@
  * together in the order in which they need each other.
  */
 import { createHash } from 'node:crypto';
-import type { FileReader } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file-reader.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import type { CommitSignature } from '../git/commit-object.ts';
 import type { Following } from '../git/remote/following.ts';

@@ -2,7 +2,7 @@
 import type { RepositoryFollower } from '../controllers/repository.ts';
 import { type Hold, unsignedHold } from '../registry/consent-rules.ts';
 import { SyncReport } from '../registry/sync-report.ts';
-import type { SyncService } from '../server/sync.ts';
+import type { SyncService } from '../server/dependencies.ts';
 import type { Platform } from './platform.ts';
 
 /** Looks for news where the branch comes from. */

@@ -6,7 +6,7 @@
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { keyString } from '../apimachinery/key.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
-import type { FileReader } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file-reader.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';

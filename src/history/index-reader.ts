@@ -2,7 +2,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { ownText } from '../apimachinery/text.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { DocumentEntry, FileReader } from '../catalog/file.ts';
+import type { DocumentEntry } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file-reader.ts';
 import { readEach, type SeenPath } from '../catalog/reading.ts';
 import { sealingConfigPaths } from '../catalog/tree.ts';
 import type { HistoryCommit, PathChange, Repository } from '../git/repository.ts';

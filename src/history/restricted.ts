@@ -5,7 +5,7 @@
  */
 
 import type { Catalog } from '../catalog/catalog.ts';
-import type { FileReader } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file-reader.ts';
 import { type FoldedStep, type ReplayContext, replay } from '../catalog/replay.ts';
 import type { HistoryCommit, PathChange, Repository, TreeFile } from '../git/repository.ts';
 import type { CommitIndex, PathHistory, SkeletonCommit } from './commit-index.ts';

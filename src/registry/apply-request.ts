@@ -2,12 +2,16 @@
 import { StatusError } from '../apimachinery/status-error.ts';
 import type { Managers } from '../fieldmanagement/managers.ts';
 import { type ApplyRequest, applyTo } from './apply.ts';
-import type { ObjectRegistry, WriteResult } from './registry.ts';
+import type { CreateRequest } from './create.ts';
+import type { UpdateRequest } from './update.ts';
+import type { WriteResult } from './write-context.ts';
 
 /** How often an apply looks again at whether the object is there. */
 const APPLY_TRIES = 4;
 
-interface ApplyThrough extends Pick<ObjectRegistry, 'create' | 'update'> {
+interface ApplyThrough {
+  create(request: CreateRequest): Promise<WriteResult>;
+  update(request: UpdateRequest): Promise<WriteResult>;
   isThere(): boolean;
   now(): number;
 }

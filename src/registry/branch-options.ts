@@ -1,6 +1,6 @@
 /** What it takes to keep catalog and state in step with a branch, and who is told of it. */
 import type { Clock } from '../apimachinery/clock.ts';
-import type { FileReader } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file-reader.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';

@@ -14,10 +14,10 @@ import type { ApplyRequest } from './apply.ts';
 import { applyThrough } from './apply-request.ts';
 import { type CreateRequest, prepareCreate } from './create.ts';
 import { type DeleteRequest, prepareDelete } from './delete.ts';
-import type { DeleteResult, ObjectRegistry, WriteResult } from './registry.ts';
+import type { ObjectRegistry } from './registry.ts';
 import { terminating } from './served.ts';
 import { identified, prepareUpdate, type UpdateRequest } from './update.ts';
-import type { DecisionParts, Guard, Target } from './write-context.ts';
+import type { DecisionParts, DeleteResult, Guard, Target, WriteResult } from './write-context.ts';
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   readonly store: StorePart;

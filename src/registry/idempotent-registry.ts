@@ -13,9 +13,9 @@ import type { ApplyRequest } from './apply.ts';
 import type { CreateRequest } from './create.ts';
 import type { DeleteRequest } from './delete.ts';
 import { RecentWrites } from './recent-writes.ts';
-import type { DeleteResult, ObjectRegistry, WriteResult } from './registry.ts';
+import type { ObjectRegistry } from './registry.ts';
 import type { UpdateRequest } from './update.ts';
-import type { Target, WriteOptions } from './write-context.ts';
+import type { DeleteResult, Target, WriteOptions, WriteResult } from './write-context.ts';
 
 export interface IdempotentParts {
   readonly registry: Required<ObjectRegistry>;

@@ -15,10 +15,10 @@ import type { Branch } from './branch.ts';
 import type { CreateRequest } from './create.ts';
 import type { DeleteRequest } from './delete.ts';
 import { desiredPart } from './rebase.ts';
-import type { DeleteResult, ObjectRegistry, Registry, WriteResult } from './registry.ts';
+import type { ObjectRegistry, Registry } from './registry.ts';
 import { isKeptInState } from './state-objects.ts';
 import type { UpdateRequest } from './update.ts';
-import type { Target } from './write-context.ts';
+import type { DeleteResult, Target, WriteResult } from './write-context.ts';
 
 /** The platform as it will be. */
 export interface Shadow {

@@ -17,24 +17,14 @@ import { type CreateRequest, prepareCreate } from './create.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
 import { type DeleteRequest, type PreparedDelete, prepareDelete } from './delete.ts';
 import { prepareUpdate, type UpdateRequest } from './update.ts';
-import type { Target, WriteOptions, WriteParts } from './write-context.ts';
+import type {
+  DeleteResult,
+  Target,
+  WriteOptions,
+  WriteParts,
+  WriteResult,
+} from './write-context.ts';
 import { withShown } from './write-only.ts';
-
-export interface WriteResult {
-  readonly object: KubeObject;
-  /** Set when `object` is exactly what is stored, so that its encoded form can be used. */
-  readonly stored?: StoredObject | undefined;
-  readonly warnings: readonly string[];
-  /** Whether an update made the object. */
-  readonly created?: boolean | undefined;
-  /** The commit that holds the write; absent for dry runs and writes that changed nothing. */
-  readonly commit?: string | undefined;
-}
-
-export interface DeleteResult extends WriteResult {
-  /** False while finalizers or a grace period keep the object readable. */
-  readonly gone: boolean;
-}
 
 /** Makes objects of a kind that is stored nowhere, such as signed tokens. */
 export type Issuer = (request: {

@@ -3,7 +3,7 @@
  * catalog. Nothing of it is on the disk or visible, and all of it can be undone.
  */
 import type { Clock } from '../apimachinery/clock.ts';
-import type { FileReader } from '../catalog/file.ts';
+import type { FileReader } from '../catalog/file-reader.ts';
 import type { CommitBatch, Repository } from '../git/repository.ts';
 import type { Store } from '../state/store.ts';
 import { COMMITTER } from './commit-message.ts';

@@ -1,4 +1,4 @@
-/** What every write needs: the parts it works with, and who asks how. */
+/** What every write needs: the parts it works with, who asks how, and what is answered. */
 
 import type { Clock } from '../apimachinery/clock.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
@@ -6,7 +6,7 @@ import type { User } from '../apimachinery/request.ts';
 import type { StatusError } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
-import type { Store } from '../state/store.ts';
+import type { Store, StoredObject } from '../state/store.ts';
 import type { WriteOrigin } from './commit-message.ts';
 import type { FieldValidation } from './decode.ts';
 
@@ -55,4 +55,20 @@ export interface DecisionParts {
 
 export interface WriteParts extends DecisionParts {
   readonly store: Store;
+}
+
+export interface WriteResult {
+  readonly object: KubeObject;
+  /** Set when `object` is exactly what is stored, so that its encoded form can be used. */
+  readonly stored?: StoredObject | undefined;
+  readonly warnings: readonly string[];
+  /** Whether an update made the object. */
+  readonly created?: boolean | undefined;
+  /** The commit that holds the write; absent for dry runs and writes that changed nothing. */
+  readonly commit?: string | undefined;
+}
+
+export interface DeleteResult extends WriteResult {
+  /** False while finalizers or a grace period keep the object readable. */
+  readonly gone: boolean;
 }

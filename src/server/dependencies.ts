@@ -1,4 +1,5 @@
 /** What the server is handed; it makes nothing of this itself. */
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
 import type { Auditor } from '../audit/auditor.ts';
@@ -8,9 +9,13 @@ import type { PlatformConfigSource } from '../config/config-feed.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../history/planner.ts';
 import type { KindTable } from '../kinds/table.ts';
+import type { OidcServer } from '../oidcserver/oidc-server.ts';
+import type { Approval } from '../registry/consent.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
+import type { SyncReport } from '../registry/sync-report.ts';
 import type { SignIn } from '../signin/sign-in.ts';
 import type { Store } from '../state/store.ts';
+import type { SecretSyncReport } from '../storesync/report.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ObjectState } from '../tenantsync/object-states.ts';
@@ -18,10 +23,6 @@ import type { Previewed, PreviewRequest } from '../tenantsync/preview.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
 import type { Fairness } from './fairness.ts';
-import type { HookService } from './hooks.ts';
-import type { OidcService } from './oidc.ts';
-import type { SecretStoreService } from './secret-store.ts';
-import type { SyncService } from './sync.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (token: string) => Holder | { readonly message: string };
@@ -51,6 +52,42 @@ export interface PushOutcome {
   /** Where the branch was to go, and where it was. */
   readonly revision: string | undefined;
   readonly previous: string | undefined;
+}
+
+/** What the server needs to know of the branch. */
+export interface SyncService {
+  readonly report: SyncReport;
+  /** Looks for news where the branch comes from, if that is elsewhere. */
+  readonly refresh?: () => Promise<void>;
+  /** The same in the background, however often it is asked for. Never rejects. */
+  readonly look?: () => void;
+  /** Follows the branch to where it is now. Never rejects. */
+  catchUp(): Promise<void>;
+  approve(approval: Approval): Promise<void>;
+  /** When readers last saw a new revision, in milliseconds; undefined: not since the start. */
+  lastApplied(): number | undefined;
+  /** Why the branch cannot be followed now; undefined: it can. */
+  problem(): string | undefined;
+}
+
+/** What the server needs to know of webhooks. */
+export interface HookService {
+  readonly secret: string;
+  /** Somebody who knows the secret says that the branch may have moved. Returns at once. */
+  notice(): void;
+}
+
+/** What the server needs to know of the provider. */
+export interface OidcService extends Pick<OidcServer, 'isOn' | 'handle'> {
+  /** Whoever is signed in in the browser that asks. */
+  userOf(request: IncomingMessage): User | undefined;
+}
+
+/** What the server needs to know of the sync of secrets. */
+export interface SecretStoreService {
+  report(): SecretSyncReport;
+  /** Resolves after a cycle over all secrets that began after this call. Never rejects. */
+  syncNow(options: { readonly allowDeletions: boolean }): Promise<void>;
 }
 
 /** What reading takes. */

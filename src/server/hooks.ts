@@ -10,13 +10,6 @@ import { TokenBucket } from '../auth/token-bucket.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { limitBody } from './hardening.ts';
 
-/** What the server needs to know of webhooks. */
-export interface HookService {
-  readonly secret: string;
-  /** Somebody who knows the secret says that the branch may have moved. Returns at once. */
-  notice(): void;
-}
-
 /** Forges stay far below; GitHub's limit of 25 MB is for events that nobody needs here. */
 const MOST_BYTES = 1024 * 1024;
 

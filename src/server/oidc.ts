@@ -4,19 +4,12 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { User } from '../apimachinery/request.ts';
-import type { Handled, OidcServer } from '../oidcserver/oidc-server.ts';
+import type { Handled } from '../oidcserver/oidc-server.ts';
 import { beginAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { limitBody } from './hardening.ts';
 import type { PathInfo } from './input/request-info.ts';
 import { OIDC_PATH } from './paths.ts';
-
-/** What the server needs to know of the provider. */
-export interface OidcService extends Pick<OidcServer, 'isOn' | 'handle'> {
-  /** Whoever is signed in in the browser that asks. */
-  userOf(request: FastifyRequest['raw']): User | undefined;
-}
 
 /** RFC 8414 puts the path of the issuer behind its own. */
 const METADATA = '/.well-known/oauth-authorization-server';

@@ -6,18 +6,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import { badRequest, noSuchRoute, tooManyRequests } from '../apimachinery/status-error.ts';
-import type { SecretSyncReport } from '../storesync/report.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { readPatience } from './input/patience.ts';
 import { type Answer, jsonAnswer } from './output/answer.ts';
 import type { ApiRequest } from './request.ts';
-
-/** What these routes need of the rest. */
-export interface SecretStoreService {
-  report(): SecretSyncReport;
-  /** Resolves after a cycle over all secrets that began after this call. Never rejects. */
-  syncNow(options: { readonly allowDeletions: boolean }): Promise<void>;
-}
 
 const PATH = '/secret-store';
 const MOST_LISTED = 1000;

@@ -12,30 +12,13 @@ import {
   type StatusError,
   tooManyRequests,
 } from '../apimachinery/status-error.ts';
-import type { Approval } from '../registry/consent.ts';
 import type { Hold } from '../registry/consent-rules.ts';
-import type { CommitVerdict, SyncReport } from '../registry/sync-report.ts';
-import type { ServerDependencies } from './dependencies.ts';
+import type { CommitVerdict } from '../registry/sync-report.ts';
+import type { ServerDependencies, SyncService } from './dependencies.ts';
 import { bodyFormatOf, decodeBody } from './input/body.ts';
 import { readPatience } from './input/patience.ts';
 import { type Answer, jsonAnswer } from './output/answer.ts';
 import { type ApiRequest, header } from './request.ts';
-
-/** What these routes need of the rest. */
-export interface SyncService {
-  readonly report: SyncReport;
-  /** Looks for news where the branch comes from, if that is elsewhere. */
-  readonly refresh?: () => Promise<void>;
-  /** The same in the background, however often it is asked for. Never rejects. */
-  readonly look?: () => void;
-  /** Follows the branch to where it is now. Never rejects. */
-  catchUp(): Promise<void>;
-  approve(approval: Approval): Promise<void>;
-  /** When readers last saw a new revision, in milliseconds; undefined: not since the start. */
-  lastApplied(): number | undefined;
-  /** Why the branch cannot be followed now; undefined: it can. */
-  problem(): string | undefined;
-}
 
 const MOST_LISTED = 1000;
 const LONGEST_REASON = 1024;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { fillDefaults, objectProblems, objectWarnings } from '../../src/admission/check.ts';
 import type { JsonValue } from '../../src/apimachinery/object.ts';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { apiVersionOf } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { decodeObject } from '../../src/registry/decode.ts';

@@ -1,6 +1,6 @@
 /** `tenants/<name>/vcluster.yaml`: files of another make that are objects all the same. */
 import { describe, expect, test } from 'vitest';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { formatProblem } from '../../src/manifests/manifest.ts';
 import { kinds, openTestPlatform } from '../support/platform.ts';
 

@@ -5,7 +5,7 @@ import { Corpus } from '../../src/bench/corpus.ts';
 import { readBenchOptions } from '../../src/bench/options.ts';
 import { formatLine, type Line, ratioOf, withGoal } from '../../src/bench/report.ts';
 import { summarize } from '../../src/bench/statistics.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { BENCH_OPTIONS } from '../../src/options/operator-options.ts';
 import { parseOptions } from '../../src/options/parse-options.ts';

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import { restore } from '../../src/catalog/restore.ts';
 import { HeadMovedError } from '../../src/git/repository.ts';

@@ -1,7 +1,7 @@
 /** What becomes of an object where lines of history meet. */
 import { describe, expect, test } from 'vitest';
 import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { openForTest } from '../support/git.ts';

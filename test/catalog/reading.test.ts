@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { readPaths } from '../../src/catalog/reading.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 

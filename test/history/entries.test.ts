@@ -1,6 +1,6 @@
 /** What commits did to one object, as real histories of moves, splits, merges and mistakes tell it. */
 import { expect, onTestFinished, test } from 'vitest';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import type { HistoryEntry } from '../../src/history/entries.ts';
 import { History } from '../../src/history/history.ts';
 import { git } from '../support/git.ts';

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { keyString, type ObjectKey } from '../../src/apimachinery/key.ts';
 import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import { History } from '../../src/history/history.ts';
 import type { PastObject } from '../../src/history/past-object.ts';

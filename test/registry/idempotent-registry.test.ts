@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import { unavailable } from '../../src/apimachinery/status-error.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import { History } from '../../src/history/history.ts';
 import { openIdempotentRegistry } from '../../src/registry/idempotent-registry.ts';
 import { RecentWrites } from '../../src/registry/recent-writes.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type DurableFiles, realFiles } from '../../src/git/durable-files.ts';
 import { StorageError } from '../../src/git/git-error.ts';
-import type { WriteResult } from '../../src/registry/registry.ts';
+import type { WriteResult } from '../../src/registry/write-context.ts';
 import { expectSound, git, openForTest } from '../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../support/platform.ts';
 import { randomFrom } from '../support/random.ts';

@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { onTestFinished } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import { EventRing } from '../../src/apimachinery/object-events.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import type { SecretStoreConfig } from '../../src/config/sections/secret-store.ts';
 import { History } from '../../src/history/history.ts';
 import type { Keyring } from '../../src/sealing/data-keys.ts';

@@ -4,17 +4,17 @@
  */
 import { onTestFinished } from 'vitest';
 import type { Authorizer, User } from '../../src/apimachinery/request.ts';
-import { fileReader } from '../../src/catalog/file.ts';
+import { fileReader } from '../../src/catalog/file-reader.ts';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { Branch } from '../../src/registry/branch.ts';
 import type { PruneBudget } from '../../src/registry/consent-rules.ts';
 import { PushJudge } from '../../src/registry/push.ts';
-import { Registry, type WriteResult } from '../../src/registry/registry.ts';
+import { Registry } from '../../src/registry/registry.ts';
 import { Sealer } from '../../src/registry/sealer.ts';
 import type { Verdict } from '../../src/registry/verdict.ts';
-import type { Guard, WriteOptions } from '../../src/registry/write-context.ts';
+import type { Guard, WriteOptions, WriteResult } from '../../src/registry/write-context.ts';
 import type { Keyring } from '../../src/sealing/data-keys.ts';
 import { sealingCodec } from '../../src/state/codec.ts';
 import type { StateEngine } from '../../src/state/engine.ts';

@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FileReader, fileReader } from '../../catalog/file.ts';
+import { type FileReader, fileReader } from '../../catalog/file-reader.ts';
 import { buildKindTable } from '../../kinds/table.ts';
 import { Keyring, makeIdentity } from '../../sealing/data-keys.ts';
 import { sealText } from '../../sealing/seal.ts';

@@ -6,9 +6,9 @@ import { packFolder } from '../../git/pack-names.ts';
 import { Reader } from '../../git/reader.ts';
 import { readRef } from '../../git/ref-file.ts';
 import type { FileEntry } from '../file.ts';
+import type { WantedFile } from '../file-reader.ts';
 import { flawOf } from '../reading.ts';
 import { seenPaths, TreeView } from '../tree.ts';
-import type { WantedFile } from './protocol.ts';
 
 export class FilesAhead {
   readonly #listed: readonly WantedFile[];

@@ -6,14 +6,9 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { GitContext } from '../../git/git-environment.ts';
 import type { FileEntry } from '../file.ts';
+import type { Readers, WantedFile } from '../file-reader.ts';
 import { FilesAhead, listAhead, packedObjects } from './ahead.ts';
-import {
-  type CrewSetup,
-  type Delivery,
-  type Order,
-  unpackFiles,
-  type WantedFile,
-} from './protocol.ts';
+import { type CrewSetup, type Delivery, type Order, unpackFiles } from './protocol.ts';
 
 /**
  * Each worker has to load and to compile what reads manifests. Fewer files are read by then, and
@@ -33,7 +28,7 @@ export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under' | 'sec
   readonly worthWhileAhead?: number;
 }
 
-type Take = (file: WantedFile, entry: FileEntry) => void;
+type Take = Parameters<Readers['read']>[2];
 /** `at`: which one of those asked for it is. */
 type TakeAt = (file: WantedFile, entry: FileEntry, at: number) => void;
 
@@ -50,7 +45,7 @@ interface Member {
   readonly lots: Map<number, Job>;
 }
 
-export class Crew {
+export class Crew implements Readers {
   readonly #options: CrewOptions;
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];

@@ -8,6 +8,7 @@ import { ownText, TextPool } from '../../apimachinery/text.ts';
 import type { GitContext } from '../../git/git-environment.ts';
 import type { Problem } from '../../manifests/manifest.ts';
 import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
+import type { WantedFile } from '../file-reader.ts';
 
 /** What a worker is told when it starts. */
 export interface CrewSetup {
@@ -16,13 +17,6 @@ export interface CrewSetup {
   readonly under: string;
   /** What opens sealed secrets; absent: they stay closed. */
   readonly secrets?: { readonly identities: readonly string[]; readonly mindsClear: boolean };
-}
-
-/** A path that leads to a file, with the id of its blob. */
-export interface WantedFile {
-  readonly path: string;
-  readonly id: string;
-  readonly mode: string;
 }
 
 export interface Order {

@@ -3,14 +3,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { BlobStream } from '../../git/blob-stream.ts';
 import { buildKindTable } from '../../kinds/table.ts';
 import { Keyring } from '../../sealing/data-keys.ts';
-import { type FileEntry, fileReader } from '../file.ts';
-import {
-  type CrewSetup,
-  type Delivery,
-  type Order,
-  packFiles,
-  type WantedFile,
-} from './protocol.ts';
+import type { FileEntry } from '../file.ts';
+import { fileReader, type WantedFile } from '../file-reader.ts';
+import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol.ts';
 
 const { context, apiGroup, under, secrets } = workerData as CrewSetup;
 const blobs = new BlobStream(context);

@@ -1,6 +1,6 @@
 /** Writes to a branch for review, put together: the branch, a platform in memory on it, a registry. */
 import { randomBytes } from 'node:crypto';
-import type { FileReader } from '../../catalog/file.ts';
+import type { FileReader } from '../../catalog/file-reader.ts';
 import type { CommitSignature } from '../../git/commit-object.ts';
 import { openRepository } from '../../git/open-repository.ts';
 import { WriteBranch } from '../../git/remote/write-branch.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../../apimachinery/clock.ts';
 import { openIdentities } from '../../bootstrap/age-key.ts';
 import type { DataDirectory } from '../../bootstrap/data-directory.ts';
 import { Crew } from '../../catalog/crew/crew.ts';
-import { type FileReader, fileReader } from '../../catalog/file.ts';
+import { type FileReader, fileReader } from '../../catalog/file-reader.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { Branch } from '../../registry/branch.ts';
 import { Sealer } from '../../registry/sealer.ts';

@@ -1,6 +1,6 @@
 /** Where the manifests are: a repository that is hosted here, or the mirror of one elsewhere. */
 import { seedRepository } from '../../bootstrap/seed.ts';
-import type { FileReader } from '../../catalog/file.ts';
+import type { FileReader } from '../../catalog/file-reader.ts';
 import type { BareRepository } from '../../git/bare-repository.ts';
 import { initRepository } from '../../git/init-repository.ts';
 import { openRepository } from '../../git/open-repository.ts';

@@ -10,7 +10,7 @@ import type { SigningAlgorithm, SigningKey } from '../../auth/signing-key.ts';
 import { OidcServer, type ProviderKeys } from '../../oidcserver/oidc-server.ts';
 import type { Person, PersonSession } from '../../oidcserver/people.ts';
 import { GITPLANE } from '../../registry/own-writes.ts';
-import type { OidcService } from '../../server/oidc.ts';
+import type { OidcService } from '../../server/dependencies.ts';
 import type { Accounts } from '../../signin/accounts.ts';
 import { cookieName, readCookie, setCookie } from '../../signin/cookies.ts';
 import type { Logger } from '../../telemetry/logger.ts';

@@ -1,6 +1,5 @@
 /** The schemas of what stands behind the name of an object: its history, and a rollback. */
 import type { JsonObject } from '../../apimachinery/object.ts';
-import type { GroupVersionKind } from './openapi-schemas.ts';
 
 export interface Subresource {
   readonly name: string;
@@ -16,14 +15,6 @@ export interface Subresource {
   readonly words: (kind: string) => string;
   /** By kind. `meta`: a reference to ListMeta. */
   schemas(meta: JsonObject): Readonly<Record<string, JsonObject>>;
-}
-
-/** A kind of a subresource in the group of the kind that has it. */
-export function subresourceKind(
-  { group, version }: Pick<GroupVersionKind, 'group' | 'version'>,
-  kind: string,
-): GroupVersionKind {
-  return { group, version, kind };
 }
 
 const text = (description: string): JsonObject => ({ type: 'string', description });

@@ -4,8 +4,14 @@
  */
 import type { Verb } from '../../apimachinery/request.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { type Subresource, subresourceKind } from './openapi-history.ts';
-import { type GroupVersionKind, listOf, META, modelName } from './openapi-schemas.ts';
+import type { Subresource } from './openapi-history.ts';
+import {
+  type GroupVersionKind,
+  listOf,
+  META,
+  modelName,
+  subresourceKind,
+} from './openapi-names.ts';
 import { subresourcesOf } from './openapi-tenants.ts';
 
 export type HttpMethod = 'get' | 'put' | 'post' | 'delete' | 'patch';

@@ -5,30 +5,12 @@
 import type { JsonObject, JsonValue } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { openApiSchema } from '../../kinds/openapi-schema.ts';
-import { subresourceKind } from './openapi-history.ts';
+import { gvkOf, listOf, META, modelName, refTo, subresourceKind } from './openapi-names.ts';
 import { subresourcesOf } from './openapi-tenants.ts';
-
-export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
-
-/** `dev.gitplane.management.v1.Team`, as the apiserver names the models of custom resources. */
-export function modelName({ group, version, kind }: GroupVersionKind): string {
-  const named = group === '' ? 'core.api.k8s.io' : group;
-  return `${named.split('.').reverse().join('.')}.${version}.${kind}`;
-}
-
-export function refTo(name: string): JsonObject {
-  return { $ref: `#/components/schemas/${name}` };
-}
 
 /** A reference with a description of its own: beside `$ref` nothing else counts. */
 function describedRef(name: string, description: string): JsonObject {
   return { description, allOf: [refTo(name)] };
-}
-
-export interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
 }
 
 export function schemasOf(kinds: readonly Kind[]): JsonObject {
@@ -76,14 +58,6 @@ function requiredFields({ required }: JsonObject): JsonObject {
     (field) => !INFERRED.includes(String(field)),
   );
   return fields.length > 0 ? { required: fields } : {};
-}
-
-export function gvkOf({ group, version, kind }: GroupVersionKind): JsonObject {
-  return { group, version, kind };
-}
-
-export function listOf(kind: Kind): GroupVersionKind {
-  return { group: kind.group, version: kind.version, kind: `${kind.kind}List` };
 }
 
 const API_VERSION: JsonObject = {

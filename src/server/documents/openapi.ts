@@ -8,8 +8,9 @@ import type { Kind } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { acceptedPatchTypes, type PatchSupport } from '../input/patch.ts';
 import { JSON_TYPE, YAML_TYPE } from '../output/negotiation.ts';
+import { gvkOf, refTo } from './openapi-names.ts';
 import { type Operation, operationsOf, type Parameter } from './openapi-operations.ts';
-import { gvkOf, refTo, schemasOf } from './openapi-schemas.ts';
+import { schemasOf } from './openapi-schemas.ts';
 import { hashOf, memoized, type ReadyDocument, readyDocument } from './ready-document.ts';
 
 export interface OpenApiOptions extends PatchSupport {

@@ -7,8 +7,7 @@ import { cloneJson, isRecord, type KubeObject } from '../../apimachinery/object.
 import { badRequest, conflict, StatusError } from '../../apimachinery/status-error.ts';
 import type { PastObject } from '../../history/past-object.ts';
 import { checkRevision } from '../../history/revision.ts';
-import type { WriteResult } from '../../registry/registry.ts';
-import type { WriteOptions } from '../../registry/write-context.ts';
+import type { WriteOptions, WriteResult } from '../../registry/write-context.ts';
 import type { StoredObject } from '../../state/store.ts';
 import { authorizeRequest } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';

@@ -1,8 +1,7 @@
 /** What several handlers need. */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import { masked } from '../../kinds/masking.ts';
-import type { WriteResult } from '../../registry/registry.ts';
-import type { WriteOptions } from '../../registry/write-context.ts';
+import type { WriteOptions, WriteResult } from '../../registry/write-context.ts';
 import type { Collection } from '../../state/store.ts';
 import { authorizeRequest } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';

@@ -2,7 +2,6 @@
 import type { FastifyReply } from 'fastify';
 import type { UISettingsConfig } from '../../config/sections/ui-settings.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import type { Exchange } from './exchange.ts';
 import { type Look, lookOf } from './look.ts';
 import { type PageContent, renderPage } from './page.ts';
 
@@ -23,8 +22,14 @@ export interface PageAnswer extends Omit<PageContent, 'name'> {
   readonly formTargets?: readonly string[];
 }
 
+/** Where a page is answered. */
+interface PagePlace {
+  readonly deps: Pick<ServerDependencies, 'config'>;
+  readonly reply: FastifyReply;
+}
+
 export async function answerPage(
-  { deps, reply }: Pick<Exchange, 'deps' | 'reply'>,
+  { deps, reply }: PagePlace,
   page: PageAnswer,
 ): Promise<FastifyReply> {
   const { auth, platformHost: name } = deps.config.current;

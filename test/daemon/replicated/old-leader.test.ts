@@ -8,7 +8,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import { EventRing } from '../../../src/apimachinery/object-events.ts';
-import { fileReader } from '../../../src/catalog/file.ts';
+import { fileReader } from '../../../src/catalog/file-reader.ts';
 import type { PlatformConfig } from '../../../src/config/platform-config.ts';
 import { openFollowed } from '../../../src/daemon/repository/followed-repository.ts';
 import { openSecretStore } from '../../../src/daemon/secret-store.ts';

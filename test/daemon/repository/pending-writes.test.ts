@@ -1,7 +1,7 @@
 /** Writes that wait on a branch of their own until somebody merges it. */
 import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { fileReader } from '../../../src/catalog/file.ts';
+import { fileReader } from '../../../src/catalog/file-reader.ts';
 import { openPendingWrites } from '../../../src/daemon/repository/pending-writes.ts';
 import { parseRemoteAddress } from '../../../src/git/remote/address.ts';
 import type { PendingWrites } from '../../../src/registry/pending-writes.ts';

@@ -2,7 +2,7 @@ import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/apimachinery/object.ts';
 import { buildOpenApi, openApiV3 } from '../../../src/server/documents/openapi.ts';
-import { modelName } from '../../../src/server/documents/openapi-schemas.ts';
+import { modelName } from '../../../src/server/documents/openapi-names.ts';
 import { buildOpenApiV2, openApiV2 } from '../../../src/server/documents/openapi-v2.ts';
 import { GROUP, kindNamed, kinds } from '../sample-objects.ts';
 

@@ -1,0 +1,166 @@
+/** Reads a file of the repository with what the kinds say: from bytes to documents and problems. */
+import { admitManifest } from '../admission/manifest.ts';
+import type { ManifestPlace } from '../admission/manifest-envelope.ts';
+import type { AdmittedManifest, SealedParts } from '../admission/manifest-report.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import { ownText, TextPool } from '../apimachinery/text.ts';
+import type { GitContext } from '../git/git-environment.ts';
+import { findAccessKey } from '../kinds/access-key-secret.ts';
+import type { KindTable } from '../kinds/table.ts';
+import { folderNamespace, relativeTo } from '../manifests/layout.ts';
+import type { ManifestDocument, ManifestFile } from '../manifests/manifest.ts';
+import { positionAt } from '../manifests/positions.ts';
+import { readManifests } from '../manifests/read.ts';
+import type { Keyring } from '../sealing/data-keys.ts';
+import {
+  type DocumentEntry,
+  type FileEntry,
+  ReadDocument,
+  type ReadFacts,
+  unreadableFile,
+} from './file.ts';
+import { needsKeys, openKeys, openManifests } from './sealed-files.ts';
+
+/** A path that leads to a file, with the id of its blob. */
+export interface WantedFile {
+  readonly path: string;
+  readonly id: string;
+  readonly mode: string;
+}
+
+/** Reads many files elsewhere. */
+export interface Readers {
+  /**
+   * Calls back once for each file that it could read, in no particular order, and resolves to those
+   * it could not.
+   */
+  read(
+    context: GitContext,
+    files: readonly WantedFile[],
+    take: (file: WantedFile, entry: FileEntry) => void,
+  ): Promise<readonly WantedFile[]>;
+}
+
+export interface FileReader {
+  /** Whether the bytes can be read as they are; others have to be prepared first. */
+  isReady(content: Buffer): boolean;
+  /** Opens the keys of sealed files; to be awaited before the same bytes are read. */
+  prepare(contents: readonly (Buffer | undefined)[]): Promise<void>;
+  read(path: string, blob: string, content: Buffer): FileEntry;
+  /** With the same results. */
+  readonly crew?: Readers;
+}
+
+const LFS_START = Buffer.from('version https://git-lfs.github.com/spec/');
+const LFS_POINTER =
+  'The file is a pointer of Git LFS and its content is elsewhere; take *.yaml out of LFS and commit the file itself';
+
+function isLfsPointer(content: Buffer): boolean {
+  return content.length < 1024 && content.subarray(0, LFS_START.length).equals(LFS_START);
+}
+
+/** What is read from a text may keep all of the text in memory; these are kept for long. */
+function ownKey({ group, kind, namespace, name }: ObjectKey): ObjectKey {
+  return { group, kind, namespace: namespaces.own(namespace), name: ownText(name) };
+}
+
+const namespaces = new TextPool(10_000);
+
+const LARGEST_FILE = 8 * 1024 * 1024;
+
+/**
+ * Where a document does not say what it is, nobody knows which of its fields are secret; a key of
+ * ours is known by its looks.
+ */
+function withLeak(path: string, content: Buffer, documents: DocumentEntry[]): DocumentEntry[] {
+  const text = content.toString('utf8');
+  const at = findAccessKey(text);
+  const [first, ...others] = documents;
+  if (at === undefined || first === undefined) return documents;
+  const place = positionAt(text, at);
+  const problem = { path, ...place, message: ACCESS_KEY_IN_CLEAR, inClear: true as const };
+  const { index, key, manifest, warnings, line, blob } = first;
+  const problems = [...first.problems, problem];
+  return [{ index, key, manifest, warnings, line, blob, problems }, ...others];
+}
+
+const ACCESS_KEY_IN_CLEAR =
+  'An access key must not be in git in the clear; remove it, and make a new one, since this one has been in a commit';
+
+/** How a reader deals with secrets; absent: it opens none, and minds none. */
+export interface SecretReading {
+  readonly keyring: Keyring;
+  /** Whether secrets in the clear are noted. */
+  readonly mindsClear: boolean;
+}
+
+/** Reads files below `under` with the kinds of the table. Never throws for what is in a file. */
+export function fileReader(kinds: KindTable, under: string, secrets?: SecretReading): FileReader {
+  return {
+    isReady: (content) => !needsKeys(content, secrets?.keyring),
+    prepare: (contents) => openKeys(contents, secrets?.keyring),
+    read(path, blob, content) {
+      if (content.length > LARGEST_FILE) {
+        const message = `The file has ${content.length} bytes; the limit is ${LARGEST_FILE}`;
+        return unreadableFile(path, blob, { line: 1, col: 1, message });
+      }
+      if (isLfsPointer(content)) {
+        return unreadableFile(path, blob, { line: 1, col: 1, message: LFS_POINTER });
+      }
+      const file = readManifests(content);
+      if (!('documents' in file)) return unreadableFile(path, blob, file);
+      const own = ownText(blob);
+      const documents = entries({ path, blob: own, content }, file);
+      const isUnclear = documents.some(({ key, problems }) => !key && problems.length > 0);
+      return {
+        path,
+        blob: own,
+        documents: isUnclear ? withLeak(path, content, documents) : documents,
+      };
+    },
+  };
+
+  function entries(
+    { path, blob, content }: { path: string; blob: string; content: Buffer },
+    file: ManifestFile,
+  ): DocumentEntry[] {
+    const claim = kinds.byFile(relativeTo(under, path) ?? path);
+    const ignoresClear = secrets?.mindsClear !== true;
+    const place = { path, folderNamespace: folderNamespace(under, path), claim, ignoresClear };
+    const opened = openManifests(file, content, secrets?.keyring);
+    return file.documents.map((document, i) => {
+      const { line } = document.locate([]);
+      const sealed = opened?.[i];
+      const value = sealed === undefined ? document : { ...document, value: sealed.value };
+      const verdict = admitted(place, value, sealed);
+      const { key, manifest, json, problems, warnings, clear, partial } = verdict;
+      const facts: ReadFacts = {
+        key: key && ownKey(key),
+        manifest: json ?? (manifest && JSON.stringify(manifest)),
+        problems,
+        warnings,
+        clear,
+        partial,
+      };
+      return new ReadDocument({ index: document.index, line, blob }, facts);
+    });
+  }
+
+  /** A rule that fails on a document must harm that document only, whatever is in it. */
+  function admitted(
+    place: ManifestPlace,
+    document: ManifestDocument,
+    sealed: SealedParts | undefined,
+  ): AdmittedManifest {
+    try {
+      return admitManifest(kinds, place, document, sealed);
+    } catch (error) {
+      // The words of the error may quote a value.
+      const why = error instanceof Error ? error.name : typeof error;
+      const message = `The document cannot be judged (${why}): a fault of gitplane, please report it`;
+      const problem = { path: place.path, ...document.locate([]), message };
+      const nothing = { key: undefined, manifest: undefined, warnings: [], clear: [] };
+      return { ...nothing, problems: [problem], partial: false };
+    }
+  }
+}
