@@ -5,26 +5,18 @@
  */
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
+import type { JsonValue } from '../apimachinery/object.ts';
 import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import type { RecordCodec } from './codec.ts';
-import { Draft, type DraftEvent } from './draft.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
-import { eventsWrite, KeptEvents, superseded } from './event-records.ts';
+import { KeptEvents } from './event-records.ts';
 import { HeldObject } from './held-object.ts';
 import type { JournalWindow } from './journal.ts';
 import { Pack } from './pack.ts';
 import { Packing } from './packing.ts';
 import { isLoose, Packs } from './packs.ts';
-import { objectRecordKey } from './record.ts';
-import {
-  type Meta,
-  metaWrite,
-  noteWrite,
-  objectWrite,
-  readState,
-  type SavedState,
-} from './saved-state.ts';
+import { type Notes, Preparation, type PreparedStep } from './prepared-step.ts';
+import { type Meta, metaWrite, readState, type SavedState } from './saved-state.ts';
 import { StateError } from './state-error.ts';
 import type {
   Change,
@@ -37,10 +29,8 @@ import type {
 } from './store.ts';
 import { Unmade } from './unmade.ts';
 import { firstVersions } from './versions.ts';
-import { View, type ViewStep } from './view.ts';
+import { View } from './view.ts';
 import { ViewReader } from './view-reader.ts';
-
-type Notes = Readonly<Record<string, JsonObject | undefined>>;
 
 export interface StoreOptions {
   /** Belongs to the store from here on: closing the store closes it. */
@@ -75,16 +65,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** A batch of changes, worked out and encoded. */
-interface PreparedStep {
-  /** The version that it begins with. */
-  readonly next: number;
-  readonly draft: Draft;
-  readonly shown: ViewStep;
-  readonly news: readonly (readonly [string, string | undefined])[];
-  readonly writes: readonly EngineWrite[];
-}
-
 /** A stop must not take long; the next start can do without. */
 const FINISH_WITHIN_MS = 4_000;
 /** Who fills a store has just started, and its clients have waited for all of that. */
@@ -97,6 +77,7 @@ class JournaledStore extends ViewReader implements Store {
   readonly #codec: RecordCodec;
   readonly #view: View;
   readonly #clock: Clock;
+  readonly #preparation: Preparation;
   readonly #packs: Packs;
   readonly #packing: Packing;
   /** Absent: nobody follows. */
@@ -126,6 +107,7 @@ class JournaledStore extends ViewReader implements Store {
     if (options.followed === true) {
       this.#recorded = new KeptEvents(this.#view.window, events, clock.now());
     }
+    this.#preparation = new Preparation(view, options.codec, options.followed === true);
     this.#packs = new Packs(options.codec, packs);
     this.#packing = new Packing({
       packs: this.#packs,
@@ -152,10 +134,9 @@ class JournaledStore extends ViewReader implements Store {
     this.#view.fill(objects, objects.length === 0 ? this.#view.head : this.#next - 1);
     this.#view.skip(this.#next);
     this.#filling = Object.keys(notes);
-    const news = this.#news(notes);
+    const news = this.#preparation.news(notes);
     for (const [name, text] of news) this.#view.keepNote(name, text);
-    const writes = news.map(([name, text]) => noteWrite(this.#codec, name, text));
-    this.#engine.write([...writes, this.meta(false)]);
+    this.#engine.write([...this.#preparation.noteWrites(news), this.meta(false)]);
     // Whoever follows waits for that; others have a start to finish first.
     this.#packing.start(objects, this.#recorded === undefined ? SAVE_AFTER_MS : 0);
   }
@@ -171,7 +152,7 @@ class JournaledStore extends ViewReader implements Store {
     remarks: Iterable<readonly [ObjectKey, Remark | undefined]> = [],
   ): (StoredObject | undefined)[] {
     this.assertOpen();
-    return this.#take(runAtOnce(this.#prepare(changes, notes, remarks)));
+    return this.#take(runAtOnce(this.#preparation.of({ changes, notes, remarks }, this.#next)));
   }
 
   prepare(
@@ -180,14 +161,12 @@ class JournaledStore extends ViewReader implements Store {
     remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
   ): () => void {
     this.assertOpen();
-    const step = runAtOnce(this.#prepare(changes, {}, remarks));
+    const step = runAtOnce(this.#preparation.of({ changes, notes: {}, remarks }, this.#next));
     return () => {
       this.assertOpen();
       if (step.next !== this.#next) throw new StateError('What was prepared is out of date');
       // Others may have kept notes meanwhile: that takes no version.
-      const news = this.#news(notes);
-      const kept = news.map(([name, text]) => noteWrite(this.#codec, name, text));
-      this.#take({ ...step, news, writes: [...step.writes, ...kept] });
+      this.#take(this.#preparation.withNotes(step, notes));
     };
   }
 
@@ -197,36 +176,12 @@ class JournaledStore extends ViewReader implements Store {
     remarks: readonly (readonly [ObjectKey, Remark | undefined])[],
   ): Promise<void> {
     this.assertOpen();
-    const step = await runInSlices(this.#prepare(changes, notes, remarks));
+    const wanted = { changes, notes, remarks };
+    const step = await runInSlices(this.#preparation.of(wanted, this.#next));
     // The versions it was given may be those of other changes by now.
     if (step.next !== this.#next || this.#closing !== undefined)
       this.apply(changes, notes, remarks);
     else await this.#takeInSlices(step);
-  }
-
-  /** Whatever can fail, such as encoding an object, fails here, where nothing is changed. */
-  *#prepare(
-    changes: readonly Change[],
-    notes: Notes,
-    remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
-  ): Generator<void, PreparedStep> {
-    const next = this.#next;
-    const draft = new Draft((key) => this.#view.get(key), next);
-    yield* draft.bring(remarks);
-    for (const change of changes) yield draft.add(change);
-    yield* draft.finish();
-    const news = this.#news(notes);
-    const writes: EngineWrite[] = [];
-    for (const event of this.#lasting(draft)) yield void writes.push(this.#eventWrite(event));
-    if (this.#recorded !== undefined && draft.events.length > 0) {
-      writes.push(eventsWrite(this.#codec, draft.events));
-    }
-    for (const { current } of draft.remarked) {
-      yield void writes.push(objectWrite(this.#codec, current));
-    }
-    for (const [name, text] of news) writes.push(noteWrite(this.#codec, name, text));
-    const shown = yield* this.#view.step(draft.events, draft.remarked);
-    return { next, draft, shown, news, writes };
   }
 
   #take(step: PreparedStep): (StoredObject | undefined)[] {
@@ -302,24 +257,6 @@ class JournaledStore extends ViewReader implements Store {
     if (this.#closing !== undefined) {
       throw new StateError(`the state in ${this.#engine.place} is closed`);
     }
-  }
-
-  #news(notes: Notes): (readonly [string, string | undefined])[] {
-    return Object.entries(notes)
-      .map(([name, value]) => [name, value && JSON.stringify(value)] as const)
-      .filter(([name, text]) => this.#view.noteText(name) !== text);
-  }
-
-  /** Of several events of one object only the last says what is written. */
-  #lasting({ events, repeats }: Draft): readonly DraftEvent[] {
-    if (!repeats) return events;
-    const passed = new Set<unknown>(superseded(events));
-    return events.filter((event) => !passed.has(event));
-  }
-
-  #eventWrite({ type, current }: DraftEvent): EngineWrite {
-    if (type !== 'DELETED') return objectWrite(this.#codec, current);
-    return { key: objectRecordKey(current.key), value: undefined };
   }
 
   #show({ shown, news }: PreparedStep): ReturnType<View['show']> {

@@ -1,0 +1,99 @@
+/**
+ * A batch of changes, worked out and encoded beside what readers see: what they will see, and the
+ * records that are kept of it.
+ */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import type { JsonObject } from '../apimachinery/object.ts';
+import type { RecordCodec } from './codec.ts';
+import { Draft, type DraftEvent } from './draft.ts';
+import type { EngineWrite } from './engine.ts';
+import { eventsWrite, superseded } from './event-records.ts';
+import { objectRecordKey } from './record.ts';
+import { noteWrite, objectWrite } from './saved-state.ts';
+import type { Change, Remark } from './store.ts';
+import type { View, ViewStep } from './view.ts';
+
+export type Notes = Readonly<Record<string, JsonObject | undefined>>;
+
+/** Notes that say something else than before, by name. */
+type News = readonly (readonly [string, string | undefined])[];
+
+export interface PreparedStep {
+  /** The version that it begins with. */
+  readonly next: number;
+  readonly draft: Draft;
+  readonly shown: ViewStep;
+  readonly news: News;
+  readonly writes: readonly EngineWrite[];
+}
+
+/** What a step is asked for. */
+export interface Wanted {
+  readonly changes: readonly Change[];
+  readonly notes: Notes;
+  readonly remarks: Iterable<readonly [ObjectKey, Remark | undefined]>;
+}
+
+export class Preparation {
+  readonly #view: View;
+  readonly #codec: RecordCodec;
+  /** Whether others follow the records: what happened is recorded for them. */
+  readonly #isFollowed: boolean;
+
+  constructor(view: View, codec: RecordCodec, isFollowed: boolean) {
+    this.#view = view;
+    this.#codec = codec;
+    this.#isFollowed = isFollowed;
+  }
+
+  /**
+   * The step that begins with a version. Whatever can fail, such as encoding an object, fails here,
+   * where nothing is changed.
+   */
+  *of({ changes, notes, remarks }: Wanted, next: number): Generator<void, PreparedStep> {
+    const draft = new Draft((key) => this.#view.get(key), next);
+    yield* draft.bring(remarks);
+    for (const change of changes) yield draft.add(change);
+    yield* draft.finish();
+    const news = this.news(notes);
+    const writes: EngineWrite[] = [];
+    for (const event of lasting(draft)) yield void writes.push(this.#eventWrite(event));
+    if (this.#isFollowed && draft.events.length > 0) {
+      writes.push(eventsWrite(this.#codec, draft.events));
+    }
+    for (const { current } of draft.remarked) {
+      yield void writes.push(objectWrite(this.#codec, current));
+    }
+    for (const write of this.noteWrites(news)) writes.push(write);
+    const shown = yield* this.#view.step(draft.events, draft.remarked);
+    return { next, draft, shown, news, writes };
+  }
+
+  /** The same step with notes, which take no version, as they are now. */
+  withNotes(step: PreparedStep, notes: Notes): PreparedStep {
+    const news = this.news(notes);
+    return { ...step, news, writes: [...step.writes, ...this.noteWrites(news)] };
+  }
+
+  news(notes: Notes): News {
+    return Object.entries(notes)
+      .map(([name, value]) => [name, value && JSON.stringify(value)] as const)
+      .filter(([name, text]) => this.#view.noteText(name) !== text);
+  }
+
+  noteWrites(news: News): EngineWrite[] {
+    return news.map(([name, text]) => noteWrite(this.#codec, name, text));
+  }
+
+  #eventWrite({ type, current }: DraftEvent): EngineWrite {
+    if (type !== 'DELETED') return objectWrite(this.#codec, current);
+    return { key: objectRecordKey(current.key), value: undefined };
+  }
+}
+
+/** Of several events of one object only the last says what is written. */
+function lasting({ events, repeats }: Draft): readonly DraftEvent[] {
+  if (!repeats) return events;
+  const passed = new Set<unknown>(superseded(events));
+  return events.filter((event) => !passed.has(event));
+}
