@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
 import { bundleScript, cacheOf, runBundle } from './load-bundle.mjs';
+import { schemaFunctions } from './schema-functions.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
@@ -49,6 +50,16 @@ const inPlace = {
   },
 };
 
+/** Schemas are functions already. */
+const compiled = {
+  name: 'compiled',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]kinds[/\\]schema-compiler\.js$/ }, async () => ({
+      contents: await schemaFunctions(dist),
+    }));
+  },
+};
+
 /** What only some configurations load: in files of their own, so that no start reads them for nothing. */
 const APART = [
   '@grpc/grpc-js',
@@ -74,7 +85,7 @@ const apart = {
 
 async function makeBundle({ entry, bundle }) {
   if (readFileSync(entry, 'utf8').includes(LOADER)) throw new Error('Run tsc first');
-  await bundleTo(bundle, entry, [inPlace, apart]);
+  await bundleTo(bundle, entry, [compiled, inPlace, apart]);
 }
 
 async function bundleTo(outfile, entry, plugins) {

@@ -63,6 +63,7 @@ function build() {
   const newest = Math.max(
     newestSource(join(root, 'src')),
     newestSource(join(root, 'scripts')),
+    newestSource(join(root, 'schemas')),
     statSync(join(root, 'tsconfig.build.json')).mtimeMs,
     statSync(join(root, 'package-lock.json')).mtimeMs,
   );

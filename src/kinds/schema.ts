@@ -1,10 +1,10 @@
 /** The schemas as compiled checks: shape problems, unknown fields, nulls, defaults. */
-import { Ajv, type ValidateFunction } from 'ajv';
-import addFormats from 'ajv-formats';
+import type { ValidateFunction } from 'ajv';
 import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, valueAt } from '../apimachinery/object.ts';
+import { validatorOf } from './schema-compiler.ts';
 import { pathOf, toFieldErrors } from './schema-errors.ts';
-import { type SchemaNode, schemaDocument, schemaNames, schemaTree } from './schema-files.ts';
+import { type SchemaNode, schemaTree } from './schema-files.ts';
 
 export interface CompiledSchema {
   readonly name: string;
@@ -20,37 +20,6 @@ export interface CompiledSchema {
   /** Fills in the defaults that the schema states, in place, below maps that are there. */
   fillDefaults(object: unknown): void;
 }
-
-const VOCABULARY = [
-  'x-gitplane-env',
-  'x-gitplane-secret',
-  'x-kubernetes-int-or-string',
-  'x-kubernetes-list-map-keys',
-  'x-kubernetes-list-type',
-  'x-kubernetes-map-type',
-  'x-kubernetes-preserve-unknown-fields',
-];
-
-/** One for all schemas, so that what they share is compiled once. They are ours and tested, so
- * they are not checked against the meta-schema here. */
-function newCompiler(): Ajv {
-  const ajv = new Ajv({
-    allErrors: true,
-    strict: true,
-    allowUnionTypes: true,
-    meta: false,
-    validateSchema: false,
-  });
-  ajv.addVocabulary(VOCABULARY);
-  addFormats.default(ajv, { mode: 'fast', formats: ['date-time'] });
-  // What JSON numbers can hold exactly; beyond it a value would change on its way through.
-  ajv.addFormat('int64', { type: 'number', validate: Number.isSafeInteger });
-  ajv.addFormat('int32', { type: 'number', validate: (value: number) => (value | 0) === value });
-  for (const name of schemaNames()) ajv.addSchema(withOpenStatus(schemaDocument(name)), name);
-  return ajv;
-}
-
-const compiler = lazy(newCompiler);
 
 const compiled = new Map<string, CompiledSchema>();
 
@@ -79,18 +48,8 @@ function newSchema(name: string): CompiledSchema {
   };
 }
 
-/** Only the server writes `status`, so nothing but its being a map is checked: the status of
- * Config alone would take longer to compile than everything else. */
-function withOpenStatus(schema: JsonObject): JsonObject {
-  const properties = schema['properties'];
-  const isKind = isRecord(properties) && Object.hasOwn(properties, 'metadata');
-  return isKind && Object.hasOwn(properties, 'status')
-    ? { ...schema, properties: { ...properties, status: { type: 'object' } } }
-    : schema;
-}
-
 function compiledFunction(name: string): ValidateFunction {
-  const validate = compiler().getSchema(name);
+  const validate = validatorOf(name);
   if (validate === undefined) throw new Error(`There is no schemas/${name}.json`);
   return validate;
 }
