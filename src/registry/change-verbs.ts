@@ -1,11 +1,14 @@
 /** What a step of the catalog does to an object, in the verbs of the API. */
 import { jsonEqual } from '../apimachinery/object.ts';
+import { sameSources } from '../catalog/catalog-object.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 
 /** Moves of a file are no change of the object. */
 export function isVisible(change: ObjectChange): boolean {
   const { before, after } = change;
   if (before === undefined || after === undefined || isAnew(change)) return true;
+  // Known by now, where the manifests would have to be parsed.
+  if (!sameSources(before.source, after.source)) return true;
   return !jsonEqual(before.manifest, after.manifest);
 }
 

@@ -77,10 +77,6 @@ export class PushObjections {
   }
 }
 
-function kindOf(
-  parts: Pick<WriteParts, 'kinds'>,
-  { before, after }: ObjectChange,
-): Kind | undefined {
-  const manifest = (after ?? before)?.manifest;
-  return manifest && parts.kinds.byKind(manifest.apiVersion, manifest.kind);
+function kindOf({ kinds }: Pick<WriteParts, 'kinds'>, { key }: ObjectChange): Kind | undefined {
+  return kinds.kinds.find(({ group, kind }) => group === key.group && kind === key.kind);
 }

@@ -69,6 +69,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 const FINISH_WITHIN_MS = 4_000;
 /** Who fills a store has just started, and its clients have waited for all of that. */
 const SAVE_AFTER_MS = 1_000;
+/** Who made so many changes may make more. */
+const PACK_AFTER_MS = 1_000;
 /** Changes that make packing worth while, however few objects there are. */
 const PACK_AT = 1024;
 
@@ -298,7 +300,8 @@ class JournaledStore extends ViewReader implements Store {
     this.#changes += changes;
     if (this.#packing.busy || this.#changes < Math.max(PACK_AT, this.#view.size / 8)) return;
     this.#changes = 0;
-    this.#packing.start([...this.#view.objects()].filter(isLoose));
+    // What changed is written first: it is needed if nobody comes to packing it.
+    this.#packing.start(this.#view.objects(), PACK_AFTER_MS);
   }
 
   #packed(): void {

@@ -18,8 +18,7 @@ const LONGEST_HOLD_MS = 0.5;
 
 export class Packing {
   readonly #host: PackingHost;
-  #waiting: readonly HeldObject[] = [];
-  #next = 0;
+  #waiting: Iterator<HeldObject> | undefined;
   #draft = new PackDraft();
   #delay: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
@@ -29,14 +28,13 @@ export class Packing {
   }
 
   get busy(): boolean {
-    return this.#next < this.#waiting.length || this.#draft.chosen.length > 0;
+    return this.#waiting !== undefined || this.#draft.chosen.length > 0;
   }
 
-  /** `afterMs`: how long others come first. */
-  start(objects: readonly HeldObject[], afterMs = 0): void {
+  /** Objects are looked at when it is their turn. `afterMs`: how long others come first. */
+  start(objects: Iterable<HeldObject>, afterMs = 0): void {
     this.stop();
-    this.#waiting = objects;
-    this.#next = 0;
+    this.#waiting = objects[Symbol.iterator]();
     this.#draft = new PackDraft();
     if (afterMs === 0) this.#schedule();
     else this.#delay = setTimeout(() => this.#schedule(), afterMs);
@@ -69,17 +67,9 @@ export class Packing {
 
   #step(): void {
     const end = performance.now() + LONGEST_HOLD_MS;
-    let stored = this.#take();
-    while (stored !== undefined) {
-      this.#draft.add(stored);
-      if (this.#draft.isFull || performance.now() > end) break;
-      stored = this.#take();
-    }
-    if (stored !== undefined && !this.#draft.isFull) return;
+    while (!this.#draft.isFull && this.#take()) if (performance.now() > end) return;
     this.#finishDraft();
     if (this.busy) return;
-    this.#waiting = [];
-    this.#next = 0;
     this.#host.done();
   }
 
@@ -90,11 +80,14 @@ export class Packing {
     if (writes.length > 0) this.#host.write(writes);
   }
 
-  #take(): HeldObject | undefined {
-    while (this.#next < this.#waiting.length) {
-      const stored = this.#waiting[this.#next++];
-      if (stored !== undefined && this.#host.isDue(stored)) return stored;
+  /** Looks at the next object. False: there is none. */
+  #take(): boolean {
+    const next = this.#waiting?.next();
+    if (next === undefined || next.done === true) {
+      this.#waiting = undefined;
+      return false;
     }
-    return undefined;
+    if (this.#host.isDue(next.value)) this.#draft.add(next.value);
+    return true;
   }
 }
