@@ -11,7 +11,7 @@ import { jsonEqual, type KubeObject } from '../../apimachinery/object.ts';
 import type { Authorizer } from '../../apimachinery/request.ts';
 import { type ClusterDoor, clusterAuthorizer } from '../../auth/cluster-authorizer.ts';
 import type { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
-import { CLUSTER_KINDS, EVENT, NAMESPACE, SECRET } from '../../kinds/cluster-kinds.ts';
+import { CLUSTER_KINDS, NAMESPACE, SECRET } from '../../kinds/cluster-kinds.ts';
 import { type KindTable, tableOf } from '../../kinds/table.ts';
 import { settingsOf } from '../../kinds/tenant.ts';
 import { ClusterRegistry } from '../../registry/cluster-registry.ts';
@@ -23,6 +23,7 @@ import type { Store } from '../../state/store.ts';
 import { partOfStore, type StorePart } from '../../state/store-part.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import { ClusterSecrets, type Door } from './cluster-secrets.ts';
+import { startEventExpiry } from './event-expiry.ts';
 import { SyncPlaces } from './sync-places.ts';
 
 export interface ClustersOptions {
@@ -83,7 +84,7 @@ class ServedClusters implements Clusters {
   #store: Promise<Store> | undefined;
   #open: Store | undefined;
   #places: SyncPlaces | undefined;
-  #sweep: NodeJS.Timeout | undefined;
+  #stopExpiry: (() => void) | undefined;
 
   constructor(options: ClustersOptions) {
     this.#options = options;
@@ -152,7 +153,7 @@ class ServedClusters implements Clusters {
   async close(): Promise<void> {
     this.#stop();
     this.#secrets.close();
-    clearInterval(this.#sweep);
+    this.#stopExpiry?.();
     const store = await this.#store?.catch(() => undefined);
     await store?.close();
   }
@@ -203,25 +204,9 @@ class ServedClusters implements Clusters {
         : strictCodec(stateKey);
     this.#open = await openStore({ engine, codec, onError });
     this.#places = new SyncPlaces(partOfStore(this.#open, 'sync'));
-    this.#sweep = setInterval(() => this.#expireEvents(), SWEEP_MS).unref();
+    const { clock } = this.#options;
+    this.#stopExpiry = startEventExpiry({ surfaces: () => this.#found.values(), clock, onError });
     return this.#open;
-  }
-
-  /** Events are news and no record: Kubernetes keeps them for an hour, too. */
-  #expireEvents(): void {
-    const { clock, onError } = this.#options;
-    const since = clock.now() - EVENTS_MS;
-    for (const surface of this.#found.values()) {
-      const gone = surface.store
-        .list({ group: EVENT.group, kind: EVENT.kind })
-        .items.filter(({ object }) => lastSeen(object) < since);
-      const options = { user: NOBODY, dryRun: false, fieldValidation: 'Ignore' } as const;
-      for (const { key } of gone) {
-        const { namespace, name } = key;
-        const deletion = { kind: EVENT, namespace, name, options, delete: {} };
-        surface.registry.delete(deletion).catch(onError);
-      }
-    }
   }
 
   #surface(whole: Store, door: Door, name: string): ClusterSurface {
@@ -276,17 +261,8 @@ class ServedClusters implements Clusters {
   }
 }
 
-const EVENTS_MS = 60 * 60 * 1000;
-const SWEEP_MS = 5 * 60 * 1000;
-const NOBODY = { name: 'system:gitplane:expiry', groups: [] };
-
 function hasFiles(directory: string): boolean {
   return existsSync(directory) && readdirSync(directory).length > 0;
-}
-
-function lastSeen(object: KubeObject): number {
-  const last = object['lastTimestamp'] ?? object['eventTime'] ?? object.metadata.creationTimestamp;
-  return Date.parse(String(last));
 }
 
 const namespaceCollection = { group: NAMESPACE.group, kind: NAMESPACE.kind };
