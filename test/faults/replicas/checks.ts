@@ -237,8 +237,15 @@ export async function expectSameState(scene: Scene): Promise<void> {
   if (first === undefined) return;
   const asker = new Asker();
   const { token } = scene.set;
-  const read = async (replica: Replica): Promise<List> =>
-    (await asker.ask(replica, { path: TEAMS, token })).body as List;
+  const read = async (replica: Replica): Promise<List> => {
+    const giveUp = performance.now() + MENDED_WITHIN_MS;
+    for (;;) {
+      const { code, body, text } = await asker.ask(replica, { path: TEAMS, token });
+      if (code === 200) return body;
+      if (performance.now() > giveUp) throw new Error(`${replica.name} lists nothing: ${text}`);
+      await sleep(100);
+    }
+  };
   const one = await read(first);
   for (const other of others) {
     const found = await read(other);
