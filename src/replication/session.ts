@@ -114,7 +114,10 @@ export class Session {
       }
       await aborted(this.#lease?.lost, signal);
       this.#lostAt = performance.now();
-      if (!signal.aborted) this.#options.logger.warn('The lease in etcd was lost');
+      if (signal.aborted) return;
+      this.#options.logger.warn('The lease in etcd was lost');
+      // Where etcd hears us and we do not hear it, it would let nobody else lead for a while.
+      this.#lease?.revoke().catch(() => undefined);
     }
   }
 

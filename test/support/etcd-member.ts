@@ -176,6 +176,9 @@ export class Member implements EtcdMember {
     if (tls !== undefined) args.push('--cert-file', tls.serverCert, '--key-file', tls.serverKey);
     if (setup.tls === 'mutual') args.push('--client-cert-auth', '--trusted-ca-file', tls?.ca ?? '');
     if (setup.quota !== undefined) args.push(`--quota-backend-bytes=${setup.quota}`);
+    // As later versions do unless told otherwise: a member that comes back does not end the term of
+    // the leader of etcd.
+    args.push('--pre-vote');
     if (setup.noFsync === true) args.push('--unsafe-no-fsync');
     if (setup.users !== undefined) args.push('--bcrypt-cost=4');
     return [...args, ...(setup.args ?? [])];
