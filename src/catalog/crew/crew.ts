@@ -9,6 +9,7 @@ import type { FileEntry } from '../file.ts';
 import type { Readers, WantedFile } from '../file-reader.ts';
 import { FilesAhead, listAhead, packedObjects } from './ahead.ts';
 import { type CrewSetup, type Delivery, type Order, unpackFiles } from './protocol.ts';
+import { Slabs } from './slabs.ts';
 
 /**
  * Each worker has to load and to compile what reads manifests. Fewer files are read by then, and
@@ -53,6 +54,7 @@ export class Crew implements Readers {
   #closed = false;
   #isReading = false;
   #lots = 0;
+  #slabs = new Slabs();
 
   constructor(options: CrewOptions) {
     this.#options = options;
@@ -126,6 +128,7 @@ export class Crew implements Readers {
     for (const member of this.#members) this.#occupy(member);
     const left = (await Promise.all(jobs)).flat();
     this.#isReading = false;
+    this.#slabs = new Slabs();
     // What they take in memory is worth more than what they have compiled.
     this.#dismiss();
     return left;
@@ -185,7 +188,8 @@ export class Crew implements Readers {
       settle(files);
       return;
     }
-    for (const [i, entry] of unpackFiles(files, packed).entries()) {
+    const manifests = this.#slabs.place(packed.manifests);
+    for (const [i, entry] of unpackFiles(files, { ...packed, manifests }).entries()) {
       const file = files[i];
       if (file !== undefined) take(file, entry, start + i);
     }
