@@ -7,10 +7,12 @@ import { setImmediate } from 'node:timers/promises';
 
 /** A read that comes meanwhile waits about so long. */
 const LONGEST_HOLD_MS = 1;
+/** So much is done in each turn, whoever else has taken it up already: else the last never get on. */
+const LEAST_HOLD_MS = 0.5;
 
 /**
  * When work in slices began in this turn of the event loop: several pieces of it that follow each
- * other in one turn hold it together no longer than one alone.
+ * other in one turn hold it together little longer than one alone.
  */
 let turnBegan: number | undefined;
 
@@ -28,6 +30,8 @@ function endTurn(): void {
 
 export class Pauses {
   readonly #longestHoldMs: number;
+  /** When we were at it last. */
+  #since = performance.now();
 
   constructor(longestHoldMs = LONGEST_HOLD_MS) {
     this.#longestHoldMs = longestHoldMs;
@@ -36,11 +40,13 @@ export class Pauses {
 
   /** Whether it is time to let others have the processor. */
   get due(): boolean {
-    return performance.now() - heldSince() > this.#longestHoldMs;
+    const now = performance.now();
+    return now - heldSince() > this.#longestHoldMs && now - this.#since > LEAST_HOLD_MS;
   }
 
   async pause(): Promise<void> {
     await setImmediate();
+    this.#since = performance.now();
   }
 
   /** Pauses where it is due. */

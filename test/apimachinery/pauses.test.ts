@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flatMapInSlices, runAtOnce, runInSlices } from '../../src/apimachinery/pauses.ts';
+import { flatMapInSlices, Pauses, runAtOnce, runInSlices } from '../../src/apimachinery/pauses.ts';
 
 function busy(ms: number): void {
   const end = performance.now() + ms;
@@ -45,4 +45,24 @@ test('what fails half-way rejects', async () => {
     return [i];
   });
   await expect(failing).rejects.toThrow('two');
+});
+
+test('work gets on beside other work that takes up every turn first', async () => {
+  let turns = 0;
+  let isOver = false;
+  const greedy = async (): Promise<void> => {
+    const pauses = new Pauses();
+    while (!isOver) {
+      while (!pauses.due) busy(0.1);
+      turns += 1;
+      await pauses.pause();
+    }
+  };
+  const others = [greedy(), greedy()];
+  const items = Array.from({ length: 1000 }, (_, i) => i);
+  expect(await flatMapInSlices(items, (i) => [i])).toEqual(items);
+  isOver = true;
+  await Promise.all(others);
+  // One item a turn would take a thousand.
+  expect(turns).toBeLessThan(500);
 });
