@@ -28,7 +28,8 @@ export async function withQuarantine(
     for (const path of paths) await assertWithin(path, { objects, gitDir });
     env[name] = value;
   }
-  return new Reader({ gitDir, env }, options);
+  // One reader of one push: nobody else waits for its answers.
+  return new Reader({ gitDir, env }, { objectProcesses: 1, ...options });
 }
 
 async function assertWithin(

@@ -32,6 +32,8 @@ export type ObjectReader = Pick<
 export interface ReaderOptions {
   /** Larger blobs are refused with a BlobTooLargeError instead of read into memory. */
   readonly maxBlobBytes?: number;
+  /** Processes that may read objects at a time; starting one holds everything for some milliseconds. */
+  readonly objectProcesses?: number;
 }
 
 export const DEFAULT_MAX_BLOB_BYTES = 64 * 1024 * 1024;
@@ -54,7 +56,7 @@ export class Reader implements ObjectReader {
     this.#maxBlobBytes = options.maxBlobBytes ?? DEFAULT_MAX_BLOB_BYTES;
     const protocol = catFileProtocol(this.#maxBlobBytes);
     this.#objects = Array.from(
-      { length: OBJECT_PROCESSES },
+      { length: options.objectProcesses ?? OBJECT_PROCESSES },
       () => new RequestProcess(context, protocol),
     );
     this.#diffs = new RequestProcess(context, diffTreeProtocol);

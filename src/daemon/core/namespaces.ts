@@ -48,7 +48,7 @@ export function followNamespaces(options: NamespacesOptions, core: Pick<Store, '
       namespaces.set(namespace, ages.add(keptBirth(options, stored)));
     }
   }
-  for (const [name, { oldest }] of namespaces) core.apply([namespaceChange(name, oldest)]);
+  core.apply([...namespaces].map(([name, { oldest }]) => namespaceChange(name, oldest)));
   const stops = followed.map(({ group, kind }) =>
     store.observe({ group, kind }, ({ type, current, previous }) => {
       change(current.key.namespace, (ages) => {
