@@ -5,27 +5,34 @@
  */
 
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
 import { idempotencyKeyReused, StatusError } from '../apimachinery/status-error.ts';
+import { StorageError } from '../git/git-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
 import type { ApplyRequest } from './apply.ts';
 import type { CreateRequest } from './create.ts';
 import type { DeleteRequest } from './delete.ts';
-import { RecentWrites } from './recent-writes.ts';
+import { type RecentWrite, RecentWrites } from './recent-writes.ts';
 import type { ObjectRegistry } from './registry.ts';
+import { UnsureKeys } from './unsure-keys.ts';
 import type { UpdateRequest } from './update.ts';
 import type { DeleteResult, Target, WriteOptions, WriteResult } from './write-context.ts';
 
 export interface IdempotentParts {
   readonly registry: Required<ObjectRegistry>;
   readonly repository: { readonly gitDir: string; head(): Promise<string | undefined> };
-  /** An object as a commit of the branch has it; undefined where that has none. */
-  readonly objectAt: (
-    kind: Kind,
-    key: ObjectKey,
-    commit: string,
-  ) => Promise<StoredObject | undefined>;
+  /** What a commit of the branch made of an object, once readers see the commit. */
+  readonly committed: (kind: Kind, key: ObjectKey, commit: string) => Promise<Committed>;
+}
+
+export interface Committed {
+  /** As the commit has it, without a resourceVersion; undefined where it has none. */
+  readonly object: KubeObject | undefined;
+  /** No commit before has it: it is the making of this one. */
+  readonly isFirst: boolean;
+  /** No commit after has changed it: readers see what the commit made. */
+  readonly isNewest: boolean;
 }
 
 /** Results that are at hand for who asks again; some show what is shown only once. */
@@ -62,18 +69,16 @@ interface Kept {
 
 class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #registry: Required<ObjectRegistry>;
-  readonly #repository: IdempotentParts['repository'];
-  readonly #objectAt: IdempotentParts['objectAt'];
+  readonly #committed: IdempotentParts['committed'];
   readonly #recent: RecentWrites;
-  /** Keys of users whose writes failed and may be in history all the same. */
-  readonly #unsure = new Set<string>();
+  readonly #unsure: UnsureKeys;
   readonly #results = new Map<string, Kept>();
 
-  constructor({ registry, repository, objectAt }: IdempotentParts, recent: RecentWrites) {
+  constructor({ registry, repository, committed }: IdempotentParts, recent: RecentWrites) {
     this.#registry = registry;
-    this.#repository = repository;
-    this.#objectAt = objectAt;
+    this.#committed = committed;
     this.#recent = recent;
+    this.#unsure = new UnsureKeys(async () => recent.read(repository, await repository.head()));
   }
 
   get(target: Target): StoredObject {
@@ -116,7 +121,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
       { ...request, verbs: DELETES },
       {
         run: () => this.#registry.delete(request),
-        again: (made) => ({ ...made, gone: made.object.metadata.uid === undefined }),
+        again: (made) => ({ ...made, gone: made.stored === undefined }),
       },
     );
   }
@@ -125,7 +130,9 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const { options } = wanted;
     const { idempotencyKey, user, dryRun } = options;
     if (idempotencyKey === undefined || idempotencyKey === '' || dryRun) return work.run();
-    if (this.#unsure.has(ownerOf(user.name, idempotencyKey))) return this.#surely(wanted, work);
+    if (this.#unsure.has(user.name, idempotencyKey)) {
+      return this.#unsure.settle().then(() => this.#once(wanted, work));
+    }
     if (this.#isOfAnother(options)) return Promise.reject(idempotencyKeyReused(idempotencyKey));
     const { kind, namespace, name, verbs } = wanted;
     const key = { group: kind.group, kind: kind.kind, namespace, name };
@@ -133,10 +140,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const running = this.#results.get(id)?.result as Promise<R> | undefined;
     if (running !== undefined) return running;
     const found = this.#recent.find(user.name, idempotencyKey, { verbs, key });
-    if (found !== undefined) {
-      return this.#made(wanted, found).then((made) => work.again(made, found.verb));
-    }
-    const result = work.run();
+    const result = found === undefined ? work.run() : this.#again(wanted, work, found);
     this.#keep(id, { user: user.name, idempotencyKey, digest: options.requestDigest, result });
     result.then(
       (made) => this.#note(wanted, made),
@@ -157,12 +161,13 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     this.#recent.note({ user: user.name, idempotencyKey, verb, key, commit, digest });
   }
 
-  /** What became of it is in history by now, wherever the branch was when it failed. */
-  async #surely<R extends WriteResult>(wanted: Wanted, work: Work<R>): Promise<R> {
-    const unsure = [...this.#unsure];
-    await this.#recent.read(this.#repository, await this.#repository.head());
-    for (const owner of unsure) this.#unsure.delete(owner);
-    return await this.#once(wanted, work);
+  async #again<R extends WriteResult>(
+    { kind }: Wanted,
+    work: Work<R>,
+    found: RecentWrite,
+  ): Promise<R> {
+    const made = await this.#made(kind, found);
+    return made === undefined ? await work.run() : work.again(made, found.verb);
   }
 
   /** What failed may be tried again, once it is known that nothing of it was done. */
@@ -172,8 +177,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     if (this.#results.size > KEPT_RESULTS && oldest !== undefined) this.#results.delete(oldest);
     kept.result.catch((error: unknown) => {
       this.#results.delete(id);
-      const isRefusal = error instanceof StatusError && error.code < 500;
-      if (!isRefusal) this.#unsure.add(ownerOf(kept.user, kept.idempotencyKey));
+      if (mayHaveHappened(error)) this.#unsure.add(kept.user, kept.idempotencyKey);
     });
   }
 
@@ -192,25 +196,24 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
 
   /**
    * What the write made, which others may have changed since: as its commit has it, then, and without
-   * a resourceVersion, since nobody knows any more which one it had.
+   * a resourceVersion, since nobody knows any more which one it had. Undefined: the commit says that
+   * it made the object, and did not. Whoever pushes may say so, and the maker is shown all of it.
    */
-  async #made(
-    { kind }: Wanted,
-    { key, commit }: { key: { namespace: string; name: string }; commit: string },
-  ): Promise<WriteResult> {
-    const { namespace, name } = key;
+  async #made(kind: Kind, { key, verb, commit }: RecentWrite): Promise<WriteResult | undefined> {
     const { group } = kind;
-    const then = await this.#objectAt(kind, { group, kind: kind.kind, namespace, name }, commit);
-    if (then === undefined) {
-      const metadata = namespace === '' ? { name } : { name, namespace };
-      const object = { apiVersion: `${group}/${kind.version}`, kind: kind.kind, metadata };
-      return { object, warnings: [], commit };
+    const { namespace, name } = key;
+    const metadata = namespace === '' ? { name } : { name, namespace };
+    const bare = { apiVersion: `${group}/${kind.version}`, kind: kind.kind, metadata };
+    if (DELETES.includes(verb)) {
+      const now = this.#find({ kind, namespace, name });
+      const held = now?.terminating === true ? now : undefined;
+      return { object: held?.object ?? bare, stored: held, warnings: [], commit };
     }
-    const now = this.#find({ kind, namespace, name });
-    if (now === undefined || !isAsMade(now.object, then.object)) {
-      return { object: then.object, warnings: [], commit };
-    }
-    return { object: now.object, stored: now, warnings: [], commit };
+    const id = { group, kind: kind.kind, namespace, name };
+    const { object, isFirst, isNewest } = await this.#committed(kind, id, commit);
+    if (CREATES.includes(verb) && !isFirst) return undefined;
+    const stored = isNewest ? this.#find({ kind, namespace, name }) : undefined;
+    return { object: stored?.object ?? object ?? bare, stored, warnings: [], commit };
   }
 
   #find(target: Target): StoredObject | undefined {
@@ -222,18 +225,10 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   }
 }
 
-/** Whether nobody has asked for anything else since. */
-function isAsMade({ metadata: now }: KubeObject, { metadata: then }: KubeObject): boolean {
-  return (
-    now.uid === then.uid &&
-    now.generation === then.generation &&
-    jsonEqual(now.labels, then.labels) &&
-    jsonEqual(now.annotations, then.annotations)
-  );
-}
-
-function ownerOf(user: string, idempotencyKey: string): string {
-  return `${user}\0${idempotencyKey}`;
+/** What was refused was not done; of what broke off behind the commit nobody said that. */
+function mayHaveHappened(error: unknown): boolean {
+  if (error instanceof StorageError) return error.moved;
+  return !(error instanceof StatusError);
 }
 
 const CREATES = ['create'];

@@ -115,6 +115,8 @@ export class Mirror {
 
   /** One run at a time; what changes meanwhile is seen by its last look. */
   #run(): void {
+    // The loop has to wait for something, or it would end before it is known to run.
+    if (this.#following === undefined) return;
     this.#retry?.abort();
     this.#again = true;
     this.#running ??= this.#loop();

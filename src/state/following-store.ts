@@ -51,9 +51,10 @@ export interface FollowingStore extends Reading {
   barrier(patienceMs?: number): Promise<void>;
   /**
    * Resolves when a version is shown: true; false when none with that number will ever be, because
-   * who gave it out did not live to keep it. Rejects as `barrier` does.
+   * who gave it out did not live to keep it; undefined when another state came meanwhile, and it may be
+   * in that or not. Rejects as `barrier` does.
    */
-  reached(version: number, patienceMs?: number): Promise<boolean>;
+  reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
   /** Milliseconds since it was last sure to show the newest; Infinity: never yet. */
   readonly unconfirmedMs: number;
   /** Steps shown so far, and how often another state took the place of what was shown. */
@@ -125,9 +126,10 @@ class Follower extends ViewReader implements FollowingStore {
     return this.#freshness.barrier(patienceMs);
   }
 
-  async reached(version: number, patienceMs?: number): Promise<boolean> {
+  async reached(version: number, patienceMs?: number): Promise<boolean | undefined> {
     await this.#freshness.reached(version, patienceMs);
-    return !this.#view.isSkipped(version);
+    const isSkipped = this.#view.isSkipped(version);
+    return isSkipped === undefined ? undefined : !isSkipped;
   }
 
   async close(): Promise<void> {

@@ -55,6 +55,8 @@ export class View {
   #head: number;
   /** Versions that nobody can read on from. */
   #gaps: Gap[] = [];
+  /** What was given out while another state came: it may be part of that, or may have been lost. */
+  #unknown: Gap | undefined;
   /** Events that listeners have yet to hear, from `#told` on. */
   #untold: JournalEvent[] = [];
   #told = 0;
@@ -182,9 +184,11 @@ export class View {
     this.#gaps.push({ head: this.#head, next });
   }
 
-  /** Whether a version was skipped: nothing that is here ever had it. */
-  isSkipped(version: number): boolean {
-    return this.#gaps.some(({ head, next }) => version > head && version < next);
+  /** Whether a version was skipped: nothing that is here ever had it. Undefined: nobody knows. */
+  isSkipped(version: number): boolean | undefined {
+    const isIn = ({ head, next }: Gap): boolean => version > head && version < next;
+    if (this.#gaps.some(isIn)) return true;
+    return this.#unknown !== undefined && isIn(this.#unknown) ? undefined : false;
   }
 
   /**
@@ -220,9 +224,9 @@ export class View {
   }
 
   #restart(head: number): void {
-    // What was given out meanwhile may be in what is here now, or may have been lost: nobody knows.
-    if (this.#head > 0) this.skip(head);
+    if (this.#head > 0 && head > this.#head + 1) this.#unknown = { head: this.#head, next: head };
     this.#head = head;
+    this.#gaps = [];
     this.#journal.restart(head);
   }
 

@@ -1,8 +1,9 @@
 /** A write that comes twice with one idempotency key is one commit. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { unavailable } from '../../src/apimachinery/status-error.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
+import { committed } from '../../src/daemon/replicated/committed.ts';
+import { StorageError } from '../../src/git/git-error.ts';
 import { History } from '../../src/history/history.ts';
 import { openIdempotentRegistry } from '../../src/registry/idempotent-registry.ts';
 import { RecentWrites } from '../../src/registry/recent-writes.ts';
@@ -41,8 +42,8 @@ async function open(
   const next = (): Promise<Required<ObjectRegistry>> =>
     openIdempotentRegistry({
       ...{ registry: around(registry), repository },
-      objectAt: async (kind, key, revision) =>
-        await history.objectAt(kind, key, await history.find({ revision })),
+      committed: (kind, key, commit) =>
+        committed({ branch, history, repository }, { kind, key, commit }),
     });
   const { gitDir } = repository;
   const commits = (): number => Number(git(gitDir, ['rev-list', '--count', 'HEAD']).trim());
@@ -167,12 +168,12 @@ test('a write that failed behind its commit is found when it is sent again', asy
     delete: (of) => registry.delete(of),
     create: async (of) => {
       const made = await registry.create(of);
-      if (failures++ === 0) throw unavailable('the disk is full, it may still take effect');
+      if (failures++ === 0) throw new StorageError('the disk', { cause: 'full', moved: true });
       return made;
     },
   });
   const { door, commits } = await open({ around });
-  await expect(create(door, 'k1')).rejects.toMatchObject({ code: 503 });
+  await expect(create(door, 'k1')).rejects.toThrow(StorageError);
   const count = commits();
   const [made, again] = await Promise.all([create(door, 'k1'), create(door, 'k1')]);
   expect(made.object.metadata.name).toBe('ops');
@@ -225,6 +226,60 @@ test('an object of another group is another object', () => {
   const find = (group: string) =>
     recent.find('ann', 'k', { verbs: ['create'], key: { ...key, group } });
   expect([find('a.dev')?.commit, find('b.dev')]).toEqual(['c', undefined]);
+});
+
+test('a delete that finalizers hold is not told as done by the next leader', async () => {
+  const { door, next } = await open();
+  await create(door, 'k1', { name: 'ops', finalizers: ['example.com/hold'] });
+  const first = await door.delete({ ...target, delete: {}, options: options('k2') });
+  const again = await (await next()).delete({ ...target, delete: {}, options: options('k2') });
+  expect([first.gone, again.gone]).toEqual([false, false]);
+  expect(again.object.metadata).toMatchObject({
+    uid: first.object.metadata.uid,
+    deletionTimestamp: first.object.metadata.deletionTimestamp,
+  });
+});
+
+test('what is no part of the generation is answered as the write made it, too', async () => {
+  const { door, next } = await open();
+  const hold = (through: ObjectRegistry, key: string, finalizer: string) =>
+    through.update({
+      ...{ ...target, verb: 'update', duplicates: [], options: options(key) },
+      change: (current) => ({
+        ...current,
+        metadata: { ...current.metadata, finalizers: [finalizer] },
+      }),
+    });
+  await create(door, 'k1');
+  await hold(door, 'k2', 'example.com/a');
+  await hold(door, 'k3', 'example.com/b');
+  const again = await hold(await next(), 'k2', 'example.com/a');
+  expect(again.object.metadata.finalizers).toEqual(['example.com/a']);
+});
+
+test('a push that plays a write of the API is shown nothing of what others made', async () => {
+  const { platform, next } = await open();
+  const secrets = kindOf('sharedsecrets');
+  const body = (password: string): object => ({
+    apiVersion: 'management.gitplane.dev/v1',
+    kind: 'SharedSecret',
+    metadata: { name: 's', namespace: 'a' },
+    spec: { data: { password: Buffer.from(password).toString('base64') } },
+  });
+  const make = (through: ObjectRegistry, password: string, of: WriteOptions) =>
+    through.create({
+      ...{ kind: secrets, namespace: 'a', duplicates: [], options: of },
+      body: body(password),
+    });
+  await make(platform.registry, 'hunter2', options('', { name: 'bob', groups: [] }));
+  const { gitDir } = platform.repository;
+  const tree = git(gitDir, ['rev-parse', 'HEAD^{tree}']).trim();
+  const message = 'create SharedSecret "a/s"\n\nIdempotency-Key: k9\n';
+  const env = { GIT_AUTHOR_NAME: 'ann', GIT_COMMITTER_NAME: 'gitplane' };
+  const id = git(gitDir, ['commit-tree', tree, '-p', 'HEAD', '-m', message], { env }).trim();
+  expect((await platform.push(id)).ok).toBe(true);
+  const asked = make(await next(), 'guess', options('k9'));
+  await expect(asked).rejects.toMatchObject({ code: 409, reason: 'AlreadyExists' });
 });
 
 test('a push cannot say that a write was made', async () => {

@@ -31,6 +31,7 @@ import type { PushReception } from '../git-service.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { EngineListener } from '../replicated-platform.ts';
 import { openService, type Service } from '../service.ts';
+import { committed } from './committed.ts';
 import { leadingWriter } from './leading-writer.ts';
 import type { ReplicaOptions } from './options.ts';
 
@@ -149,13 +150,12 @@ async function open(
 
 /** What was under way when the last term ended is sent again, with the key that its commit has. */
 async function openRegistry({ platform }: Service): Promise<ObjectRegistry> {
-  const { registry, repository, history } = platform;
+  const { registry, repository } = platform;
   if (!isComplete(registry)) return registry;
   return await openIdempotentRegistry({
     registry,
     repository,
-    objectAt: async (kind, key, revision) =>
-      await history.objectAt(kind, key, await history.find({ revision })),
+    committed: (kind, key, commit) => committed(platform, { kind, key, commit }),
   });
 }
 

@@ -16,8 +16,8 @@ export interface FrontStore {
   readonly resourceVersion: number;
   readonly loaded: boolean;
   barrier(patienceMs?: number): Promise<void>;
-  /** False: the version was lost with the leader that gave it out. */
-  reached(version: number, patienceMs?: number): Promise<boolean>;
+  /** False: the version was lost with the leader that gave it out. Undefined: it may have been. */
+  reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
 }
 
 export interface FrontOptions extends Pick<ForwardOptions, 'leaders' | 'route' | 'patienceMs'> {
@@ -127,20 +127,20 @@ export class Front {
    */
   async #shown(version: number, term: bigint): Promise<boolean> {
     const { store, leaders } = this.#options;
-    const isShown = async (): Promise<boolean> =>
+    const isShown = async (): Promise<boolean | undefined> =>
       store.resourceVersion >= version && (await store.reached(version));
     if (await isShown()) return true;
     const end = performance.now() + SHOWN_WITHIN_MS;
     while (performance.now() < end) {
-      const reached = await store.reached(version, TURN_MS).catch(() => undefined);
+      const reached = await store.reached(version, TURN_MS).catch(() => 'late' as const);
       if (reached === true) return true;
-      const isOver = reached === false || leaders.leader?.term !== term;
+      const isOver = reached !== 'late' || leaders.leader?.term !== term;
       if (isOver && leaders.leader?.ready === true) {
         await store.barrier(Math.max(end - performance.now(), 1));
-        // A leader that still leads has lost nothing: it is in the newest there is.
-        return leaders.leader?.term === term || (await isShown());
+        // Where it may have been lost, it was not if the leader that gave it out is still there.
+        return (await isShown()) ?? leaders.leader?.term === term;
       }
-      if (reached === false) await new Promise((resolve) => setTimeout(resolve, TURN_MS / 10));
+      if (isOver) await new Promise((resolve) => setTimeout(resolve, TURN_MS / 10));
     }
     const message = 'Timeout: the write was made, and cannot be read here yet';
     throw new StatusError(504, 'Timeout', message, {});
