@@ -74,26 +74,47 @@ export class HeldTerm implements Term {
   }
 }
 
-/** Undefined: somebody leads already. Throws EtcdError when etcd does not answer. */
+/**
+ * Undefined: somebody leads already. Throws EtcdError when etcd does not answer. What an earlier attempt
+ * came to that nobody answered is found by the next one: the key is bound to our lease then. Where it
+ * is of a term that is over for us, because giving it up failed, it goes, for another to begin.
+ */
 export async function campaign(of: {
   readonly etcd: Etcd;
   readonly key: string;
   readonly lease: Lease;
   readonly told: Told;
+  /** The last term that was ours. */
+  readonly former?: bigint | undefined;
 }): Promise<HeldTerm | undefined> {
   const { etcd, key, lease, told } = of;
   const value = Buffer.from(JSON.stringify(told));
   try {
     const free = { key, createRevision: 0n };
     const put = { put: key, value, lease: lease.id };
-    const { succeeded, revision } = await transact(etcd, [free], [put]);
-    return succeeded ? new HeldTerm({ etcd, key, number: revision, lease }) : undefined;
+    const { succeeded, revision, found } = await transact(etcd, [free], [put], key);
+    if (succeeded) return new HeldTerm({ etcd, key, number: revision, lease });
+    return await ownTerm(of, found[0]);
   } catch (error) {
     if (!(error instanceof EtcdError && error.unknown)) throw error;
     // It may have happened; leases are ours alone.
     const { kvs } = await etcd.range({ key });
-    const [found] = kvs;
-    if (found === undefined || found.lease !== lease.id) return undefined;
-    return new HeldTerm({ etcd, key, number: found.createRevision, lease });
+    return await ownTerm(of, kvs[0]);
   }
+}
+
+async function ownTerm(
+  {
+    etcd,
+    key,
+    lease,
+    former,
+  }: Pick<Parameters<typeof campaign>[0], 'etcd' | 'key' | 'lease' | 'former'>,
+  found: KeyValue | undefined,
+): Promise<HeldTerm | undefined> {
+  if (found === undefined || found.lease !== lease.id) return undefined;
+  const term = new HeldTerm({ etcd, key, number: found.createRevision, lease });
+  if (term.number !== former) return term;
+  await term.giveUp();
+  return undefined;
 }

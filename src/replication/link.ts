@@ -82,6 +82,8 @@ class EtcdLink implements Link {
   #leader: LeaderInfo | undefined;
   #isKnown = false;
   #term: HeldTerm | undefined;
+  /** The number of the last one. */
+  #former: bigint | undefined;
   #leading: Promise<void> = Promise.resolve();
 
   constructor(options: LinkOptions) {
@@ -208,9 +210,10 @@ class EtcdLink implements Link {
         const lease = await this.#session.lease(signal);
         await this.#eligible(leading, signal);
         const { etcd, keys } = this.#options;
-        if (signal.aborted || this.#leader !== undefined) continue;
+        if (signal.aborted || !this.#isVacant) continue;
         const told = { ...this.#options.self, ready: false };
-        const term = await campaign({ etcd, key: keys.leader, lease, told });
+        const former = this.#former;
+        const term = await campaign({ etcd, key: keys.leader, lease, told, former });
         if (term !== undefined) await this.#lead(term, leading);
         // Our watch will tell who was faster.
         else await sleep(RETRY_MS, undefined, { signal });
@@ -225,6 +228,7 @@ class EtcdLink implements Link {
   async #lead(term: HeldTerm, leading: Leading): Promise<void> {
     const { logger, self } = this.#options;
     this.#term = term;
+    this.#former = term.number;
     logger.info({ term: String(term.number) }, 'Elected');
     try {
       const ready = async (): Promise<void> => void (await term.tell({ ...self, ready: true }));
@@ -246,7 +250,7 @@ class EtcdLink implements Link {
   async #eligible(leading: Leading, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const stop = this.onLeader((leader) => {
-      if (leader !== undefined) over.abort();
+      if (leader !== undefined && leader.id !== this.#options.self.id) over.abort();
     });
     try {
       await leading.eligible(AbortSignal.any([signal, over.signal]));
@@ -255,8 +259,18 @@ class EtcdLink implements Link {
     }
   }
 
+  /**
+   * Nobody leads, as far as is known, or it is us and we were not told: an attempt that nobody answered
+   * came through later. Its key lives as long as we do.
+   */
+  get #isVacant(): boolean {
+    const leader = this.#leader;
+    const isForgotten = leader?.id === this.#options.self.id && this.#term === undefined;
+    return this.#isKnown && (leader === undefined || isForgotten);
+  }
+
   async #vacancy(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && (!this.#isKnown || this.#leader !== undefined)) {
+    while (!signal.aborted && !this.#isVacant) {
       await this.#changed(signal);
     }
   }

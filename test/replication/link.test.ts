@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Etcd } from '../../src/etcd/etcd.ts';
+import { EtcdError } from '../../src/etcd/etcd-error.ts';
 import { openEtcd } from '../../src/etcd/open-etcd.ts';
 import { keysBelow } from '../../src/replication/keys.ts';
 import { type Leading, type LeadingWith, type Link, openLink } from '../../src/replication/link.ts';
@@ -213,6 +214,58 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
 
     await vi.waitFor(() => expect(second.leads).toBe(true), LONG);
     expect(broken.leads).toBe(false);
+  });
+
+  /** An etcd that, once, does not say what became of a transaction; it comes through a moment later. */
+  function unsureOf(etcd: Etcd, isIt: (of: Parameters<Etcd['txn']>[0]) => boolean) {
+    const seen: { late: Promise<unknown> | undefined } = { late: undefined };
+    const unsure: Etcd = {
+      place: etcd.place,
+      range: (of) => etcd.range(of),
+      scan: (of) => etcd.scan(of),
+      watch: (of) => etcd.watch(of),
+      grant: (seconds) => etcd.grant(seconds),
+      compact: (revision) => etcd.compact(revision),
+      close: () => etcd.close(),
+      txn: async (of) => {
+        if (seen.late !== undefined || !isIt(of)) return await etcd.txn(of);
+        // On its way while we are told that nobody knows, and look; or it never gets there.
+        const put = of.operations.some((operation) => 'put' in operation);
+        const later = new Promise((resolve) => setTimeout(resolve, 300));
+        seen.late = put ? later.then(() => etcd.txn(of)) : later;
+        throw new EtcdError('nobody answered', { unknown: true });
+      },
+    };
+    return { unsure, seen };
+  }
+
+  test('one that was elected and not told, though it asked, finds out and leads', async () => {
+    const prefix = `/t${count++}/`;
+    const { leader } = keysBelow(prefix);
+    const { unsure, seen } = unsureOf(await client(), ({ compare }) =>
+      compare.some(({ key }) => key === leader),
+    );
+    // Until it has come through it looks as if there was no leader: the next attempt waits so long.
+    const eligible = async (): Promise<void> => void (await seen.late);
+    const one = await replica(prefix, 'a', { etcd: unsure, eligible });
+    await vi.waitFor(() => expect(one.leads).toBe(true), LONG);
+    expect(seen.late).toBeDefined();
+    expect(one.link.leader?.term).toBe(one.term?.number);
+  });
+
+  test('a term that could not be given up does not stay with nobody to lead in it', async () => {
+    const prefix = `/t${count++}/`;
+    const { leader } = keysBelow(prefix);
+    const { unsure, seen } = unsureOf(await client(), ({ operations }) =>
+      operations.some((operation) => 'remove' in operation && operation.remove === leader),
+    );
+    const one = await replica(prefix, 'a', { etcd: unsure });
+    await vi.waitFor(() => expect(one.leads).toBe(true), LONG);
+    const { term } = one;
+    one.link.stepDown();
+    await vi.waitFor(() => expect(one.term?.number).toBeGreaterThan(term?.number ?? 0n), LONG);
+    expect(seen.late).toBeDefined();
+    expect([one.leads, term?.isHeld()]).toEqual([true, false]);
   });
 
   test('a member of etcd may go: the same one leads', async () => {
