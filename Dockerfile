@@ -1,5 +1,9 @@
-# syntax=docker/dockerfile:1
-FROM node:20-bookworm AS build
+# Pinned by the digest of the index of all platforms; the tag is for people. A release takes the newest
+# digests: docker buildx imagetools inspect node:20-bookworm
+ARG BUILD_IMAGE=node:20.20.2-bookworm@sha256:8f693eaa7e0a8e71560c9a82b55fd54c2ae920a2ba5d2cde28bac7d1c01c9ba5
+ARG RUNTIME_IMAGE=node:20.20.2-bookworm-slim@sha256:2cf067cfed83d5ea958367df9f966191a942351a2df77d6f0193e162b5febfc0
+
+FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -10,7 +14,7 @@ COPY examples/platform ./examples/platform
 COPY src ./src
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
-FROM node:20-bookworm-slim
+FROM ${RUNTIME_IMAGE}
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends git gpg ca-certificates tini \
   && rm -rf /var/lib/apt/lists/* \

@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { SkippedTests } from './test/support/skipped-tests.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    reporters: ['default', new SkippedTests()],
     setupFiles: ['test/support/properties.ts', 'test/support/patience.ts'],
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 90_000 * Number(process.env['GITPLANE_TEST_RUNS'] ?? 1),

@@ -20,6 +20,7 @@ export function layerTable(): string {
 }
 
 const LAYERS: Readonly<Record<string, string>> = {
+  outbound: 'addresses that no request of the daemon goes to, whatever names them',
   apimachinery: 'the words of the Kubernetes API: objects, keys, selectors, field errors, Status',
   endpointsync:
     'patches of tenant clusters: paths, expressions in a sandbox, references, labels, their report',

@@ -5,6 +5,7 @@ import { createFairnessMetrics } from '../src/telemetry/fairness-metrics.ts';
 import { createMetrics } from '../src/telemetry/metrics.ts';
 import { createRemoteMetrics } from '../src/telemetry/remote-metrics.ts';
 import { createReplicaMetrics } from '../src/telemetry/replica-metrics.ts';
+import { createRepositoryMetrics } from '../src/telemetry/repository-metrics.ts';
 import { createRoleMetrics } from '../src/telemetry/role-metrics.ts';
 import { createSecretSyncMetrics } from '../src/telemetry/secret-sync-metrics.ts';
 import { createTenantMetrics } from '../src/telemetry/tenant-metrics.ts';
@@ -26,6 +27,7 @@ export function metricTable(): string {
     hold: () => undefined,
   });
   createRemoteMetrics(registry, () => undefined);
+  createRepositoryMetrics(registry);
   createTenantMetrics(registry);
   createSecretSyncMetrics(registry);
   createConfigMetrics(registry, () => undefined);

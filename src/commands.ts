@@ -15,7 +15,7 @@ import {
   PLAN_OPTIONS,
   VALIDATE_OPTIONS,
 } from './options/manifest-options.ts';
-import { BENCH_OPTIONS, STATE_OPTIONS } from './options/operator-options.ts';
+import { BENCH_OPTIONS, DOCTOR_OPTIONS, STATE_OPTIONS } from './options/operator-options.ts';
 import type { OptionSpec } from './options/option-spec.ts';
 import type { ParsedOptions } from './options/parse-options.ts';
 import {
@@ -168,6 +168,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: STATE_OPTIONS,
     run: async (options) =>
       (await import('./daemon/migration/migrate-command.ts')).state(options, process.stdout),
+  },
+  doctor: {
+    summary: 'check a data directory and print the remedy of each problem; exit 1 on problems',
+    operands: '',
+    options: DOCTOR_OPTIONS,
+    run: async (options) => (await import('./daemon/doctor.ts')).doctor(options, process.stdout),
   },
   bench: {
     summary: 'print the performance table, measured on this machine',

@@ -5,7 +5,7 @@
 import { remember } from '../apimachinery/remember.ts';
 import type { User } from '../apimachinery/request.ts';
 import type { AuditedRequest, AuditLevel, AuditStage } from './policy.ts';
-import { redactedUrl } from './redaction.ts';
+import { redactedMessage, redactedUrl } from './redaction.ts';
 
 /** What a URL and a method lead to. The same object for the same: what is said of it is kept. */
 export interface AuditedRoute extends Omit<AuditedRequest, 'user' | 'groups'> {
@@ -141,7 +141,8 @@ function clientText({ sourceIP, userAgent }: AuditedCall): string {
 
 function statusText({ code, reason, message }: AuditedAnswer): string {
   if (code < 400) return `,"responseStatus":{"metadata":{},"code":${code}}`;
-  const said = { metadata: {}, status: 'Failure', reason, message, code };
+  const shown = message === undefined ? undefined : redactedMessage(message);
+  const said = { metadata: {}, status: 'Failure', reason, message: shown, code };
   return `,"responseStatus":${JSON.stringify(said)}`;
 }
 

@@ -98,6 +98,7 @@ const SECRET_PARAMETER = /token|code|state|saml|key|secret|password|assertion/i;
 
 /** A URL as the log may hold it. */
 export function redactedUrl(url: string): string {
+  if (isWebhook(url)) return `/hooks/${MASK}`;
   const mark = url.indexOf('?');
   if (mark < 0) return url;
   const query = new URLSearchParams(url.slice(mark + 1));
@@ -106,4 +107,28 @@ export function redactedUrl(url: string): string {
     if (SECRET_PARAMETER.test(name) && !keep.includes(name)) query.set(name, MASK);
   }
   return `${url.slice(0, mark)}?${query.toString()}`;
+}
+
+/** A message as the log may hold it: refusals quote the path that they are about. */
+export function redactedMessage(message: string): string {
+  return message.replace(/(?<=\bpath )"(?:[^"\\]|\\.)*"/g, (quoted) =>
+    isWebhook(quoted.slice(1, -1)) ? `"/hooks/${MASK}"` : quoted,
+  );
+}
+
+/** The secret of a webhook is in its path; proxies and forges may write the path in other ways. */
+const WEBHOOK_PATH = /^\/+hooks./i;
+/** An escape of an escape, and one more. */
+const MOST_DECODINGS = 3;
+
+function isWebhook(url: string): boolean {
+  if (!/hooks|%/i.test(url)) return false;
+  let path = url.replace(/^https?:\/\/[^/]*/i, '').replace(/[?#].*$/s, '');
+  for (let i = 0; i < MOST_DECODINGS; i++) {
+    path = path.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  }
+  const absolute = `http://localhost/${path.replace(/\\/g, '/').replace(/[?#]/g, '/')}`;
+  return URL.canParse(absolute) && WEBHOOK_PATH.test(new URL(absolute).pathname);
 }

@@ -55,6 +55,7 @@ export function readAccessKey(
       team: text(spec['team']),
       subject: text(spec['subject']),
       groups: texts(spec['groups']),
+      ownerUid: text(hidden?.['ownerUid']),
     },
     scope: readScope(spec['scope']),
     lifetime,

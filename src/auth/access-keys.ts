@@ -12,7 +12,13 @@ import { type AccessKey, readAccessKey } from './access-key.ts';
 import type { ActivityTracker } from './activity.ts';
 import type { Directory } from './directory.ts';
 import { expiresAt, isFromTheFuture, type KeyLifetimeLimits, latestEnd } from './expiry.ts';
-import { type Identity, type IdentityOwner, resolveIdentity } from './identity.ts';
+import {
+  type Identity,
+  type IdentityOwner,
+  type OwnerProblem,
+  resolveIdentity,
+} from './identity.ts';
+import { Multimap } from './multimap.ts';
 import { Scope } from './scope.ts';
 import type { PermitContext } from './scope-permits.ts';
 
@@ -41,8 +47,7 @@ export type RejectReason =
   | 'expired'
   | 'not-yet'
   | 'not-for-requests'
-  | 'owner-missing'
-  | 'owner-disabled';
+  | OwnerProblem;
 
 export interface Rejected {
   readonly authenticated: false;
@@ -81,6 +86,8 @@ export class AccessKeyIndex {
   readonly #byName = new Map<string, Entry>();
   /** Concealed key → its objects, the one that counts first. Nearly always there is one. */
   readonly #byHash = new Map<string, Entry[]>();
+  /** Names of users and teams to the names of the keys that act as them. */
+  readonly #byActor = new Multimap();
   /** Keys in use by their text, which only memory holds. Looked at again each time: see `#counts`. */
   readonly #recent = new Map<string, Entry>();
 
@@ -89,8 +96,8 @@ export class AccessKeyIndex {
   }
 
   /**
-   * Adds or replaces a key. `hidden.key` is the concealed key; an object without one, or one that
-   * is being deleted, authenticates nobody.
+   * Adds or replaces a key. `hidden.key` is the concealed key, `hidden.ownerUid` whom the key was
+   * made for. An object without a key, or one that is being deleted, authenticates nobody.
    */
   set(name: string, object: KubeObject, hidden: JsonObject | undefined): void {
     const before = this.#byName.get(name)?.key;
@@ -101,6 +108,7 @@ export class AccessKeyIndex {
     const unknown = { scope: undefined, identity: undefined, version: -1, answer: undefined };
     const entry: Entry = { key, ...unknown };
     this.#byName.set(name, entry);
+    for (const actor of actorsOf(key)) this.#byActor.add(actor, name);
     const holders = [...(this.#byHash.get(key.concealed) ?? []), entry];
     this.#byHash.set(key.concealed, holders.sort(byAge));
   }
@@ -135,19 +143,42 @@ export class AccessKeyIndex {
     return accepted(entry, identity, end);
   }
 
-  /** Whether a key of that name exists, is enabled, has begun and has not ended. */
+  /** True if a key of that name exists, is enabled, has begun, has not ended and has its owner. */
   works(name: string): boolean {
-    const key = this.#byName.get(name)?.key;
+    const entry = this.#byName.get(name);
     const now = this.#options.clock.now();
-    if (key === undefined || key.disabled || isFromTheFuture(key.lifetime, now)) return false;
-    return now < this.#expiresAt(key);
+    if (entry === undefined || entry.key.disabled) return false;
+    if (isFromTheFuture(entry.key.lifetime, now)) return false;
+    return now < this.#expiresAt(entry.key) && this.#isOfPresentOwner(entry);
   }
 
-  /** Keys of logins: their names, by the name of the user that they act as. */
+  /** Why the owner of a key makes it useless; undefined: it does not. */
+  ownerProblem(name: string): Exclude<Identity, { user: User }> | undefined {
+    const entry = this.#byName.get(name);
+    const identity = entry && this.#identity(entry);
+    return identity !== undefined && 'reason' in identity ? identity : undefined;
+  }
+
+  /** Names of the keys that act under a name, whether or not they work. */
+  keysOf(as: ActingAs, name: string): string[] {
+    return [...this.#byActor.get(actorText(as, name))];
+  }
+
+  /**
+   * True if any key acts under a name, whether or not it works. Keys of logins do not count: the
+   * garbage collector removes them after their user.
+   */
+  isActedAs(as: ActingAs, name: string): boolean {
+    return this.keysOf(as, name).some((key) => !this.#byName.get(key)?.key.lifetime.login);
+  }
+
+  /** Keys of logins of the users that there are: their names, by the name of the user. */
   logins(): { readonly key: string; readonly user: string }[] {
-    return [...this.#byName.values()].flatMap(({ key }) => {
+    return [...this.#byName.values()].flatMap((entry) => {
+      const { key } = entry;
       const { user } = key.owner;
-      return key.lifetime.login && user !== undefined ? [{ key: key.name, user }] : [];
+      if (!key.lifetime.login || !this.#isOfPresentOwner(entry)) return [];
+      return user !== undefined ? [{ key: key.name, user }] : [];
     });
   }
 
@@ -219,15 +250,37 @@ export class AccessKeyIndex {
     return entry.identity;
   }
 
+  /** False: the owner is gone and another one has its name. */
+  #isOfPresentOwner(entry: Entry): boolean {
+    const identity = this.#identity(entry);
+    return !('reason' in identity && identity.reason === 'owner-replaced');
+  }
+
   #drop(name: string): void {
     const entry = this.#byName.get(name);
     if (entry === undefined) return;
     this.#byName.delete(name);
+    for (const actor of actorsOf(entry.key)) this.#byActor.delete(actor, name);
     const { concealed } = entry.key;
     const rest = (this.#byHash.get(concealed) ?? []).filter((other) => other !== entry);
     if (rest.length === 0) this.#byHash.delete(concealed);
     else this.#byHash.set(concealed, rest);
   }
+}
+
+/** A subject acts under the name of a user. */
+export type ActingAs = 'user' | 'team';
+
+function actorText(as: ActingAs, name: string): string {
+  return `${as}/${name}`;
+}
+
+function actorsOf({ owner }: AccessKey): string[] {
+  const { user, subject, team } = owner;
+  return [
+    ...[user, subject].filter((name) => name !== undefined).map((name) => actorText('user', name)),
+    ...(team === undefined ? [] : [actorText('team', team)]),
+  ];
 }
 
 function accepted(

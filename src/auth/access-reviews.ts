@@ -11,7 +11,7 @@ import {
   type User,
 } from '../apimachinery/request.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { EVERYONES_RULES } from './built-in-rights.ts';
+import { EVERY_KEYS_RULES } from './built-in-rights.ts';
 import { text, texts } from './fields.ts';
 import type { PolicyRule } from './policy-rules.ts';
 import { scopeOf } from './scope.ts';
@@ -89,9 +89,9 @@ export function rulesStatus(
   const rules = rights.rulesFor(user, namespace);
   const scoped = scopeOf(user) !== undefined;
   const resourceRules = scoped
-    ? [...EVERYONES_RULES, ...kinds.flatMap((kind) => rulesOn(rights, user, { kind, namespace }))]
+    ? [...EVERY_KEYS_RULES, ...kinds.flatMap((kind) => rulesOn(rights, user, { kind, namespace }))]
     : rules;
-  const pathRules = scoped ? [...EVERYONES_RULES, ...rules] : rules;
+  const pathRules = scoped ? [...EVERY_KEYS_RULES, ...rules] : rules;
   return {
     resourceRules: resourceRules.filter(({ resources }) => resources.length > 0).map(onResources),
     nonResourceRules: pathRules

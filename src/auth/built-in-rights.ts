@@ -1,6 +1,6 @@
 /**
- * What every authenticated user may do, whatever the roles say: discover the API and ask about
- * themselves. kubectl cannot start without it, and nothing of it is data (Kubernetes grants the
+ * Rights of every access key, beside its roles and its scope: discover the API and ask about
+ * itself. kubectl cannot start without it, and nothing of it is data (Kubernetes grants the
  * same by its default roles `system:discovery`, `system:public-info-viewer`, `system:basic-user`).
  */
 import type { PolicyRule } from './policy-rules.ts';
@@ -11,7 +11,7 @@ function reviews(group: string, resources: string[]): PolicyRule {
   return { ...NONE, verbs: ['create'], apiGroups: [group], resources };
 }
 
-export const EVERYONES_RULES: readonly PolicyRule[] = [
+export const EVERY_KEYS_RULES: readonly PolicyRule[] = [
   {
     ...NONE,
     verbs: ['get'],
@@ -24,7 +24,6 @@ export const EVERYONES_RULES: readonly PolicyRule[] = [
       '/livez',
       '/openapi',
       '/openapi/*',
-      '/platform/settings',
       '/readyz',
       '/version',
       '/version/',
@@ -34,6 +33,12 @@ export const EVERYONES_RULES: readonly PolicyRule[] = [
   { ...NONE, verbs: ['post'], nonResourceURLs: ['/token/revoke'] },
   reviews('authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
   reviews('authentication.k8s.io', ['selfsubjectreviews']),
+];
+
+/** Rights of every authenticated user, beside the roles. A scope takes away what is added here. */
+export const EVERYONES_RULES: readonly PolicyRule[] = [
+  ...EVERY_KEYS_RULES,
+  { ...NONE, verbs: ['get'], nonResourceURLs: ['/platform/settings'] },
 ];
 
 /** Members of `system:masters`, and the price of writing an aggregationRule. */

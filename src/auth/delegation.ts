@@ -6,7 +6,6 @@
 import type { KubeObject } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
 import { forbiddenError, type StatusError } from '../apimachinery/status-error.ts';
-import { accessRulesOf } from '../kinds/access.ts';
 import { type AccessGrant, accessGrants, ownerGrant, ownerOf } from '../kinds/access-grants.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { RuleSource } from './authorizer.ts';
@@ -15,6 +14,7 @@ import type { PolicyRule } from './policy-rules.ts';
 import { teamGroup } from './reserved-names.ts';
 import { uncoveredRules } from './rule-coverage.ts';
 import { narrowRules } from './scoped-authorizer.ts';
+import { teamNotToBind, teamsInAccess } from './team-binding.ts';
 
 export interface AccessWrite {
   readonly user: User;
@@ -40,13 +40,14 @@ function notHeld(rights: RuleSource, write: AccessWrite): string | undefined {
   const { user, kind, object, old } = write;
   // Who holds everything holds what is given; that is cheaper to see than what is given.
   if (rights.rulesFor(user, object.metadata.namespace ?? '').some(isEverything)) return undefined;
-  const before = new Set(old === undefined ? [] : accessGrants(kind, old).map(({ name }) => name));
+  const granted = old === undefined ? [] : accessGrants(kind, old);
+  const before = new Set(granted.map(({ content }) => content));
   const namespace = object.metadata.namespace ?? '';
   // Who makes an object for themselves holds it as soon as it is there, but gives to others no more
   // of it than the scope of the key reaches.
   const mine = old === undefined && isOwner(user, object) ? ownerGrant(kind, object) : undefined;
   const added = accessGrants(kind, object).filter(
-    ({ name }) => name !== mine?.name && !before.has(name),
+    ({ content }) => content !== mine?.content && !before.has(content),
   );
   const wanted = added.map(toPolicyRule);
   // Taking the object from its owner is a matter of the owner, too.
@@ -93,18 +94,10 @@ function teamNotToName(
   rights: RuleSource,
   { user, kind, object, old }: AccessWrite,
 ): string | undefined {
-  const named = new Set(old === undefined ? [] : teamsIn(old));
-  const added = teamsIn(object).filter((team) => !named.has(team));
-  const others = added.filter((team) => !user.groups.includes(teamGroup(team)));
-  const attributes = { verb: 'bind', group: kind.group, resource: 'teams', namespace: '' };
-  const refused = others.find((name) => !rights.authorize(user, { ...attributes, name }).allowed);
+  const before = old === undefined ? [] : teamsInAccess(old);
+  const teams = { after: teamsInAccess(object), before };
+  const refused = teamNotToBind(rights, { user, group: kind.group, ...teams });
   return refused === undefined ? undefined : denial(user, 'bind', 'teams', refused);
-}
-
-function teamsIn(object: KubeObject): string[] {
-  return accessRulesOf(object)
-    .flatMap(({ teams = [] }) => teams)
-    .filter((team) => team !== '*');
 }
 
 function isOwner(user: User, object: KubeObject): boolean {

@@ -5,6 +5,7 @@
  */
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import { text, texts } from './fields.ts';
+import { Multimap } from './multimap.ts';
 import { isReservedGroup, PLATFORM_PREFIX } from './reserved-names.ts';
 
 export interface DirectoryUser {
@@ -47,26 +48,6 @@ export interface Directory {
   teamsWith(group: string): string[];
   /** Names of the teams that list the user or one of its groups, sorted. */
   teamsOf(user: Pick<DirectoryUser, 'name' | 'groups'>): string[];
-}
-
-/** A key to names, such as a group to the teams that list it. */
-class Multimap {
-  readonly #names = new Map<string, Set<string>>();
-
-  add(key: string, name: string): void {
-    const names = this.#names.get(key);
-    if (names === undefined) this.#names.set(key, new Set([name]));
-    else names.add(name);
-  }
-
-  delete(key: string, name: string): void {
-    const names = this.#names.get(key);
-    if (names?.delete(name) && names.size === 0) this.#names.delete(key);
-  }
-
-  get(key: string): Iterable<string> {
-    return this.#names.get(key) ?? [];
-  }
 }
 
 export class DirectoryIndex implements Directory {

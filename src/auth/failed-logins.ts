@@ -1,6 +1,6 @@
 /**
- * How often one source may fail to sign in before it is told to wait: a bucket a source, with a
- * number of failures at once and then one every few seconds.
+ * Limit of failed sign-ins of one source before it has to wait: so many failures at once and then
+ * one every few seconds. No number of other sources makes a limiter forget one.
  *
  * A key that works is never held up. Keys have 190 bits and more, so nobody finds one by trying;
  * what has to be bounded is the load and the noise, and a stranger behind the same address must not
@@ -8,51 +8,84 @@
  */
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../apimachinery/clock.ts';
-import { TokenBucket, type TokenBucketRate } from './token-bucket.ts';
+import { CountingSlots } from './counting-slots.ts';
+import type { TokenBucketRate } from './token-bucket.ts';
 
 /** Failures that a source may make at once, and then one every three seconds. */
 const RATE: TokenBucketRate = { burst: 20, perSecond: 1 / 3 };
-/** Sources that are remembered; the one that failed longest ago is forgotten first. */
-const MOST_SOURCES = 10_000;
 
 export class FailedLogins {
   readonly #clock: Clock;
-  readonly #rate: TokenBucketRate;
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #slots: CountingSlots;
+  /** Attempts under way by source; no more than requests that are being answered. */
+  readonly #pending = new Map<string, number>();
 
   constructor(clock: Clock, rate: TokenBucketRate = RATE) {
     this.#clock = clock;
-    this.#rate = rate;
+    this.#slots = new CountingSlots(rate);
   }
 
-  /** Notes a failure. Returns after how many seconds the source may fail again; 0: now. */
+  /** Counts a failure. Returns after how many seconds the source may fail again; 0: now. */
   failed(source: string): number {
+    return Math.ceil(this.#slots.take(networkOf(source), this.#clock.now()));
+  }
+
+  /** Seconds until the source may fail again; 0: now. */
+  wait(source: string): number {
     const id = networkOf(source);
-    const now = this.#clock.now();
-    const bucket = this.#buckets.get(id) ?? new TokenBucket(this.#rate, now);
-    this.#buckets.delete(id);
-    this.#buckets.set(id, bucket);
-    if (this.#buckets.size > MOST_SOURCES) this.#forgetOldest();
-    return Math.ceil(bucket.take(now));
+    return Math.ceil(this.#slots.wait(id, this.#clock.now(), this.#pending.get(id)));
   }
 
-  /** Takes a failure back that was noted before it was known to be none. */
-  forgive(source: string): void {
-    this.#buckets.get(networkOf(source))?.giveBack();
-  }
-
-  #forgetOldest(): void {
-    const [oldest] = this.#buckets.keys();
-    if (oldest !== undefined) this.#buckets.delete(oldest);
+  /**
+   * Runs an attempt, which counts as a failure while it is under way and when it rejects. Throws
+   * what `refused` makes of the seconds to wait, and counts nothing then.
+   */
+  async attempt<T>(
+    source: string,
+    refused: (wait: number) => Error,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const id = networkOf(source);
+    const wait = this.wait(source);
+    if (wait > 0) throw refused(wait);
+    this.#pending.set(id, (this.#pending.get(id) ?? 0) + 1);
+    try {
+      return await work();
+    } catch (error) {
+      this.#slots.take(id, this.#clock.now());
+      throw error;
+    } finally {
+      const left = (this.#pending.get(id) ?? 1) - 1;
+      if (left > 0) this.#pending.set(id, left);
+      else this.#pending.delete(id);
+    }
   }
 }
 
-/** Who has one IPv6 address has all of its /64. */
+/** Groups of 16 bits that one customer of a provider has alone: a /56. */
+const NETWORK_GROUPS = 4;
+const NETWORK_MASK = 0xff00;
+
+/** The network that one stranger is likely to have all of: an IPv4 address, or a /56 of IPv6. */
 export function networkOf(source: string): string {
-  if (!isIPv6(source) || source.startsWith('::ffff:')) return source;
-  const [head = '', tail] = source.split('::');
-  const before = head.split(':').filter((part) => part !== '');
-  const after = (tail ?? '').split(':').filter((part) => part !== '');
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
-  return [...before, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':');
+  if (!isIPv6(source)) return source;
+  const groups = groupsOf(source);
+  const [high = 0, low = 0] = groups.slice(6);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (isMapped) return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  const network = groups.slice(0, NETWORK_GROUPS);
+  network.push((network.pop() ?? 0) & NETWORK_MASK);
+  return network.map((group) => group.toString(16)).join(':');
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  // The URL parser writes a dotted tail in hexadecimal.
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`);
+  const [head = '', tail] = hostname.slice(1, -1).split('::');
+  const read = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+  const before = read(head);
+  const after = read(tail ?? '');
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
 }

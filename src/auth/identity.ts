@@ -24,6 +24,8 @@ export interface KeyOwner {
   readonly team: string | undefined;
   readonly subject: string | undefined;
   readonly groups: readonly string[];
+  /** The uid of the user or team that the key was made for; undefined while there was none yet. */
+  readonly ownerUid: string | undefined;
 }
 
 /** What stands behind the user of a request. */
@@ -37,7 +39,9 @@ export interface IdentityOwner {
 /** The user of a request, or why the owner of the key cannot make one. */
 export type Identity =
   | { readonly user: User; readonly owner: IdentityOwner }
-  | { readonly reason: 'owner-missing' | 'owner-disabled'; readonly message: string };
+  | { readonly reason: OwnerProblem; readonly message: string };
+
+export type OwnerProblem = 'owner-missing' | 'owner-replaced' | 'owner-disabled';
 
 export function resolveIdentity(owner: KeyOwner, directory: Directory): Identity {
   const { user, team, subject } = owner;
@@ -53,6 +57,7 @@ export function resolveIdentity(owner: KeyOwner, directory: Directory): Identity
 function userIdentity(name: string, owner: KeyOwner, directory: Directory): Identity {
   const user = directory.user(name);
   if (user === undefined) return missing('the user of this access key does not exist');
+  if (user.uid !== owner.ownerUid) return replaced('user');
   if (user.disabled) {
     return { reason: 'owner-disabled', message: 'the user of this access key is disabled' };
   }
@@ -70,6 +75,7 @@ function userIdentity(name: string, owner: KeyOwner, directory: Directory): Iden
 function teamIdentity(name: string, owner: KeyOwner, directory: Directory): Identity {
   const team = directory.team(name);
   if (team === undefined) return missing('the team of this access key does not exist');
+  if (team.uid !== owner.ownerUid) return replaced('team');
   const added = owner.groups.filter((group) => !isReservedGroup(group));
   const groups = [AUTHENTICATED_GROUP, teamGroup(name), ...added];
   const of = { kind: 'Team', name, generation: 0 } as const;
@@ -106,6 +112,12 @@ function request(accessKey: string, { name, uid, email, groups, of }: Found): Id
     ...(email === undefined ? {} : { email }),
   };
   return { user, owner: of };
+}
+
+/** A name that is used again is another user: the key must not work for them. */
+function replaced(what: string): Identity {
+  const message = `the ${what} that this access key was made for is gone, and another one has its name; make a new key`;
+  return { reason: 'owner-replaced', message };
 }
 
 function missing(message: string): Identity {

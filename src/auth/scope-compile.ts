@@ -38,7 +38,8 @@ export function compilePermits(
   ];
 }
 
-function entries(value: unknown): Entry[] {
+/** Elements of a list that can be entries of a scope. */
+export function entries(value: unknown): Entry[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
@@ -178,7 +179,7 @@ function namespacePattern(namespace: string): NamespacePattern[] {
 }
 
 /** A star counts only as the whole last step. */
-function pathsOf(urls: readonly string[]): string[] {
+export function pathsOf(urls: readonly string[]): string[] {
   if (urls.length === 0) return [ALL];
   return urls.filter((url) => url === ALL || !/\*./.test(url)).filter(endsInWholeStep);
 }

@@ -100,6 +100,8 @@ const PERMISSIONS: Readonly<Record<string, readonly RoleRule[]>> = {
 
 /** Paths that roles open, unless the entry is limited. `metrics-writer` opens nothing here. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
+  // It reads there whether the platform takes its audit events.
+  agent: ['/platform/settings'],
   'metrics-reader': ['/metrics'],
 };
 

@@ -6,6 +6,7 @@
 import type { JsonObject } from '../apimachinery/object.ts';
 import type { Attributes, Narrowing, User } from '../apimachinery/request.ts';
 import type { PolicyRule } from './policy-rules.ts';
+import { hasUnclearPartsOf } from './scope-clarity.ts';
 import { compilePermits } from './scope-compile.ts';
 import {
   MANAGEMENT,
@@ -64,9 +65,11 @@ export class Scope implements Narrowing {
   /**
    * Whether another scope is within this one, whatever the platform looks like now or later. False
    * when that cannot be told from the two alone. Roles count by name as well as by what they permit
-   * here, since they may mean more to those who verify a token elsewhere.
+   * here, since they may mean more to those who verify a token elsewhere. The same goes for parts
+   * that match nothing here.
    */
   covers(other: Scope): boolean {
+    if (!hasUnclearPartsOf(this.source, other.source, this.#context.group)) return false;
     let comparisons = 0;
     for (const permit of other.#permits) {
       for (const part of partsOf(permit)) {

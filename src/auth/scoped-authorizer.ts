@@ -5,7 +5,7 @@
  */
 import type { Attributes, Decision, User } from '../apimachinery/request.ts';
 import type { ObjectName, RbacAuthorizer, RuleSource } from './authorizer.ts';
-import { EVERYONES_RULES } from './built-in-rights.ts';
+import { EVERY_KEYS_RULES } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';
 import type { RoleKey } from './role-index.ts';
 import { intersectRules } from './rule-intersection.ts';
@@ -35,7 +35,7 @@ export class ScopedAuthorizer implements RuleSource {
   authorize(user: User, attributes: Attributes): Decision {
     const decision = this.#rbac.authorize(user, attributes);
     if (!decision.allowed || user.scope === undefined) return decision;
-    if (user.scope.allows(attributes) || isForEveryone(attributes)) return decision;
+    if (user.scope.allows(attributes) || isForEveryKey(attributes)) return decision;
     return { allowed: false, reason: refusal(user) };
   }
 
@@ -72,8 +72,8 @@ export function narrowRules(user: User, rules: PolicyRule[], namespace: string):
   return scope === undefined ? rules : intersectRules(rules, scope.rulesIn(namespace));
 }
 
-function isForEveryone(attributes: Attributes): boolean {
-  return EVERYONES_RULES.some((rule) => ruleAllows(rule, attributes));
+function isForEveryKey(attributes: Attributes): boolean {
+  return EVERY_KEYS_RULES.some((rule) => ruleAllows(rule, attributes));
 }
 
 function refusal({ accessKey }: User): string {

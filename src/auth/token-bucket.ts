@@ -25,9 +25,4 @@ export class TokenBucket {
     this.#left -= 1;
     return 0;
   }
-
-  /** Puts one back that was taken. */
-  giveBack(): void {
-    this.#left = Math.min(this.#rate.burst, this.#left + 1);
-  }
 }

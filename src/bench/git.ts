@@ -1,8 +1,9 @@
 /** Real git on the side: makes what is measured on, and is what is measured against. */
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { collectStderr, ending, processError, runGit, spawnGit } from '../git/git-process.ts';
+import { GitProcess, runGit } from '../git/git-process.ts';
 import { initRepository } from '../git/init-repository.ts';
+import { LISTING } from '../git/process-limits.ts';
 import type { CorpusFile } from './corpus.ts';
 
 export const BRANCH = 'main';
@@ -16,21 +17,20 @@ export async function feedGit(
   args: readonly string[],
   input: Iterable<string | Buffer>,
 ): Promise<number> {
-  const child = spawnGit({ gitDir }, args);
-  const stderr = collectStderr(child);
+  const process = new GitProcess({ gitDir }, args, LISTING);
   let bytes = 0;
-  child.stdout.on('data', (chunk: Buffer) => {
+  process.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
   });
-  const end = ending(child);
   for (const chunk of input) {
-    if (!child.stdin.write(chunk)) {
-      await Promise.race([new Promise((resolve) => child.stdin.once('drain', resolve)), end]);
+    if (!process.stdin.write(chunk)) {
+      const drained = new Promise((resolve) => process.stdin.once('drain', resolve));
+      await Promise.race([drained, process.ended]);
     }
   }
-  child.stdin.end();
-  const how = await end;
-  if (how.code !== 0) throw processError(args, how, stderr());
+  process.stdin.end();
+  const end = await process.ended;
+  if (end.code !== 0) throw process.error(end);
   return bytes;
 }
 

@@ -2,12 +2,15 @@
  * The first administrator: a user, bound to all rights by RBAC objects like any other, and its
  * access key. They are written to git through the registry, once; later they are the platform
  * team's to change. Deleting the token file makes the next start issue a new key.
+ *
+ * The administrator belongs to the repository. Several daemons may follow one that is elsewhere:
+ * none of them takes the key of another one away.
  */
-
+import { rename, unlink } from 'node:fs/promises';
 import { type JsonObject, jsonEqual } from '../apimachinery/object.ts';
-import { ADMIN_KEY_TYPE, readAdminToken } from '../auth/admin-token.ts';
-import { createFile } from '../auth/secret-file.ts';
-import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
+import { StatusError } from '../apimachinery/status-error.ts';
+import { ADMIN_KEY_TYPE, ensureAdminToken, readAdminToken } from '../auth/admin-token.ts';
+import { concealAccessKey } from '../kinds/access-key-secret.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { ownChange, ownCreate, ownOptions } from '../registry/own-writes.ts';
@@ -23,20 +26,62 @@ interface Parts {
   readonly kinds: KindTable;
   readonly store: Store;
   readonly registry: ObjectRegistry;
+  /** True if other daemons may write to the repository. */
+  readonly isShared?: boolean;
+}
+
+/** The repository has an administrator, and this data directory does not have the key. */
+export class OtherAdministratorError extends Error {
+  readonly remedy: string;
+
+  constructor(file: string) {
+    super(`The repository has a first administrator already, and ${file} is not here`);
+    this.name = 'OtherAdministratorError';
+    this.remedy = `copy admin.token from the data directory of the daemon that made it to ${file} (mode 0600), or use any other access key of the repository. If the key is lost, remove the manifest of OwnedAccessKey "${NAME}" from the branch and start again: a new key is made`;
+  }
 }
 
 /**
  * The first access key, from its file; made, with the objects that give it its rights, when there
- * is no file. The file is written last: a crash before it leaves no key that nobody has, and an
- * administrator who removed the key on purpose does not get it back.
+ * is no file. An administrator who removed the key on purpose does not get it back. Throws
+ * OtherAdministratorError where another daemon has the key.
  */
 export async function administratorToken(parts: Parts, file: string): Promise<string> {
   const existing = await readAdminToken(file);
   if (existing !== undefined) return existing;
-  const token = mintAccessKey(accessKeyPrefix(ADMIN_KEY_TYPE));
-  await ensureAdministrator(parts, token);
-  await createFile(file, `${token}\n`);
-  return token;
+  // A crash, or a remote that does not answer, must not leave a key that nobody has.
+  const unconfirmed = `${file}.unconfirmed`;
+  const { token } = await ensureAdminToken(unconfirmed);
+  if (await makeAdministrator(parts, token)) {
+    await rename(unconfirmed, file);
+    return token;
+  }
+  await unlink(unconfirmed);
+  throw new OtherAdministratorError(file);
+}
+
+/** False: another daemon has made one. */
+async function makeAdministrator(parts: Parts, token: string): Promise<boolean> {
+  for (let left = MOST_RACES; ; left--) {
+    const held = find(parts, keysOf(parts), NAME)?.hidden?.['spec.key'];
+    if (held === concealAccessKey(token)) return true;
+    if (held !== undefined && parts.isShared === true) return false;
+    try {
+      await ensureAdministrator(parts, token);
+      return true;
+    } catch (error) {
+      const isRace = error instanceof StatusError && error.reason === 'AlreadyExists';
+      if (!isRace || parts.isShared !== true || left === 0) throw error;
+    }
+  }
+}
+
+/** Objects that another daemon may make while this one makes them. */
+const MOST_RACES = 4;
+
+function keysOf({ kinds }: Parts): Resource {
+  const [group = ''] = kinds.groups;
+  return { plural: 'ownedaccesskeys', group };
 }
 
 async function ensureAdministrator(parts: Parts, key: string): Promise<void> {
@@ -54,7 +99,7 @@ async function ensureAdministrator(parts: Parts, key: string): Promise<void> {
   await ensure(parts, bindings, { name: `${ROLE}-${NAME}`, fields });
   const [group = ''] = parts.kinds.groups;
   await ensureUser(parts, { plural: 'users', group });
-  await giveKey(parts, { plural: 'ownedaccesskeys', group }, key);
+  await giveKey(parts, keysOf(parts), key);
 }
 
 interface Resource {
@@ -120,12 +165,13 @@ const AGAIN = ownOptions({
 /** A new object: the life of a key counts from when it was made, and the old one may be over. */
 async function giveKey(parts: Parts, keys: Resource, key: string): Promise<void> {
   const spec = { displayName: 'First access key', user: NAME, type: ADMIN_KEY_TYPE, key };
-  if (find(parts, keys, NAME) !== undefined) {
+  // Another daemon may make its own at any moment: a create finds that out, and takes nothing away.
+  if (parts.isShared !== true && find(parts, keys, NAME) !== undefined) {
     const kind = kindOf(parts, keys);
     await parts.registry.delete({ kind, namespace: '', name: NAME, delete: {}, options: AGAIN });
   }
   // Finalizers may hold the old one, which does not work any more.
-  const isHeld = find(parts, keys, NAME) !== undefined;
+  const isHeld = parts.isShared !== true && find(parts, keys, NAME) !== undefined;
   await create(parts, keys, isHeld ? { generateName: `${NAME}-` } : { name: NAME }, { spec });
 }
 

@@ -1,8 +1,17 @@
 /** The identities of age that sealed secrets are opened with: our own, made once, and given ones. */
 import { createFile, readIfThere } from '../auth/secret-file.ts';
-import { makeIdentity, parseIdentities } from '../sealing/data-keys.ts';
+import { Keyring, makeIdentity, parseIdentities } from '../sealing/data-keys.ts';
 import { SealingError } from '../sealing/sealing-error.ts';
+import type { MissingKeys } from './missing-keys.ts';
 import { StartError } from './start-error.ts';
+
+interface OpenedIdentities {
+  readonly identities: readonly string[];
+  /** Undefined: there is no key of this platform. */
+  readonly recipient: string | undefined;
+  /** Set where no key was made, for these are missing. */
+  readonly missing: MissingKeys | undefined;
+}
 
 /**
  * Throws StartError when a file cannot be used. `own`: where to make one; `given`: further files.
@@ -12,13 +21,23 @@ import { StartError } from './start-error.ts';
 export async function openIdentities(of: {
   readonly own: string;
   readonly given: readonly string[];
-}): Promise<{ identities: string[]; recipient: string }> {
-  if ((await readIfThere(of.own)) === undefined) await makeKeyFile(of.own);
-  const identities: string[] = [];
-  for (const file of [of.own, ...of.given]) identities.push(...(await identitiesIn(file)));
+  /** Keys that sealed files name and that are not here, given the recipients that are. */
+  missing?(here: readonly string[]): Promise<MissingKeys | undefined>;
+}): Promise<OpenedIdentities> {
+  const given: string[] = [];
+  for (const file of of.given) given.push(...(await identitiesIn(file)));
+  const hasOwn = (await readIfThere(of.own)) !== undefined;
+  if (!hasOwn) {
+    const missing = await of.missing?.(await new Keyring(given).recipients());
+    // A new key would hide that the old one is lost, and files would be sealed for it from then on.
+    if (missing !== undefined) return { identities: given, recipient: undefined, missing };
+    await makeKeyFile(of.own);
+  }
+  const identities = [...(await identitiesIn(of.own)), ...given];
   // As the file says it: to work it out takes longer than everything else here.
   const recipient = /^# public key: (age1\w+)$/m.exec((await readIfThere(of.own)) ?? '')?.[1];
-  return { identities: [...new Set(identities)], recipient: recipient ?? of.own };
+  const opened = { identities: [...new Set(identities)], recipient: recipient ?? of.own };
+  return { ...opened, missing: undefined };
 }
 
 async function makeKeyFile(file: string): Promise<void> {

@@ -3,7 +3,8 @@ import { sameDesiredState } from '../admission/check.ts';
 import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import type { Problem } from '../manifests/manifest.ts';
-import type { Identity } from './identity.ts';
+import { Identity } from './identity.ts';
+import type { Tie } from './tie.ts';
 
 /** A document of a file. */
 export interface Place {
@@ -23,6 +24,10 @@ export interface ManifestSource {
   readonly clear?: readonly Problem[];
 }
 
+type CatalogFields = Pick<CatalogObject, 'key' | 'place' | 'identity' | 'source' | 'problems'> & {
+  readonly tie?: Tie | undefined;
+};
+
 /** An object as the repository has it. Immutable; a change makes a new one. */
 export class CatalogObject {
   readonly key: ObjectKey;
@@ -32,13 +37,29 @@ export class CatalogObject {
   readonly source: ManifestSource;
   /** Why the newest version is not served; empty when it is. */
   readonly problems: readonly Problem[];
+  /** Of an access key: the life of its owner that it belongs to. */
+  readonly tie: Tie | undefined;
 
-  constructor(of: Pick<CatalogObject, 'key' | 'place' | 'identity' | 'source' | 'problems'>) {
+  constructor(of: CatalogFields) {
     this.key = of.key;
     this.place = of.place;
     this.identity = of.identity;
     this.source = of.source;
     this.problems = of.problems;
+    this.tie = of.tie;
+  }
+
+  withTie(tie: Tie | undefined): CatalogObject {
+    const { key, place, identity, source, problems } = this;
+    return new CatalogObject({ key, place, identity, source, problems, tie });
+  }
+
+  /** Of an access key: the uid of the owner that it belongs to; undefined while it waits for one. */
+  get ownerUid(): string | undefined {
+    const { rootCommit } = this.identity;
+    if (this.tie?.life === undefined) return undefined;
+    const birth = { id: this.tie.life, committerTime: 0 };
+    return new Identity({ rootCommit, key: this.tie.owner, birth, generation: 1 }).uid;
   }
 
   /** The newest valid version: the last good. */

@@ -9,12 +9,14 @@ import type { DocumentEntry, FileEntry } from './file.ts';
 import { type Entries, layerOfKeys, layerOfPaths } from './layer.ts';
 import { PathCases } from './path-cases.ts';
 import type { Step } from './step.ts';
+import type { Tie } from './tie.ts';
 import type { UndoLog } from './undo-log.ts';
 
 interface Parts {
   readonly files: Entries<string, FileEntry>;
   readonly objects: Entries<ObjectKey, CatalogObject>;
   readonly claims: Entries<ObjectKey, readonly Place[]>;
+  readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
   readonly cases: PathCases;
 }
 
@@ -34,12 +36,15 @@ export class Contents {
    * nothing but the place of the object.
    */
   readonly #claims: Entries<ObjectKey, readonly Place[]>;
+  /** Owners that are not there, each with the access keys that wait for it; see `ties.ts`. */
+  readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
 
-  private constructor({ files, objects, claims, cases }: Parts) {
+  private constructor({ files, objects, claims, waiting, cases }: Parts) {
     this.files = files;
     this.objects = objects;
     this.cases = cases;
     this.#claims = claims;
+    this.waiting = waiting;
   }
 
   /** Nothing; or objects that nothing but their places claims, with the files to follow. */
@@ -48,6 +53,7 @@ export class Contents {
       files: new Map(),
       objects,
       claims: new KeyMap(),
+      waiting: new KeyMap(),
       cases: new PathCases(),
     });
   }
@@ -57,6 +63,7 @@ export class Contents {
       files: new Map(this.files.entries()),
       objects: new KeyMap(this.objects),
       claims: new KeyMap(this.#claims),
+      waiting: new KeyMap(this.waiting),
       cases: new PathCases(this.cases),
     });
   }
@@ -65,10 +72,12 @@ export class Contents {
     const files = layerOfPaths(this.files);
     const objects = layerOfKeys(this.objects);
     const claims = layerOfKeys(this.#claims);
+    const waiting = layerOfKeys(this.waiting);
+    const cases = new PathCases(this.cases);
     return {
-      contents: new Contents({ files, objects, claims, cases: new PathCases(this.cases) }),
+      contents: new Contents({ files, objects, claims, waiting, cases }),
       sink: (step, undo) => {
-        for (const layer of [files, objects, claims]) layer.sink(undo);
+        for (const layer of [files, objects, claims, waiting]) layer.sink(undo);
         for (const [path, entry] of step.files) this.cases.set(path, entry !== undefined, undo);
       },
     };
@@ -113,6 +122,26 @@ export class Contents {
     else this.#claims.set(key, claims);
   }
 
+  /** Takes down which owner an access key waits for after a step, where it waited for another before. */
+  setWaiting(
+    key: ObjectKey,
+    { from, to }: { from: Tie | undefined; to: Tie | undefined },
+    undo?: UndoLog,
+  ): void {
+    const [left, joined] = [from, to].map((tie) =>
+      tie?.life === undefined ? tie?.owner : undefined,
+    );
+    if (left === joined || (left && joined && sameKey(left, joined))) return;
+    const { waiting } = this;
+    for (const owner of [left, joined]) if (owner !== undefined) undo?.map(waiting, owner);
+    if (left !== undefined) {
+      const rest = (waiting.get(left) ?? []).filter((other) => !sameKey(other, key));
+      if (rest.length === 0) waiting.delete(left);
+      else waiting.set(left, rest);
+    }
+    if (joined !== undefined) waiting.set(joined, [...(waiting.get(joined) ?? []), key]);
+  }
+
   /** Objects that may be wanted at more than one place. */
   *disputed(): IterableIterator<ObjectKey> {
     for (const [key] of this.#claims.entries()) if (this.objects.has(key)) yield key;
@@ -120,7 +149,10 @@ export class Contents {
 
   /** Puts into empty contents what an earlier process knew. */
   load(files: Iterable<FileEntry>, objects: Iterable<CatalogObject>): void {
-    for (const object of objects) this.objects.set(object.key, object);
+    for (const object of objects) {
+      this.objects.set(object.key, object);
+      this.setWaiting(object.key, { from: undefined, to: object.tie });
+    }
     const claims = new KeyMap<Place[]>();
     for (const file of files) {
       this.setFile(file.path, file);

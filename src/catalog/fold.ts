@@ -1,11 +1,13 @@
 /** Takes one step of the fold: the contents at a commit become those at its child. */
 import { KeyMap } from '../apimachinery/key-map.ts';
+import { runAtOnce } from '../apimachinery/pauses.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { CatalogObject } from './catalog-object.ts';
 import { Contents } from './contents.ts';
 import { isValid } from './file.ts';
 import { newborn, Resolution } from './resolution.ts';
 import { type ObjectChange, pointOf, type Step } from './step.ts';
+import { Ties } from './ties.ts';
 import { touch } from './touched.ts';
 import type { UndoLog } from './undo-log.ts';
 
@@ -22,7 +24,8 @@ export function* fold(
   step: Step,
 ): Generator<void, ObjectChange[]> {
   const { objects } = contents;
-  const changes: ObjectChange[] = [];
+  const seen: Omit<ObjectChange, 'after'>[] = [];
+  const ties = new Ties(contents, step, undo);
   const touched = yield* touch(contents, step, undo);
   const resolution = new Resolution(rootCommit, contents, step);
   for (const { key, claims } of touched.values()) {
@@ -33,9 +36,15 @@ export function* fold(
     if (after === undefined) objects.delete(key);
     else if (after !== before) objects.set(key, after);
     contents.setClaims(key, claims, undo);
-    if (after !== before && undo !== undefined) changes.push({ key, before, after });
+    ties.touched(key, before);
+    if (undo !== undefined) seen.push({ key, before });
   }
-  return changes;
+  const others = yield* ties.settle();
+  if (undo === undefined) return [];
+  return seen
+    .map(({ key, before }) => ({ key, before, after: objects.get(key) }))
+    .filter(({ before, after }) => before !== after)
+    .concat(others);
 }
 
 const NONE: readonly Problem[] = [];
@@ -65,6 +74,9 @@ export function firstContents(
     }
   }
   const contents = Contents.of(objects);
+  const ties = new Ties(contents, { commit, files }, undefined);
+  for (const [key] of objects.entries()) ties.touched(key, undefined);
+  runAtOnce(ties.settle());
   for (const [path, entry] of files) if (entry !== undefined) contents.setFile(path, entry);
   return contents;
 }

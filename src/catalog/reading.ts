@@ -140,7 +140,7 @@ export async function readReadable(
       return ids.map((id) => byId.get(id));
     } catch (error) {
       if (!(error instanceof BlobTooLargeError) || tooLarge.has(error.id)) throw error;
-      tooLarge.add(error.id);
+      for (const id of error.ids) tooLarge.add(id);
     }
   }
 }

@@ -12,6 +12,7 @@ import {
 } from '../apimachinery/object.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import type { CatalogObject, ManifestSource } from './catalog-object.ts';
+import type { Tie } from './tie.ts';
 
 /** An object as the state store has it, with what was kept beside it. */
 export interface KeptObject {
@@ -36,13 +37,16 @@ export type ObjectFacts = readonly [
   birthTime: number,
   generation: number,
   problems: readonly Problem[],
-  /** Absent: the manifest is whole, and no secret in it is in the clear. */
+  /** Absent: the manifest is whole, no secret in it is in the clear, and it is no access key. */
   flaws?: Flaws,
 ];
 
+/** Facts that most objects do not have. */
 export interface Flaws {
   readonly partial?: true;
   readonly clear?: readonly Problem[];
+  /** Of an access key: kind and name of its owner, and the life of it that the key belongs to. */
+  readonly tie?: readonly [kind: string, name: string, life?: string];
 }
 
 /**
@@ -50,7 +54,7 @@ export interface Flaws {
  * follow from `served`.
  */
 export function remarkOf(
-  { place, identity, source, problems }: CatalogObject,
+  { place, identity, source, problems, tie }: CatalogObject,
   parsed: { readonly manifest: KubeObject; readonly served: KubeObject },
 ): KeptRemark {
   const { birth, generation } = identity;
@@ -63,14 +67,31 @@ export function remarkOf(
     birth.committerTime,
     generation,
     problems,
-    ...flawsOf(source),
+    ...flawsOf(source, tie),
   ];
   return { facts: facts as unknown as JsonValue, text: textOf(parsed) };
 }
 
-function flawsOf({ partial, clear = NONE }: ManifestSource): [Flaws] | [] {
-  if (partial !== true && clear.length === 0) return [];
-  return [{ ...(partial === true && { partial }), ...(clear.length > 0 && { clear }) }];
+function flawsOf({ partial, clear = NONE }: ManifestSource, tie: Tie | undefined): [Flaws] | [] {
+  if (partial !== true && clear.length === 0 && tie === undefined) return [];
+  return [
+    {
+      ...(partial === true && { partial }),
+      ...(clear.length > 0 && { clear }),
+      ...(tie && { tie: tieFacts(tie) }),
+    },
+  ];
+}
+
+function tieFacts({ owner, life }: Tie): NonNullable<Flaws['tie']> {
+  return life === undefined ? [owner.kind, owner.name] : [owner.kind, owner.name, life];
+}
+
+/** The tie of an access key, from its facts. */
+export function keptTie({ group }: ObjectKey, tie: Flaws['tie']): Tie | undefined {
+  if (tie === undefined) return undefined;
+  const [kind, name, life] = tie;
+  return { owner: { group, kind, namespace: '', name }, life };
 }
 
 /** The remark of an object whose served form changes, and whose manifest does not. */

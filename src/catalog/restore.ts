@@ -14,7 +14,7 @@ import { Catalog } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
-import { type Flaws, type KeptObject, keptManifest, type ObjectFacts } from './remark.ts';
+import { type Flaws, type KeptObject, keptManifest, keptTie, type ObjectFacts } from './remark.ts';
 import type { ObjectChange } from './step.ts';
 import type { Sealing } from './tree.ts';
 
@@ -31,7 +31,7 @@ const HEAD_NOTE = 'catalog';
 const FILE_PREFIX = 'file:';
 
 /** Grows when what is kept gets another form. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 interface HeadNote {
   format?: number;
@@ -157,7 +157,8 @@ export function restore(notes: NoteReader, rules: string): KeptCatalog | undefin
       generation,
     });
     const place = { path: file.path, index };
-    objects.push(new CatalogObject({ key, place, identity, source: document, problems }));
+    const tie = keptTie(key, flaws?.tie);
+    objects.push(new CatalogObject({ key, place, identity, source: document, problems, tie }));
     if (file.documents.push(document) === 1) files.set(path, file);
   }
   for (const file of files.values()) {

@@ -6,6 +6,7 @@ import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { AnswerError } from './https-client.ts';
 import type { Output } from './validate.ts';
 
 const COLLECTION = 'ownedaccesskeys';
@@ -93,6 +94,7 @@ async function create(
   if ((user === undefined) === (team === undefined)) {
     throw new UsageError('Say whom the key is for: either --user NAME or --team NAME');
   }
+  await refuseUnlessThere(connection, user === undefined ? 'team' : 'user', user ?? team ?? '');
   const displayName = options.text('display-name');
   const ttl = seconds(options.text('ttl'));
   const body = {
@@ -105,6 +107,26 @@ async function create(
     },
   };
   return (await connection.call('POST', COLLECTION, body)) as KubeObject;
+}
+
+/** The server takes keys ahead of their owner; at the command line a name is a slip. */
+async function refuseUnlessThere(
+  connection: Connection,
+  noun: 'user' | 'team',
+  name: string,
+): Promise<void> {
+  try {
+    await connection.call('GET', `${noun}s/${encodeURIComponent(name)}`);
+  } catch (error) {
+    const code = error instanceof AnswerError ? error.code : undefined;
+    // A caller without the right to read users may still make keys for them.
+    if (code === 403) return;
+    if (code !== 404) throw error;
+    throw new UsageError(
+      `There is no ${noun} ${JSON.stringify(name)}: make it first, or take one of kubectl get ${noun}s`,
+      { cause: error },
+    );
+  }
 }
 
 function seconds(text: string | undefined): number | undefined {

@@ -17,7 +17,7 @@ import { type ForeseeEffects, type Plan, planOf, withEffects } from '../history/
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { readChoice } from '../options/values.ts';
+import { readChoice, readNumber } from '../options/values.ts';
 import { Branch } from '../registry/branch.ts';
 import { PushJudge } from '../registry/push.ts';
 import { sealingCodec } from '../state/codec.ts';
@@ -48,7 +48,8 @@ export async function plan(
   const head = await baseOf(gitDir, options);
   const ref = `refs/heads/${options.required('branch')}`;
   const effects = await effectsOnInput(options, stdin);
-  const repository = readOnlyRepository(gitDir, { ref, head });
+  const maxPaths = readNumber(options, 'push-max-paths', { least: 1 });
+  const repository = readOnlyRepository(gitDir, { ref, head, maxPaths });
   try {
     const made = await planFor(repository, to, { options, foresee: effects?.foresee });
     const text = format === 'json' ? JSON.stringify(made, null, 2) : formatPlan(made);

@@ -10,6 +10,7 @@ import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
+import { sopsConfigProblems } from '../sealing/sops-config-check.ts';
 import { manifestPaths } from './manifest-paths.ts';
 import { type Finding, formatReport, REPORT_FORMATS } from './report.ts';
 import { keyringOf } from './sealed-tree.ts';
@@ -26,7 +27,7 @@ export async function validate(options: ParsedOptions, out: Output): Promise<num
   );
   const root = await rootOf(targets);
   const files = await readAll(root, options);
-  const findings = findingsIn(files, root, targets);
+  const findings = [...(await configFindings(root, targets)), ...findingsIn(files, root, targets)];
   const read = files.filter(({ path }) => isUnder(join(root, path), targets)).length;
   const text = formatReport(format, findings, read);
   if (text !== '') out.write(`${text}\n`);
@@ -64,6 +65,14 @@ async function readAll(root: string, options: ParsedOptions): Promise<FileEntry[
     files.push(refuseClear(reader.read(path, path, content)));
   }
   return files;
+}
+
+/** As the daemon refuses a push of it; whether a rule names the platform is known there alone. */
+async function configFindings(root: string, targets: readonly string[]): Promise<Finding[]> {
+  const file = join(root, SOPS_CONFIG);
+  if (!existsSync(file) || !isUnder(file, targets)) return [];
+  const problems = await sopsConfigProblems(await readFile(file, 'utf8'), undefined);
+  return problems.map((problem) => ({ path: shownPath(file), ...problem, severity: 'error' }));
 }
 
 function findingsIn(

@@ -50,10 +50,16 @@ export class ConfigFeed implements PlatformConfigSource {
   /**
    * Puts a configuration that passed its checks into force, unless it names variables that are not
    * there. `leaveOut`: there is nothing to fall back to, so that blocks that name them are left out.
+   * The block of the secret store never falls back: secrets would go to a store that is not
+   * configured any more.
    */
   offer(written: JsonObject, leaveOut: boolean): Offered {
     const { config, missing } = resolveReferences(written, this.#environment);
-    if (missing.length > 0 && !leaveOut) return { taken: false, missing };
+    const needed = missing.filter(({ path }) => path[0] !== STORE);
+    if (needed.length > 0 && !leaveOut) {
+      if (needed.length < missing.length) this.#publish(without(this.#current, STORE));
+      return { taken: false, missing };
+    }
     this.#publish(config);
     return { taken: true, missing };
   }
@@ -73,6 +79,13 @@ export class ConfigFeed implements PlatformConfigSource {
       }
     }
   }
+}
+
+const STORE = 'secretStore';
+
+function without(config: PlatformConfig, block: keyof PlatformConfig): JsonObject {
+  const { [block]: _withdrawn, ...rest } = config;
+  return rest as unknown as JsonObject;
 }
 
 function frozen<T>(value: T): T {

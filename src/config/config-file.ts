@@ -1,5 +1,5 @@
 /** The configuration in a file beside git (`--config`), read again whenever it changes. */
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../apimachinery/object.ts';
 import { parseConfigRaw } from '../kinds/config-raw.ts';
 
@@ -27,39 +27,4 @@ export function readConfigFile(file: string): ConfigText {
     at === undefined ? `${file}: ${message}` : `${file}:${at.line}:${at.col}: ${message}`,
   );
   throw new ConfigFileError(lines.join('\n'));
-}
-
-const LOOK_EVERY_MS = 2000;
-
-/**
- * Calls back when the file may say something else. It is looked at: a volume replaces the folder
- * behind a link, which no watch on the file sees. Returns what ends that.
- */
-export function watchConfigFile(
-  file: string,
-  changed: () => void,
-  everyMs = LOOK_EVERY_MS,
-): () => void {
-  // The file may have changed since it was first read, so that the first look counts as a change.
-  let told: string | undefined;
-  let last = '';
-  const timer = setInterval(() => {
-    const now = looksOf(file);
-    const isWritten = now === last;
-    last = now;
-    // Half a file may be a valid configuration: one that lacks its limits.
-    if (!isWritten || now === told) return;
-    told = now;
-    changed();
-  }, everyMs).unref();
-  return () => clearInterval(timer);
-}
-
-function looksOf(file: string): string {
-  try {
-    const { ino, size, mtimeMs, ctimeMs } = statSync(file);
-    return [ino, size, mtimeMs, ctimeMs].join();
-  } catch (error) {
-    return String((error as NodeJS.ErrnoException).code);
-  }
 }

@@ -8,20 +8,22 @@ import { formatPath } from '../apimachinery/field-error.ts';
 import { type JsonObject, valueAt } from '../apimachinery/object.ts';
 import { StartError } from '../bootstrap/start-error.ts';
 import { ConfigFeed, type ConfigListener, DEFAULTS } from '../config/config-feed.ts';
-import { ConfigFileError, readConfigFile, watchConfigFile } from '../config/config-file.ts';
+import { ConfigFileError, readConfigFile } from '../config/config-file.ts';
 import type { PlatformConfig } from '../config/platform-config.ts';
 import type { MissingVariable } from '../config/references.ts';
 import { uncheckedProviders } from '../config/sign-in.ts';
+import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
 import { placeInRaw } from '../kinds/config-raw.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import { conditionsOf, DEGRADED } from '../registry/served.ts';
+import { tellProblems } from '../registry/told-conditions.ts';
 import type { ServedConfig } from '../server/dependencies.ts';
 import type { Collection, Store, StoredObject } from '../state/store.ts';
 import { type ConfigMetrics, createConfigMetrics } from '../telemetry/config-metrics.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type ConfigProblem, type ConfigProblems, tellProblems } from './config-conditions.ts';
+import type { ConfigProblem, ConfigProblems } from './config-conditions.ts';
 import type { DaemonOptions } from './options.ts';
 
 export interface ConfigParts {
@@ -33,8 +35,8 @@ export interface ConfigParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'registry'>;
-  /** How often the file is looked at; the default when absent. */
-  readonly everyMs?: number;
+  /** Of the watch of the file; absent: the defaults. */
+  readonly times?: WatchTimes;
 }
 
 /** Throws StartError for a file that cannot be used: there is nothing to fall back to. */
@@ -51,6 +53,13 @@ interface Wanted {
   readonly from: string;
 }
 
+interface Offer {
+  readonly json: string;
+  readonly words: string | undefined;
+  /** The part of `words` that is about the secret store. */
+  readonly store: string | undefined;
+}
+
 export class ConfigService implements ServedConfig {
   readonly #parts: ConfigParts;
   readonly #feed: ConfigFeed;
@@ -59,9 +68,11 @@ export class ConfigService implements ServedConfig {
   readonly #stops: (() => void)[] = [];
   readonly #telling = new Set<Promise<void>>();
   /** What was offered last, and what it lacks. */
-  #offered: { readonly json: string; readonly words: string | undefined } | undefined;
+  #offered: Offer | undefined;
   #problem: string | undefined;
   #audit: ConfigProblem | undefined;
+  #secretStore: ConfigProblem | undefined;
+  #missingChanged: () => void = () => {};
   #isOpen = false;
 
   constructor(parts: ConfigParts) {
@@ -73,13 +84,13 @@ export class ConfigService implements ServedConfig {
     });
     const [group = ''] = kinds.groups;
     this.#collection = { group, kind: kinds.byPlural(group, 'config')?.kind ?? '' };
-    this.#metrics = createConfigMetrics(metrics.registry, () => this.#problem);
+    this.#metrics = createConfigMetrics(metrics.registry, () => this.problem);
     this.#read();
     this.#isOpen = true;
     this.#stops.push(store.observe(this.#collection, () => this.#read()));
     const { configFile } = options;
     if (configFile !== undefined) {
-      this.#stops.push(watchConfigFile(configFile, () => this.#read(), parts.everyMs));
+      this.#stops.push(watchFiles([configFile], () => this.#read(), parts.times));
     }
   }
 
@@ -93,7 +104,12 @@ export class ConfigService implements ServedConfig {
 
   /** Why the newest configuration is not in force as it was written; undefined: it is. */
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#problem ?? this.#secretStore?.message;
+  }
+
+  /** Variables that the block of the secret store names and the environment lacks, in a sentence. */
+  get missingForStore(): string | undefined {
+    return this.#offered?.store;
   }
 
   subscribe(listener: ConfigListener): () => void {
@@ -103,6 +119,18 @@ export class ConfigService implements ServedConfig {
   /** What is wrong with the audit log, told in the status until it is well again (undefined). */
   tellAudit(message: string | undefined): void {
     this.#audit = message === undefined ? undefined : { reason: 'AuditLogFails', message };
+    this.#read();
+  }
+
+  /** One listener, called after each change of `missingForStore`. */
+  onMissingForStore(listener: () => void): void {
+    this.#missingChanged = listener;
+  }
+
+  /** Why the configured secret store is not in use, for the status until it is (undefined). */
+  tellSecretStore(message: string | undefined): void {
+    const reason = 'SecretStoreNotInUse';
+    this.#secretStore = message === undefined ? undefined : { reason, message };
     this.#read();
   }
 
@@ -142,10 +170,14 @@ export class ConfigService implements ServedConfig {
   #offer(wanted: Wanted): string | undefined {
     const { conditions: _observed, ...written } = wanted.status;
     const json = JSON.stringify(written);
-    if (this.#offered?.json === json) return this.#offered.words;
+    const before = this.#offered;
+    if (before?.json === json) return before.words;
     const { taken, missing } = this.#feed.offer(written, !this.#isOpen);
     const words = missing.length === 0 ? undefined : missingWords(wanted, missing, taken);
-    this.#offered = { json, words };
+    const ofStore = missing.filter(({ path }) => path[0] === 'secretStore');
+    const store = ofStore.length === 0 ? undefined : listOf(wanted, ofStore);
+    this.#offered = { json, words, store };
+    if (before?.store !== store) this.#missingChanged();
     return words;
   }
 
@@ -198,7 +230,9 @@ export class ConfigService implements ServedConfig {
       const message = `Only the first by name counts: ${configs[0]?.key.name}.`;
       return { reason: 'AnotherConfig', message };
     }
-    return missing === undefined ? undefined : { reason: 'VariableMissing', message: missing };
+    return missing === undefined
+      ? this.#secretStore
+      : { reason: 'VariableMissing', message: missing };
   }
 
   #tell(stored: StoredObject, problems: ConfigProblems): void {
@@ -212,19 +246,19 @@ export class ConfigService implements ServedConfig {
   }
 }
 
-function missingWords(
-  { raw, from }: Wanted,
-  missing: readonly MissingVariable[],
-  taken: boolean,
-): string {
+function listOf({ raw }: Wanted, missing: readonly MissingVariable[]): string {
   const list = missing.map(
     ({ path, variable }) =>
       `${formatPath(path)} (${placeInRaw(raw, path)}) names $${variable}, which is not in the environment`,
   );
+  return list.join('; ');
+}
+
+function missingWords(wanted: Wanted, missing: readonly MissingVariable[], taken: boolean): string {
   const end = taken
     ? 'The rest is in force without the blocks that need it.'
     : 'What was in force before stays.';
-  return `${from}: ${list.join('; ')}. ${end}`;
+  return `${wanted.from}: ${listOf(wanted, missing)}. ${end}`;
 }
 
 function degradedWords(stored: StoredObject | undefined): string | undefined {

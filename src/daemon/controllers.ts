@@ -8,6 +8,7 @@ import { startConditionEvents } from '../controllers/condition-events.ts';
 import { startDeletion } from '../controllers/deletion.ts';
 import { GarbageCollector } from '../controllers/garbage/collector.ts';
 import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
+import { startKeyOwners } from '../controllers/key-owners.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
@@ -48,6 +49,7 @@ export function startControllers(parts: ControllersParts): Controllers {
   const budget = options.pruneBudget;
   const garbage = new GarbageCollector({ ...parts, store: readable, written: store, budget });
   const keyExpiry = removeExpiredKeys(parts);
+  const stopKeyOwners = startKeyOwners(parts);
   const secretStore = openSecretStore({ ...parts, registry: parts.served });
   return {
     secretStore,
@@ -57,6 +59,7 @@ export function startControllers(parts: ControllersParts): Controllers {
       stopDeletion();
       stopConditions();
       keyExpiry.stop();
+      await stopKeyOwners();
       await garbage.stop();
     },
   };

@@ -1,4 +1,5 @@
 /** The daemon: the platform with its network. Starts everything in order and stops it in reverse. */
+import { Server as TlsServer } from 'node:tls';
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
 import { replaceFile } from '../auth/secret-file.ts';
 import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
@@ -9,7 +10,7 @@ import { SlowSteps } from '../telemetry/slow-steps.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { VERSION } from '../version.ts';
 import { receivePushes } from './git-service.ts';
-import { listenOn, openTls, shownHost } from './listening.ts';
+import { followCertificate, listenOn, openTls, shownHost } from './listening.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';
 import { openService } from './service.ts';
@@ -71,6 +72,11 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const listen = async (address: Address, server: ServerOptions): Promise<number> => {
     const app = buildServer(dependencies, server);
     undo.push(() => app.close());
+    const { server: listener } = app;
+    if (listener instanceof TlsServer) {
+      const stop = followCertificate({ ...starting, tls }, listener);
+      undo.push(async () => stop());
+    }
     return await listenOn(app, address);
   };
   const port = await listen(options.listen, { tls: { cert: tls.cert, key: tls.key } });

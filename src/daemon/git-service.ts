@@ -10,6 +10,7 @@ import type { RepositoryFollower } from '../controllers/repository.ts';
 import { installHooks } from '../git/hook.ts';
 import type { PushRequest, PushVerdict } from '../git/hook-protocol.ts';
 import { listenForPushes, pushSocketPath } from '../git/hook-server.ts';
+import { refObjections } from '../git/pushed-refs.ts';
 import { withQuarantine } from '../git/quarantine.ts';
 import { removeStaleLocks } from '../git/stale-lock.ts';
 import type { PushedRange } from '../registry/foresight.ts';
@@ -119,18 +120,22 @@ async function judge(
   if (platform.following !== undefined) {
     return { ok: false, lines: [platform.following.pushElsewhere] };
   }
+  const { refusal } = platform.branch;
+  if (refusal !== undefined) return { ok: false, lines: [refusal] };
   const elsewhere = push.updates.find(({ ref }) => ref !== platform.repository.ref);
   if (platform.led !== undefined && elsewhere !== undefined) {
     return { ok: false, lines: [onlyOneBranch(platform.repository.ref, elsewhere.ref)] };
   }
-  const source = await withQuarantine(platform.repository, quarantine);
+  const updates = push.updates.map(({ ref, oldId, newId }) => ({
+    ref,
+    oldId: NO_ID.test(oldId) ? undefined : oldId,
+    newId: NO_ID.test(newId) ? undefined : newId,
+  }));
+  const { led, repository } = platform;
+  const refs = await refObjections({ gitDir: repository.gitDir }, updates);
+  if (refs.length > 0) return { ok: false, lines: [...refs, 'nothing was changed'] };
+  const source = await withQuarantine(repository, quarantine, { maxPaths: repository.maxPaths });
   try {
-    const updates = push.updates.map(({ ref, oldId, newId }) => ({
-      ref,
-      oldId: NO_ID.test(oldId) ? undefined : oldId,
-      newId: NO_ID.test(newId) ? undefined : newId,
-    }));
-    const { led, repository } = platform;
     const admission = led && {
       admit: (range: PushedRange) =>
         led.admit({ gitDir: repository.gitDir, env: quarantine }, range),

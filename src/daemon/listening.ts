@@ -1,31 +1,40 @@
 /** What a daemon listens with: its certificate, its addresses, and words for what is in the way. */
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { createSecureContext, type Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { errnoOf, StartError } from '../bootstrap/start-error.ts';
+import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
 import type { Address } from '../options/values.ts';
+import { tlsOptions } from '../server/hardening.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { ensureServerCertificate } from '../tls/server-certificate.ts';
 import type { DaemonOptions } from './options.ts';
 
-export interface Tls {
+/** Certificate and private key, PEM. */
+interface Pair {
   readonly cert: string;
   readonly key: string;
+}
+
+export interface Tls extends Pair {
   readonly ca: string | undefined;
   readonly caFile: string | undefined;
 }
 
-export async function openTls(of: {
+export interface TlsSource {
   readonly options: Pick<DaemonOptions, 'tls' | 'hostnames' | 'listen'>;
   readonly data: Pick<DataDirectory, 'tls'>;
   readonly clock: Clock;
-}): Promise<Tls> {
+}
+
+export async function openTls(of: TlsSource): Promise<Tls> {
   const { options, data, clock } = of;
   if (options.tls !== undefined) {
-    const { certFile, keyFile } = options.tls;
-    const cert = await readOrFail('tls-cert', certFile);
-    return { cert, key: await readOrFail('tls-key', keyFile), ca: undefined, caFile: undefined };
+    return { ...(await readPair(options.tls)), ca: undefined, caFile: undefined };
   }
   const hostnames = [...options.hostnames, options.listen.host].filter(
     (name) => name !== '0.0.0.0' && name !== '::',
@@ -33,6 +42,51 @@ export async function openTls(of: {
   const made = await ensureServerCertificate({ directory: data.tls, hostnames, clock });
   const caFile = `${data.tls}/ca.crt`;
   return { cert: made.certificatePem, key: made.keyPem, ca: made.caPem, caFile };
+}
+
+async function readPair(files: { certFile: string; keyFile: string }): Promise<Pair> {
+  const cert = await readOrFail('tls-cert', files.certFile);
+  return { cert, key: await readOrFail('tls-key', files.keyFile) };
+}
+
+const RENEWAL_EVERY_MS = 12 * 60 * 60_000;
+
+/**
+ * Gives the server each newer certificate: of `--tls-cert` and `--tls-key` when the files change, of
+ * our own authority before the one in use ends. Connections that are there go on. A pair that cannot
+ * be used is logged, and the one before stays. Returns the function that ends it.
+ */
+export function followCertificate(
+  of: TlsSource & { readonly logger: Logger; readonly tls: Tls },
+  server: TlsServer,
+  times: WatchTimes & { readonly renewalMs?: number } = {},
+): () => void {
+  const { options, logger } = of;
+  let current: Pair = of.tls;
+  const replace = async (read: () => Promise<Pair>): Promise<void> => {
+    try {
+      const { cert, key } = await read();
+      if (cert === current.cert && key === current.key) return;
+      const context = tlsOptions({ cert, key });
+      // Throws for a key that is not the certificate's, before the server has either of them.
+      createSecureContext(context);
+      server.setSecureContext(context);
+      current = { cert, key };
+      const { validTo } = new X509Certificate(cert);
+      logger.info({ validTo }, 'A newer certificate is served');
+    } catch (err) {
+      const remedy = 'Put a certificate and its private key there; they are read again then';
+      logger.error({ err, ...options.tls, remedy }, 'The newer certificate cannot be served');
+    }
+  };
+  const files = options.tls;
+  if (files === undefined) {
+    const renew = (): void => void replace(() => openTls(of));
+    const timer = setInterval(renew, times.renewalMs ?? RENEWAL_EVERY_MS).unref();
+    return () => clearInterval(timer);
+  }
+  const { certFile, keyFile } = files;
+  return watchFiles([certFile, keyFile], () => void replace(() => readPair(files)), times);
 }
 
 async function readOrFail(option: string, file: string): Promise<string> {

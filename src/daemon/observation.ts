@@ -1,6 +1,7 @@
 /** What the daemon tells about itself: metrics and log lines about the branch, health checks. */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { RepositoryPart } from '../controllers/object-integrity.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { BranchObserver } from '../registry/branch-options.ts';
@@ -8,7 +9,12 @@ import type { HealthChecks } from '../server/documents/health.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createRepositoryMetrics } from '../telemetry/repository-metrics.ts';
 import type { RemoteObservation } from './repository/remote-observation.ts';
+
+/** In the order in which they are listed. */
+const READY_CHECKS = ['repository', 'repository-objects', 'secrets'] as const;
+type ReadyCheck = (typeof READY_CHECKS)[number];
 
 export interface Observation {
   readonly metrics: Metrics;
@@ -18,8 +24,10 @@ export interface Observation {
   follow(branch: Branch): void;
   /** When readers last saw a new revision, in milliseconds. */
   lastApplied(): number | undefined;
-  /** Something that reads rely on failed, or works again (undefined). */
-  report(check: 'repository', problem: string | undefined): void;
+  /** Something that reads or writes rely on failed, or works again (undefined). */
+  report(check: ReadyCheck, problem: string | undefined): void;
+  /** A part of the repository cannot be read, or can again. */
+  damaged(part: RepositoryPart, isDamaged: boolean): void;
 }
 
 export function observeBranch(of: {
@@ -45,6 +53,7 @@ export function observeBranch(of: {
     hold: () => branch?.hold,
     withoutProcess: replicated !== undefined,
   });
+  const { damaged } = createRepositoryMetrics(metrics.registry);
   remote?.measure(metrics.registry);
   const observer: BranchObserver = {
     published: (commits, milliseconds) => {
@@ -75,7 +84,7 @@ export function observeBranch(of: {
     observer,
     health: {
       live: { ping: () => undefined },
-      ready: { repository: () => problems.get('repository') },
+      ready: Object.fromEntries(READY_CHECKS.map((check) => [check, () => problems.get(check)])),
       ...(remote === undefined ? {} : { degraded: { remote: () => remote.problem() } }),
     },
     lastApplied: () => lastApplied,
@@ -88,8 +97,9 @@ export function observeBranch(of: {
         return;
       }
       problems.set(check, problem);
-      metrics.reconciles.inc({ source: 'push', result: 'failed' });
+      if (check === 'repository') metrics.reconciles.inc({ source: 'push', result: 'failed' });
     },
+    damaged: (part, isDamaged) => damaged.set({ part }, isDamaged ? 1 : 0),
   };
 }
 

@@ -4,6 +4,7 @@ import type { SigningAlgorithm } from '../auth/signing-key.ts';
 import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { type Address, parseAddress, readChoice, readNumber } from '../options/values.ts';
+import { isSubnet } from '../outbound/address-guard.ts';
 import type { PruneBudget } from '../registry/consent-rules.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
@@ -25,6 +26,8 @@ export interface DaemonOptions {
   readonly apiGroup: string;
   readonly proxyPrefix: string;
   readonly pruneBudget: PruneBudget;
+  /** Files and folders of a tree that is read. */
+  readonly maxPaths: number;
   /** How references of tenants are named: `v…`, or `name-x-namespace-x-tenant`. */
   readonly referenceNames: 'short' | 'concat';
   readonly seed: string | undefined;
@@ -48,6 +51,10 @@ export interface DaemonOptions {
   readonly endpointTokenMaxTtl: number;
   /** Of ID tokens. */
   readonly oidcSigningAlg: SigningAlgorithm;
+  /** Subnets that requests may go to although they are link-local or of a metadata service. */
+  readonly allowOutbound: readonly string[];
+  /** Limit of each git process. */
+  readonly gitMemoryMib: number;
   readonly logLevel: string;
   /** Absent: the state is embedded, and nobody shares it. */
   readonly replica: ReplicaOptions | undefined;
@@ -70,6 +77,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     under: readFolder(options.required('path')),
     apiGroup: matching(options, 'api-group', GROUP),
     proxyPrefix: matching(options, 'proxy-prefix', SEGMENT),
+    maxPaths: readNumber(options, 'push-max-paths', { least: 1 }),
     pruneBudget: {
       objects: readNumber(options, 'prune-budget-objects'),
       percent: readNumber(options, 'prune-budget-percent', { most: 100 }),
@@ -86,9 +94,20 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     keepExpiredKeysMs: readDays(options, 'keep-expired-keys'),
     endpointTokenMaxTtl: readTokenTtl(options),
     oidcSigningAlg: readChoice(options, 'oidc-signing-alg', ['RS256', 'ES256']),
+    allowOutbound: readSubnets(options, 'allow-outbound'),
+    gitMemoryMib: readNumber(options, 'git-memory', { least: 64 }),
     logLevel: readChoice(options, 'log-level', LOG_LEVELS),
     replica: readReplicaOptions(options),
   };
+}
+
+function readSubnets(options: ParsedOptions, name: string): readonly string[] {
+  const subnets = options.all(name);
+  const wrong = subnets.find((subnet) => !isSubnet(subnet));
+  if (wrong === undefined) return subnets;
+  throw new UsageError(
+    `Cannot use --${name} "${wrong}": write an address, or a subnet as 169.254.1.0/24`,
+  );
 }
 
 const DAY_MS = 86_400_000;

@@ -32,6 +32,7 @@ import { writeGuards } from './guards/guards.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Opened, PlatformParts } from './platform-parts.ts';
+import { explainedByDamage } from './repository/damage.ts';
 import { openPendingWrites } from './repository/pending-writes.ts';
 import { observeRemote } from './repository/remote-observation.ts';
 import { openSecrets } from './repository/secrets.ts';
@@ -98,7 +99,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };
   const branch = await openBranch(parts, { ...ground, onError });
   opened.push(branch);
-  secrets.tell(branch);
+  await secrets.tell(branch, observation);
   observation.follow(branch);
   const config = openConfig({ options, kinds, store, branch, clock, logger, metrics });
   opened.push(config);
@@ -190,11 +191,16 @@ async function openTokens(
 
 async function openBranch(
   { options, steps }: PlatformParts,
-  parts: Omit<BranchOptions, 'under' | 'budget'> & { onError(error: unknown): void },
+  parts: Omit<BranchOptions, 'under' | 'budget'> & {
+    repository: BareRepository;
+    onError(error: unknown): void;
+  },
 ): Promise<Branch> {
   const { under, pruneBudget: budget } = options;
   steps.begin('the branch');
-  const branch = await Branch.open({ ...parts, under, budget });
+  const branch = await Branch.open({ ...parts, under, budget }).catch(async (error: unknown) => {
+    throw await explainedByDamage(parts.repository, error);
+  });
   branch.inTurn(async (state) => state.repairCopies()).catch(parts.onError);
   return branch;
 }
@@ -230,6 +236,7 @@ async function openPending(
     source: remote,
     writeBranch: remote.writeBranch,
     gitDir: data.repository,
+    maxPaths: options.maxPaths,
     logger,
     term: replicated?.term,
   });
@@ -239,9 +246,9 @@ async function openPending(
 
 /** Changes when the verdict on a manifest may change although the manifest did not. */
 function rulesFingerprint(options: DaemonOptions, keys: string): string {
-  const { apiGroup, under, allowPlaintextSecrets } = options;
+  const { apiGroup, under, allowPlaintextSecrets, maxPaths } = options;
   const digest = createHash('sha256');
-  digest.update(JSON.stringify([VERSION, apiGroup, under, allowPlaintextSecrets, keys]));
+  digest.update(JSON.stringify([VERSION, apiGroup, under, allowPlaintextSecrets, maxPaths, keys]));
   for (const name of schemaNames()) digest.update(JSON.stringify(schemaDocument(name)));
   return digest.digest('hex');
 }

@@ -24,7 +24,10 @@ type Given =
 export interface SecretStoreParts extends Pick<SecretSyncOptions, Given> {
   readonly options: Pick<DaemonOptions, 'environment'>;
   readonly data: Pick<DataDirectory, 'stateKey'>;
-  readonly config: Pick<ConfigService, 'current' | 'subscribe'>;
+  readonly config: Pick<
+    ConfigService,
+    'current' | 'subscribe' | 'missingForStore' | 'onMissingForStore' | 'tellSecretStore'
+  >;
   readonly observation: Pick<Observation, 'metrics'>;
   readonly events: EventRing;
   readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
@@ -41,6 +44,8 @@ export function openSecretStore(parts: SecretStoreParts): SecretStore {
     ...parts,
     secret: fingerprintSecret(loadStateKey(data.stateKey)),
     configuration: () => config.current.secretStore,
+    missingVariables: () => config.missingForStore,
+    notInForce: (why) => config.tellSecretStore(why),
     environment: options.environment,
     assertMayAct: parts.replicated && (() => assertHeld(parts.replicated?.term)),
     metrics: createSecretSyncMetrics(observation.metrics.registry),
@@ -50,6 +55,7 @@ export function openSecretStore(parts: SecretStoreParts): SecretStore {
       sync.configurationChanged();
     }
   });
+  config.onMissingForStore(() => sync.configurationChanged());
   sync.start();
   return {
     sync,

@@ -1,11 +1,16 @@
 /** `gitplane serve`: starts, says what to try next, and ends on a signal. */
 import { relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limitGitMemory } from '../git/process-limits.ts';
 import type { ParsedOptions } from '../options/parse-options.ts';
+import { allowAddresses } from '../outbound/address-guard.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
 import { holdTickShape } from './tick-shape.ts';
 
+/** A start that is told to stop is waited for so long. */
+const START_WITHIN_MS = 4_000;
 /** A stop that takes longer than this is cut off, so that an orchestrator need not kill. */
 const STOP_WITHIN_MS = 9_500;
 
@@ -15,15 +20,28 @@ export async function serve(
 ): Promise<number> {
   holdTickShape();
   const read = readDaemonOptions(options);
-  const daemon = await start(read);
-  // Before the banner: whoever reads it may end the daemon at once, and cleanly.
+  allowAddresses(read.allowOutbound);
+  limitGitMemory(read.gitMemoryMib);
+  // Before anything serves: a signal that nobody handles would reset the requests in flight.
   const ended = signalled();
-  out.write(banner(daemon, read));
-  await ended;
+  const starting = start(read);
+  const begun = await Promise.race([starting, ended]);
+  if (begun !== undefined) {
+    out.write(banner(begun, read));
+    await ended;
+  }
   const limit = setTimeout(() => process.exit(1), STOP_WITHIN_MS);
+  const daemon = begun ?? (await startedWithin(starting));
+  // It acknowledged nothing yet, and is abandoned as by a crash.
+  if (daemon === undefined) process.exit(0);
   await daemon.stop();
   clearTimeout(limit);
   return 0;
+}
+
+/** A start that a signal interrupts goes on: only whole parts can be stopped. Undefined: it takes too long. */
+async function startedWithin(starting: Promise<Serving>): Promise<Serving | undefined> {
+  return await Promise.race([starting, sleep(START_WITHIN_MS, undefined, { ref: false })]);
 }
 
 /** Replicas are loaded when they are wanted: a daemon alone should not wait for them. */

@@ -6,12 +6,14 @@
 import { StatusError } from '../apimachinery/status-error.ts';
 import type { Auditor } from '../audit/auditor.ts';
 import { FailedLogins } from '../auth/failed-logins.ts';
-import { administratorToken } from '../bootstrap/administrator.ts';
+import { administratorToken, OtherAdministratorError } from '../bootstrap/administrator.ts';
 import { hookSecret } from '../bootstrap/hook-secret.ts';
 import { startFetching } from '../controllers/fetch.ts';
+import { watchObjects } from '../controllers/object-integrity.ts';
 import { followRepository, type RepositoryFollower } from '../controllers/repository.ts';
 import { PatchEngine } from '../endpointsync/engine.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
+import { concealAccessKey } from '../kinds/access-key-secret.ts';
 import type { HookService, ServerDependencies } from '../server/dependencies.ts';
 import { loadStateKey } from '../state/state-key.ts';
 import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
@@ -65,6 +67,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const token = await administrator(parts, platform);
   const follower = await followRepository({ ...platform, logger });
   undo.push(() => follower.close());
+  const objects = watchObjects({ ...platform, logger });
+  undo.push(() => objects.close());
   const remote = await followRemote(parts, platform, follower);
   const clusters = await serveClusters(parts, platform);
   const root = `/${options.proxyPrefix}/management`;
@@ -111,6 +115,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   };
   const tenants = syncTenants(parts, platform, { clusters, dependencies });
   const prefix = `/${options.proxyPrefix}`;
+  await objects.begun;
   const effects = planEffects({ loops: tenants, clusters, prefix });
   const planner = platform.planner.foreseeing(effects);
   return {
@@ -216,19 +221,37 @@ function unlessUntrusted(error: unknown): void {
 }
 
 /**
- * A repository elsewhere need not take what we write; the access keys that are in it work all the
- * same. The next start tries again.
+ * A repository elsewhere need not take what we write, and a branch that is held takes nothing; the
+ * access keys that are in it work all the same. The next start tries again.
  */
 async function administrator(
   { data, logger }: ServiceParts,
   platform: Platform,
 ): Promise<string | undefined> {
   try {
-    return await administratorToken(platform, data.adminToken);
+    const isShared = platform.following !== undefined;
+    const token = await administratorToken({ ...platform, isShared }, data.adminToken);
+    if (platform.pending === undefined && !isKnown(platform, token)) {
+      const remedy = 'remove it and start again to have a new key made, or put the right one there';
+      logger.warn(
+        { file: data.adminToken, remedy },
+        'No access key of the repository has this text',
+      );
+    }
+    return token;
   } catch (error) {
-    const isPending = error instanceof StatusError && platform.pending !== undefined;
-    if (!(error instanceof RemoteError) && !isPending) throw error;
+    if (error instanceof OtherAdministratorError) {
+      logger.warn({ problem: error.message, remedy: error.remedy }, 'No administrator key here');
+      return undefined;
+    }
+    const isElsewhere = platform.pending !== undefined || platform.branch.hold !== undefined;
+    const isRefused = error instanceof StatusError && isElsewhere;
+    if (!(error instanceof RemoteError) && !isRefused) throw error;
     logger.warn({ problem: error.message }, 'The first administrator could not be made');
     return undefined;
   }
+}
+
+function isKnown({ access }: Platform, token: string): boolean {
+  return access.holderOf(concealAccessKey(token)) !== undefined;
 }

@@ -18,6 +18,11 @@ export function shortHash(text: string): string {
   return sha256(text).toString('hex').slice(0, HASH_DIGITS);
 }
 
+/** 128 bits of SHA-256: enough to take two texts with one hash for the same. */
+export function longHash(text: string): string {
+  return sha256(text).toString('hex').slice(0, 32);
+}
+
 /** Joins with dashes. More than 63 bytes become the first 52, a dash and ten digits of a hash. */
 export function safeConcatName(...parts: readonly string[]): string {
   const joined = parts.join('-');

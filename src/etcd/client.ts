@@ -1,18 +1,18 @@
 /** A client of etcd over gRPC. Loaded only where there is an etcd; see open-etcd.ts. */
-import { credentials as security } from '@grpc/grpc-js';
+import { type ChannelCredentials, credentials as security } from '@grpc/grpc-js';
 import type {
-  Etcd,
   EtcdWatch,
   KeyValue,
   Lease,
   RangeRequest,
   RangeResponse,
+  RemoteEtcd,
   TxnRequest,
   TxnResponse,
   WatchRequest,
 } from './etcd.ts';
 import { CompactedRevisionError } from './etcd-error.ts';
-import type { EtcdOptions } from './etcd-options.ts';
+import type { EtcdOptions, EtcdTls } from './etcd-options.ts';
 import { grantLease } from './lease.ts';
 import { closedError, Members, type Patience } from './members.ts';
 import { Scan } from './scan.ts';
@@ -26,7 +26,7 @@ const READ = { attempt: 4000, repeat: true };
 const WRITE = { attempt: 8000, repeat: false };
 const COMPACTION = { attempt: 5000, repeat: true };
 
-export class EtcdClient implements Etcd {
+export class EtcdClient implements RemoteEtcd {
   readonly #members: Members;
   readonly #patience: number;
   readonly #watches = new Set<Watch>();
@@ -34,11 +34,12 @@ export class EtcdClient implements Etcd {
   constructor(options: EtcdOptions) {
     const { endpoints, tls, credentials, patience = PATIENCE_MS, onReplaced } = options;
     this.#patience = patience;
-    const channel =
-      tls === undefined
-        ? security.createInsecure()
-        : security.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
+    const channel = tls === undefined ? security.createInsecure() : secured(tls);
     this.#members = new Members({ endpoints, security: channel, credentials, onReplaced });
+  }
+
+  useTls(tls: EtcdTls): void {
+    this.#members.secure(secured(tls));
   }
 
   get place(): string {
@@ -100,4 +101,8 @@ export class EtcdClient implements Etcd {
       throw new CompactedRevisionError(BigInt(request.revision ?? 0), { cause: error });
     }
   }
+}
+
+function secured({ ca, cert, key }: EtcdTls): ChannelCredentials {
+  return security.createSsl(ca ?? null, key ?? null, cert ?? null);
 }

@@ -1,13 +1,16 @@
+/** `EFULL`: its quota is used up. `EUNREACH`: no member answers. `EREFUSED`: it refuses otherwise. */
+export type EtcdErrorCode = 'EFULL' | 'EUNREACH' | 'EREFUSED';
+
 /** Why etcd did not do what it was asked. The message names the place and the remedy. */
 export class EtcdError extends Error {
   /** It may have happened all the same. */
   readonly unknown: boolean;
-  /** `EFULL`: its quota is used up. `EUNREACH`: no member answers. Undefined: it refuses. */
-  readonly code: 'EFULL' | 'EUNREACH' | undefined;
+  /** Undefined: the client did not ask etcd, or could not read its answer. */
+  readonly code: EtcdErrorCode | undefined;
 
   constructor(
     message: string,
-    options: { cause?: unknown; unknown?: boolean; code?: 'EFULL' | 'EUNREACH' | undefined } = {},
+    options: { cause?: unknown; unknown?: boolean; code?: EtcdErrorCode | undefined } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'EtcdError';

@@ -2,16 +2,8 @@
 export interface EtcdOptions {
   /** `host:port`; the next one is asked where one fails. */
   readonly endpoints: readonly string[];
-  /** PEM. Absent: everything goes in the clear. */
-  readonly tls?:
-    | {
-        /** Absent: the authorities that Node trusts. */
-        readonly ca?: Buffer | undefined;
-        /** Both or none. */
-        readonly cert?: Buffer | undefined;
-        readonly key?: Buffer | undefined;
-      }
-    | undefined;
+  /** Absent: everything goes in the clear. */
+  readonly tls?: EtcdTls | undefined;
   readonly credentials?: EtcdCredentials | undefined;
   /** Milliseconds that members are tried for until a call fails; absent: 12,000. */
   readonly patience?: number | undefined;
@@ -20,6 +12,15 @@ export interface EtcdOptions {
    * was put back to an earlier time. Whatever is asked of it is refused from then on.
    */
   readonly onReplaced?: ((reason: string) => void) | undefined;
+}
+
+/** PEM. */
+export interface EtcdTls {
+  /** Absent: the authorities that Node trusts. */
+  readonly ca?: Buffer | undefined;
+  /** Both or none. */
+  readonly cert?: Buffer | undefined;
+  readonly key?: Buffer | undefined;
 }
 
 export interface EtcdCredentials {

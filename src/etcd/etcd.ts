@@ -3,6 +3,8 @@
  * ids are bigint. Nothing in this folder knows what is kept there.
  */
 
+import type { EtcdTls } from './etcd-options.ts';
+
 export interface KeyValue {
   readonly key: string;
   readonly value: Buffer;
@@ -118,4 +120,13 @@ export interface Etcd {
   /** Forgets what was before the revision. */
   compact(revision: bigint): Promise<void>;
   close(): Promise<void>;
+}
+
+/** An etcd that is reached over the network. */
+export interface RemoteEtcd extends Etcd {
+  /**
+   * Connects with these files from now on. A connection that is there ends when what is under way on
+   * it has ended. Throws for a key that is not the certificate's.
+   */
+  useTls(tls: EtcdTls): void;
 }

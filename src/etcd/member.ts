@@ -53,7 +53,7 @@ interface Pending {
 
 export class Member {
   readonly address: string;
-  readonly #credentials: ChannelCredentials;
+  #credentials: ChannelCredentials;
   #client: Client;
   readonly #pending = new Set<Pending>();
   #ticking: NodeJS.Timeout | undefined;
@@ -120,6 +120,17 @@ export class Member {
     const settled = (): void => this.#settled(stream);
     stream.on('status', settled).on('error', settled).on('close', settled);
     return stream;
+  }
+
+  /** Connects anew, with these credentials; calls and streams of the connection before go on. */
+  secure(credentials: ChannelCredentials): void {
+    if (this.#closed) return;
+    const before = this.#client;
+    this.#question?.cancel();
+    this.#question = undefined;
+    this.#credentials = credentials;
+    this.#client = new Client(this.address, credentials, OPTIONS);
+    before.close();
   }
 
   close(): void {

@@ -59,6 +59,10 @@ export class Members {
     if (this.current === member) this.#current = (this.#current + 1) % this.#members.length;
   }
 
+  secure(security: ChannelCredentials): void {
+    for (const member of this.#members) member.secure(security);
+  }
+
   close(): void {
     this.#closing.abort();
     for (const member of this.#members) member.close();
@@ -162,7 +166,7 @@ export class Members {
     if (this.closed) return closedError(this.place);
     if (isCompacted(error)) return new CompactedRevisionError(0n);
     if (fate === 'refused' || fate === 'sign-in') {
-      const code = isFull(error) ? 'EFULL' : undefined;
+      const code = isFull(error) ? 'EFULL' : 'EREFUSED';
       const message = `${this.place} refuses: ${details}${remedyFor(error)}`;
       return new EtcdError(message, { cause: error, code });
     }

@@ -58,7 +58,7 @@ export function isLeaseGone(error: Pick<ServiceError, 'details'>): boolean {
 /** What people can do about it, or nothing that is known. */
 export function remedyFor({ code, details }: Pick<ServiceError, 'code' | 'details'>): string {
   if (isFull({ details })) {
-    return '; compact and defragment etcd, or raise its --quota-backend-bytes, then disarm the alarm (etcdctl alarm disarm)';
+    return '; make room in etcd (etcdctl compact, etcdctl defrag) or raise its --quota-backend-bytes, then run etcdctl alarm disarm';
   }
   if (code === status.PERMISSION_DENIED || details.includes('permission denied')) {
     return '; grant its user a role that may read and write everything below the prefix';

@@ -1,4 +1,5 @@
 /** A bare repository at one branch: reading, writing and upkeep put together. */
+
 import { dirname, join } from 'node:path';
 import { Batch, type FinishedBatch } from './batch.ts';
 import { type CommitSignature, treeOfCommit } from './commit-object.ts';
@@ -9,10 +10,13 @@ import type { Publishing } from './publisher.ts';
 import type { Reader } from './reader.ts';
 import { readRef } from './ref-file.ts';
 import type {
+  Bounded,
   CommitBatch,
   CommitNote,
   HistoryCommit,
   PathChange,
+  PushedTips,
+  PushObjection,
   Repository,
   TreeFile,
 } from './repository.ts';
@@ -27,6 +31,8 @@ export interface BareRepositoryParts {
   readonly maintenance: Maintenance;
   readonly sign: CommitSignature | undefined;
   readonly settle?: HeadSettlement | undefined;
+  /** Files and folders of a tree that is read. */
+  readonly maxPaths?: number | undefined;
 }
 
 /** From where the branch is on the disk to where it counts as being. */
@@ -40,6 +46,7 @@ export class BareRepository implements Repository {
   readonly gitDir: string;
   readonly ref: string;
   readonly context: GitContext;
+  readonly maxPaths: number | undefined;
   readonly #reader: Reader;
   readonly #publisher: Publishing;
   readonly #maintenance: Maintenance;
@@ -59,6 +66,7 @@ export class BareRepository implements Repository {
     this.#maintenance = parts.maintenance;
     this.#sign = parts.sign;
     this.#settle = parts.settle;
+    this.maxPaths = parts.maxPaths;
   }
 
   async head(): Promise<string | undefined> {
@@ -100,6 +108,14 @@ export class BareRepository implements Repository {
 
   noteOf(commit: string): Promise<CommitNote> {
     return this.#reader.noteOf(commit);
+  }
+
+  boundsOf(commit: string): Promise<Bounded> {
+    return this.#reader.boundsOf(commit);
+  }
+
+  objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
+    return this.#reader.objectionsTo(pushed);
   }
 
   /**

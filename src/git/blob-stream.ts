@@ -3,11 +3,11 @@
  * and no questions asked twice. Whatever is not as it should be fails the list that asked, and those
  * behind it; `Reader` tells what is wrong.
  */
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { GitContext } from './git-environment.ts';
 import { GitError } from './git-error.ts';
-import { ending, spawnGit } from './git-process.ts';
+import { GitProcess } from './git-process.ts';
 import { assertObjectId } from './object-id.ts';
+import { replies } from './process-limits.ts';
 
 /** Called once for each id, in order. */
 export type TakeBlob = (content: Buffer, at: number) => void;
@@ -22,11 +22,13 @@ interface List {
 
 const ARGS = ['cat-file', '--batch-command', '--buffer'];
 const LARGEST_BLOB = 8 * 1024 * 1024;
+/** A list is as long as its reader wants it; each blob is limited. */
+const LIMITS = replies(Number.POSITIVE_INFINITY);
 
 export class BlobStream {
   readonly #context: GitContext;
   readonly #lists: List[] = [];
-  #child: ChildProcessWithoutNullStreams | undefined;
+  #git: GitProcess | undefined;
   /** What came and could not be used yet, and how much there must be before it can. */
   #parts: Buffer[] = [];
   #held = 0;
@@ -47,8 +49,9 @@ export class BlobStream {
     return new Promise((resolve, reject) => {
       const settle = (error?: Error): void => (error === undefined ? resolve() : reject(error));
       this.#lists.push({ size: ids.length, take, settle, taken: 0 });
-      this.#child ??= this.#start();
-      this.#child.stdin.write(`${request}flush\n`);
+      this.#git ??= this.#start();
+      if (this.#lists.length === 1) this.#git.expectReply(true);
+      this.#git.stdin.write(`${request}flush\n`);
     });
   }
 
@@ -56,26 +59,25 @@ export class BlobStream {
     this.#fail(new GitError('The repository is closed'));
   }
 
-  #start(): ChildProcessWithoutNullStreams {
-    const child = spawnGit(this.#context, ARGS);
-    child.stderr.resume();
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (this.#child !== child) return;
+  #start(): GitProcess {
+    const git = new GitProcess(this.#context, ARGS, LIMITS);
+    git.stdout.on('data', (chunk: Buffer) => {
+      if (this.#git !== git) return;
       try {
         this.#push(chunk);
       } catch (error) {
         this.#fail(error instanceof Error ? error : new GitError(String(error)));
       }
     });
-    void ending(child).then(() => {
-      if (this.#child === child) this.#fail(new GitError('git cat-file ended'));
+    void git.ended.then((end) => {
+      if (this.#git === git) this.#fail(git.error(end));
     });
-    return child;
+    return git;
   }
 
   #fail(error: Error): void {
-    this.#child?.kill('SIGKILL');
-    this.#child = undefined;
+    this.#git?.kill();
+    this.#git = undefined;
     this.#keep(EMPTY, 1);
     for (const list of this.#lists.splice(0)) list.settle(error);
   }
@@ -117,6 +119,7 @@ export class BlobStream {
     list.taken += 1;
     if (list.taken < list.size) return;
     this.#lists.shift();
+    this.#git?.expectReply(this.#lists.length > 0);
     list.settle();
   }
 }

@@ -1,4 +1,5 @@
 /** The protocol of `git cat-file --batch`: one id a line, then `<id> SP <type> SP <size> LF <bytes> LF`. */
+import { replies } from './process-limits.ts';
 import type { Protocol, ReplyParser } from './request-process.ts';
 
 export interface FoundObject {
@@ -12,14 +13,21 @@ export interface FoundObject {
 export type CatFileReply = FoundObject | undefined;
 
 const LF = 0x0a;
+/** The rest of an object that is larger by so much is not waited for. */
+const SKIPPED_BYTES = 1024 * 1024;
 
-/** `maxBytes`: larger objects are skipped, not kept in memory. */
+/**
+ * `maxBytes`: larger objects are not kept in memory. A blob of gigabytes takes some kilobytes in a
+ * push, so that the process which unpacks it is replaced.
+ */
 export function catFileProtocol(maxBytes: number): Protocol<CatFileReply> {
   return {
     args: ['cat-file', '--batch'],
     makeParser: () => new CatFileParser(maxBytes),
     isDoubtful: (reply) => reply === undefined,
+    isLast: (reply) => reply !== undefined && reply.size > maxBytes + SKIPPED_BYTES,
     maxRequests: Number.POSITIVE_INFINITY,
+    limits: replies(maxBytes + SKIPPED_BYTES),
   };
 }
 
@@ -56,7 +64,12 @@ class CatFileParser implements ReplyParser<CatFileReply> {
     } else {
       const bytes = Number(size);
       const content = bytes > this.#maxBytes ? undefined : Buffer.allocUnsafe(bytes);
-      this.#body = { found: { type, size: bytes, content }, filled: 0 };
+      const found = { type, size: bytes, content };
+      if (bytes > this.#maxBytes + SKIPPED_BYTES) {
+        emit(found);
+        return chunk.length;
+      }
+      this.#body = { found, filled: 0 };
     }
     return end + 1;
   }

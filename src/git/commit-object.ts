@@ -54,6 +54,19 @@ function clean(text: string): string {
   return text.replaceAll(unsafeInIdentity, ' ').replaceAll(crudAtEnds, '');
 }
 
+const rootLines = /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)/;
+
+/** The tree and the parents of a commit object, however odd the rest of it is. */
+export function rootsOfCommit(
+  content: Buffer,
+  id: string,
+): { readonly tree: string; readonly parents: readonly string[] } {
+  const end = content.indexOf('\nauthor ');
+  const [, tree, parents = ''] = rootLines.exec(content.toString('latin1', 0, end + 1)) ?? [];
+  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it names no tree`);
+  return { tree, parents: [...parents.matchAll(/[0-9a-f]{40}/g)].map(([parent]) => parent) };
+}
+
 const treeLine = /^tree ([0-9a-f]{40})\n/;
 
 /** The tree of a commit object. */

@@ -4,6 +4,7 @@
  * that is how the end of an answer is known.
  */
 import { decodePath } from './path-text.ts';
+import { replies } from './process-limits.ts';
 import type { PathChange } from './repository.ts';
 import type { Protocol, ReplyParser, RequestProcess } from './request-process.ts';
 
@@ -33,6 +34,8 @@ export const diffTreeProtocol: Protocol<DiffTreeReply> = {
   makeParser: () => new DiffTreeParser(),
   isDoubtful: (reply) => reply === undefined,
   maxRequests: 20_000,
+  // Some two million paths.
+  limits: replies(256 * 1024 * 1024),
 };
 
 export async function compareCommits(

@@ -1,7 +1,7 @@
 /** The output of `git ls-tree -r -z`: `<mode> SP <type> SP <id> TAB <path> NUL`. */
 import { isUtf8 } from 'node:buffer';
 import { decodePath } from './path-text.ts';
-import type { TreeFile } from './repository.ts';
+import type { PathChange, TreeFile } from './repository.ts';
 
 const MODE_LENGTH = 6;
 const ID_LENGTH = 40;
@@ -26,4 +26,9 @@ function parseRecord(record: string): TreeFile {
     id: record.slice(tab - ID_LENGTH, tab),
     path: record.slice(tab + 1),
   };
+}
+
+/** A file as seen by a caller who had nothing before. */
+export function asAddition(file: TreeFile): PathChange {
+  return { path: file.path, newId: file.id, mode: file.mode };
 }

@@ -3,10 +3,11 @@ import type { Writable } from 'node:stream';
 import { type DurableFiles, realFiles, writeDurably } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
-import { collectStderr, ending, processError, spawnGit } from './git-process.ts';
+import { GitProcess } from './git-process.ts';
 import { assertObjectId } from './object-id.ts';
 import { thisOwner } from './owner.ts';
 import { packFolder, packNames } from './pack-names.ts';
+import { LISTING, QUERY } from './process-limits.ts';
 
 export interface ForeignPack {
   readonly pack: Buffer;
@@ -59,12 +60,10 @@ async function placePack(
 
 async function indexPack(context: GitContext, pack: Buffer): Promise<void> {
   const args = ['index-pack', '--stdin', '--strict', '--fix-thin'];
-  const child = spawnGit(context, args);
-  const stderr = collectStderr(child);
-  child.stdout.resume();
-  await send(child.stdin, pack);
-  const end = await ending(child);
-  if (end.code !== 0) throw processError(args, end, stderr());
+  const git = new GitProcess(context, args, QUERY);
+  await send(git.stdin, pack);
+  const end = await git.ended;
+  if (end.code !== 0) throw git.error(end);
 }
 
 function send(stream: Writable, bytes: Buffer): Promise<void> {
@@ -92,18 +91,17 @@ export async function packRange(
   assertObjectId(to);
   if (from !== undefined) assertObjectId(from);
   const args = ['pack-objects', '--revs', '--stdout', '-q', '--delta-base-offset'];
-  const child = spawnGit(context, args);
-  const stderr = collectStderr(child);
+  const git = new GitProcess(context, args, LISTING);
   const chunks: Buffer[] = [];
   let length = 0;
-  child.stdout.on('data', (chunk: Buffer) => {
+  git.stdout.on('data', (chunk: Buffer) => {
     length += chunk.length;
-    if (length > limit) child.kill('SIGKILL');
+    if (length > limit) git.kill();
     else chunks.push(chunk);
   });
-  child.stdin.end(from === undefined ? `${to}\n` : `${to}\n^${from}\n`);
-  const end = await ending(child);
+  git.stdin.end(from === undefined ? `${to}\n` : `${to}\n^${from}\n`);
+  const end = await git.ended;
   if (length > limit) throw new PackTooLargeError(limit);
-  if (end.code !== 0) throw processError(args, end, stderr());
+  if (end.code !== 0) throw git.error(end);
   return Buffer.concat(chunks);
 }

@@ -17,12 +17,33 @@ export interface GitContext {
 /** What finding and running programs needs, and nothing else of ours. */
 const inherited = ['PATH', 'TMPDIR', 'LD_LIBRARY_PATH', 'SystemRoot'];
 
+/** A pack that a push sends, after it was unpacked from the request. */
+export const MAX_PUSH_BYTES = 2 ** 31;
+
+/** Of the repository too, because a push by path runs the pusher's git. */
+export const SIZE_LIMITS: readonly (readonly [string, string])[] = [
+  ['receive.maxInputSize', String(MAX_PUSH_BYTES)],
+  // A larger blob is no manifest: git passes it on in pieces and looks for no delta.
+  ['core.bigFileThreshold', '16m'],
+];
+
 /** Configuration that holds whatever the repository's own file says. */
 const configuration: readonly (readonly [string, string])[] = [
   // git makes only objects durable unless told otherwise; an acknowledged push needs its ref too.
   ['core.fsync', 'objects,derived-metadata,reference'],
   ['gc.auto', '0'],
   ['receive.autogc', 'false'],
+  ['receive.fsckObjects', 'true'],
+  ['transfer.fsckObjects', 'true'],
+  // Names that are `.git` to the file systems of macOS and Windows.
+  ['core.protectHFS', 'true'],
+  ['core.protectNTFS', 'true'],
+  // Each thread of a packer has memory of its own, and the whole process has one limit.
+  ['pack.threads', '2'],
+  ['pack.windowMemory', '64m'],
+  ['pack.deltaCacheSize', '64m'],
+  ['core.deltaBaseCacheLimit', '32m'],
+  ...SIZE_LIMITS,
 ];
 
 export function gitEnvironment(context: GitContext): Record<string, string> {

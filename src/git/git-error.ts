@@ -49,13 +49,23 @@ export class ObjectTypeError extends GitError {
 
 export class BlobTooLargeError extends GitError {
   readonly id: string;
-  readonly size: number;
+  /** Undefined: so large that git met a limit before it told. */
+  readonly size: number | undefined;
+  /** All that were asked for together and are too large. */
+  ids: readonly string[];
 
-  constructor(id: string, size: number, limit: number) {
-    super(`Blob ${id} has ${size} bytes; at most ${limit} are read`);
+  constructor(id: string, size: number | undefined, limit: number) {
+    const found = size === undefined ? 'is too large for git to read' : `has ${size} bytes`;
+    super(`Blob ${id} ${found}; at most ${limit} bytes are read`);
     this.name = 'BlobTooLargeError';
     this.id = id;
+    this.ids = [id];
     this.size = size;
+  }
+
+  with(others: readonly BlobTooLargeError[]): this {
+    this.ids = [this.id, ...others.map(({ id }) => id)];
+    return this;
   }
 }
 

@@ -11,6 +11,13 @@ export interface RefUpdate {
   readonly ref: string;
 }
 
+/** The same for the daemon; undefined stands for "does not exist". */
+export interface RefMove {
+  readonly ref: string;
+  readonly oldId: string | undefined;
+  readonly newId: string | undefined;
+}
+
 /** Where the objects of a push are while it is judged. */
 export interface QuarantineEnvironment {
   readonly GIT_QUARANTINE_PATH?: string;

@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { errorCode, GitError } from './git-error.ts';
 import type { PushRequest, PushVerdict } from './hook-protocol.ts';
 import { type GitLogger, silent } from './logger.ts';
+import { GitLimitError } from './process-limits.ts';
 
 export type Judge = (push: PushRequest) => Promise<PushVerdict>;
 
@@ -131,10 +132,11 @@ async function answer(
 ): Promise<void> {
   const verdict = await judgeLine(line, judge).catch((err: unknown): PushVerdict => {
     logger.warn({ err }, 'a push could not be judged');
-    return {
-      ok: false,
-      lines: ['gitplane could not judge this push: look at its log, then push again'],
-    };
+    const line =
+      err instanceof GitLimitError
+        ? `gitplane could not judge this push: ${err.message}`
+        : 'gitplane could not judge this push: look at its log, then push again';
+    return { ok: false, lines: [line] };
   });
   socket.end(`${JSON.stringify(verdict)}\n`);
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { SIZE_LIMITS } from './git-environment.ts';
 import { errorCode, StorageError } from './git-error.ts';
 import { runGit } from './git-process.ts';
 import { assertBranchName } from './open-repository.ts';
@@ -28,6 +29,7 @@ const settings: readonly (readonly [string, string])[] = [
   ['transfer.hideRefs', 'refs/gitplane'],
   // The pusher's own setting must not lead past our hook.
   ['core.hooksPath', 'hooks'],
+  ...SIZE_LIMITS,
 ];
 
 /** Makes a bare repository whose HEAD is `branch`, or brings the settings of one up to date. */

@@ -3,14 +3,13 @@
  * rolling them up geometrically, often, costs little each time and nobody waits for it. Readers
  * and writers go on meanwhile. Nothing is ever pruned here.
  */
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { lstat, readdir, unlink } from 'node:fs/promises';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { GitContext } from './git-environment.ts';
-import { collectStderr, ending, processError, spawnGit } from './git-process.ts';
+import { GitProcess } from './git-process.ts';
 import type { GitLogger } from './logger.ts';
 import { isShortLived, packFolder } from './pack-names.ts';
+import { MAINTENANCE } from './process-limits.ts';
 
 export interface MaintenanceOptions {
   /** So many more packs than the last run left start the next one. */
@@ -28,8 +27,6 @@ const steps: readonly (readonly string[])[] = [
   ['commit-graph', 'write', '--reachable', '--split', '--no-progress'],
 ];
 
-const KILL_AFTER_MS = 2_000;
-
 /** What a run that was killed may leave locked. All of it can be made anew at any time. */
 const derivedLocks = [
   ['objects', 'pack', 'multi-pack-index.lock'],
@@ -43,7 +40,7 @@ export class Maintenance {
   readonly #context: GitContext;
   readonly #options: MaintenanceOptions;
   #running: Promise<boolean> | undefined;
-  #child: ChildProcessWithoutNullStreams | undefined;
+  #git: GitProcess | undefined;
   /** Packs added since somebody last counted. */
   #added = 0;
   #packsLeft: number | undefined;
@@ -80,13 +77,7 @@ export class Maintenance {
   /** Ends a run that is under way: git removes its temporary files. */
   async close(): Promise<void> {
     this.#closed = true;
-    const child = this.#child;
-    if (child !== undefined) {
-      child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
-      await this.#running;
-      clearTimeout(timer);
-    }
+    this.#git?.stop();
     await this.#running;
   }
 
@@ -112,17 +103,15 @@ export class Maintenance {
   }
 
   async #step(args: readonly string[]): Promise<boolean> {
-    const child = spawnGit(this.#context, args);
-    this.#child = child;
-    const stderr = collectStderr(child);
-    child.stdout.resume();
-    child.stdin.end();
-    lowerPriority(child.pid);
-    const how = await ending(child);
-    this.#child = undefined;
-    if (how.code === 0) return true;
+    const git = new GitProcess(this.#context, args, MAINTENANCE);
+    this.#git = git;
+    git.stdin.end();
+    git.lowerPriority();
+    const end = await git.ended;
+    this.#git = undefined;
+    if (end.code === 0) return true;
     if (!this.#closed) {
-      const error = processError(args, how, stderr());
+      const error = git.error(end);
       this.#options.logger.warn({ error: error.message }, 'repository maintenance failed');
     }
     return false;
@@ -144,13 +133,5 @@ async function removeStaleLocks(gitDir: string): Promise<void> {
     const found = await lstat(lock).catch(() => undefined);
     const isStale = found !== undefined && Date.now() - found.mtimeMs > STALE_LOCK_MS;
     if (isStale) await unlink(lock).catch(() => undefined);
-  }
-}
-
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
-  } catch {
-    // It ended already, or the system does not allow it.
   }
 }

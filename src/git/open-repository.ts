@@ -6,7 +6,7 @@ import { CLAIMS, removeAbandonedClaims } from './claim.ts';
 import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { type DurableFiles, realFiles } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
-import { errorCode, GitError, StorageError } from './git-error.ts';
+import { BlobTooLargeError, errorCode, GitError, StorageError } from './git-error.ts';
 import { removeGitLeftovers } from './git-leftovers.ts';
 import { processError, runGit, tryGit } from './git-process.ts';
 import { replayLogs } from './log-replay.ts';
@@ -82,8 +82,9 @@ export async function openRepository(options: OpenOptions): Promise<BareReposito
     whileStill: (work) => publisher.whileStill(work),
   });
   void maintenance.runIfDue();
-  const { sign, settle } = options;
-  return new BareRepository({ gitDir, ref, reader, publisher, maintenance, sign, settle });
+  const { sign, settle, maxPaths } = options;
+  const parts = { gitDir, ref, reader, publisher, maintenance, sign, settle, maxPaths };
+  return new BareRepository(parts);
 }
 
 async function publishingTo(
@@ -232,6 +233,8 @@ async function assertReadable(
     const tree = treeOfCommit(await reader.readObject(head, 'commit'), head);
     await reader.readObject(tree, 'tree');
   } catch (error) {
+    // It is there; what is too large is held later, with the place.
+    if (error instanceof BlobTooLargeError) return;
     const reason = error instanceof Error ? error.message : String(error);
     throw new GitError(
       `The repository is damaged: ${ref} points to ${head}, which cannot be read (${reason})`,

@@ -29,9 +29,13 @@ function linkedGitDir(place: string, file: string): string {
 /** `head`: where the branch is taken to be. */
 export function readOnlyRepository(
   gitDir: string,
-  { ref, head }: { readonly ref: string; readonly head: string | undefined },
+  {
+    ref,
+    head,
+    maxPaths,
+  }: { readonly ref: string; readonly head: string | undefined; readonly maxPaths?: number },
 ): Repository {
-  const reader = new Reader({ gitDir });
+  const reader = new Reader({ gitDir }, { maxPaths });
   return {
     gitDir,
     ref,
@@ -45,6 +49,8 @@ export function readOnlyRepository(
     mergeBases: (one, other) => reader.mergeBases(one, other),
     isAncestor: (ancestor, descendant) => reader.isAncestor(ancestor, descendant),
     noteOf: (commit) => reader.noteOf(commit),
+    boundsOf: (commit) => reader.boundsOf(commit),
+    objectionsTo: (pushed) => reader.objectionsTo(pushed),
     begin: () => {
       throw new GitError(`${gitDir} is open for reading only`);
     },

@@ -3,16 +3,30 @@
  * processes, differences from a persistent `git diff-tree`; what is asked rarely is a process each.
  */
 import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
+import { CommitBounds } from './commit-bounds.ts';
 import { type CommitLinks, linksOfCommit, noteOfCommit } from './commit-object.ts';
 import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
-import { parseFileList } from './file-list.ts';
+import { asAddition, parseFileList } from './file-list.ts';
 import type { GitContext } from './git-environment.ts';
 import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from './git-error.ts';
 import { processError, runGit, tryGit } from './git-process.ts';
 import { history } from './history.ts';
 import { assertObjectId, type ObjectType } from './object-id.ts';
-import type { CommitNote, HistoryCommit, PathChange, Repository, TreeFile } from './repository.ts';
+import { GitLimitError } from './process-limits.ts';
+import { commitObjections } from './pushed-commits.ts';
+import type {
+  Bounded,
+  CommitNote,
+  HistoryCommit,
+  PathChange,
+  PushedTips,
+  PushObjection,
+  Repository,
+  TreeFile,
+} from './repository.ts';
 import { RequestProcess } from './request-process.ts';
+import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from './tree-limits.ts';
+import { type TakeTree, TreeSizes } from './tree-sizes.ts';
 
 /** What can be asked of a repository without writing to it. */
 export type ObjectReader = Pick<
@@ -26,17 +40,21 @@ export type ObjectReader = Pick<
   | 'rootCommit'
   | 'isAncestor'
   | 'noteOf'
+  | 'boundsOf'
+  | 'objectionsTo'
   | 'close'
 >;
 
 export interface ReaderOptions {
   /** Larger blobs are refused with a BlobTooLargeError instead of read into memory. */
   readonly maxBlobBytes?: number;
+  /** Files and folders of a tree that is walked; trees with more are refused. Default: 1,000,000. */
+  readonly maxPaths?: number | undefined;
   /** Processes that may read objects at a time; starting one holds everything for some milliseconds. */
   readonly objectProcesses?: number;
 }
 
-export const DEFAULT_MAX_BLOB_BYTES = 64 * 1024 * 1024;
+export const DEFAULT_MAX_BLOB_BYTES = 16 * 1024 * 1024;
 
 /** One serves a long list while the others answer short questions. */
 const OBJECT_PROCESSES = 3;
@@ -48,6 +66,9 @@ export class Reader implements ObjectReader {
   readonly #maxBlobBytes: number;
   readonly #objects: readonly RequestProcess<CatFileReply>[];
   readonly #diffs: RequestProcess<DiffTreeReply>;
+  readonly #bounds: CommitBounds;
+  readonly #sizes: TreeSizes;
+  readonly #maxPaths: number;
   readonly #commits = new Set<string>();
   #lastRoot: { revision: string; root: string } | undefined;
 
@@ -60,10 +81,14 @@ export class Reader implements ObjectReader {
       () => new RequestProcess(context, protocol),
     );
     this.#diffs = new RequestProcess(context, diffTreeProtocol);
+    this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
+    this.#sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), this.#maxPaths);
+    this.#bounds = new CommitBounds(this.#sizes, (id) => this.readObject(id, 'commit'));
   }
 
   async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
     assertObjectId(revision);
+    await this.#assertBounded(revision);
     const folder = under.replace(/\/+$/, '');
     const args = ['ls-tree', '-r', '-z', '--full-tree', revision];
     if (folder !== '') args.push('--', `${folder}/`);
@@ -77,7 +102,10 @@ export class Reader implements ObjectReader {
     if (from === to) return [];
     // diff-tree takes a parent that is no commit for nothing at all, and answers that all is new.
     await this.#assertCommit(from);
-    const lists = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
+    await this.#assertBounded(to);
+    const { standIn: parent } = await this.#bounds.of(from);
+    if (parent === undefined) return await this.diff(undefined, to);
+    const lists = await compareCommits(this.#diffs, [{ commit: to, parent }]);
     const changes = lists?.[0];
     if (changes === undefined) throw new MissingObjectError(to, this.#context.gitDir);
     return [...changes];
@@ -103,7 +131,7 @@ export class Reader implements ObjectReader {
 
   async *history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
     const next = from === undefined ? undefined : await this.#nextCommit(from, to);
-    if (next === undefined) yield* history(this.#context, from, to);
+    if (next === undefined) yield* history(this.#context, { from, to }, this.#bounds);
     else yield next;
   }
 
@@ -148,7 +176,44 @@ export class Reader implements ObjectReader {
   }
 
   async noteOf(commit: string): Promise<CommitNote> {
-    return noteOfCommit(await this.readObject(commit, 'commit'));
+    try {
+      return noteOfCommit(await this.readObject(commit, 'commit'));
+    } catch (error) {
+      if (error instanceof BlobTooLargeError) return await this.#noteWithoutMessage(commit);
+      throw error;
+    }
+  }
+
+  /** Of a commit that is too large to be read: its links and names, by git. */
+  async #noteWithoutMessage(commit: string): Promise<CommitNote> {
+    const format = ['--no-commit-header', '--format=%P%n%an%n%ae%n%cn%n%ce'];
+    const args = ['rev-list', '--max-count=1', ...format, commit];
+    const lines = (await runGit(this.#context, args)).toString('utf8').split('\n');
+    const [parents = '', ...names] = lines;
+    const [name = '', email = '', committer = '', committerEmail = ''] = names;
+    return {
+      parents: parents === '' ? [] : parents.split(' '),
+      author: { name, email },
+      committer: { name: committer, email: committerEmail },
+      message: '',
+    };
+  }
+
+  boundsOf(commit: string): Promise<Bounded> {
+    assertObjectId(commit);
+    return this.#bounds.of(commit);
+  }
+
+  objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
+    const parts = {
+      context: this.#context,
+      bounds: this.#bounds,
+      sizes: this.#sizes,
+      maxPaths: this.#maxPaths,
+      readTrees: (ids: readonly string[], take: TakeTree) => this.#readTrees(ids, take),
+      ask: (id: string) => this.#leastBusy().ask(id),
+    };
+    return commitObjections(parts, pushed);
   }
 
   /** Replaces the processes, so that files they hold open after a repack are freed. */
@@ -167,6 +232,9 @@ export class Reader implements ObjectReader {
     assertObjectId(to);
     const links = await this.#linksOf(to);
     if (links?.parents.length !== 1 || links.parents[0] !== from) return undefined;
+    for (const id of [from, to]) {
+      if ((await this.#bounds.of(id)).problem !== undefined) return undefined;
+    }
     const changes = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
     return changes === undefined ? undefined : { id: to, ...links, changes };
   }
@@ -181,9 +249,19 @@ export class Reader implements ObjectReader {
 
   async #assertCommit(id: string): Promise<void> {
     if (this.#commits.has(id)) return;
-    await this.readObject(id, 'commit');
+    try {
+      await this.readObject(id, 'commit');
+    } catch (error) {
+      // Its type is known, and nothing else is asked for.
+      if (!(error instanceof BlobTooLargeError)) throw error;
+    }
     if (this.#commits.size >= MAX_KNOWN_COMMITS) this.#commits.clear();
     this.#commits.add(id);
+  }
+
+  async #assertBounded(commit: string): Promise<void> {
+    const { problem } = await this.#bounds.of(commit);
+    if (problem !== undefined) throw new GitError(`Commit ${commit} is not read: ${problem}`);
   }
 
   async #has(id: string): Promise<boolean> {
@@ -199,20 +277,55 @@ export class Reader implements ObjectReader {
     const process = this.#leastBusy();
     return new Promise((resolve, reject) => {
       const contents = new Array<Buffer>(ids.length);
+      const tooLarge: BlobTooLargeError[] = [];
       let missing = ids.length;
       ids.forEach((id, i) => {
         process.send(id, (outcome) => {
-          const content = outcome instanceof GitError ? outcome : this.#check(id, outcome, type);
-          if (content instanceof GitError) {
-            reject(content);
-            return;
-          }
-          contents[i] = content;
+          const content = this.#contentOf(id, outcome, type);
           missing -= 1;
-          if (missing === 0) resolve(contents);
+          if (content instanceof BlobTooLargeError) tooLarge.push(content);
+          else if (content instanceof GitError) reject(content);
+          else contents[i] = content;
+          if (missing > 0) return;
+          const [first, ...others] = tooLarge;
+          if (first === undefined) resolve(contents);
+          else reject(first.with(others));
         });
       });
     });
+  }
+
+  /** Each is given away as it comes: many large ones are never in memory together. */
+  #readTrees(ids: readonly string[], take: TakeTree): Promise<void> {
+    const process = this.#leastBusy();
+    return new Promise((resolve, reject) => {
+      let missing = ids.length;
+      if (missing === 0) resolve();
+      const settle = (id: string, outcome: CatFileReply | GitError): void => {
+        const found = this.#contentOf(id, outcome, 'tree');
+        if (found instanceof GitError && !(found instanceof BlobTooLargeError)) throw found;
+        const isLarge = found instanceof GitError || found.length > MAX_TREE_BYTES;
+        take(id, isLarge ? undefined : found);
+      };
+      for (const id of ids) {
+        process.send(id, (outcome) => {
+          try {
+            settle(id, outcome);
+            missing -= 1;
+            if (missing === 0) resolve();
+          } catch (error) {
+            reject(error);
+          }
+        });
+      }
+    });
+  }
+
+  #contentOf(id: string, outcome: CatFileReply | GitError, type: ObjectType): Buffer | GitError {
+    if (outcome instanceof GitLimitError && outcome.limit !== 'time') {
+      return new BlobTooLargeError(id, undefined, this.#maxBlobBytes);
+    }
+    return outcome instanceof GitError ? outcome : this.#check(id, outcome, type);
   }
 
   #check(id: string, found: FoundObject | undefined, type: ObjectType): Buffer | GitError {
@@ -220,8 +333,4 @@ export class Reader implements ObjectReader {
     if (found.type !== type) return new ObjectTypeError(id, { found: found.type, wanted: type });
     return found.content ?? new BlobTooLargeError(id, found.size, this.#maxBlobBytes);
   }
-}
-
-function asAddition(file: TreeFile): PathChange {
-  return { path: file.path, newId: file.id, mode: file.mode };
 }

@@ -87,6 +87,28 @@ export interface CommitBatch {
   publish(): Promise<void>;
 }
 
+/** True if the tree of a commit is within the limits. */
+export interface Bounded {
+  /** Undefined: it is. */
+  readonly problem: string | undefined;
+  /** The commit itself, or the one that stands for it; undefined: the empty tree does. */
+  readonly standIn: string | undefined;
+}
+
+/** Commits and annotated tags that come, and what is here already. */
+export interface PushedTips {
+  readonly tips: readonly string[];
+  /** A commit, or whatever the refs lead to. */
+  readonly known: { readonly commit: string | undefined } | 'all refs';
+}
+
+/** Why a push is not taken. */
+export interface PushObjection {
+  /** Undefined: it is about no path, or about many. */
+  readonly path: string | undefined;
+  readonly problem: string;
+}
+
 export interface Repository {
   /** The bare repository, absolute. */
   readonly gitDir: string;
@@ -116,6 +138,10 @@ export interface Repository {
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
   /** What the commit says. Rejects when it is missing. */
   noteOf(commit: string): Promise<CommitNote>;
+  /** True if the tree of a commit is within the limits; no other one is listed or compared. */
+  boundsOf(commit: string): Promise<Bounded>;
+  /** Why a push of commits is not taken: limits, names, submodules. */
+  objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]>;
   /** A batch on top of `parent` (undefined: the first commit of an empty branch). */
   begin(parent: string | undefined): CommitBatch;
   /** Ends child processes and background work. */

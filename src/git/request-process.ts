@@ -3,10 +3,10 @@
  * when it is first needed, pipelined, and replaced when it dies. A request that was in the pipe of
  * a dead process is asked again; the one that the process died on, once.
  */
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { GitContext } from './git-environment.ts';
 import { GitError } from './git-error.ts';
-import { collectStderr, ending, processError, spawnGit } from './git-process.ts';
+import { GitProcess } from './git-process.ts';
+import { GitLimitError, type ProcessLimits } from './process-limits.ts';
 
 export interface ReplyParser<Reply> {
   /** Takes what came next and emits each reply that is complete, in order. */
@@ -22,8 +22,11 @@ export interface Protocol<Reply> {
    * the object). Such a request is asked once more, of a new process.
    */
   isDoubtful(reply: Reply): boolean;
+  /** True if the process is not worth waiting for after this reply: it is replaced. */
+  isLast?(reply: Reply): boolean;
   /** After so many requests a process is replaced: some of git's grow with each one. */
   readonly maxRequests: number;
+  readonly limits: ProcessLimits;
 }
 
 interface Request<Reply> {
@@ -34,7 +37,9 @@ interface Request<Reply> {
 }
 
 interface Worker<Reply> {
-  readonly child: ChildProcessWithoutNullStreams;
+  readonly git: GitProcess;
+  /** Ended by us: nobody is to blame, and what it still says is not read. */
+  isAbandoned: boolean;
   readonly waiting: Queue<Request<Reply>>;
   readonly ended: Promise<void>;
   /** Lines not yet written: those of one turn of the event loop share a write. */
@@ -82,7 +87,7 @@ export class RequestProcess<Reply> {
     this.#current = undefined;
     if (worker === undefined) return;
     flush(worker);
-    worker.child.stdin.end();
+    worker.git.stdin.end();
   }
 
   /** Kills the process; what is pending is rejected. */
@@ -90,7 +95,7 @@ export class RequestProcess<Reply> {
     this.#closed = true;
     this.#current = undefined;
     const workers = [...this.#workers];
-    for (const worker of workers) worker.child.kill('SIGKILL');
+    for (const worker of workers) worker.git.kill();
     await Promise.all(workers.map((worker) => worker.ended));
   }
 
@@ -102,33 +107,34 @@ export class RequestProcess<Reply> {
     this.#current ??= this.#start();
     const worker = this.#current;
     worker.waiting.push(request);
+    if (worker.waiting.length === 1) worker.git.expectReply(true);
     if (worker.outbox.push(request.line) === 1) queueMicrotask(() => flush(worker));
     worker.requests += 1;
     if (worker.requests >= this.#protocol.maxRequests) this.retire();
   }
 
   #start(): Worker<Reply> {
-    const child = spawnGit(this.#context, this.#protocol.args);
-    const stderr = collectStderr(child);
+    const git = new GitProcess(this.#context, this.#protocol.args, this.#protocol.limits);
     const parser = this.#protocol.makeParser();
     const waiting = new Queue<Request<Reply>>();
-    const end = ending(child);
     const worker: Worker<Reply> = {
-      child,
+      git,
+      isAbandoned: false,
       waiting,
       outbox: [],
       requests: 0,
-      ended: end.then((how) => {
+      ended: git.ended.then((how) => {
         this.#workers.delete(worker);
         if (this.#current === worker) this.#current = undefined;
-        if (waiting.length > 0) {
-          this.#recover(waiting, processError(this.#protocol.args, how, stderr()));
-        }
+        if (worker.isAbandoned) this.#resend(waiting);
+        else if (waiting.length > 0) this.#recover(waiting, git.error(how));
       }),
     };
-    child.stdout.on('data', (chunk: Buffer) =>
-      parser.push(chunk, (reply) => this.#settle(worker, reply)),
-    );
+    git.stdout.on('data', (chunk: Buffer) => {
+      // The rest of a reply that is too long is not read.
+      if (git.met === undefined && !worker.isAbandoned)
+        parser.push(chunk, (reply) => this.#settle(worker, reply));
+    });
     this.#workers.add(worker);
     return worker;
   }
@@ -136,6 +142,8 @@ export class RequestProcess<Reply> {
   #settle(worker: Worker<Reply>, reply: Reply): void {
     const request = worker.waiting.shift();
     if (request === undefined) return;
+    worker.git.expectReply(worker.waiting.length > 0);
+    if (this.#protocol.isLast?.(reply) === true) this.#abandon(worker);
     if (request.doubted || this.#closed || !this.#protocol.isDoubtful(reply)) {
       request.settle(reply);
       return;
@@ -150,10 +158,22 @@ export class RequestProcess<Reply> {
     const first = waiting.shift();
     if (first !== undefined) {
       first.deaths += 1;
-      if (this.#closed || first.deaths > 1) first.settle(error);
+      // Asked again it would meet the same limit.
+      const isFinal = this.#closed || first.deaths > 1 || error instanceof GitLimitError;
+      if (isFinal) first.settle(error);
       else this.#send(first);
     }
+    this.#resend(waiting);
+  }
+
+  #resend(waiting: Queue<Request<Reply>>): void {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) this.#send(next);
+  }
+
+  #abandon(worker: Worker<Reply>): void {
+    worker.isAbandoned = true;
+    if (this.#current === worker) this.#current = undefined;
+    worker.git.kill();
   }
 }
 
@@ -161,7 +181,7 @@ function flush<Reply>(worker: Worker<Reply>): void {
   if (worker.outbox.length === 0) return;
   const lines = `${worker.outbox.join('\n')}\n`;
   worker.outbox = [];
-  if (worker.child.stdin.writable) worker.child.stdin.write(lines);
+  if (worker.git.stdin.writable) worker.git.stdin.write(lines);
 }
 
 /** First in, first out, without moving what stays. */

@@ -2,10 +2,13 @@
  * Git's smart HTTP protocol (gitprotocol-http) below any HTTP framework: streams in, streams out.
  * Authentication, gzip of request bodies, content types and limits are the server's.
  */
-import type { Readable, Writable } from 'node:stream';
+import { once } from 'node:events';
+import { Readable, type Writable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import type { GitContext } from './git-environment.ts';
-import { collectStderr, ending, spawnGit } from './git-process.ts';
+import { GitProcess } from './git-process.ts';
+import { PushAnswer, pktLine } from './pkt-line.ts';
+import { CLONE, limitMet, limitsOfPush, PUSH, unpackWithinMs } from './process-limits.ts';
 
 export type GitService = 'git-upload-pack' | 'git-receive-pack';
 
@@ -44,7 +47,8 @@ export function advertiseRefs(
     response.write(`${pktLine(`# service=${service}\n`)}0000`);
   }
   const args = [subcommand(service), '--stateless-rpc', '--advertise-refs', repository.gitDir];
-  return run(contextOf(repository, options), args, { response, signal: options.signal });
+  const git = new GitProcess(contextOf(repository, options), args, CLONE);
+  return run(git, { response, signal: options.signal });
 }
 
 /** The answer to `POST /<service>`. Resolves when it was written and `response` ended. */
@@ -59,7 +63,80 @@ export function serveRpc(
 ): Promise<ServeResult> {
   const { service, request, response } = exchange;
   const args = [subcommand(service), '--stateless-rpc', repository.gitDir];
-  return run(contextOf(repository, options), args, { request, response, signal: options.signal });
+  const context = contextOf(repository, options);
+  if (service === 'git-receive-pack') return servePush({ context, args }, exchange, options);
+  const git = new GitProcess(context, args, CLONE);
+  return run(git, { request, response, signal: options.signal });
+}
+
+/** So much is read before git starts: a push that is smaller has work in proportion to its size. */
+const PEEKED_BYTES = 1024 * 1024;
+/** The client shows messages that are not part of the report (gitprotocol-capabilities). */
+const SHOWS_MESSAGES = 'side-band-64k';
+
+async function servePush(
+  { context, args }: { readonly context: GitContext; readonly args: readonly string[] },
+  { request, response }: { readonly request: Readable; readonly response: Writable },
+  { signal }: ServeOptions,
+): Promise<ServeResult> {
+  const { head, isWhole, rest } = await peek(request, { most: PEEKED_BYTES, signal });
+  const git = new GitProcess(context, args, isWhole ? limitsOfPush(head.length) : PUSH);
+  const isHeard = head.includes(SHOWS_MESSAGES);
+  const answer = new PushAnswer((tail) => (isHeard ? limitMessage(git, tail) : undefined));
+  const passedOn = pipeline(answer, response).catch(() => undefined);
+  const input = Readable.from(wholeInput(head, rest, git), { objectMode: false });
+  const result = await run(git, { request: input, response: answer, signal, isExplained: true });
+  await passedOn;
+  return result;
+}
+
+/** The first bytes of a stream, `most` or a little more, and what comes after them. */
+async function peek(
+  stream: Readable,
+  { most, signal }: { readonly most: number; readonly signal: AbortSignal | undefined },
+): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
+  const rest = bytesOf(stream);
+  const aborted = signal && once(signal, 'abort').then(() => ENDED);
+  const chunks: Buffer[] = [];
+  for (let size = 0; size <= most; size += chunks.at(-1)?.length ?? 0) {
+    const next = rest.next().catch(() => ENDED);
+    const { done, value } = signal?.aborted ? ENDED : await Promise.race([next, aborted ?? next]);
+    if (done === true) return { head: Buffer.concat(chunks), isWhole: true, rest: NOTHING };
+    chunks.push(value);
+  }
+  return { head: Buffer.concat(chunks), isWhole: false, rest };
+}
+
+/** Git finds that a request which broke off is not whole. */
+const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
+const NOTHING: AsyncIterator<Buffer> = { next: () => Promise.resolve(ENDED) };
+
+async function* bytesOf(stream: Readable): AsyncGenerator<Buffer, undefined> {
+  for await (const chunk of stream) yield Buffer.from(chunk);
+}
+
+async function* wholeInput(
+  head: Buffer,
+  rest: AsyncIterator<Buffer>,
+  git: GitProcess,
+): AsyncGenerator<Buffer> {
+  let bytes = head.length;
+  if (bytes > 0) yield head;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    bytes += next.value.length;
+    yield next.value;
+  }
+  git.endWithin(unpackWithinMs(bytes));
+}
+
+const NOT_UNPACKED = /unpack (?!ok)|unpacker error/;
+
+/** Message to a pusher whose push met a limit. */
+function limitMessage(git: GitProcess, report: string): string | undefined {
+  const isKilled = git.met !== undefined;
+  if (!isKilled && !NOT_UNPACKED.test(report)) return undefined;
+  const limit = git.met ?? limitMet(null, `${git.stderr}\n${report}`);
+  return limit && `gitplane: ${git.errorFor(limit).message}`;
 }
 
 function subcommand(service: GitService): string {
@@ -68,11 +145,6 @@ function subcommand(service: GitService): string {
 
 function isVersion2(gitProtocol: string | undefined): boolean {
   return gitProtocol?.split(':').includes('version=2') ?? false;
-}
-
-/** A line of the pkt-line format: its length with the four digits, then the text. */
-function pktLine(text: string): string {
-  return (text.length + 4).toString(16).padStart(4, '0') + text;
 }
 
 function contextOf(repository: { readonly gitDir: string }, options: ServeOptions): GitContext {
@@ -88,14 +160,16 @@ interface Streams {
   readonly request?: Readable;
   readonly response: Writable;
   readonly signal: AbortSignal | undefined;
+  /** The response says itself that the service was ended for a limit. */
+  readonly isExplained?: boolean;
 }
 
 /**
  * Ends an answer. One whose service was killed is cut off instead: a client that reads half of it to
  * a regular end waits for the rest for ever.
  */
-async function finish(response: Writable, code: number | null): Promise<void> {
-  if (code === null) {
+async function finish(response: Writable, isWhole: boolean): Promise<void> {
+  if (!isWhole) {
     response.destroy();
     return;
   }
@@ -104,30 +178,28 @@ async function finish(response: Writable, code: number | null): Promise<void> {
 }
 
 async function run(
-  context: GitContext,
-  args: readonly string[],
-  { request, response, signal }: Streams,
+  git: GitProcess,
+  { request, response, signal, isExplained = false }: Streams,
 ): Promise<ServeResult> {
-  const child = spawnGit(context, args);
-  const stderr = collectStderr(child);
-  const end = ending(child);
-  const kill = () => child.kill('SIGTERM');
-  if (signal?.aborted) kill();
-  signal?.addEventListener('abort', kill, { once: true });
+  const stop = () => git.stop();
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop, { once: true });
   // A service that has seen enough ends before its input does: that is no failure.
-  const input =
-    request === undefined
-      ? child.stdin.end()
-      : pipeline(request, child.stdin).catch(() => undefined);
+  if (request === undefined) git.stdin.end();
+  else void pipeline(request, git.stdin).catch(() => undefined);
   try {
-    await pipeline(child.stdout, response, { end: false });
+    await pipeline(git.stdout, response, { end: false });
   } catch {
     // The client went away, or the service could not be started.
-    kill();
+    stop();
   }
-  const { code, failure } = await end;
-  await finish(response, code);
-  signal?.removeEventListener('abort', kill);
-  void input;
-  return { code, stderr: failure === undefined ? stderr() : failure.message };
+  const end = await git.ended;
+  await finish(response, end.code !== null || (isExplained && git.met !== undefined));
+  signal?.removeEventListener('abort', stop);
+  const { code, failure } = end;
+  if (code === 0) return { code, stderr: git.stderr };
+  return {
+    code,
+    stderr: failure?.message ?? (git.limitOf(end) && git.error(end).message) ?? git.stderr,
+  };
 }

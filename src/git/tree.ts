@@ -63,7 +63,7 @@ export class Tree {
       const space = bytes.indexOf(SPACE, at);
       const nul = bytes.indexOf(NUL, space);
       const end = nul + 1 + ID_BYTES;
-      if (space === -1 || nul === -1 || end > bytes.length) throw corrupt();
+      if (space === -1 || nul === -1 || end > bytes.length) throw corruptTree();
       const name = bytes.toString('latin1', space + 1, nul);
       keys.push(isTreeMode(bytes.toString('latin1', at, space)) ? `${name}/` : name);
       starts.push(at);
@@ -224,7 +224,7 @@ export function isDirectory(entry: TreeEntry): boolean {
   return isTreeMode(entry.mode);
 }
 
-function corrupt(): GitError {
+export function corruptTree(): GitError {
   return new GitError('A tree object is corrupt', {
     remedy: 'Run `git fsck --full` and restore a backup',
   });

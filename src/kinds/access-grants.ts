@@ -17,9 +17,9 @@ export interface GrantSubject {
 }
 
 export interface AccessGrant {
-  /** Of the role and of its binding. Tells everything the grant depends on, so it never changes. */
-  readonly name: string;
-  /** What people call it: the name of the rule, or `owner`. */
+  /** Everything that is granted, on what and to whom. Two grants with one content are the same. */
+  readonly content: string;
+  /** Name of the rule, or `owner`; grants nothing. */
   readonly title: string;
   readonly rule: {
     readonly apiGroups: readonly string[];
@@ -63,8 +63,20 @@ export function namesInAccess(object: KubeObject): string[] {
 export function accessGrants(kind: Kind, object: KubeObject): AccessGrant[] {
   if (!kind.hasAccessRules) return [];
   const grants = [ownerGrant(kind, object), ...ruleGrants(kind, object)];
-  const found = grants.filter((grant) => grant !== undefined);
-  return [...new Map(found.map((grant) => [grant.name, grant])).values()];
+  const found = new Map<string, AccessGrant>();
+  for (const grant of grants) {
+    if (grant !== undefined && !found.has(grant.content)) found.set(grant.content, grant);
+  }
+  return [...found.values()];
+}
+
+/**
+ * Name of the role and of the binding that show a grant. The digest is a whole one: clients and
+ * watches tell grants apart by this name.
+ */
+export function grantName(kind: Kind, object: string, { content }: AccessGrant): string {
+  const digest = createHash('sha256').update(content).digest('hex');
+  return `${GRANT_PREFIX}${kind.singular}:${object}:${digest}`;
 }
 
 /** Full rights, of the owner on what they own. */
@@ -102,15 +114,8 @@ function grant(
     resourceNames: [name],
     verbs,
   };
-  const digest = createHash('sha256')
-    .update(JSON.stringify([namespace, policy, subjects]))
-    .digest('hex');
-  return {
-    name: `${GRANT_PREFIX}${kind.singular}:${name}:${digest.slice(0, 10)}`,
-    title,
-    rule: policy,
-    subjects,
-  };
+  const content = JSON.stringify([namespace, policy, subjects]);
+  return { content, title, rule: policy, subjects };
 }
 
 function subjectsOf({ users = [], teams = [] }: AccessRule): GrantSubject[] {

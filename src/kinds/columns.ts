@@ -1,5 +1,5 @@
 /** Printer columns that several kinds share. The generic code puts the name before them. */
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import type { PrinterColumn } from './kind.ts';
 
 /** A text at a path; an empty one prints as absent. */
@@ -35,6 +35,22 @@ export const DISPLAY_NAME: PrinterColumn = {
   description: 'Name shown in the user interface.',
   ...textFrom(['spec', 'displayName']),
 };
+
+/** Every kind has it whose manifests are in git: one that is not valid degrades its object. */
+export const HEALTH: PrinterColumn = {
+  name: 'Health',
+  type: 'string',
+  description: 'Degraded while the newest manifest in git is not served.',
+  priority: 1,
+  value: (object) => (isDegraded(object) ? 'Degraded' : 'Healthy'),
+};
+
+function isDegraded(object: KubeObject): boolean {
+  const conditions = valueAt(object, ['status', 'conditions']);
+  const isTrue = (one: unknown): boolean =>
+    isRecord(one) && one['type'] === 'Degraded' && one['status'] === 'True';
+  return Array.isArray(conditions) && conditions.some(isTrue);
+}
 
 export const OWNER: PrinterColumn = {
   name: 'Owner',

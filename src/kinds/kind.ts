@@ -42,6 +42,16 @@ export interface ActingNames {
   readonly groups: readonly string[];
 }
 
+/** An object of the same group, without a namespace, that another one names. */
+export interface Dependency {
+  /** The field that names it. */
+  readonly path: readonly string[];
+  readonly plural: string;
+  readonly name: string;
+  /** Consequence of its absence, as the end of a sentence. */
+  readonly effect: string;
+}
+
 /** That somebody acts with the rights of others because an object says so. */
 export interface Membership {
   /** Who gets them, in any words that tell members apart. */
@@ -126,6 +136,8 @@ export interface Kind {
   memberships(object: KubeObject): Membership[];
   /** Names of the cluster roles that the object assigns in clusters: whoever adds one hands it out. */
   assignedRoles(object: KubeObject): string[];
+  /** Objects without which this one has no effect; one that is missing is a warning. */
+  dependsOn?(object: KubeObject): Dependency[];
   /** Whether objects decide how long keys live, who can sign in and what scopes mean: not for keys
    * with a scope to write. */
   readonly governsAccess: boolean;

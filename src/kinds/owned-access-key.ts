@@ -6,7 +6,7 @@ import {
   invalidSecret,
   required,
 } from '../apimachinery/field-error.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { userNameProblems } from './access.ts';
 import {
   accessKeyPrefix,
@@ -16,6 +16,7 @@ import {
 } from './access-key-secret.ts';
 import { AGE, DISPLAY_NAME, textAt, textFrom, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
+import { KEY_KIND, OWNER_FOUND } from './key-owner.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
 import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './scope.ts';
@@ -45,6 +46,12 @@ const columns: readonly PrinterColumn[] = [
     value: (object) => object.spec?.['disabled'] === true,
   },
   {
+    name: 'Problem',
+    type: 'string',
+    description: 'Why the owner of the key makes it useless, in a word.',
+    value: ownerProblem,
+  },
+  {
     name: 'Expires',
     type: 'string',
     description: 'When the key expires by its own time to live.',
@@ -69,7 +76,7 @@ const deprecated = deprecations([
 export function ownedAccessKey(group: string): Kind {
   return defineKind({
     group,
-    kind: 'OwnedAccessKey',
+    kind: KEY_KIND,
     plural: 'ownedaccesskeys',
     singular: 'ownedaccesskey',
     shortNames: ['oak'],
@@ -105,6 +112,14 @@ export function ownedAccessKey(group: string): Kind {
       ...scopeProblems(object),
     ],
     isKey: true,
+    dependsOn: (object) =>
+      (['user', 'team'] as const).flatMap((field) => {
+        const name = textAt(object, ['spec', field]);
+        const effect = 'the key works once there is one';
+        return name === undefined
+          ? []
+          : [{ path: ['spec', field], plural: `${field}s`, name, effect }];
+      }),
     actsAs: (object) => {
       const [user, team, subject] = IDENTITIES.map((field) => textAt(object, ['spec', field]));
       return {
@@ -140,6 +155,14 @@ function identityProblems(object: KubeObject): FieldError[] {
 function identityText(object: KubeObject): string | undefined {
   const field = IDENTITIES.find((name) => textAt(object, ['spec', name]) !== undefined);
   return field === undefined ? undefined : `${field}/${object.spec?.[field]}`;
+}
+
+function ownerProblem({ status }: KubeObject): string | undefined {
+  const conditions: unknown = status?.['conditions'];
+  if (!Array.isArray(conditions)) return undefined;
+  const found = conditions.find((one) => isRecord(one) && one['type'] === OWNER_FOUND);
+  const reason: unknown = isRecord(found) && found['status'] === 'False' && found['reason'];
+  return typeof reason === 'string' ? reason : undefined;
 }
 
 /** Without the platform's own maximum, which no object knows. */

@@ -1,6 +1,7 @@
 /**
  * What a password is checked against: `$scrypt$ln=15,r=8,p=1$<salt>$<hash>`, both in base64 without
- * padding (the PHC string format). The limits keep a check below a second, whoever wrote the hash.
+ * padding (the PHC string format). A hash that costs more than those that the platform makes is
+ * refused, where it is written and where it is checked: 32 MiB and about 80 ms a check.
  */
 
 export interface PasswordHash {
@@ -12,17 +13,17 @@ export interface PasswordHash {
   readonly hash: Buffer;
 }
 
-const FORM = /^\$scrypt\$ln=(1[4-7]),r=8,p=([1-3])\$([A-Za-z0-9+/]{22,86})\$([A-Za-z0-9+/]{43})$/;
+const FORM = /^\$scrypt\$ln=(14|15),r=8,p=1\$([A-Za-z0-9+/]{22,86})\$([A-Za-z0-9+/]{43})$/;
 
 /** Undefined for any other text. */
 export function parsePasswordHash(text: string): PasswordHash | undefined {
   const match = FORM.exec(text);
   if (match === null) return undefined;
-  const [, ln = '', p = '', salt = '', hash = ''] = match;
+  const [, ln = '', salt = '', hash = ''] = match;
   return {
     ln: Number(ln),
     r: 8,
-    p: Number(p),
+    p: 1,
     salt: Buffer.from(salt, 'base64'),
     hash: Buffer.from(hash, 'base64'),
   };
@@ -41,6 +42,6 @@ export function passwordHashProblems(value: unknown): string[] {
   if (value === NONE) return [];
   if (typeof value === 'string' && parsePasswordHash(value) !== undefined) return [];
   return [
-    'must be "$scrypt$ln=15,r=8,p=1$<salt>$<hash>", as `gitplane users passwd` makes it, or "!" for none; never a password',
+    'must be "$scrypt$ln=15,r=8,p=1$<salt>$<hash>", as `gitplane users passwd` makes it (ln 14 or 15, r 8, p 1; no higher cost), or "!" for none; never a password',
   ];
 }

@@ -2,6 +2,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isRecord } from '../apimachinery/object.ts';
+import { guardedLookup, refuseAddress } from '../outbound/address-guard.ts';
 import { ApiFailure, unreachable } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
@@ -27,7 +28,7 @@ export class Transport {
   constructor(access: ClusterAccess) {
     this.#access = access;
     this.#base = new URL(access.server);
-    const options = { keepAlive: true, maxSockets: MOST_CONNECTIONS };
+    const options = { keepAlive: true, maxSockets: MOST_CONNECTIONS, lookup: guardedLookup };
     this.#agent =
       this.#base.protocol === 'https:'
         ? new https.Agent({ ...options, ...tlsOf(access) })
@@ -63,8 +64,9 @@ export class Transport {
     throw failureOf(code, text, response.headers['retry-after']);
   }
 
-  #send(call: Call): Promise<http.IncomingMessage> {
+  async #send(call: Call): Promise<http.IncomingMessage> {
     const { token, socketPath } = this.#access;
+    if (socketPath === undefined) refuseAddress(this.#base.hostname);
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const options: http.RequestOptions = {
       method: call.method,
@@ -85,7 +87,7 @@ export class Transport {
       },
     };
     const { request } = this.#base.protocol === 'https:' ? https : http;
-    return new Promise((resolve, reject) => {
+    return await new Promise((resolve, reject) => {
       const sent = request(options, resolve);
       sent.on('error', reject);
       sent.on('timeout', () => sent.destroy(new Error(`no answer for ${call.idleMs} ms`)));

@@ -6,6 +6,7 @@
 import type { ParsedNode } from 'yaml';
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
 import { plan } from './edit/plan.ts';
+import { reorder } from './edit/reorder.ts';
 import { apply, inOrder, lineBreak, OverlapError, type Splice } from './edit/splice.ts';
 import { leftoverBefore, leftoverBehind } from './edit/stream.ts';
 import { type EditTree, endsInBlockScalar, nodeAt, readTree } from './edit/tree.ts';
@@ -50,8 +51,16 @@ export function describeEdit(text: string, index: number, desired: JsonObject): 
     return { text, strategy: 'unchanged' };
   }
   const isLast = slice.end === text.length;
+  const ordered = reorder(tree, target);
+  if (ordered !== tree && jsonEqual(ordered.value, target)) {
+    const { source: edited } = ordered;
+    return {
+      text: text.slice(0, slice.start) + edited + text.slice(slice.end),
+      strategy: 'splice',
+    };
+  }
   const { edited, strategy } = editSource(
-    tree,
+    ordered,
     target,
     (result) => isLast || result.endsWith('\n'),
   );

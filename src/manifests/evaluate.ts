@@ -171,6 +171,11 @@ class Evaluator {
 
   #scalar(node: Scalar.Parsed): JsonValue {
     const source = node.source;
+    // An escape can write what UTF-8 cannot hold, and other YAML readers refuse it.
+    if (!source.isWellFormed()) {
+      const remedy = 'write the whole character';
+      return this.#flaw(node, `the text holds one half of a surrogate pair; ${remedy}`);
+    }
     if (node.tag !== undefined) return this.#tagged(node, node.tag);
     if (node.type !== 'PLAIN') return source;
     const value = resolvePlain(source);

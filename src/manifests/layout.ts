@@ -9,6 +9,21 @@ export const IGNORE_FILE = '.gitplaneignore';
 /** For whom secrets are sealed. */
 export const SOPS_CONFIG = '.sops.yaml';
 
+/** Files that steer the daemon, or git and sops in every clone, in lower case. */
+const CONTROL_FILES: ReadonlySet<string> = new Set([IGNORE_FILE, SOPS_CONFIG, '.gitattributes']);
+
+/**
+ * True if a file steers what is below `under`: it is there, or in a folder above. In any case of
+ * letters: a clone on a file system that ignores case takes `.SOPS.yaml` for `.sops.yaml`.
+ */
+export function isControlFile(under: string, path: string): boolean {
+  const names = path.toLowerCase().split('/');
+  if (!CONTROL_FILES.has(names.pop() ?? '')) return false;
+  const root = under === '' ? [] : under.toLowerCase().split('/');
+  const shared = Math.min(root.length, names.length);
+  return root.slice(0, shared).join('/') === names.slice(0, shared).join('/');
+}
+
 const MANIFEST_EXTENSION = /\.ya?ml$/;
 
 /** Decides which paths of a tree are read. */
@@ -78,8 +93,8 @@ export function defaultPath(
 
 /** File systems end at 255 bytes, of which `.yaml` takes five. */
 const LONGEST_NAME = 250;
-/** Of the digest that tells shortened names apart. */
-const DIGITS = 16;
+/** Of the digest that tells shortened names apart: 128 bits. */
+const DIGITS = 32;
 
 /** Names of RBAC objects may hold characters that file systems dislike; `%` is never in a name. */
 function fileName(name: string): string {

@@ -93,8 +93,12 @@ function escapeCharacter(char: string): string {
   return code > 0xffff ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`;
 }
 
+/** Keys that go-yaml, and so sops, writes with single quotes: both leave such a line alone then. */
+const SINGLE_QUOTED = /^(?:-|---|\.\.\.)$/;
+
 /** The quoted text that is easier to read: double quotes unless they would need escapes. */
 export function quoted(text: string): string {
+  if (SINGLE_QUOTED.test(text)) return singleQuoted(text);
   return /["\\]/.test(text) && isSingleQuotable(text) ? singleQuoted(text) : doubleQuoted(text);
 }
 

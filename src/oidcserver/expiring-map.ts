@@ -1,6 +1,7 @@
 /**
  * What is kept in memory for a while: bounded in number and bytes, since strangers can make entries.
- * The oldest make room.
+ * Each entry is charged to who made it. The one who has the most makes room, by the oldest entry, so
+ * that nobody pushes out what others made before he has more than they have.
  */
 import type { Clock } from '../apimachinery/clock.ts';
 
@@ -13,16 +14,34 @@ export interface ExpiringMapLimits {
 interface Entry<V> {
   readonly value: V;
   readonly bytes: number;
+  readonly owner: string;
   /** Milliseconds since the epoch. */
   readonly until: number;
 }
 
+const SWEEP_MS = 1000;
+
+interface Owner {
+  /** Oldest first. */
+  readonly keys: Set<string>;
+  bytes: number;
+}
+
+/** Arguments of `set` beside the value. */
+export interface Kept {
+  readonly seconds: number;
+  /** Owner of the entry: a person, or the network of a stranger. */
+  readonly owner?: string;
+}
+
 export class ExpiringMap<V> {
   readonly #entries = new Map<string, Entry<V>>();
+  readonly #owners = new Map<string, Owner>();
   readonly #limits: ExpiringMapLimits;
   readonly #clock: Clock;
   readonly #onGone: (key: string, value: V) => void;
   #bytes = 0;
+  #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     limits: ExpiringMapLimits,
@@ -42,14 +61,18 @@ export class ExpiringMap<V> {
     return undefined;
   }
 
-  set(key: string, value: V, seconds: number): void {
+  set(key: string, value: V, { seconds, owner = '' }: Kept): void {
     this.delete(key);
     const bytes = key.length + JSON.stringify(value).length;
     // It would take the place of everything else.
     if (bytes > this.#limits.bytes) return;
     const until = this.#clock.now() + seconds * 1000;
-    this.#entries.set(key, { value, bytes, until });
+    this.#entries.set(key, { value, bytes, owner, until });
     this.#bytes += bytes;
+    const own = this.#owners.get(owner) ?? { keys: new Set(), bytes: 0 };
+    own.keys.add(key);
+    own.bytes += bytes;
+    this.#owners.set(owner, own);
     this.#makeRoom();
   }
 
@@ -58,11 +81,16 @@ export class ExpiringMap<V> {
     if (entry === undefined) return;
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
+    const own = this.#owners.get(entry.owner);
+    own?.keys.delete(key);
+    if (own !== undefined) own.bytes -= entry.bytes;
+    if (own?.keys.size === 0) this.#owners.delete(entry.owner);
     this.#onGone(key, entry.value);
   }
 
   clear(): void {
     this.#entries.clear();
+    this.#owners.clear();
     this.#bytes = 0;
   }
 
@@ -70,13 +98,33 @@ export class ExpiringMap<V> {
     return this.#entries.size;
   }
 
-  /** The oldest first, whether they are over or not; those that are over go in passing. */
+  /** Entries that are over go first. */
   #makeRoom(): void {
+    this.#deleteEnded();
+    const { entries, bytes } = this.#limits;
+    while (this.#entries.size > entries) this.#deleteOldestOf(({ keys }) => keys.size);
+    while (this.#bytes > bytes) this.#deleteOldestOf((owner) => owner.bytes);
+  }
+
+  /** Those at the head each time, all of them at most once a second. */
+  #deleteEnded(): void {
     const now = this.#clock.now();
+    const isFull = this.#entries.size > this.#limits.entries || this.#bytes > this.#limits.bytes;
+    const isSweep = isFull && Math.abs(now - this.#sweptAt) >= SWEEP_MS;
+    if (isSweep) this.#sweptAt = now;
     for (const [key, { until }] of this.#entries) {
-      const isFull = this.#entries.size > this.#limits.entries || this.#bytes > this.#limits.bytes;
-      if (!isFull && until > now) return;
-      this.delete(key);
+      if (until <= now) this.delete(key);
+      else if (!isSweep) return;
     }
+  }
+
+  /** Of the owner who has the most; of several the newest, who may not push out the others. */
+  #deleteOldestOf(share: (owner: Owner) => number): void {
+    let most: Owner | undefined;
+    for (const owner of this.#owners.values()) {
+      if (most === undefined || share(owner) >= share(most)) most = owner;
+    }
+    const [oldest] = most?.keys ?? [];
+    if (oldest !== undefined) this.delete(oldest);
   }
 }

@@ -57,7 +57,7 @@ export class Grants {
     if (person === undefined) return;
     const { uid, tokenGeneration } = person;
     const logins = this.#bonds.get(id)?.logins ?? new Set();
-    this.#options.kept.set(id, grant, seconds);
+    this.#options.kept.set(id, grant, { seconds, owner: grant.accountId ?? '' });
     this.#bonds.set(id, { uid, tokenGeneration, logins });
   }
 

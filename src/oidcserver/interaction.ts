@@ -21,11 +21,13 @@ export interface InteractionParts {
   readonly path: string;
   /** Step → the key that the browser had when it came to a step that asks for another. */
   readonly hadKeys: ExpiringMap<string>;
+  /** Network address that the request came from. */
+  readonly network: string;
 }
 
 /** Throws an error of the library for a step that nobody is at. */
 export async function answerInteraction(
-  { provider, clients, sessionOf, signInUrl, path, hadKeys }: InteractionParts,
+  { provider, clients, sessionOf, signInUrl, path, hadKeys, network }: InteractionParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -38,7 +40,7 @@ export async function answerInteraction(
   }
   if (step.prompt.name === 'consent') return await finish({ consent: {} });
   const session = sessionOf(request);
-  const isDone = hasSignedIn(hadKeys, step, session);
+  const isDone = hasSignedIn({ hadKeys, network }, step, session);
   if (session === undefined || !isDone) {
     return redirect(response, signInUrl(path, session !== undefined));
   }
@@ -75,13 +77,14 @@ export const STEP_SECONDS = 600;
 
 /** Times of keys have whole seconds: that it is another key tells that somebody signed in since. */
 function hasSignedIn(
-  hadKeys: ExpiringMap<string>,
+  { hadKeys, network }: Pick<InteractionParts, 'hadKeys' | 'network'>,
   { uid, iat, prompt }: Step,
   session: PersonSession | undefined,
 ): boolean {
   if (!prompt.reasons.some((reason) => AGAIN.includes(reason))) return session !== undefined;
   const had = hadKeys.get(uid);
-  if (had === undefined) hadKeys.set(uid, session?.key ?? '', STEP_SECONDS);
+  if (had === undefined)
+    hadKeys.set(uid, session?.key ?? '', { seconds: STEP_SECONDS, owner: network });
   if (had === undefined || session === undefined) return false;
   return session.key !== had && session.signedInAt >= iat * 1000;
 }

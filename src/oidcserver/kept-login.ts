@@ -18,6 +18,8 @@ const COMMON_LENGTH = 16;
 const SIGNED_IN_AT = 'gitplane.dev/oidc-signed-in-at';
 const USER_UID = 'gitplane.dev/oidc-user-uid';
 const GENERATION = 'gitplane.dev/oidc-token-generation';
+/** Annotations of a key that say whose login it is, and until when. */
+export const LOGIN_ANNOTATIONS = [SIGNED_IN_AT, USER_UID, GENERATION] as const;
 
 /** A login that goes on, as its key tells. */
 export interface Login {

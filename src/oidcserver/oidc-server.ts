@@ -64,6 +64,8 @@ export interface OidcRequest {
   readonly id: string;
   /** Path and query below the issuer: `/token`. */
   readonly path: string;
+  /** Network that it came from. */
+  readonly network: string;
 }
 
 interface Built {
@@ -83,7 +85,7 @@ interface Running {
 
 export class OidcServer {
   readonly #options: OidcServerOptions;
-  readonly #ids = new WeakMap<IncomingMessage, string>();
+  readonly #requests = new WeakMap<IncomingMessage, Pick<OidcRequest, 'id' | 'network'>>();
   readonly #hadKeys: ExpiringMap<string>;
   readonly #handled = new WeakMap<IncomingMessage, Handled>();
   readonly #stop: () => void;
@@ -107,9 +109,9 @@ export class OidcServer {
   async handle(
     request: IncomingMessage,
     response: ServerResponse,
-    { id, path }: OidcRequest,
+    { id, path, network }: OidcRequest,
   ): Promise<Handled> {
-    this.#ids.set(request, id);
+    this.#requests.set(request, { id, network });
     try {
       const running = await this.#run();
       const { provider, answer } = this.#provider(running);
@@ -147,8 +149,8 @@ export class OidcServer {
     const { clock, person, config, keys, refreshTokens: parts } = this.#options;
     const library = await loadLibrary();
     const clients = new Clients(() => this.#config());
-    const requestId = (): string | undefined =>
-      this.#ids.get(library.Provider.ctx?.req as IncomingMessage);
+    const current = () => this.#requests.get(library.Provider.ctx?.req as IncomingMessage);
+    const requestId = (): string | undefined => current()?.id;
     const refreshTokens = new RefreshTokens({ ...parts, clock, person, requestId });
     const storage = new Storage({
       clients,
@@ -157,6 +159,7 @@ export class OidcServer {
       clock,
       request: () => ({
         redirectUri: library.Provider.ctx?.oidc.entities.AuthorizationCode?.redirectUri,
+        network: current()?.network ?? '',
       }),
       refreshTtl: () => config.current.auth.loginAccessKeyTTLSeconds,
       refusal: (message) => new library.errors.InvalidGrant(message),
@@ -182,7 +185,7 @@ export class OidcServer {
         const session = sessionOf(request);
         return session?.isWhole === true ? session : undefined;
       },
-      referenceOf: (request) => this.#ids.get(request) ?? '',
+      referenceOf: (request) => this.#requests.get(request)?.id ?? '',
       offersRefresh: () => !writesAreReviewed,
     });
     provider.use(async (ctx, next) => {
@@ -206,7 +209,7 @@ export class OidcServer {
     this.#options.onRefused({
       ...(client === undefined ? {} : { client: client.clientId }),
       problem: detail ?? message,
-      requestId: this.#ids.get(ctx.req) ?? '',
+      requestId: this.#requests.get(ctx.req)?.id ?? '',
     });
   }
 
@@ -226,7 +229,8 @@ export class OidcServer {
     const { sessionOf, signInUrl } = this.#options;
     const path = `${this.#issuer.pathname}${request.url ?? ''}`;
     const hadKeys = this.#hadKeys;
-    const parts = { provider, clients, sessionOf, signInUrl, path, hadKeys };
+    const network = this.#requests.get(request)?.network ?? '';
+    const parts = { provider, clients, sessionOf, signInUrl, path, hadKeys, network };
     await answerInteraction(parts, request, response);
   }
 

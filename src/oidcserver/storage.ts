@@ -16,6 +16,8 @@ import type { RefreshTokens } from './refresh-tokens.ts';
 export interface TokenRequest {
   /** Where the code that a refresh token follows from was sent. */
   readonly redirectUri: string | undefined;
+  /** Network address of the request; entries of strangers are charged to it. */
+  readonly network: string;
 }
 
 export interface StorageOptions {
@@ -86,13 +88,19 @@ export class Storage {
       find: async (id) => this.#map(kind).get(id),
       findByUid: async (uid) => this.#map(kind).get(this.#sessions.get(uid) ?? ''),
       upsert: async (id, payload, expiresIn = 0) => {
-        this.#map(kind).set(id, payload, expiresIn);
+        this.#map(kind).set(id, payload, { seconds: expiresIn, owner: this.#ownerOf(payload) });
         this.#note(kind, id, payload);
       },
       consume: (id) => this.#consume(kind, id),
       destroy: async (id) => this.#map(kind).delete(id),
       revokeByGrantId: async (grantId) => this.#revoke(kind, grantId),
     };
+  }
+
+  /** A person once it is known who it is; a network of nobody has the name of no person. */
+  #ownerOf({ accountId, session }: AdapterPayload): string {
+    const person = accountId ?? session?.accountId;
+    return person === undefined ? `network ${this.#options.request().network}` : person;
   }
 
   #clients(): Adapter {

@@ -22,6 +22,7 @@ const SHARED_WITH_SERVE = [
   'api-group',
   'prune-budget-objects',
   'prune-budget-percent',
+  'push-max-paths',
   'reference-names',
 ];
 

@@ -14,6 +14,12 @@ export const STATE_OPTIONS: readonly OptionSpec[] = [
   ...ETCD_OPTIONS,
 ];
 
+/** Those of the daemon whose directory it is. */
+export const DOCTOR_OPTIONS: readonly OptionSpec[] = [
+  ...SERVE_OPTIONS,
+  { name: 'output', short: 'o', value: 'FORMAT', default: 'text', help: 'text or json' },
+];
+
 export const BENCH_OPTIONS: readonly OptionSpec[] = [
   { name: 'manifests', value: 'N', default: '10000', help: 'manifests in the repository' },
   { name: 'rows', value: 'LIST', default: 'all', help: 'rows to measure, as in start,push' },

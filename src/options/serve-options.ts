@@ -76,6 +76,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     value: 'FILE',
     help: 'secret of POST /hooks/<secret>; default: hook.secret in the data directory, made once',
   },
+  {
+    name: 'git-memory',
+    value: 'MIB',
+    default: '512',
+    help: 'memory limit of each git process; 512 is enough for a million files',
+  },
   API_GROUP,
   {
     name: 'proxy-prefix',
@@ -96,6 +102,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'the same, in per cent of all objects; removing all of them always needs consent',
   },
   {
+    name: 'push-max-paths',
+    value: 'N',
+    default: '1000000',
+    help: 'files and folders in one commit, and changes in one push; larger commits are refused or held',
+  },
+  {
     name: 'keep-expired-keys',
     value: 'DAYS',
     default: '7',
@@ -112,6 +124,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     value: 'ALG',
     default: 'RS256',
     help: 'what the OpenID provider signs ID tokens with: RS256, which every client takes, or ES256',
+  },
+  {
+    name: 'allow-outbound',
+    value: 'SUBNET',
+    multiple: true,
+    help: 'link-local or metadata addresses that requests of the daemon may go to',
   },
   {
     name: 'allowed-signers',

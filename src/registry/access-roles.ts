@@ -8,7 +8,7 @@ import { v5 as uuidV5 } from 'uuid';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import { nameUuids } from '../apimachinery/name-uuid.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
-import { type AccessGrant, accessGrants, GRANT_PREFIX } from '../kinds/access-grants.ts';
+import { type AccessGrant, accessGrants, GRANT_PREFIX, grantName } from '../kinds/access-grants.ts';
 import { apiVersionOf, type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Collection, JournalEvent, StoredObject } from '../state/store.ts';
@@ -50,10 +50,12 @@ export function ownerKey(kinds: KindTable, key: ObjectKey): ObjectKey | undefine
  * and goes on from the last one it saw gets all of them again, and never misses one.
  */
 export function shownOf(kind: Kind, rbacKind: string, owner: StoredObject): ObjectVersion[] {
-  const grants = accessGrants(kind, owner.object).sort((a, b) => (a.name < b.name ? -1 : 1));
-  return grants.map((grant, index) => {
+  const grants = accessGrants(kind, owner.object)
+    .map((grant) => ({ grant, name: grantName(kind, owner.object.metadata.name ?? '', grant) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return grants.map(({ grant, name }, index) => {
     const version = owner.resourceVersion - (index === grants.length - 1 ? 0 : 1);
-    const shown = { kind, rbacKind, owner: owner.object, grant };
+    const shown = { kind, rbacKind, owner: owner.object, grant, name };
     const { key, object } = SHOWN_AS[rbacKind]?.isBinding ? binding(shown) : role(shown);
     object.metadata.resourceVersion = String(version);
     return new ObjectVersion(key, object, undefined);
@@ -98,6 +100,8 @@ interface Shown {
   readonly rbacKind: string;
   readonly owner: KubeObject;
   readonly grant: AccessGrant;
+  /** Of the role and of the binding. */
+  readonly name: string;
 }
 
 interface Built {
@@ -110,18 +114,21 @@ function role(shown: Shown): Built {
 }
 
 function binding(shown: Shown): Built {
-  const { grant, kind } = shown;
+  const { grant, kind, name } = shown;
   const kindOfRole = kind.scope === 'Namespaced' ? 'Role' : 'ClusterRole';
-  const roleRef = { apiGroup: RBAC_GROUP, kind: kindOfRole, name: grant.name };
+  const roleRef = { apiGroup: RBAC_GROUP, kind: kindOfRole, name };
   return build(shown, { roleRef, subjects: grant.subjects });
 }
 
 /** Everything in it follows from the owner, so that a rebuild gives the same object. */
-function build({ kind, rbacKind, owner, grant }: Shown, fields: Record<string, unknown>): Built {
+function build(
+  { kind, rbacKind, owner, grant, name }: Shown,
+  fields: Record<string, unknown>,
+): Built {
   const { name: ownerName = '', namespace = '', uid = '', creationTimestamp } = owner.metadata;
-  const key = { group: RBAC_GROUP, kind: rbacKind, namespace, name: grant.name };
+  const key = { group: RBAC_GROUP, kind: rbacKind, namespace, name };
   const metadata = {
-    name: grant.name,
+    name,
     ...(namespace === '' ? {} : { namespace }),
     uid: derivedUid(`${uid}/${keyString(key)}`),
     ...(creationTimestamp === undefined ? {} : { creationTimestamp }),

@@ -3,20 +3,26 @@
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
 
+import { unavailable } from '../apimachinery/status-error.ts';
 import type { BranchOptions } from './branch-options.ts';
 import type { Approval } from './consent.ts';
 import type { Hold } from './consent-rules.ts';
 import { DesiredState } from './desired-state.ts';
 import { type Foresight, type ForesightContext, foresee, type PushedRange } from './foresight.ts';
+import type { Sealer } from './sealer.ts';
 import { Turns } from './turns.ts';
 import type { Write, Written } from './write.ts';
 import { WriteQueue } from './write-queue.ts';
+
+/** Whatever refuses writes takes a person, or a disk that comes back. */
+const RETRY_REFUSED_SECONDS = 5;
 
 export class Branch {
   readonly #options: BranchOptions;
   readonly #turns: Turns;
   readonly #state: DesiredState;
   readonly #queue: WriteQueue;
+  #refusal: string | undefined;
 
   private constructor(options: BranchOptions, turns: Turns, state: DesiredState) {
     this.#options = options;
@@ -37,6 +43,11 @@ export class Branch {
     return this.#state;
   }
 
+  /** Opens and encrypts secrets; undefined: neither is done. */
+  get sealer(): Sealer | undefined {
+    return this.#options.sealer;
+  }
+
   /** Why readers do not see where the branch is; undefined: they do. */
   get hold(): Hold | undefined {
     return this.#state.consent.hold;
@@ -47,7 +58,20 @@ export class Branch {
     return this.#queue.length;
   }
 
+  /** Reason why no write is taken; undefined: they are. */
+  get refusal(): string | undefined {
+    return this.#refusal;
+  }
+
+  /** Refuses API writes and pushes from now on; undefined: takes them again. */
+  refuseWrites(reason: string | undefined): void {
+    this.#refusal = reason;
+  }
+
   submit(write: Write): Promise<Written> {
+    if (this.#refusal !== undefined) {
+      return Promise.reject(unavailable(this.#refusal, RETRY_REFUSED_SECONDS));
+    }
     return this.#queue.submit(write);
   }
 
@@ -87,9 +111,10 @@ export class Branch {
     repository: ForesightContext['repository'],
     range: PushedRange,
   ): Promise<Foresight | undefined> {
-    const { under, reader } = this.#options;
+    const { under, reader, kinds, sealer } = this.#options;
     const { catalog, view } = this.#state;
-    return await foresee({ repository, under, reader }, { catalog, view }, range);
+    const context = { repository, under, reader, kinds, sealer };
+    return await foresee(context, { catalog, view }, range);
   }
 
   /** Refuses new writes and resolves when those in flight are answered. */

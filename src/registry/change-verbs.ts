@@ -2,11 +2,16 @@
 import { jsonEqual } from '../apimachinery/object.ts';
 import { sameSources } from '../catalog/catalog-object.ts';
 import type { ObjectChange } from '../catalog/step.ts';
+import { isTiedAnew } from '../catalog/tie.ts';
 
-/** Moves of a file are no change of the object. */
+/**
+ * Moves of a file are no change of the object. A key that changes owners is changed, even where two
+ * commits of one push change its text and change it back.
+ */
 export function isVisible(change: ObjectChange): boolean {
   const { before, after } = change;
   if (before === undefined || after === undefined || isAnew(change)) return true;
+  if (isTiedAnew(change)) return true;
   // Known by now, where the manifests would have to be parsed.
   if (!sameSources(before.source, after.source)) return true;
   return !jsonEqual(before.manifest, after.manifest);

@@ -57,3 +57,9 @@ function trailer(name: string, value: string | undefined): string {
   const text = value?.replace(/[\p{Cc}\s]+/gu, ' ').trim();
   return text === undefined || text === '' ? '' : `${name}: ${text}`;
 }
+
+/** The message with one more paragraph behind its subject; trailers stay last. */
+export function withParagraph(message: string, paragraph: string): string {
+  const [subject = '', ...rest] = message.split('\n\n');
+  return [subject, paragraph, ...rest].join('\n\n');
+}

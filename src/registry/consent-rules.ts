@@ -25,6 +25,7 @@ export type HoldReason =
   | 'PruneBudgetExceeded'
   | 'HistoryRewritten'
   | 'BranchMissing'
+  | 'TreeTooLarge'
   | 'SignatureRequired';
 
 /** Why readers do not see where the branch is. */
@@ -139,6 +140,25 @@ export function missingHold(ref: string, served: string): Hold {
     message: `${ref} does not exist any more`,
     prunes: [],
     remedy: `Put it back: git update-ref ${ref} ${served}`,
+  };
+}
+
+/** A commit that is not read: nobody can agree to it. */
+export function tooLargeHold(at: {
+  readonly head: string;
+  readonly served: string | undefined;
+  readonly problem: string;
+}): Hold {
+  const { head, served, problem } = at;
+  const back = served === undefined ? '' : `, move the branch back to ${served}`;
+  return {
+    reason: 'TreeTooLarge',
+    head,
+    revision: head,
+    served,
+    message: `The branch is at ${head}, which is beyond the limits of what is read: ${problem}`,
+    prunes: [],
+    remedy: `Make a commit without it${back}, or raise the limit that is named`,
   };
 }
 

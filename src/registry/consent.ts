@@ -23,6 +23,7 @@ import {
   pruneHold,
   pushRefusal,
   rewrittenHold,
+  tooLargeHold,
 } from './consent-rules.ts';
 
 export interface Approval {
@@ -140,6 +141,11 @@ export class Consent {
     const { repository, budget } = this.#options;
     const agreed = served === undefined || budget === undefined;
     this.#hold = agreed ? undefined : missingHold(repository.ref, served);
+  }
+
+  /** The branch is at a commit that is beyond the limits; what was served stays. */
+  tooLarge(head: string, served: string | undefined, problem: string): void {
+    this.#hold = tooLargeHold({ head, served, problem });
   }
 
   /** Whether a move may be shown to readers; when it may not, `hold` says why. */

@@ -19,6 +19,7 @@ import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
 import { type FieldWrite, recordAfter, updaterOf } from './field-managers.ts';
 import { applyGuards } from './guards.ts';
+import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart } from './rebase.ts';
 import { serveObject } from './served.ts';
 import { createdInState } from './state-objects.ts';
@@ -81,13 +82,16 @@ export function prepareCreate(parts: DecisionParts, request: CreateRequest): Pre
       : { do: 'replace', managers: request.managers };
   return {
     key,
-    warnings: [...decoded.warnings, ...objectWarnings(kind, served)],
+    warnings: [
+      ...decoded.warnings,
+      ...objectWarnings(kind, served),
+      ...missingDependencies(parts, kind, served),
+    ],
     generated,
     preview: () => preview(kind, { key, manifest, now: parts.clock.now(), fields }),
     prepare: () => {
       refuseExisting(parts, kind, key);
-      if (request.inState === true)
-        return createdInState({ kind, key, manifest }, parts.clock.now());
+      if (request.inState === true) return createdInState({ kind, key, manifest }, parts);
       return commit(parts, { kind, key, manifest, options, path: request.path, fields });
     },
   };

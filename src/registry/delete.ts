@@ -5,7 +5,7 @@ import type { StoredObject } from '../state/store.ts';
 import { isStale } from './activity.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { FOREGROUND, ORPHAN } from './finalizers.ts';
-import { applyGuards } from './guards.ts';
+import { applyGuards, refuseAnother } from './guards.ts';
 import { isFinished, isHeld, terminating, withFinalizers } from './served.ts';
 import { isKeptInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
@@ -46,6 +46,7 @@ export function prepareDelete(parts: DecisionParts, request: DeleteRequest): Pre
     prepare: () => {
       found = parts.store.get(key);
       if (found === undefined) throw notFound(kind, name);
+      refuseAnother(request, found);
       checkPreconditions(request, found);
       const { user } = request.options;
       applyGuards(parts.guards, { user, kind, object: undefined, old: found.object });

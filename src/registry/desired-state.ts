@@ -170,8 +170,19 @@ export class DesiredState {
     if (head === undefined) consent.missing(this.revision ?? consent.base);
     else if (head === this.revision && !this.#moving.isDoubtful) consent.release();
     else if (this.#moving.isDoubtful || consent.isNews(head, this.revision ?? consent.base))
-      return await this.#moveTo(head);
+      return await this.#moveWithinLimits(head);
     return false;
+  }
+
+  /** A commit beyond the limits is held; where nothing is served, what stands for it is. */
+  async #moveWithinLimits(head: string): Promise<boolean> {
+    const { consent } = this;
+    const { problem, standIn } = await this.#options.repository.boundsOf(head);
+    if (problem === undefined) return await this.#moveTo(head);
+    const isStart = this.revision === undefined && standIn !== undefined;
+    const moved = isStart && (await this.#moveTo(standIn));
+    consent.tooLarge(head, this.revision ?? consent.base, problem);
+    return moved;
   }
 
   /** By way of what an earlier run served, and of commits that somebody agreed to. */

@@ -28,6 +28,8 @@ export interface ObjectEdit {
   readonly newPath: string;
   /** It will be removed: what is in it does not matter. */
   readonly removes?: true;
+  /** Goes on from the last good version where the manifest in git is not valid. */
+  readonly force?: boolean | undefined;
   /**
    * The manifest to write, given the one that is there (undefined: the object is new); null
    * removes it.
@@ -41,6 +43,8 @@ export interface EditedFile {
   /** null: the file is to be removed. */
   readonly content: Buffer | null;
   readonly entry: FileEntry | undefined;
+  /** Problems of the manifest that the edit dropped to go on from the last good version. */
+  readonly dropped?: string | undefined;
 }
 
 export interface EditContext {
@@ -84,7 +88,8 @@ export async function editFile(context: EditContext, asked: ObjectEdit): Promise
   if (current === undefined) refuseIfTaken(context, edit.key, path);
   const text = file === undefined ? undefined : await fileText(context, edit.key, file);
   const claims = context.catalog.claims(edit.key);
-  const { edited, removed } = await splice(context, { edit, current, file, text, claims });
+  const spliced = await splice(context, { edit, current, file, text, claims });
+  const { edited, removed, dropped } = spliced;
   if (isEmptyStream(edited)) return { path, content: null, entry: undefined };
   const content = Buffer.from(edited, 'utf8');
   const blob = objectId('blob', content);
@@ -92,7 +97,7 @@ export async function editFile(context: EditContext, asked: ObjectEdit): Promise
   await context.reader.prepare([content]);
   const entry = context.view.judged(context.reader.read(path, blob, content));
   refuseIfBroken(edit.key, entry, removed);
-  return { path, content, entry };
+  return { path, content, entry, dropped };
 }
 
 /** A manifest that is not valid makes no object, and still there must not be a second one. */
@@ -137,10 +142,13 @@ interface Splicing {
   claims: readonly Place[];
 }
 
-async function splice(
-  context: EditContext,
-  of: Splicing,
-): Promise<{ edited: string; removed: boolean }> {
+interface Spliced {
+  readonly edited: string;
+  readonly removed: boolean;
+  readonly dropped?: string | undefined;
+}
+
+async function splice(context: EditContext, of: Splicing): Promise<Spliced> {
   const { edit, current, file, text, claims } = of;
   if (current === undefined || text === undefined) {
     const manifest = edit.manifest(undefined);
@@ -151,12 +159,14 @@ async function splice(
       removed: false,
     };
   }
+  const { index } = current.place;
   const open = edit.removes === true ? undefined : await opened(context, edit.key, text);
   const raw = currentManifest(edit.key, current, { file, text, open });
+  const dropped = droppedBy(edit, current, file);
   const manifest = edit.manifest(raw);
-  const { index } = current.place;
   if (manifest !== null) {
-    return { edited: await written(context, { ...of, open, index, manifest }), removed: false };
+    const edited = await written(context, { ...of, open, index, manifest });
+    return { edited, removed: false, dropped };
   }
   if (claims.length > 1) {
     const places = claims.map((place) => `${place.path} (document ${place.index + 1})`).join(', ');
@@ -185,15 +195,16 @@ async function written(
 /** The file without a document; that takes its key only where others are left to be covered. */
 async function without(
   context: EditContext,
-  { edit, text, index }: Splicing & { text: string; index: number },
+  { edit, current, text, index }: Splicing & { text: string; index: number },
 ): Promise<string> {
   const edited = removeDocument(text, index);
-  const { sealer } = context;
+  const { sealer, view, repository } = context;
   if (sealer === undefined || isEmptyStream(edited)) return edited;
   const open = await opened(context, edit.key, text);
-  return open === undefined
-    ? edited
-    : await sealing(edit.key, async () => sealer.rest(edited, open));
+  if (open === undefined) return edited;
+  const path = current?.place.path ?? edit.newPath;
+  const removal = { path, text, index, open, sealing: view.sealing, repository };
+  return await sealing(edit.key, () => sealer.remove(removal));
 }
 
 function opened(
@@ -211,6 +222,30 @@ async function sealing<T>(key: ObjectKey, work: () => Promise<T>): Promise<T> {
     throw error instanceof SealingError ? conflictWithRepository(key, error.message) : error;
   }
 }
+
+/**
+ * Problems of the manifest that the edit drops; undefined where the manifest is valid. Throws 409
+ * unless the edit is forced: the manifest is somebody's newest intent (invariant 18).
+ */
+function droppedBy(
+  { key, force, removes }: ObjectEdit,
+  current: CatalogObject,
+  file: FileEntry | undefined,
+): string | undefined {
+  const document = file?.documents.find(({ index }) => index === current.place.index);
+  if (document?.manifest !== undefined || removes === true) return undefined;
+  const found = (document?.problems ?? current.problems).slice(0, SHOWN_PROBLEMS);
+  const problems = found.map(formatProblem).join('; ') || current.place.path;
+  if (force === true) return problems;
+  const why = `its manifest in git is not valid, and the write would drop it: ${problems}`;
+  throw conflictWithRepository(
+    key,
+    `${why}. Mend it in git, or go on from its last good version with ${FORCE_WAYS}`,
+  );
+}
+
+const SHOWN_PROBLEMS = 3;
+const FORCE_WAYS = '?force=true (PUT, rollback) or kubectl apply --server-side --force-conflicts';
 
 /** The document as it is in the file, or the last good one where it parses but is not valid. */
 function currentManifest(

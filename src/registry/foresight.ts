@@ -25,7 +25,11 @@ import { notedPaths } from '../catalog/restore.ts';
 import type { ObjectChange, Trial } from '../catalog/step.ts';
 import { linkWarnings, seenPaths, type TreeView } from '../catalog/tree.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
+import type { KindTable } from '../kinds/table.ts';
 import type { Problem } from '../manifests/manifest.ts';
+import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.ts';
+import { PassingStates } from './passing-states.ts';
+import type { Sealer } from './sealer.ts';
 
 /** What is ready for when the branch gets to where a push leads. */
 export type PreparedMove = PreparedCatalog | PreparedStep;
@@ -62,11 +66,17 @@ export interface Outcome {
   readonly leaks: readonly Problem[];
   /** Objects more than before. */
   readonly growth: number;
+  /** Control files that a commit of the push touches, even where its tip does not. */
+  readonly controlFiles: readonly string[];
+  /** States that objects have on the way, which reads of the past show. */
+  readonly passing: readonly ObjectChange[];
   readonly prepared: PreparedMove;
 }
 
 export interface ForesightContext extends ReplayContext {
-  readonly repository: ReplayContext['repository'] & Pick<Repository, 'diff'>;
+  readonly repository: ReplayContext['repository'] & Pick<Repository, 'diff' | 'mergeBases'>;
+  readonly kinds: KindTable;
+  readonly sealer?: Sealer | undefined;
 }
 
 /** Looks ahead of a catalog that is where the push begins, and leaves it as it is. For whoever has
@@ -88,23 +98,54 @@ export async function foresee(
   now: Folded,
   range: PushedRange,
 ): Promise<Foresight | undefined> {
-  const only = await onlyCommit(context, range);
+  const { only, controlFiles, ids } = await survey(context, range);
   if (now.catalog.revision !== range.from) return undefined;
-  return await (only === undefined
-    ? foreseeMany(context, now, range)
+  const foresight = await (only === undefined
+    ? foreseeMany(context, now, { ...range, ids })
     : foreseeOne(context, now, only));
+  return controlFiles.length === 0
+    ? foresight
+    : async (catalog) => await withControlFiles(context, await foresight(catalog), controlFiles);
 }
 
-async function onlyCommit(
-  { repository }: ReplayContext,
+interface Survey {
+  /** Set where the range is one commit, and no merge. */
+  readonly only: HistoryCommit | undefined;
+  readonly controlFiles: readonly string[];
+  /** Of every commit in the range. */
+  readonly ids: ReadonlySet<string>;
+}
+
+async function survey(
+  { repository, under }: ForesightContext,
   { from, to }: PushedRange,
-): Promise<HistoryCommit | undefined> {
+): Promise<Survey> {
   let only: HistoryCommit | undefined;
+  const ids = new Set<string>();
+  const touched = new Set<string>();
   for await (const commit of repository.history(from, to)) {
-    if (only !== undefined || commit.parents.length > 1) return undefined;
-    only = commit;
+    only = ids.size === 0 && commit.parents.length < 2 ? commit : undefined;
+    ids.add(commit.id);
+    for (const path of await controlFilesOf(repository, commit, under)) touched.add(path);
   }
-  return only;
+  return { only, controlFiles: [...touched].sort(), ids };
+}
+
+async function withControlFiles(
+  context: ForesightContext,
+  outcome: Outcome,
+  controlFiles: readonly string[],
+): Promise<Outcome> {
+  const { prepared } = outcome;
+  const { view } = 'view' in prepared ? prepared : prepared.folded;
+  const problems = await configProblems(context, view, controlFiles);
+  const warnings = await ignoreWarnings(context, view, controlFiles);
+  return {
+    ...outcome,
+    problems: [...problems, ...outcome.problems],
+    warnings: [...warnings, ...outcome.warnings],
+    controlFiles,
+  };
 }
 
 /** The usual push: its cost follows the change, not the size of the platform. */
@@ -135,7 +176,8 @@ async function foreseeOne(
     const problems = await trial.problemsOf(files.keys());
     const warnings = [...links, ...warningsOf(files.values())];
     const prepared = { ...read, catalog, trial };
-    return { changes, problems, warnings, leaks: [], growth, prepared };
+    const none = { leaks: [], controlFiles: [], passing: [] };
+    return { ...none, changes, problems, warnings, growth, prepared };
   };
 }
 
@@ -159,12 +201,17 @@ async function compareManifests(
 async function foreseeMany(
   outer: ForesightContext,
   now: Folded,
-  { from, to }: PushedRange,
+  { from, to, ids }: PushedRange & Pick<Survey, 'ids'>,
 ): Promise<Foresight> {
   const { repository } = outer;
   const leaks = new Leaks();
-  const context = { ...outer, onStep: leaks.note };
   const before = now.catalog.clone();
+  const passing = new PassingStates(outer.kinds, before, ids);
+  const onStep = (step: FoldedStep): void => {
+    leaks.note(step);
+    passing.note(step);
+  };
+  const context = { ...outer, onStep };
   const copy = { catalog: before.clone(), view: now.view.clone() };
   const extended = from === undefined ? undefined : await extend(context, copy, to);
   const folded = extended === undefined ? await replay(context, to) : copy;
@@ -185,6 +232,8 @@ async function foreseeMany(
     ],
     leaks: await leaks.within(repository, { from, to }),
     growth: after.size - before.size,
+    controlFiles: [],
+    passing: passing.found(),
     prepared: { from, folded, changes, paths: [...paths], follows: true },
   };
   return async () => outcome;

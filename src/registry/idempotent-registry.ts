@@ -213,7 +213,9 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
     const { object, isFirst, isNewest } = await this.#committed(kind, id, commit);
     if (CREATES.includes(verb) && !isFirst) return undefined;
     const stored = isNewest ? this.#find({ kind, namespace, name }) : undefined;
-    return { object: stored?.object ?? object ?? bare, stored, warnings: [], commit };
+    const made = { object: stored?.object ?? object ?? bare, stored, warnings: [], commit };
+    // A pushed commit may call itself an update of what others made.
+    return CREATES.includes(verb) ? made : { ...made, isReplayed: true };
   }
 
   #find(target: Target): StoredObject | undefined {

@@ -94,11 +94,11 @@ function made(
 
 function serve(
   { kinds, time }: FillingContext,
-  { manifest, identity, problems, key, source }: CatalogObject,
+  { manifest, identity, problems, key, source, ownerUid }: CatalogObject,
 ): { kind: Kind } & ReturnType<typeof serveObject> {
   const kind = kinds.byKind(manifest.apiVersion, key.kind);
   if (kind === undefined) throw new Error(`The table of kinds has no ${key.kind}`);
-  const of = { manifest, identity, problems, clear: source.clear };
+  const of = { manifest, identity, problems, clear: source.clear, ownerUid };
   const { object, hidden } = serveObject(kind, of, { previous: undefined, time });
   return { kind, object, hidden };
 }

@@ -9,6 +9,7 @@ import type { Authorizer, User } from '../apimachinery/request.ts';
 import { shownPath } from '../apimachinery/text.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { secretKeys } from '../kinds/secret-places.ts';
 import { isAnew, verbsOf } from './change-verbs.ts';
 import { guardObjections } from './guards.ts';
 import { serveObject } from './served.ts';
@@ -41,6 +42,40 @@ export class PushObjections {
     const denied = this.#denied(kind, change, user);
     const objections = denied.length > 0 ? denied : this.#ruledOut(planned);
     return objections.map((text) => `${place}: ${describeKey(change.key)}: ${text}`);
+  }
+
+  /** True if an object may hold values that git has encrypted. */
+  holdsSecrets(change: ObjectChange): boolean {
+    const kind = kindOf(this.#options, change);
+    return kind !== undefined && secretKeys(kind).length > 0;
+  }
+
+  /** A line for each object with the encrypted values of another one, which the user may not read. */
+  ofCopies(copies: readonly ObjectChange[], user: User): string[] {
+    return copies.flatMap((change) => {
+      const kind = kindOf(this.#options, change);
+      if (kind === undefined) return [];
+      const every = { group: kind.group, resource: kind.plural, namespace: '', name: '' };
+      if (this.#options.authorizer.authorize(user, { verb: 'get', ...every }).allowed) return [];
+      const place = shownPath(change.after?.place.path ?? '');
+      return [
+        `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}; encrypt them anew with "gitplane rotate ${place}"`,
+      ];
+    });
+  }
+
+  /** A line for each control file that the user may not touch. */
+  ofControlFiles(paths: readonly string[], user: User): string[] {
+    const { kinds, authorizer } = this.#options;
+    const [group = ''] = kinds.groups;
+    const file = { group, resource: 'repository', subresource: 'controlfiles' };
+    const asked = { verb: 'update', ...file, namespace: '', name: '' };
+    if (paths.length === 0 || authorizer.authorize(user, asked).allowed) return [];
+    const name = JSON.stringify(user.name);
+    const right = `repository/controlfiles in API group ${JSON.stringify(group)}`;
+    return paths.map(
+      (path) => `${shownPath(path)}: Forbidden: User ${name} cannot update ${right}`,
+    );
   }
 
   /** What the object alone does not tell: what it replaces, and who writes it. */

@@ -7,28 +7,24 @@ import { type Authorizer, SUPERUSER_GROUP, type User } from '../apimachinery/req
 import { unavailable } from '../apimachinery/status-error.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 import { ObjectTypeError } from '../git/git-error.ts';
-import type { Repository } from '../git/repository.ts';
+import type { RefMove } from '../git/hook-protocol.ts';
+import type { PushObjection, Repository } from '../git/repository.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import type { Branch } from './branch.ts';
 import { isVisible } from './change-verbs.ts';
 import { prunesOf } from './consent.ts';
 import { describePrune, type Prune } from './consent-rules.ts';
 import type { DesiredState } from './desired-state.ts';
+import { copiedValues, encryptionChanges } from './encryption-changes.ts';
 import type { Foresight, ForesightContext, Outcome, PushedRange } from './foresight.ts';
+import { missingAfterPush } from './missing-dependencies.ts';
 import { PushObjections } from './push-objections.ts';
 import { PushVerdicts } from './push-verdicts.ts';
 import { capped, refusal, summary, type Verdict } from './verdict.ts';
 import type { WriteParts } from './write-context.ts';
 
-/** One ref that a push wants to move; undefined stands for "does not exist". */
-export interface PushedUpdate {
-  readonly ref: string;
-  readonly oldId: string | undefined;
-  readonly newId: string | undefined;
-}
-
 export interface Push {
-  readonly updates: readonly PushedUpdate[];
+  readonly updates: readonly RefMove[];
   /** Undefined: the operator, who pushes by path. */
   readonly user: User | undefined;
   /** Reads what is in quarantine too. */
@@ -46,7 +42,10 @@ export interface PushAdmission {
 }
 
 export type PushSource = ForesightContext['repository'] &
-  Pick<Repository, 'isAncestor' | 'noteOf' | 'readCommits' | 'diff' | 'mergeBases'>;
+  Pick<
+    Repository,
+    'isAncestor' | 'noteOf' | 'readCommits' | 'diff' | 'mergeBases' | 'boundsOf' | 'objectionsTo'
+  >;
 
 /** What following the branch to a commit would come to, and what a push of it would be told. */
 export interface Foretold {
@@ -94,14 +93,21 @@ export class PushJudge {
     this.#objections = new PushObjections(options);
   }
 
-  /** Refs other than the branch are not ours to judge. Never rejects for what a push contains. */
+  /**
+   * Of other branches and tags only the limits of size and of names are judged. Never rejects for
+   * what a push contains.
+   */
   async judge(push: Push): Promise<Verdict> {
     const update = push.updates.find(({ ref }) => ref === this.#options.repository.ref);
-    if (update === undefined) return { ok: true, lines: [] };
+    const tips = push.updates.flatMap(({ newId: id }) => id ?? []);
+    const beyond = await push.source.objectionsTo({ tips, known: 'all refs' });
+    const refused = beyond.length === 0 ? undefined : beyondLimits(beyond);
+    if (update === undefined) return refused ?? { ok: true, lines: [] };
     const { newId } = update;
     if (newId === undefined)
       return refusal(['The platform lives on this branch; it cannot be deleted']);
     const verdict =
+      refused ??
       (await otherThanCommit(push.source, newId)) ??
       (await this.#judgeMove(push, update.oldId, newId));
     this.verdicts.note(newId, verdict);
@@ -117,6 +123,9 @@ export class PushJudge {
     const { branch } = this.#options;
     const { source, to } = wish;
     const from = branch.state.shown;
+    const beyond = await source.objectionsTo({ tips: [to], known: { commit: from } });
+    // Objects beyond the limits are not read.
+    if (beyond.length > 0) return unread(from, beyond.map(formatObjection));
     const ahead = await branch.foresee(source, { from, to });
     return await branch.inTurn(async (state) => {
       await state.recover();
@@ -136,13 +145,12 @@ export class PushJudge {
     const { source, user = OPERATOR, range } = of;
     const { from, to } = range;
     const before = state.catalog.size;
-    const { changes, problems, warnings, growth } = await of.foresight(state.catalog);
+    const outcome = await of.foresight(state.catalog);
+    const { changes, problems, warnings, growth } = outcome;
     const follows = from === undefined || (await source.isAncestor(from, to));
     const isNew = follows && from !== to;
     const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
-    const own = await flatMapInSlices(changes, (change) =>
-      isVisible(change) ? this.#objections.of(change, user) : [],
-    );
+    const { objections: own } = await this.#objectionsTo(outcome, source, user);
     const objections = [...(follows ? [] : [REWRITES]), ...unsigned, ...own];
     const prunes = prunesOf(changes);
     const count = { prunes: prunes.length, before, after: before + growth };
@@ -188,7 +196,7 @@ export class PushJudge {
         const size = state.catalog.size;
         const outcome = await foresight(state.catalog);
         const consented = await this.#consented({
-          verdict: await this.#verdict(outcome, user),
+          verdict: await this.#verdict(outcome, source, user),
           pushed,
           outcome,
           before: size,
@@ -240,14 +248,35 @@ export class PushJudge {
     }
   }
 
-  /** The turn is kept meanwhile: what it is judged against does not change. */
-  async #verdict(outcome: Outcome, user: User): Promise<Verdict> {
-    const { changes, warnings } = outcome;
-    const problems = [...outcome.problems, ...outcome.leaks];
+  /** `planned`: the changes that readers will see. */
+  async #objectionsTo(
+    { changes, controlFiles, passing }: Outcome,
+    source: PushSource,
+    user: User,
+  ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
     const planned = await flatMapInSlices(changes, (change) => (isVisible(change) ? [change] : []));
-    const objections = await flatMapInSlices(planned, (change) =>
-      this.#objections.of(change, user),
+    const judged = [...planned, ...(await encryptionChanges(source, changes))];
+    const { sealer } = this.#options.branch;
+    const secret = await flatMapInSlices([...planned, ...passing], (change) =>
+      this.#objections.holdsSecrets(change) ? [change] : [],
     );
+    const copies = sealer === undefined ? [] : await copiedValues({ source, sealer }, secret);
+    const objections = await flatMapInSlices(judged, (change) => this.#objections.of(change, user));
+    return {
+      planned,
+      objections: [
+        ...this.#objections.ofControlFiles(controlFiles, user),
+        ...new Set(this.#objections.ofCopies(copies, user)),
+        ...objections,
+      ],
+    };
+  }
+
+  /** The turn is kept meanwhile: what it is judged against does not change. */
+  async #verdict(outcome: Outcome, source: PushSource, user: User): Promise<Verdict> {
+    const { warnings } = outcome;
+    const problems = [...outcome.problems, ...outcome.leaks];
+    const { planned, objections } = await this.#objectionsTo(outcome, source, user);
     const complaints = [...problems.map(formatProblem), ...objections];
     const prunes = prunesOf(planned);
     const pruned = prunes.map(describePrune);
@@ -256,7 +285,8 @@ export class PushJudge {
       const lines = [...capped(complaints), ...capped(pruned), count];
       return { ok: false, lines, problems, prunes };
     }
-    const lines = warnings.map((warning) => `warning: ${formatProblem(warning)}`);
+    const absent = missingAfterPush(this.#options, planned);
+    const lines = [...warnings.map(formatProblem), ...absent].map((text) => `warning: ${text}`);
     return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
   }
 }
@@ -275,6 +305,26 @@ async function admitted(
   if (!verdict.ok || admission === undefined) return verdict;
   const objections = await admission.admit({ from: oldId, to: range.to });
   return objections.length === 0 ? verdict : refusal(objections);
+}
+
+function unread(from: string | undefined, objections: readonly string[]): Foretold {
+  return {
+    from,
+    changes: [],
+    problems: [],
+    warnings: [],
+    objections,
+    excess: undefined,
+    prunes: [],
+  };
+}
+
+function formatObjection({ path, problem: message }: PushObjection): string {
+  return path === undefined ? message : formatProblem({ path, line: 1, col: 1, message });
+}
+
+function beyondLimits(objections: readonly PushObjection[]): Verdict {
+  return refusal([...capped(objections.map(formatObjection)), 'nothing was changed']);
 }
 
 /** Git takes an annotated tag for a branch until the ref is written. */

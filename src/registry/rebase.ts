@@ -6,10 +6,12 @@
 import {
   isRecord,
   type JsonObject,
+  type JsonValue,
   jsonEqual,
   type KubeObject,
   SERVER_POPULATED_META,
 } from '../apimachinery/object.ts';
+import { matchItems } from '../manifests/edit/match.ts';
 
 /** `manifest` with the difference between `before` and `after` applied to it. */
 export function rebaseManifest(
@@ -67,11 +69,12 @@ function rebaseList(
   after: readonly unknown[],
 ): unknown[] {
   if (manifest.length !== before.length) return [...after];
-  if (before.length === after.length) {
-    return after.map((item, i) => rebase(manifest[i], before[i], item));
-  }
-  return after.map((item) => {
-    const at = before.findIndex((old) => jsonEqual(old, item));
-    return at < 0 ? item : manifest[at];
+  const matches = matchItems(before as JsonValue[], after as JsonValue[]);
+  const origins = new Map(matches.map(({ from, to }) => [to, from]));
+  const matched = new Set(origins.values());
+  const isSameLength = before.length === after.length;
+  return after.map((item, i) => {
+    const from = origins.get(i) ?? (isSameLength && !matched.has(i) ? i : undefined);
+    return from === undefined ? item : rebase(manifest[from], before[from], item);
   });
 }

@@ -14,7 +14,7 @@ export interface RecentWrite {
   readonly verb: string;
   /** A commit does not tell the group. */
   readonly key: Omit<ObjectKey, 'group'> & { readonly group?: string };
-  /** Of the request; older commits and those that are about secrets do not tell it. */
+  /** Of the request; older commits and those that are about secrets have none. */
   readonly digest?: string | undefined;
   readonly commit: string;
 }
@@ -92,6 +92,9 @@ const trailer = (name: string): string => `%(trailers:key=${name},valueonly)`;
 const FORMAT = `--format=%H%x00%an%x00%cn%x00%s%x00${trailer('Idempotency-Key')}%x00${trailer('Idempotency-Digest')}%x1e`;
 const SUBJECT = /^(\S+) (\S+) "(?:([^"/]+)\/)?([^"/]+)"/;
 
+/** Former versions wrote 64 bits, too few to tell two requests apart: as if there were none. */
+const FORMER = /^([0-9a-f]{16})?$/;
+
 function readEntry(entry: string): RecentWrite | undefined {
   const [commit = '', user = '', committer, subject = '', ...trailers] = entry.split('\0');
   const [idempotencyKey = '', digest = ''] = trailers.map((value) => value.trim());
@@ -99,5 +102,12 @@ function readEntry(entry: string): RecentWrite | undefined {
   if (match === null || idempotencyKey === '' || committer !== COMMITTER.name) return undefined;
   const [, verb = '', kind = '', namespace = '', name = ''] = match;
   const key = { kind, namespace, name };
-  return { user, idempotencyKey, verb, key, commit, digest: digest === '' ? undefined : digest };
+  return {
+    user,
+    idempotencyKey,
+    verb,
+    key,
+    commit,
+    digest: FORMER.test(digest) ? undefined : digest,
+  };
 }

@@ -1,22 +1,25 @@
 /**
- * Seals what API writes bring, on the way to the commit. A file that is sealed keeps its key, its
- * recipients and the bytes of every value that stays; a new one is sealed as `.sops.yaml` says.
+ * Encrypts what API writes bring, on the way to the commit, for the recipients that `.sops.yaml`
+ * names at that commit. A file keeps its data key and the bytes of every value that stays only while
+ * that key was generated here for those recipients; otherwise the write re-keys the whole file.
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import { formatPath } from '../apimachinery/field-error.ts';
-import type { JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import type { Sealing } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import { secretKeys, secretPlaces } from '../kinds/secret-places.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { appendDocument, editDocument } from '../manifests/edit.ts';
+import { appendDocument, editDocument, removeDocument } from '../manifests/edit.ts';
 import { relativeTo } from '../manifests/layout.ts';
+import type { ManifestFile } from '../manifests/manifest.ts';
 import { decodeUtf8 } from '../manifests/parse.ts';
+import { readManifests } from '../manifests/read.ts';
 import { formatManifest } from '../manifests/write.ts';
 import type { FileKey, Keyring } from '../sealing/data-keys.ts';
-import { SOPS } from '../sealing/metadata.ts';
+import { type SealMetadata, SOPS, saysOnly, type WrappedKey } from '../sealing/metadata.ts';
 import { metadataOf, type OpenedFile, openStream } from '../sealing/open.ts';
-import { documentsOf, Reuse, sealDocument, sealText } from '../sealing/seal.ts';
+import { documentsOf, Reuse, sealDocument, sealText, unsealText } from '../sealing/seal.ts';
 import { SealingError } from '../sealing/sealing-error.ts';
 import { type Rule, selectionOf } from '../sealing/selection.ts';
 import {
@@ -38,6 +41,14 @@ export interface SealerOptions {
 export interface OpenFile {
   readonly file: OpenedFile;
   readonly key: FileKey;
+  /** True if this platform generated the data key, and no other key is stated in any document. */
+  readonly isOwn: boolean;
+}
+
+/** Facts about the data key of an encrypted file, once it is open. */
+interface StatedKey {
+  readonly dataKey: Buffer;
+  readonly isGenerated: boolean;
 }
 
 /** Where a file is, and what the repository says of sealing it. */
@@ -45,6 +56,22 @@ interface Place {
   readonly path: string;
   readonly sealing: Sealing | undefined;
   readonly repository: Pick<Repository, 'readBlobs'>;
+}
+
+/** A document to be removed from a file. */
+export interface SealedRemoval extends Place {
+  readonly text: string;
+  readonly index: number;
+  readonly open: OpenFile;
+}
+
+/** A file that takes a document: with the key and the rule that its values are encrypted by. */
+interface ReadyFile {
+  readonly text: string | undefined;
+  readonly key: FileKey;
+  readonly rule: Rule;
+  /** Encrypted values that may stay as they are. */
+  readonly reuse: Reuse;
 }
 
 /** A document to be written in a file. */
@@ -70,6 +97,16 @@ export class Sealer {
   /** For whom we seal where nobody says, ours first. */
   recipients(): Promise<readonly string[]> {
     return this.#options.keyring.recipients();
+  }
+
+  /** The data key of a file that opens here, and whether this platform generated it. */
+  async dataKeyOf(content: Buffer): Promise<StatedKey | undefined> {
+    const { keyring } = this.#options;
+    if (!content.includes(SOPS)) return undefined;
+    const file = readManifests(content);
+    const metadata = 'documents' in file ? readableMetadata(file) : undefined;
+    const dataKey = metadata && (await keyring.dataKey(metadata.age));
+    return dataKey && { dataKey, isGenerated: keyring.isGenerated(dataKey) };
   }
 
   /** A file of clear manifests with every secret sealed. Throws SealingError. */
@@ -98,7 +135,12 @@ export class Sealer {
     const dataKey = await this.#options.keyring.dataKey(metadata.age);
     const file = openStream({ text, documents }, dataKey);
     if (dataKey === undefined) throw new SealingError(`the file ${file.unreadable}`);
-    return { file, key: { dataKey, age: metadata.age } };
+    const key = { dataKey, age: metadata.age, mark: metadata.mark };
+    const isAlone = documents.every(
+      ({ value }) =>
+        !isRecord(value) || value[SOPS] === undefined || saysOnly(value[SOPS], metadata),
+    );
+    return { file, key, isOwn: isAlone && this.#options.keyring.isOwn(key) };
   }
 
   /** Whether a manifest must be sealed to be written. */
@@ -109,21 +151,63 @@ export class Sealer {
 
   /** The text of the file with the document in it. Throws SealingError. */
   async write(write: SealedWrite): Promise<string> {
-    const { text, index, manifest, open } = write;
-    const old = open?.file.metadata;
-    const fresh =
-      open === undefined || old === undefined
-        ? await this.#newFile(write, [manifest])
-        : { key: open.key, rule: old.rule };
-    const sealing = {
-      ...fresh,
-      reuse: new Reuse(open?.file.sealed ?? []),
-      now: this.#options.clock.now(),
-    };
+    const { index, manifest } = write;
+    const { text, ...ready } = await this.#ready(write, [manifest]);
+    const sealing = { ...ready, now: this.#options.clock.now() };
     const own = text === undefined || index === undefined ? undefined : blockOf(text, index);
     const sealed = sealDocument(manifest, selectionOf(sealing.rule), sealing);
     const document = own === undefined ? sealed : { ...sealed, [SOPS]: own };
     return sealText(placed(text, index, document), sealing);
+  }
+
+  /** The text of the file without one of its documents. Throws SealingError. */
+  async remove(removal: SealedRemoval): Promise<string> {
+    const { text = '', ...ready } = await this.#ready(removal, []);
+    const edited = removeDocument(text, removal.index);
+    return sealText(edited, { ...ready, now: this.#options.clock.now() });
+  }
+
+  /** The file as it is, or in the clear and with a fresh key where the one it has cannot stay. */
+  async #ready(
+    of: Place & Pick<SealedWrite, 'text' | 'index' | 'open'>,
+    added: readonly JsonObject[],
+  ): Promise<ReadyFile> {
+    const { text, index, open } = of;
+    const rule = open?.file.metadata?.rule;
+    if (text === undefined || open === undefined || rule === undefined) {
+      return { ...(await this.#newFile(of, added)), text, reuse: new Reuse([]) };
+    }
+    const staying = open.file.documents.filter((document) => document.index !== index);
+    const manifests = [...staying.map(({ value }) => value as JsonObject), ...added];
+    const keeps =
+      of.sealing === undefined ||
+      (open.isOwn &&
+        sameNames(open.key.age, await this.#recipientsOf(of)) &&
+        manifests.every((manifest) => this.#hidesSecrets(rule, manifest)));
+    if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
+    const key = await this.#options.keyring.make(await this.#recipientsOf(of));
+    const clear = unsealText(text, open.key.dataKey);
+    return { text: clear, key, rule: this.#widened(rule, manifests), reuse: new Reuse([]) };
+  }
+
+  /** A rule that encrypts what `rule` does, and every secret. Throws SealingError. */
+  #widened(rule: Rule, manifests: readonly JsonObject[]): Rule {
+    const secrets = ruleOfKeys(this.#secretKeysOf(manifests));
+    const both = { name: rule.name, text: `${rule.text}|${secrets.text}` };
+    const rules = rule.name === secrets.name ? [rule, both] : [rule];
+    const wide = rules.find((one) => manifests.every((it) => this.#hidesSecrets(one, it)));
+    if (wide !== undefined) return wide;
+    throw new SealingError(
+      `the ${rule.name} of the file leaves a secret of the object in the clear; change it in git`,
+    );
+  }
+
+  #secretKeysOf(manifests: readonly JsonObject[]): string[] {
+    const keys = manifests.flatMap((manifest) => {
+      const kind = this.#kindOf(manifest);
+      return kind === undefined ? [] : secretKeys(kind);
+    });
+    return [...new Set(keys)];
   }
 
   /** A sealed file that a document was taken from. */
@@ -137,36 +221,40 @@ export class Sealer {
     write: Place,
     manifests: readonly JsonObject[],
   ): Promise<{ key: FileKey; rule: Rule }> {
-    const { keyring } = this.#options;
     const found = await this.#creationRule(write);
-    const recipients = found?.recipients ?? [];
-    const keys = manifests.flatMap((manifest) => {
-      const kind = this.#kindOf(manifest);
-      return kind === undefined ? [] : secretKeys(kind);
-    });
-    const own = ruleOfKeys([...new Set(keys)]);
-    const mine = await keyring.recipients();
-    const isOurs = recipients.some((name) => mine.includes(name));
-    if (recipients.length > 0 && !isOurs && this.#options.forOthers !== true) {
-      const [ours = ''] = mine;
-      throw new SealingError(
-        `.sops.yaml seals ${write.path} for others only, and nobody here could read it again; add this platform with "gitplane recipients add ${ours}"`,
-      );
-    }
-    const key = await keyring.make(recipients.length > 0 ? recipients : mine);
+    const own = ruleOfKeys(this.#secretKeysOf(manifests));
+    const key = await this.#options.keyring.make(await this.#recipientsOf(write));
     const covers = manifests.every((manifest) => found && this.#covers(found.rule, manifest));
     return { key, rule: found !== undefined && covers ? found.rule : own };
   }
 
-  /** Whether a rule seals every secret, and leaves what tells which object it is. */
+  /** Those that `.sops.yaml` gives to a path; ours where it names none. Throws SealingError. */
+  async #recipientsOf(place: Place): Promise<readonly string[]> {
+    const recipients = (await this.#creationRule(place))?.recipients ?? [];
+    const mine = await this.recipients();
+    const isOurs = recipients.some((name) => mine.includes(name));
+    if (recipients.length > 0 && !isOurs && this.#options.forOthers !== true) {
+      const [ours = ''] = mine;
+      throw new SealingError(
+        `.sops.yaml seals ${place.path} for others only, and nobody here could read it again; add this platform with "gitplane recipients add ${ours}"`,
+      );
+    }
+    return recipients.length > 0 ? recipients : mine;
+  }
+
+  /** True if a rule encrypts every secret, and leaves what tells which object it is. */
   #covers(rule: Rule, manifest: JsonObject): boolean {
+    const head = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
+    return this.#hidesSecrets(rule, manifest) && !head.some(selectionOf(rule));
+  }
+
+  #hidesSecrets(rule: Rule, manifest: JsonObject): boolean {
     const kind = this.#kindOf(manifest);
     const selection = selectionOf(rule);
     const keys = (path: readonly (string | number)[]): string[] =>
       path.filter((step) => typeof step === 'string');
     const all = kind === undefined ? [] : secretPlaces(kind, manifest);
-    const head = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
-    return all.every((path) => selection(keys(path))) && !head.some(selection);
+    return all.every((path) => selection(keys(path)));
   }
 
   async #creationRule({
@@ -207,6 +295,21 @@ export class Sealer {
   #kindOf({ apiVersion, kind }: JsonObject): ReturnType<KindTable['byKind']> {
     return this.#options.kinds.byKind(String(apiVersion), String(kind));
   }
+}
+
+/** Undefined also where it is broken, which is told of where the file is read. */
+function readableMetadata({ documents }: ManifestFile): SealMetadata | undefined {
+  try {
+    return metadataOf(documents);
+  } catch (error) {
+    if (error instanceof SealingError) return undefined;
+    throw error;
+  }
+}
+
+function sameNames(age: readonly WrappedKey[], names: readonly string[]): boolean {
+  const stated = new Set(age.map(({ recipient }) => recipient));
+  return stated.size === new Set(names).size && names.every((name) => stated.has(name));
 }
 
 function placed(text: string | undefined, index: number | undefined, document: JsonObject): string {

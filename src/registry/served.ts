@@ -60,13 +60,13 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
   const { key, after } = change;
   const previous = context.store.get(key);
   if (after === undefined) return previous === undefined ? [] : [removal(context, previous)];
-  const { manifest, identity, problems, source } = after;
+  const { manifest, identity, problems, source, ownerUid } = after;
   const kind = context.kinds.byKind(manifest.apiVersion, key.kind);
   if (kind === undefined) return [];
   const sameLife = previous?.object.metadata.uid === identity.uid;
   const served = serveObject(
     kind,
-    { manifest, identity, problems, clear: source.clear },
+    { manifest, identity, problems, clear: source.clear, ownerUid },
     {
       previous: sameLife ? previous : undefined,
       time: context.time,
@@ -159,7 +159,12 @@ export interface ServedSource extends Pick<CatalogObject, 'manifest' | 'problems
   readonly identity: Pick<Identity, 'uid' | 'generation' | 'creationTimestamp'>;
   /** Secrets that its file holds in the clear. */
   readonly clear?: readonly Problem[] | undefined;
+  /** Of an access key: the owner that it was made for. */
+  readonly ownerUid?: string | undefined;
 }
+
+/** Beside an access key, out of sight: the uid of the User or Team that it was made for. */
+export const OWNER_UID = 'owner uid';
 
 /** Builds the served form and what is kept beside it. */
 export function serveObject(
@@ -167,8 +172,8 @@ export function serveObject(
   source: ServedSource,
   context: { previous: StoredObject | undefined; time: number },
 ): { object: KubeObject; hidden: JsonObject | undefined } {
-  const { manifest, identity } = source;
-  const hidden: JsonObject = {};
+  const { manifest, identity, ownerUid } = source;
+  const hidden: JsonObject = ownerUid === undefined ? {} : { [OWNER_UID]: ownerUid };
   const object = withoutWriteOnly(kind, manifest, hidden);
   object.metadata = servedMeta(manifest.metadata, source, context.previous);
   dropEmptyMeta(object.metadata);

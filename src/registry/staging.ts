@@ -6,7 +6,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import type { FileReader } from '../catalog/file-reader.ts';
 import type { CommitBatch, Repository } from '../git/repository.ts';
 import type { Store } from '../state/store.ts';
-import { COMMITTER } from './commit-message.ts';
+import { COMMITTER, withParagraph } from './commit-message.ts';
 import { refuseWhileHeld } from './consent.ts';
 import type { DesiredState, StagedWrite } from './desired-state.ts';
 import { asConflict, editFile, type TextCache } from './file-edits.ts';
@@ -58,7 +58,13 @@ export async function stage(
     author: prepared.author,
     committer: COMMITTER,
     time: committerTime,
-    message: prepared.message,
+    message:
+      edited.dropped === undefined
+        ? prepared.message
+        : withParagraph(
+            prepared.message,
+            `Dropped the manifest in git, which was not valid:\n${edited.dropped}`,
+          ),
   };
   const { id } = await batch.add(commit).catch((error: unknown) => {
     throw asConflict(write.key, error);

@@ -9,10 +9,12 @@ import { randomUUID } from 'node:crypto';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { keyOwnership } from '../kinds/key-owner.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
 import { serveObject } from './served.ts';
 import type { Prepared } from './write.ts';
+import type { DecisionParts } from './write-context.ts';
 
 /** Beside the object, out of sight. */
 const MARK = 'kept in state';
@@ -24,11 +26,15 @@ export function isKeptInState({ hidden }: Pick<StoredObject, 'hidden'>): boolean
 /** `manifest` with its concealed values, as git would have it. */
 export function createdInState(
   { kind, key, manifest }: { kind: Kind; key: ObjectKey; manifest: JsonObject },
-  now: number,
+  { store, clock }: Pick<DecisionParts, 'store' | 'clock'>,
 ): Prepared {
+  const now = clock.now();
   // No history tells these: they are what they are for as long as the state is.
   const identity = { uid: randomUUID(), creationTimestamp: rfc3339(now), generation: 1 };
-  const source = { identity, manifest: manifest as unknown as KubeObject, problems: [] };
+  const written = manifest as unknown as KubeObject;
+  const owner = keyOwnership(key, written)?.owner;
+  const ownerUid = owner && store.get(owner)?.object.metadata.uid;
+  const source = { identity, manifest: written, problems: [], ownerUid };
   const { object, hidden } = serveObject(kind, source, { previous: undefined, time: now });
   return durable({ key, object, hidden: { ...hidden, [MARK]: true } });
 }

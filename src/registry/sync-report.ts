@@ -30,7 +30,7 @@ export interface CommitVerdict {
 
 export interface SyncReportParts {
   readonly branch: Branch;
-  readonly repository: Pick<BareRepository, 'head' | 'isAncestor' | 'noteOf' | 'diff'>;
+  readonly repository: Pick<BareRepository, 'head' | 'isAncestor' | 'noteOf' | 'diff' | 'boundsOf'>;
   readonly verdicts: PushVerdicts;
   /** What did not even come into the branch; absent: nothing ever. */
   readonly outside?: () => Hold | undefined;
@@ -96,6 +96,8 @@ export class SyncReport {
 
   async #changes(revision: string): Promise<readonly PathChange[]> {
     const { repository } = this.#parts;
+    // A commit beyond the limits is not compared with anything.
+    if ((await repository.boundsOf(revision)).problem !== undefined) return [];
     const { parents } = await repository.noteOf(revision);
     return await repository.diff(parents[0], revision);
   }

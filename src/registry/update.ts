@@ -31,7 +31,8 @@ import {
   sameRecord,
   updaterOf,
 } from './field-managers.ts';
-import { applyGuards } from './guards.ts';
+import { applyGuards, refuseAnother } from './guards.ts';
+import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
 import { isKeptInState, updatedInState } from './state-objects.ts';
@@ -77,6 +78,7 @@ export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): Pre
     prepare: () => {
       const stored = parts.store.get(key);
       if (stored === undefined) throw notFound(kind, name);
+      refuseAnother(request, stored);
       if (request.verb === 'rollback') refuseTerminating(request, stored);
       const current = ownVersion(kind, stored);
       last = wanted(parts, request, { current, shown: stored });
@@ -124,7 +126,8 @@ function wanted(
   }
   noteRecord(parts, { kind, object, fields, current });
   const restored = request.verb === 'rollback' ? restoredValues(current, concealed) : [];
-  const all = [...warnings, ...objectWarnings(kind, object), ...restored];
+  const absent = missingDependencies(parts, kind, object);
+  const all = [...warnings, ...objectWarnings(kind, object), ...absent, ...restored];
   return { object, fields, concealed, warnings: all };
 }
 
@@ -258,6 +261,7 @@ function plan(
     edit: {
       key: current.key,
       newPath: defaultPath(parts.under, kind.plural, current.key),
+      force: options.force,
       manifest: (raw) =>
         raw === undefined
           ? withConcealed(desiredPart(last.object), last.concealed)

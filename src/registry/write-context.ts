@@ -13,6 +13,8 @@ import type { FieldValidation } from './decode.ts';
 export interface WriteOptions extends WriteOrigin {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
+  /** Goes on from the last good version of an object whose manifest in git is not valid. */
+  readonly force?: boolean | undefined;
   /** Differs between requests that have one idempotency key and do not ask for the same. */
   readonly requestDigest?: string | undefined;
 }
@@ -23,6 +25,8 @@ export interface Target {
   /** Empty where the kind has no namespace. */
   readonly namespace: string;
   readonly name: string;
+  /** The uid of the object that the right to the write was found on; absent: a right on every name. */
+  readonly rightOn?: string | undefined;
 }
 
 /** A change that is about to be made, by the API or by a push. */
@@ -64,6 +68,8 @@ export interface WriteResult {
   readonly warnings: readonly string[];
   /** Whether an update made the object. */
   readonly created?: boolean | undefined;
+  /** A write of before, found by its key in the history of the branch; its object may be gone. */
+  readonly isReplayed?: true | undefined;
   /** The commit that holds the write; absent for dry runs and writes that changed nothing. */
   readonly commit?: string | undefined;
 }

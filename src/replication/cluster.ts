@@ -31,6 +31,8 @@ export interface Offer {
 const OFFERS_MS = 3_000;
 /** A replica with less to offer waits so much longer, for each that has more. */
 const RANK_MS = 2_000;
+/** A replica that has more and does not lead by then cannot. */
+const GIVE_WAY_MS = 20_000;
 
 export class Cluster {
   readonly #etcd: Etcd;
@@ -58,11 +60,42 @@ export class Cluster {
     await this.giveWay(async () => own);
   }
 
-  /** Whether some replica has more than etcd, and no leader has taken it up yet. */
+  /** True if some replica has more than etcd, and the state does not show it yet. */
   async isBehind(): Promise<boolean> {
-    const { candidates: key } = this.#keys;
+    const { recovery: key } = this.#keys;
     const { kvs } = await this.#etcd.range({ key, prefix: true, limit: 1, keysOnly: true });
     return kvs.length > 0;
+  }
+
+  /** Calls back with `isBehind`, now and whenever it changes. */
+  followRecovery(told: (isBehind: boolean) => void): KeyFollower {
+    const found = new Set<string>();
+    return followKeys(
+      this.#etcd,
+      { key: this.#keys.recovery, prefix: true },
+      {
+        reset: (kvs) => {
+          found.clear();
+          for (const { key } of kvs) found.add(key);
+          told(found.size > 0);
+        },
+        changed: ({ type, kv: { key } }) => {
+          if (type === 'put') found.add(key);
+          else found.delete(key);
+          told(found.size > 0);
+        },
+      },
+    );
+  }
+
+  /** As the leader, with the state durable. Throws TermEndedError. */
+  async recovered(term: Pick<Term, 'fence'>): Promise<void> {
+    await transactInTerm(this.#etcd, term.fence, [{ remove: this.#keys.recovering }]);
+  }
+
+  /** True if a leader took up what a disk has, and the state may not have it. */
+  async isRecovering(): Promise<boolean> {
+    return (await this.#etcd.range({ key: this.#keys.recovering, keysOnly: true })).kvs.length > 0;
   }
 
   /** Somebody leads, so that an offer says nothing any more. */
@@ -70,14 +103,19 @@ export class Cluster {
     await transact(this.#etcd, [], [{ remove: this.#keys.candidates + id }]);
   }
 
-  /** Lets those go first that have offered more. */
+  /** Lets those go first that have offered more, as long as they are there. */
   async giveWay(offer: () => Promise<Offer>): Promise<void> {
-    const { kvs } = await this.#etcd.range({ key: this.#keys.candidates, prefix: true });
-    if (kvs.length === 0) return;
-    const own = await offer();
-    const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as Offer);
-    const better = offers.filter((other) => isBetter(other, own)).length;
-    await sleep(better * RANK_MS);
+    const until = performance.now() + GIVE_WAY_MS;
+    let wait = 0;
+    do {
+      await sleep(wait);
+      const { kvs } = await this.#etcd.range({ key: this.#keys.candidates, prefix: true });
+      if (kvs.length === 0) return;
+      const own = await offer();
+      const offers = kvs.map(({ value }) => JSON.parse(value.toString()) as Offer);
+      const better = offers.filter((other) => isBetter(other, own)).length;
+      wait = wait === 0 ? better * RANK_MS : Math.min(better, 1) * RANK_MS;
+    } while (wait > 0 && performance.now() < until);
   }
 
   /** Calls back when etcd has no such platform any more: it was emptied, or put back to another time. */

@@ -8,6 +8,10 @@ export interface Keys {
   readonly cluster: string;
   /** What replicas of an empty etcd bring with them. */
   readonly candidates: string;
+  /** A leader took up what a disk has beyond an etcd that was put back; goes when the state has it too. */
+  readonly recovering: string;
+  /** Below are the two before: while anything is there, etcd has less than the disks. */
+  readonly recovery: string;
   /** Files that all replicas share, sealed. */
   readonly secrets: string;
   /** Where the branch is. */
@@ -26,6 +30,8 @@ export function keysBelow(prefix: string): Keys {
     replicas: `${prefix}replicas/`,
     cluster: `${prefix}cluster`,
     candidates: `${prefix}candidates/`,
+    recovering: `${prefix}candidates-taken-up`,
+    recovery: `${prefix}candidates`,
     secrets: `${prefix}secrets/`,
     head: `${prefix}git/head`,
     log: `${prefix}git/log/`,

@@ -3,8 +3,11 @@
  * push, or somebody by hand, counts when etcd has it; the disk follows, and where it did not, it is
  * made to.
  */
+
+import { EtcdError } from '../etcd/etcd-error.ts';
 import { PackTooLargeError, packRange } from '../git/foreign-packs.ts';
 import type { GitContext } from '../git/git-environment.ts';
+import { GitError } from '../git/git-error.ts';
 import { tryGit } from '../git/git-process.ts';
 import type { Agreement } from '../git/logged-publisher.ts';
 import type { GitLogger } from '../git/logger.ts';
@@ -40,6 +43,8 @@ export interface PushedRange {
  */
 const DEFAULT_PATIENCE_MS = 10_000;
 const POLL_MS = 2;
+/** Writes wait for the disk to be put where etcd is; past this, another replica should lead. */
+const RESTORE_MS = 20_000;
 const UNSURE =
   'This replica does not lead any more, and it is not known whether the push counts: fetch, and push again if it does not';
 
@@ -77,6 +82,7 @@ export class LedRepository implements Agreement {
       if (error instanceof PackTooLargeError) return [tooLarge()];
       // What was sent to etcd may have come through, or may yet.
       if (error instanceof TermEndedError) return [UNSURE];
+      if (error instanceof GitError && error.cause instanceof EtcdError) return [error.message];
       if (!(error instanceof HeadMovedError)) throw error;
       return ['The branch moved meanwhile; fetch, rebase and push again'];
     }
@@ -135,7 +141,8 @@ export class LedRepository implements Agreement {
   async #restore(): Promise<string | undefined> {
     const { mirror, onStuck } = this.#options;
     try {
-      return (await mirror.catchUp())?.commit;
+      const late = new GitError(`The disk did not follow etcd within ${RESTORE_MS / 1000} s`);
+      return (await within(mirror.catchUp(), RESTORE_MS, late))?.commit;
     } catch (error) {
       onStuck(error);
       throw error;
@@ -152,6 +159,14 @@ export class LedRepository implements Agreement {
 function tooLarge(): string {
   const most = MOST_MOVE_BYTES / 1024 / 1024;
   return `One push to replicas takes at most ${most} MiB, compressed: push the commits in several steps`;
+}
+
+async function within<T>(work: Promise<T>, milliseconds: number, late: Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late), milliseconds);
+  });
+  return await Promise.race([work, limit]).finally(() => clearTimeout(timer));
 }
 
 async function isAncestor(gitDir: string, one: string, other: string): Promise<boolean> {

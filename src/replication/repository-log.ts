@@ -5,6 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Compare, Etcd, Operation } from '../etcd/etcd.ts';
+import { EtcdError } from '../etcd/etcd-error.ts';
+import { GitError } from '../git/git-error.ts';
 import { HeadMovedError } from '../git/repository.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { sequenceKey } from './keys.ts';
@@ -22,9 +24,20 @@ export interface RepositoryLogOptions extends RecordContext {
   readonly etcd: Etcd;
   readonly term: Term;
   readonly logger: Logger;
+  /** Milliseconds that etcd may take for one move, the wait for earlier moves included. */
+  readonly patienceMs?: number;
 }
 
+const PATIENCE_MS = 10_000;
 const RETRY_MS = 50;
+
+/** The limits of one move, and what is known of its attempts. */
+interface Attempts {
+  /** Of performance.now(). */
+  readonly deadline: number;
+  /** An attempt may have taken effect, or may yet. */
+  isUnsure: boolean;
+}
 
 export class RepositoryLog {
   readonly #options: RepositoryLogOptions;
@@ -82,6 +95,7 @@ export class RepositoryLog {
       { remove: keys.log, prefix: true },
       { remove: keys.packs, prefix: true },
       { remove: keys.candidates, prefix: true },
+      { put: keys.recovering, value: Buffer.from(commit) },
       { put: keys.head, value: Buffer.from(JSON.stringify(value)) },
     ]);
     this.#head = { value, revision };
@@ -89,15 +103,18 @@ export class RepositoryLog {
 
   /**
    * Resolves when the move is durable in etcd. Throws HeadMovedError when the branch is not at
-   * `from`; TermEndedError when the term is over, which may have been after the move.
+   * `from`; GitError when etcd certainly did not take it; TermEndedError when the term is over, which
+   * may have been after the move.
    */
   append(move: Move): Promise<void> {
-    const done = this.#last.then(() => this.#append(move));
+    const { patienceMs = PATIENCE_MS } = this.#options;
+    const attempts = { deadline: performance.now() + patienceMs, isUnsure: false };
+    const done = this.#last.then(() => this.#append(move, attempts));
     this.#last = done.catch(() => undefined);
     return done;
   }
 
-  async #append(move: Move): Promise<void> {
+  async #append(move: Move, attempts: Attempts): Promise<void> {
     const { etcd, term } = this.#options;
     const before = this.#head;
     if (before?.value.commit !== move.from) {
@@ -105,25 +122,51 @@ export class RepositoryLog {
     }
     const { parts, last, head } = recordOf(this.#options, before?.value, move);
     for (const part of parts) {
-      await this.#persist(() => transactInTerm(etcd, term.fence, [part]));
+      await this.#persist(() => transactInTerm(etcd, term.fence, [part]), attempts);
     }
-    await this.#persist(() => this.#commit(head, last));
+    await this.#persist(() => this.#commit(head, last), attempts);
   }
 
-  /** As long as the term is held, etcd may come back. */
-  async #persist(work: () => Promise<unknown>): Promise<void> {
+  /** Tries again until the deadline what may be otherwise in a moment. */
+  async #persist(work: () => Promise<unknown>, attempts: Attempts): Promise<void> {
     const { term, logger } = this.#options;
     for (let tries = 0; ; tries++) {
       if (!term.isHeld()) throw new TermEndedError();
-      try {
-        await unlessOver(work(), term.signal);
-        return;
-      } catch (err) {
-        if (err instanceof TermEndedError || err instanceof HeadMovedError) throw err;
-        if (tries === 0) logger.warn({ err }, 'etcd did not take a commit; trying again');
-        await sleep(RETRY_MS);
-      }
+      const failure = await this.#attempt(work, attempts);
+      if (failure === undefined) return;
+      const isLate = performance.now() + RETRY_MS >= attempts.deadline;
+      if (term.isHeld() && (isLate || !isPassing(failure))) throw this.#notTaken(failure, attempts);
+      if (tries === 0) logger.warn({ err: failure }, 'etcd did not take a commit; trying again');
+      await sleep(RETRY_MS);
     }
+  }
+
+  /** Returns why etcd did not say that it was done; undefined: it did. */
+  async #attempt(work: () => Promise<unknown>, attempts: Attempts): Promise<Error | undefined> {
+    const { signal } = this.#options.term;
+    try {
+      await unlessOver(work(), { signal, deadline: attempts.deadline });
+      return undefined;
+    } catch (err) {
+      if (err instanceof TermEndedError || err instanceof HeadMovedError) throw err;
+      attempts.isUnsure ||= !(err instanceof EtcdError) || err.unknown;
+      return err instanceof Error ? err : new Error(String(err));
+    }
+  }
+
+  /**
+   * An attempt of unknown outcome could still move the branch after a later move was tried. Only the end
+   * of the term, which every transaction compares, rules that out.
+   */
+  #notTaken(err: Error, { isUnsure }: Attempts): Error {
+    const { term, logger } = this.#options;
+    if (!isUnsure) {
+      logger.warn({ err }, 'etcd did not take a commit');
+      return new GitError('etcd did not take the commit', { remedy: err.message, cause: err });
+    }
+    logger.error({ err }, 'etcd did not say in time whether it took a commit: the term ends');
+    term.end();
+    return new TermEndedError();
   }
 
   async #commit(head: BranchHead, operations: readonly Operation[]): Promise<void> {
@@ -160,17 +203,33 @@ export class RepositoryLog {
   }
 }
 
-/** When the term is over, nobody waits to hear whether etcd still takes what was sent. */
-async function unlessOver(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const over = (): void => reject(new TermEndedError());
-    signal.addEventListener('abort', over, { once: true });
-    if (signal.aborted) over();
-    work
-      .then(() => resolve(), reject)
-      .finally(() => signal.removeEventListener('abort', over))
-      .catch(() => undefined);
-  });
+/** True if another attempt may succeed. */
+function isPassing(error: unknown): boolean {
+  return error instanceof EtcdError && (error.unknown || error.code === 'EUNREACH');
+}
+
+/** Rejects when the term is over or the deadline has passed, whatever becomes of what was sent. */
+async function unlessOver(
+  work: Promise<unknown>,
+  of: { readonly signal: AbortSignal; readonly deadline: number },
+): Promise<void> {
+  const { signal, deadline } = of;
+  let timer: NodeJS.Timeout | undefined;
+  let over = (): void => undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      over = () => reject(new TermEndedError());
+      const late = (): void =>
+        reject(new EtcdError('etcd did not answer in time', { unknown: true, code: 'EUNREACH' }));
+      signal.addEventListener('abort', over, { once: true });
+      if (signal.aborted) over();
+      timer = setTimeout(late, Math.max(deadline - performance.now(), 1));
+      work.then(() => resolve(), reject);
+    });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', over);
+  }
 }
 
 function isSame(one: BranchHead, other: BranchHead): boolean {

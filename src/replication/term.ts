@@ -11,6 +11,8 @@ export interface Term {
   isHeld(): boolean;
   /** Aborted when the term is over. */
   readonly signal: AbortSignal;
+  /** Ends the term for this replica at once. */
+  end(): void;
 }
 
 /** To be called right before acting on anything outside of etcd. Throws TermEndedError. */

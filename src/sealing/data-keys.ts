@@ -11,6 +11,7 @@ import {
   sealForX25519,
   type X25519Identity,
 } from './age-x25519.ts';
+import { KeyMarker } from './key-mark.ts';
 import type { SealMetadata, WrappedKey } from './metadata.ts';
 import { SealingError } from './sealing-error.ts';
 
@@ -79,6 +80,13 @@ async function wrap(dataKey: Buffer, recipient: string): Promise<string> {
 export interface FileKey {
   readonly dataKey: Buffer;
   readonly age: readonly WrappedKey[];
+  /** Absent: nothing tells who made it. */
+  readonly mark?: string | undefined;
+}
+
+export interface KeyringOptions {
+  /** True if data keys are marked by the first identity, and its marks are known: for the daemon. */
+  readonly marks?: boolean;
 }
 
 /** What opens sealed files: the identities of one reader. */
@@ -86,17 +94,20 @@ export class Keyring {
   readonly #identities: readonly string[];
   #own: readonly X25519Identity[] | undefined;
   #made: Promise<Opener> | undefined;
+  readonly #marker: KeyMarker | undefined;
   /** Null: none of the identities opens it. */
   readonly #opened = new Map<string, Buffer | null>();
 
   /** What is wrong with an identity shows when it is first used. */
-  constructor(identities: readonly string[]) {
+  constructor(identities: readonly string[], { marks = false }: KeyringOptions = {}) {
     this.#identities = identities;
+    const [own] = identities;
+    this.#marker = own === undefined || !marks ? undefined : new KeyMarker(own);
   }
 
   /** Throws SealingError when one is no identity. */
-  static async open(identities: readonly string[]): Promise<Keyring> {
-    const keyring = new Keyring(identities);
+  static async open(identities: readonly string[], options?: KeyringOptions): Promise<Keyring> {
+    const keyring = new Keyring(identities, options);
     await keyring.recipients();
     return keyring;
   }
@@ -136,7 +147,21 @@ export class Keyring {
 
   /** A new data key for recipients. */
   async make(recipients: readonly string[]): Promise<FileKey> {
-    return await this.wrap(randomBytes(DATA_KEY_BYTES), recipients);
+    const { dataKey, age } = await this.wrap(
+      this.#marker?.generate() ?? randomBytes(DATA_KEY_BYTES),
+      recipients,
+    );
+    return { dataKey, age, mark: this.#marker?.mark(dataKey, age) };
+  }
+
+  /** True if the first identity generated the key, and wrapped it for exactly these recipients. */
+  isOwn({ dataKey, age, mark }: FileKey): boolean {
+    return mark !== undefined && this.#marker?.fits(mark, dataKey, age) === true;
+  }
+
+  /** True if the first identity generated the data key, for whatever file. */
+  isGenerated(dataKey: Buffer): boolean {
+    return this.#marker?.isGenerated(dataKey) === true;
   }
 
   async wrap(dataKey: Buffer, recipients: readonly string[]): Promise<FileKey> {

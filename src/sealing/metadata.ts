@@ -1,5 +1,5 @@
 /** The `sops` map of a sealed file: for whom it is sealed, which values, and the MAC over them. */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
 import { SealingError } from './sealing-error.ts';
 import { DEFAULT_RULE, RULES, type Rule } from './selection.ts';
 
@@ -20,12 +20,17 @@ export interface SealMetadata {
   readonly mac: string;
   readonly macOnlyEncrypted: boolean;
   readonly rule: Rule;
+  /** Provenance of the data key, as `key-mark.ts` makes it. */
+  readonly mark?: string | undefined;
 }
+
+/** Not a field of SOPS: `sops` reads past it, and leaves it out of what it writes. */
+export const MARK = 'gitplane_mark';
 
 /** The release of SOPS whose format is written. */
 const FORMAT_VERSION = '3.13.2';
 /** Trying each costs milliseconds, and whoever pushes a file says how many there are. */
-const MOST_RECIPIENTS = 64;
+export const MOST_RECIPIENTS = 64;
 
 /** Throws SealingError, worded to follow "sops". */
 export function parseMetadata(value: unknown): SealMetadata {
@@ -48,7 +53,15 @@ export function parseMetadata(value: unknown): SealMetadata {
     mac,
     macOnlyEncrypted: value['mac_only_encrypted'] === true,
     rule: ruleOf(value),
+    mark: typeof value[MARK] === 'string' ? value[MARK] : undefined,
   };
+}
+
+/** True if a block says nothing beside `metadata`: no other keys, groups or rules. */
+export function saysOnly(block: unknown, metadata: SealMetadata): boolean {
+  if (!isRecord(block)) return false;
+  const { version = '' } = block as JsonObject;
+  return jsonEqual(block as JsonObject, { ...formatMetadata(metadata), version });
 }
 
 function wrappedKeys(list: unknown): WrappedKey[] {
@@ -71,9 +84,10 @@ function ruleOf(value: Record<string, unknown>): Rule {
 
 /** The map as it is written, keys in the order of SOPS. */
 export function formatMetadata(metadata: SealMetadata): JsonObject {
-  const { age, rule, lastModified, mac, macOnlyEncrypted } = metadata;
+  const { age, rule, lastModified, mac, macOnlyEncrypted, mark } = metadata;
   const fields: Record<string, JsonValue | undefined> = {
     age: age.map(({ recipient, enc }) => ({ enc, recipient })),
+    [MARK]: mark,
     [rule.name]: rule.text,
     lastmodified: lastModified,
     mac,

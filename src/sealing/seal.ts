@@ -10,7 +10,7 @@ import { splitStream } from '../manifests/stream.ts';
 import { findComments } from './comments.ts';
 import type { FileKey } from './data-keys.ts';
 import { sealMac, storedMac } from './mac.ts';
-import { formatMetadata, type SealMetadata, SOPS } from './metadata.ts';
+import { formatMetadata, MARK, type SealMetadata, SOPS } from './metadata.ts';
 import { metadataOf, type OpenedFile, openStream, type SealedPlace } from './open.ts';
 import { boundTo, clearValueOf, isSealed, openValue, sealValue } from './sealed-value.ts';
 import { SealingError } from './sealing-error.ts';
@@ -139,9 +139,10 @@ function metadataFor(
     lastModified: '',
     mac: '',
   };
-  const trial = { ...base, age: key.age };
+  const trial = { ...base, age: key.age, mark: key.mark };
   const mac = macOf(text, documents, { ...trial, dataKey: key.dataKey });
-  if (old !== undefined && fits(old, key.dataKey, mac)) return { ...old, age: key.age };
+  if (old !== undefined && fits(old, key.dataKey, mac))
+    return { ...old, age: key.age, mark: key.mark };
   const lastModified = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
   return { ...trial, lastModified, mac: sealMac(mac, key.dataKey, lastModified) };
 }
@@ -168,8 +169,10 @@ function macOf(
 }
 
 /** The block of a file that was sealed before, with what it says beside ours. */
-function updated(own: JsonObject, { age, lastModified, mac }: SealMetadata): JsonObject {
-  const block: JsonObject = { ...own, lastmodified: lastModified, mac };
+function updated(own: JsonObject, { age, lastModified, mac, mark }: SealMetadata): JsonObject {
+  const { [MARK]: _stale, ...stated } = own;
+  const block: JsonObject = { ...stated, lastmodified: lastModified, mac };
+  if (mark !== undefined) block[MARK] = mark;
   const groups = own['key_groups'];
   const group = Array.isArray(groups) && isRecord(groups[0]) ? groups[0] : own;
   if (jsonEqual(ageOf(group as JsonObject), ageOf({ age: age as unknown as JsonValue }))) {

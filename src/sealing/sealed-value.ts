@@ -17,8 +17,9 @@ const CIPHER = 'aes-256-gcm';
 /** As SOPS has it, and not the usual 12. */
 const IV_BYTES = 32;
 const TAG_BYTES = 16;
+/** A block scalar has a line break at its end. */
 const SEALED =
-  /^ENC\[AES256_GCM,data:([A-Za-z0-9+/]*={0,2}),iv:([A-Za-z0-9+/]+={0,2}),tag:([A-Za-z0-9+/]+={0,2}),type:(str|int|float|bool|bytes|time|comment)\]$/;
+  /^ENC\[AES256_GCM,data:([A-Za-z0-9+/]*={0,2}),iv:([A-Za-z0-9+/]+={0,2}),tag:([A-Za-z0-9+/]+={0,2}),type:(str|int|float|bool|bytes|time|comment)\]\n?$/;
 
 export function isSealed(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith('ENC[AES256_GCM,') && SEALED.test(value);

@@ -102,9 +102,10 @@ const HEAD = `# For whom secrets are sealed, and which keys of which files. gitp
 # While this file is here, and ever after, a secret in the clear is refused. See docs/sealing.md.
 `;
 
+/** The recipients are one string: sops before 3.11 reads no list. */
 function fieldsOf(keys: readonly string[], recipients: readonly string[]): JsonObject {
   const { name, text } = ruleOfKeys(keys);
-  return { [name]: text, mac_only_encrypted: true, age: [...recipients] };
+  return { [name]: text, mac_only_encrypted: true, age: recipients.join(',') };
 }
 
 /** The rule that seals everything below the keys, wherever they stand. */

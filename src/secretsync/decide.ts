@@ -49,6 +49,15 @@ export interface Situation {
   /** The mount is not the one of the base, which therefore was left out of the state. */
   readonly isOtherMount?: boolean;
   readonly resolution?: Resolution;
+  /** Present where the store shows an older copy than the one that is known. */
+  readonly older?: OlderStore;
+}
+
+export interface OlderStore {
+  /** `StoreLags`: a standby answered, and the active node may have the newer version. */
+  readonly reason: 'StoreOlder' | 'StoreLags';
+  /** The newest version that is known. */
+  readonly known: number;
 }
 
 /** `resolve=git@<commit>` or `resolve=store@<version>`. */
@@ -73,7 +82,8 @@ export type HoldReason =
   | 'ForeignOwner'
   | 'UnsupportedValue'
   | 'NoHistory'
-  | 'MountReplaced';
+  | 'MountReplaced'
+  | OlderStore['reason'];
 
 export type Step =
   /** Nothing to write. `agreed`: what the base becomes, when there is something to remember. */
@@ -98,6 +108,7 @@ export type Step =
 export function decide(situation: Situation): Step {
   const { git, store, state } = situation;
   if (git.state === 'absent') return withoutGit(situation);
+  if (situation.older !== undefined) return olderStore(situation, git.prints, situation.older);
   if (state.covered.length > 0) return { do: 'hold', reason: 'CoveredValue', keys: [] };
   if (situation.isOtherMount === true && store.state !== 'live') {
     return { do: 'hold', reason: 'MountReplaced', keys: [] };
@@ -109,6 +120,49 @@ export function decide(situation: Situation): Step {
   if (state.base === undefined) return withoutBase(situation, git.prints, seen);
   if (store.state !== 'live') return withoutStore(situation, git.prints);
   return emptied(situation, git.prints, seen) ?? merged(situation, git.prints, seen);
+}
+
+/**
+ * Nothing merges with an older copy of the store: its values look like changes and are none. A person
+ * decides; all differences count as changes of the side that wins. A push to a store that merely lags
+ * fails its check-and-set, so git may win there as well.
+ */
+function olderStore(situation: Situation, git: Prints, { reason }: OlderStore): Step {
+  const { store, policy } = situation;
+  const seen = store.state === 'live' ? visible(situation, git, store.prints) : NO_PRINTS;
+  const winner = winnerOf(situation, git, seen);
+  const open: Step = { do: 'hold', reason, keys: differingKeys(git, seen) };
+  if (winner === undefined) return open;
+  const step = withWinner(situation, { winner, git, seen });
+  // Of a standby only check-and-set tells what the active node has.
+  if (reason === 'StoreLags' && step.do !== 'push') return open;
+  const isRetained =
+    winner === 'store'
+      ? seen.size === 0 && policy.deletionInStore === 'Retain'
+      : git.size === 0 && policy.deletionInGit === 'Retain';
+  if (store.state !== 'live' || !isRetained || samePrints(git, seen)) return step;
+  const difference = winner === 'store' ? 'EmptiedInStore' : 'EmptiedInGit';
+  return { do: 'rest', difference, keys: differingKeys(git, seen) };
+}
+
+function withWinner(
+  situation: Situation,
+  { winner, git, seen }: { winner: Resolution['winner']; git: Prints; seen: Prints },
+): Step {
+  const { store, policy } = situation;
+  if (store.state === 'live') {
+    if (samePrints(git, seen)) return { do: 'rest', agreed: seen, keys: [] };
+    const base = winner === 'git' ? seen : git;
+    return flow(situation, mergeKeys({ base, git, store: seen }, policy), 'Conflict');
+  }
+  const keys = [...git.keys()].sort();
+  if (winner === 'git' && mayPush(policy)) return push(situation, keys);
+  const isAsked = winner === 'store' && policy.deletionInStore === 'Delete' && mayPull(policy);
+  return isAsked ? { do: 'delete-in-git' } : { do: 'rest', difference: 'DeletedInStore', keys };
+}
+
+function differingKeys(a: Prints, b: Prints): string[] {
+  return [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key)).sort();
 }
 
 /** Of what the store holds, what this object is about. */
@@ -216,18 +270,22 @@ function merged(situation: Situation, git: Prints, store: Prints): Step {
 
 /** What a person decided, when it is about exactly the pair that was shown. */
 function settle(situation: Situation, git: Prints, store: Prints): SyncPolicy | undefined {
-  const { resolution, state, policy, whole } = situation;
-  if (resolution === undefined || state.held === undefined || situation.store.state !== 'live') {
-    return undefined;
-  }
-  const pair: ShownValues = {
-    git: whole(git),
-    version: situation.store.at.version,
-    store: whole(store),
-  };
-  return isAbout(resolution, state.held, pair)
-    ? { ...policy, conflict: resolution.winner === 'git' ? 'PreferGit' : 'PreferStore' }
-    : undefined;
+  if (situation.store.state !== 'live') return undefined;
+  const winner = winnerOf(situation, git, store);
+  return (
+    winner && { ...situation.policy, conflict: winner === 'git' ? 'PreferGit' : 'PreferStore' }
+  );
+}
+
+function winnerOf(
+  { resolution, state, whole, store: view }: Situation,
+  git: Prints,
+  store: Prints,
+): Resolution['winner'] | undefined {
+  if (resolution === undefined || state.held === undefined) return undefined;
+  const version = view.state === 'absent' ? 0 : view.at.version;
+  const pair: ShownValues = { git: whole(git), version, store: whole(store) };
+  return isAbout(resolution, state.held, pair) ? resolution.winner : undefined;
 }
 
 type ShownValues = Pick<HeldPair, 'git' | 'version' | 'store'>;

@@ -37,6 +37,21 @@ export function isNewAllTheSame(state: SyncState, read: StoreVersion, key: KeyHi
   return key.createdTime > made || (key.createdTime === made && read.version > known.version);
 }
 
+/**
+ * True if a read proves that the store was put back to an older copy and written since: the history of
+ * the same life of the key has another version under the number that is known, or has not reached it.
+ */
+export function isFork(state: SyncState, read: StoreVersion, key: KeyHistory): boolean {
+  const known = newestKnown(state);
+  if (known === undefined || key.versions.get(read.version) !== read.createdTime) return false;
+  const { keyCreatedTime: made } = known;
+  const isSameLife =
+    made === undefined ? key.createdTime <= known.createdTime : key.createdTime === made;
+  if (!isSameLife) return false;
+  const there = key.versions.get(known.version);
+  return there === undefined ? read.version < known.version : there !== known.createdTime;
+}
+
 const MOST_DELETIONS = 3;
 const LARGEST_SHARE = 0.1;
 

@@ -30,7 +30,8 @@ export async function hold(
     before.store === held.store &&
     before.version === held.version;
   const { seen: known } = record.state;
-  if (seen.store.state === 'absent') {
+  // The newest known state stays the newest known state.
+  if (seen.store.state === 'absent' || seen.situation.older !== undefined) {
     if (!isSame) await record.save({ held });
   } else if (!isSame || known === undefined || isOlder(known, seen.store.at)) {
     const key = await record.keyHistory();

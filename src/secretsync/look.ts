@@ -2,12 +2,12 @@
  * Reads both sides and puts them into a `Situation` to decide on. What looks older than what is known
  * is not believed: it may come from a node of the store that lags behind.
  */
-import { type Situation, type StoreView, visible } from './decide.ts';
-import { isNewAllTheSame, looksStale, STALE_READS_BEFORE_LOOKING } from './guards.ts';
+import { type OlderStore, type Situation, type StoreView, visible } from './decide.ts';
+import { isFork, isNewAllTheSame, looksStale, STALE_READS_BEFORE_LOOKING } from './guards.ts';
 import type { GitRead, StoreRead } from './ports.ts';
 import { NO_PRINTS, type Prints } from './prints.ts';
 import type { SyncRecord } from './sync-record.ts';
-import type { StoreVersion, SyncBase } from './sync-state.ts';
+import { newestKnown, type StoreVersion, type SyncBase } from './sync-state.ts';
 
 /** Both sides as they were read, with the values, which `situation` does not have. */
 export interface Seen {
@@ -28,8 +28,9 @@ export async function look(record: SyncRecord): Promise<Seen | undefined> {
   const isOtherMount =
     base?.mount !== undefined && storeSide.mount !== undefined && base.mount !== storeSide.mount;
   // Versions of another mount are neither older nor newer.
-  const isOld = store.state !== 'absent' && !isOtherMount && !(await believe(record, store.at));
-  if (isOld) return undefined;
+  const isComparable = store.state !== 'absent' && !isOtherMount;
+  const belief = isComparable ? await believe(record, store.at) : 'believed';
+  if (belief === 'unsure') return undefined;
   const gitPrints = fingerprints.of(git?.values ?? new Map());
   const { values, ...rest } = store.state === 'live' ? store : { ...store, values: undefined };
   const view = (values ? { ...rest, prints: fingerprints.of(values) } : rest) as StoreView;
@@ -44,6 +45,7 @@ export async function look(record: SyncRecord): Promise<Seen | undefined> {
     whole: (prints) => fingerprints.whole(prints),
     keepsHistory: storeSide.isVersioned,
     ...(resolution && { resolution }),
+    ...(typeof belief === 'object' && { older: belief }),
   };
   return { git, gitPrints, store, view, situation };
 }
@@ -53,15 +55,54 @@ export function shownPrints({ situation, gitPrints, view }: Seen): Prints {
   return view.state === 'live' ? visible(situation, gitPrints, view.prints) : NO_PRINTS;
 }
 
-async function believe(record: SyncRecord, at: StoreVersion): Promise<boolean> {
-  if (!looksStale(record.state, at)) {
-    if (record.state.staleReads > 0) await record.save({ staleReads: 0 });
-    return true;
+/**
+ * `unsure`: it may come from a node that lags behind, which has had little time to catch up. What stays
+ * old for longer is an older copy of the store, unless a standby answers.
+ */
+async function believe(
+  record: SyncRecord,
+  at: StoreVersion,
+): Promise<'believed' | 'unsure' | OlderStore> {
+  const { state, task } = record;
+  const known = newestKnown(state);
+  if (known === undefined || isSameVersion(known, at)) return await believed(record);
+  if (!task.store.isVersioned) return await believed(record);
+  const isStale = looksStale(state, at);
+  if (isStale) {
+    await countStale(record);
+    if (record.state.staleReads < STALE_READS_BEFORE_LOOKING) return 'unsure';
   }
-  await record.save({ staleReads: record.state.staleReads + 1 });
-  if (record.state.staleReads < STALE_READS_BEFORE_LOOKING) return false;
-  const key = await record.task.store.keyHistory();
-  return key !== undefined && isNewAllTheSame(record.state, at, key);
+  const key = await record.keyHistory();
+  if (key !== undefined && isFork(state, at, key)) {
+    // A node that lags behind shows no version that the others never had.
+    if (!isStale || key.versions.has(known.version)) return older('StoreOlder', known);
+  }
+  if (!isStale) return await believed(record);
+  if (key === undefined || key.versions.get(at.version) !== at.createdTime) return 'unsure';
+  if (isNewAllTheSame(state, at, key)) return 'believed';
+  const isThere = key.versions.get(known.version) === known.createdTime;
+  if (isThere) return older('StoreLags', known);
+  return older((await task.store.isStandby?.()) === true ? 'StoreLags' : 'StoreOlder', known);
+}
+
+function isSameVersion(a: StoreVersion, b: StoreVersion): boolean {
+  return a.version === b.version && a.createdTime === b.createdTime;
+}
+
+function older(reason: OlderStore['reason'], { version }: StoreVersion): OlderStore {
+  return { reason, known: version };
+}
+
+async function believed(record: SyncRecord): Promise<'believed'> {
+  if (record.state.staleReads > 0) await record.save({ staleReads: 0 });
+  return 'believed';
+}
+
+/** Cycles that a change in git asks for follow each other too fast to count. */
+async function countStale(record: SyncRecord): Promise<void> {
+  const { staleReads } = record.state;
+  if (record.task.isFull === false || staleReads >= STALE_READS_BEFORE_LOOKING) return;
+  await record.save({ staleReads: staleReads + 1 });
 }
 
 async function countMissing(

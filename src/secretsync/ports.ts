@@ -81,6 +81,8 @@ export interface StoreSide {
    */
   deleteVersion(version: number, createdTime?: string): Promise<void>;
   mark(marker: Marker): Promise<void>;
+  /** True if the node that answers is a standby, whose reads may lag behind the active node. */
+  isStandby?(): Promise<boolean>;
 }
 
 /** Durable once the promise resolves. */

@@ -13,6 +13,7 @@ import { pull } from './pull.ts';
 import { push } from './push.ts';
 import { settleIntents } from './settle-intents.ts';
 import { SyncRecord } from './sync-record.ts';
+import { isOlder } from './sync-state.ts';
 import type { SyncOutcome, SyncResult, SyncTask } from './sync-task.ts';
 
 const MOST_ROUNDS = 6;
@@ -36,7 +37,9 @@ class ObjectSync {
       await settleIntents(this.#record);
       const seen = await look(this.#record);
       if (seen === undefined) return this.#outcome('Waiting', { reason: 'StaleRead' });
-      const outcome = await this.#carryOut(seen, await nextStep(this.#record, seen));
+      const step = await nextStep(this.#record, seen);
+      if (seen.situation.older !== undefined && step.do !== 'hold') await this.#leaveNewer(seen);
+      const outcome = await this.#carryOut(seen, step);
       if (outcome !== undefined) return outcome;
     }
     return this.#outcome('Waiting', { reason: 'Outrun' });
@@ -65,6 +68,16 @@ class ObjectSync {
       default:
         return await this.#delete(seen, step);
     }
+  }
+
+  /** The versions of a decision on an older copy of the store: what was newer is not in the store. */
+  async #leaveNewer({ store }: Seen): Promise<void> {
+    const { covered, intents } = this.#record.state;
+    if (store.state === 'absent' || covered.length + intents.length === 0) return;
+    await this.#record.save({
+      intents: [],
+      covered: covered.filter((version) => !isOlder(store.at, version)),
+    });
   }
 
   async #rest(seen: Seen, step: Step & { do: 'rest' }): Promise<SyncOutcome> {
@@ -107,6 +120,7 @@ class ObjectSync {
       pulled: this.#pulled,
       pushed: this.#pushed,
       ...(reason !== undefined && { reason }),
+      ...(seen?.situation.older && { known: seen.situation.older.known }),
       ...(seen?.git && { commit: seen.git.commit }),
       ...(seen && seen.store.state !== 'absent' && { version: seen.store.at.version }),
     };

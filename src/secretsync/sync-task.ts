@@ -15,6 +15,8 @@ export interface SyncTask {
   /** Whether this cycle may delete: the guard against mass deletions has counted. */
   readonly mayDelete: boolean;
   readonly resolution?: Resolution;
+  /** False in a cycle over some secrets, which comes soon after another one. */
+  readonly isFull?: boolean;
 }
 
 export type SyncResult =
@@ -43,4 +45,6 @@ export interface SyncOutcome {
   readonly pushed: number;
   readonly commit?: string;
   readonly version?: number;
+  /** The newest version that is known, where the store shows an older one. */
+  readonly known?: number;
 }

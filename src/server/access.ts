@@ -53,16 +53,18 @@ export function authenticateRequest(
   throw unauthorized(result.message);
 }
 
-/** Whether a request that passed would pass now; for those that last. */
-export function wouldPass(
+/** The user of a request that passed, for requests that last; undefined when it would not pass now. */
+export function userNow(
   deps: ServerDependencies,
   { headers }: Pick<Signed, 'headers'>,
   info: RequestInfo,
-): boolean {
+): User | undefined {
   const token = tokenOf(headers.authorization, 'bearer') ?? sessionKey(deps, headers);
   const result = token === undefined ? undefined : deps.authenticate(token);
-  if (result === undefined || !('user' in result)) return false;
-  return deps.authorizer.authorize(result.user, attributesOf(info, deps.kinds)).allowed;
+  if (result === undefined || !('user' in result)) return undefined;
+  const { user } = result;
+  const { allowed } = deps.authorizer.authorize(user, attributesOf(info, deps.kinds));
+  return allowed ? user : undefined;
 }
 
 /** Whether a request shows a key that works, in any of the ways there are; not whether it may do anything. */

@@ -8,6 +8,7 @@ import {
   forbiddenError,
   noSuchRoute,
   tooManyRequests,
+  unavailable,
 } from '../apimachinery/status-error.ts';
 import { relayedEvents } from '../audit/relayed.ts';
 import type { EventQuery } from '../audit/store/data-store.ts';
@@ -31,7 +32,7 @@ const FIELDS = [
 const TIMES = ['since', 'until'] as const;
 const USUAL_LIMIT = 100;
 const MOST_LIMIT = 1000;
-/** Of an agent whose events found no room. */
+/** For agents whose events found no room, and while the data store is away. */
 const RETRY_SECONDS = 2;
 
 /** Undefined for other paths. */
@@ -48,7 +49,14 @@ export function auditEventRoutes(
 }
 
 async function findEvents(deps: ServerDependencies, request: ApiRequest): Promise<Answer> {
-  const events = await deps.audit.find(queryOf(request.info.query));
+  const query = queryOf(request.info.query);
+  const events = await deps.audit.find(query).catch((error: unknown) => {
+    deps.logger.warn({ err: error, requestId: request.id }, 'Audit data store cannot be read');
+    throw unavailable(
+      'The data store of audit events cannot be read; the condition AuditWritten of the Config has the reason',
+      RETRY_SECONDS,
+    );
+  });
   if (events === undefined) throw noSuchRoute();
   const head = '{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[';
   return { code: 200, contentType: JSON_TYPE, body: Buffer.from(`${head}${events.join(',')}]}`) };

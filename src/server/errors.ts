@@ -10,13 +10,25 @@ import { RefLockedError, StorageError } from '../git/git-error.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 
-/** A failure of the storage below, told by its code: the client can do nothing but wait. */
-const STORAGE_CODES: Readonly<Record<string, { code: number; problem: string }>> = {
+interface StorageFailure {
+  readonly code: number;
+  readonly problem: string;
+  /** Absent: the client can do nothing but wait. */
+  readonly remedy?: string;
+}
+
+/** A failure of the storage below, told by its code. */
+const STORAGE_CODES: Readonly<Record<string, StorageFailure>> = {
   ENOSPC: { code: 507, problem: 'The disk is full' },
   EDQUOT: { code: 507, problem: 'The disk quota is used up' },
   EROFS: { code: 503, problem: 'The disk is read-only' },
   EIO: { code: 503, problem: 'The disk fails' },
-  EFULL: { code: 507, problem: 'The quota of etcd is used up' },
+  EFULL: {
+    code: 507,
+    problem: 'The quota of etcd is used up',
+    remedy:
+      'make room in etcd (etcdctl compact, etcdctl defrag) or raise its --quota-backend-bytes, then run etcdctl alarm disarm',
+  },
   EUNREACH: { code: 503, problem: 'etcd cannot be reached' },
   EREFUSED: { code: 503, problem: 'etcd refuses' },
   EQUEUE: { code: 429, problem: 'Too much waits for etcd' },
@@ -45,7 +57,7 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return { status: tooLarge(DEFAULT_MAX_BODY_BYTES), unexpected: false };
   }
-  if (code?.startsWith('FST_ERR_CTP_') === true) {
+  if (code?.startsWith('FST_ERR_') === true && isOfClient(error)) {
     return { status: new StatusError(400, 'BadRequest', messageOf(error)), unexpected: false };
   }
   const status = new StatusError(
@@ -56,11 +68,18 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
   return { status, unexpected: true };
 }
 
+/** Errors of fastify say what they are answered with. */
+function isOfClient(error: unknown): boolean {
+  if (!(error instanceof Error) || !('statusCode' in error)) return false;
+  return Number(error.statusCode) >= 400 && Number(error.statusCode) < 500;
+}
+
 function storageStatus(error: unknown, code: string | undefined): StatusError | undefined {
   const known = STORAGE_CODES[code ?? ''];
   if (known === undefined) return undefined;
   const moved = (error instanceof StorageError && error.moved) || isUnknown(error);
-  const text = `${known.problem}: ${moved ? UNKNOWN_OUTCOME : NOTHING_WRITTEN}; reads go on`;
+  const remedy = known.remedy === undefined ? '' : `; ${known.remedy}`;
+  const text = `${known.problem}: ${moved ? UNKNOWN_OUTCOME : NOTHING_WRITTEN}; reads go on${remedy}`;
   const reason = STORAGE_REASONS[known.code] ?? 'ServiceUnavailable';
   return new StatusError(known.code, reason, text, { retryAfterSeconds: STORAGE_RETRY_SECONDS });
 }

@@ -50,6 +50,8 @@ interface Waiter {
 
 /** A request that was taken on. */
 export interface Admission {
+  /** Counts bytes of a body whose length was not announced. Throws 429, and holds none of them. */
+  body(bytes: number): void;
   /** Bytes that are held for it until it leaves. */
   answer(bytes: number): void;
   /** To be called once. */
@@ -86,22 +88,33 @@ export class FairQueue {
   /** Makes room for a request until it leaves. Throws 429. */
   enter(name: string, bytes: number): Admission {
     const flow = this.#flows.get(name) ?? { name, requests: 0, bytes: 0, answers: 0, waiting: [] };
-    const { requests, bytes: most } = this.#limits;
-    const hasRoom =
-      flow.requests < requests - this.#requests && flow.bytes + bytes <= most - this.#bytes;
-    if (!hasRoom) {
-      this.#refused++;
-      throw tooManyRequests('Too many requests, please try again later.', RETRY_SECONDS);
-    }
+    const hasRoom = flow.requests < this.#limits.requests - this.#requests;
+    if (!hasRoom || !this.#hasRoomFor(flow, bytes)) throw this.#refusal();
     this.#flows.set(name, flow);
     this.#hold(flow, 1, bytes);
     return this.#admission(flow, bytes);
   }
 
-  #admission(flow: Flow, bytes: number): Admission {
+  #hasRoomFor(flow: Flow, bytes: number): boolean {
+    return flow.bytes + bytes <= this.#limits.bytes - this.#bytes;
+  }
+
+  #refusal(): Error {
+    this.#refused++;
+    return tooManyRequests('Too many requests, please try again later.', RETRY_SECONDS);
+  }
+
+  #admission(flow: Flow, announced: number): Admission {
+    let bytes = announced;
     let answers = 0;
     let hasLeft = false;
     return {
+      body: (more) => {
+        if (hasLeft) return;
+        if (!this.#hasRoomFor(flow, more)) throw this.#refusal();
+        bytes += more;
+        this.#hold(flow, 0, more);
+      },
       answer: (more) => {
         if (hasLeft) return;
         answers += more;

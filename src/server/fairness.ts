@@ -32,7 +32,7 @@ interface Passed {
 export class Fairness {
   readonly #writes: FairQueue;
   readonly #lists: FairQueue;
-  /** Of lists. */
+  /** By response. */
   readonly #admissions = new WeakMap<object, Admission>();
   /** Between lists, whoever sent them: others have a turn. */
   readonly #pauses = new Pauses(LISTS_HOLD_MS);
@@ -55,8 +55,13 @@ export class Fairness {
     const queue = this.#queueOf(passed, request.method);
     if (queue === undefined) return;
     const admission = queue.enter(flowOf(passed), bodyBytes(request.headers));
-    if (queue === this.#lists) this.#admissions.set(response, admission);
+    this.#admissions.set(response, admission);
     response.once('close', admission.leave);
+  }
+
+  /** Counts bytes of a body without an announced length. Throws 429 where there is no room for them. */
+  arrived(response: object, bytes: number): void {
+    this.#admissions.get(response)?.body(bytes);
   }
 
   /** Does the work of a request that was admitted, when its turn has come. */

@@ -13,6 +13,7 @@ import type { User } from '../apimachinery/request.ts';
 import { forbiddenError, StatusError } from '../apimachinery/status-error.ts';
 import type { AuditTrail } from '../audit/auditor.ts';
 import type { AuditedAnswer } from '../audit/event.ts';
+import { MAX_PUSH_BYTES } from '../git/git-environment.ts';
 import {
   advertiseRefs,
   isGitService,
@@ -24,9 +25,6 @@ import { beginAudit, endAuditWithAnswer } from './audit.ts';
 import type { PushOutcome, ServerDependencies } from './dependencies.ts';
 import { toStatusError } from './errors.ts';
 import { GIT_PATH } from './paths.ts';
-
-/** git itself sends packs of any size in one request. */
-const LARGEST_PUSH = 2 ** 31;
 
 export function registerGit(app: FastifyInstance, deps: ServerDependencies): void {
   for (const kind of ['upload-pack', 'receive-pack']) {
@@ -49,7 +47,7 @@ export function registerGit(app: FastifyInstance, deps: ServerDependencies): voi
   for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
     app.post(
       `${GIT_PATH}/${service}`,
-      { config, bodyLimit: LARGEST_PUSH },
+      { config, bodyLimit: MAX_PUSH_BYTES },
       async (request, reply) => {
         const admitted = admitGit(deps, { request, reply, service });
         if (admitted !== undefined) await answerRpc(deps, { request, reply, service, ...admitted });

@@ -1,5 +1,6 @@
 /** Limits and headers that every connection and every answer gets, whatever it is about. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type Readable, Transform } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
 
 /** Headers have to be there after this; a client that dribbles them is cut off. */
@@ -58,4 +59,24 @@ export function limitBody(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), BODY_WITHIN_MS).unref();
   request.once('end', () => clearTimeout(timer));
   request.once('close', () => clearTimeout(timer));
+}
+
+/** The same bytes, each part counted before it is kept. An error of `count` ends the body with it. */
+export function counted(payload: Readable, count: (bytes: number) => void): Readable {
+  const parts = new Transform({
+    transform(part: Buffer, _encoding, done) {
+      try {
+        count(part.length);
+      } catch (error) {
+        // The rest is discarded: destroying the request would close the connection before the answer.
+        payload.unpipe(parts);
+        payload.resume();
+        done(error as Error);
+        return;
+      }
+      done(null, part);
+    },
+  });
+  payload.once('error', (error) => parts.destroy(error));
+  return payload.pipe(parts);
 }

@@ -13,6 +13,8 @@ import { limitBody } from './hardening.ts';
 /** Forges stay far below; GitHub's limit of 25 MB is for events that nobody needs here. */
 const MOST_BYTES = 1024 * 1024;
 
+const NOT_FOUND = '404 page not found';
+
 /** Whether a header proves that its sender knows the secret; undefined: it says nothing of that. */
 type Proof = (value: string, secret: string, body: Buffer) => boolean | undefined;
 
@@ -40,13 +42,29 @@ export function registerHooks(app: FastifyInstance, deps: ServerDependencies): v
   const refuse = (reply: FastifyReply, code: number, text: string): FastifyReply =>
     strangers() ? plain(reply, code, text) : tooMany(reply);
 
+  const others = app.supportedMethods.filter((method) => method !== 'POST');
+  // Routes of their own: the path must not reach what logs the paths of the API.
+  app.route({
+    method: others,
+    url: '/hooks/:secret',
+    config: { ownAccess: true },
+    handler: (request, reply) => {
+      const { secret } = request.params as { secret: string };
+      if (!isSame(secret, hooks.secret)) return refuse(reply, 404, NOT_FOUND);
+      return plain(reply.header('allow', 'POST'), 405, 'The method is not allowed: use POST');
+    },
+  });
+  app.all('/hooks/*', {
+    config: { ownAccess: true },
+    handler: (_request, reply) => refuse(reply, 404, NOT_FOUND),
+  });
   app.post('/hooks/:secret', {
     config: { ownAccess: true },
     bodyLimit: MOST_BYTES,
     // Before the body is read: a stranger's is not.
     onRequest: async (request, reply) => {
       const { secret } = request.params as { secret: string };
-      if (!isSame(secret, hooks.secret)) return refuse(reply, 404, '404 page not found');
+      if (!isSame(secret, hooks.secret)) return refuse(reply, 404, NOT_FOUND);
       if (!known()) return tooMany(reply);
       limitBody(request.raw);
       return undefined;

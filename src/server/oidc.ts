@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { networkOf } from '../auth/failed-logins.ts';
 import type { Handled } from '../oidcserver/oidc-server.ts';
 import { beginAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
@@ -59,7 +60,11 @@ async function answer(
     if (value !== undefined) reply.raw.setHeader(name, value as string);
   }
   const raw = reply.raw as ServerResponse;
-  const handled = await oidc.handle(request.raw, raw, { id: request.id, path });
+  const handled = await oidc.handle(request.raw, raw, {
+    id: request.id,
+    path,
+    network: networkOf(request.ip),
+  });
   trail?.ended({ code: raw.statusCode, remarks: remarksOf(handled) });
   return reply;
 }

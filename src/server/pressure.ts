@@ -31,30 +31,54 @@ export class WritePressure {
     this.#limits = limits;
   }
 
-  /** Takes a request on until its answer is out, or nobody waits for it. Throws 429. */
+  /**
+   * Takes a request on until its answer is out, or nobody waits for it. Returns the counter of
+   * bytes that arrive without an announced length. Both throw 429.
+   */
   admit(
     request: Pick<IncomingMessage, 'method' | 'headers'>,
     response: Pick<ServerResponse, 'once'>,
-  ): void {
-    const bytes = bodyBytes(request.headers);
+  ): BodyCounter {
+    const announced = bodyBytes(request.headers);
     // A body takes the same room whatever it comes with.
-    if (!WRITES.includes(request.method ?? '') && bytes === 0) return;
-    const { writes: most, bytes: mostBytes } = this.#limits;
-    if (this.#writes >= most || this.#bytes + bytes > mostBytes) {
-      throw tooManyRequests('Too many requests, please try again later.', RETRY_SECONDS);
-    }
+    const hasBody = announced > 0 || isChunked(request.headers);
+    if (!WRITES.includes(request.method ?? '') && !hasBody) return () => undefined;
+    if (this.#writes >= this.#limits.writes || !this.#hasRoomFor(announced)) throw noRoom();
+    let held = announced;
+    let hasLeft = false;
     this.#writes++;
-    this.#bytes += bytes;
+    this.#bytes += held;
     response.once('close', () => {
+      hasLeft = true;
       this.#writes--;
-      this.#bytes -= bytes;
+      this.#bytes -= held;
     });
+    return (bytes) => {
+      if (hasLeft) return;
+      if (!this.#hasRoomFor(bytes)) throw noRoom();
+      held += bytes;
+      this.#bytes += bytes;
+    };
+  }
+
+  #hasRoomFor(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#limits.bytes;
   }
 }
 
-/** A body without a length is as large as one may be; a larger one is refused elsewhere. */
+export type BodyCounter = (bytes: number) => void;
+
+function noRoom(): StatusError {
+  return tooManyRequests('Too many requests, please try again later.', RETRY_SECONDS);
+}
+
+export function isChunked(headers: IncomingMessage['headers']): boolean {
+  return headers['transfer-encoding'] !== undefined;
+}
+
+/** The announced length; 0 for a body without one, whose bytes count as they arrive. */
 export function bodyBytes(headers: IncomingMessage['headers']): number {
-  if (headers['transfer-encoding'] !== undefined) return DEFAULT_MAX_BODY_BYTES;
+  if (isChunked(headers)) return 0;
   const length = Number(headers['content-length'] ?? 0);
   return Number.isFinite(length) ? Math.min(Math.max(length, 0), DEFAULT_MAX_BODY_BYTES) : 0;
 }

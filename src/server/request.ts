@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { User } from '../apimachinery/request.ts';
 import type { Kind } from '../kinds/kind.ts';
+import type { Collection } from '../state/store.ts';
 import type { RequestInfo, ResourceInfo } from './input/request-info.ts';
 
 /** A request that passed access control. */
@@ -29,4 +30,9 @@ export interface ResourceRequest extends ApiRequest {
 export function header(request: ApiRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
+}
+
+export function collectionOf({ kind, info }: ResourceRequest): Collection {
+  const namespace = info.namespace === '' ? undefined : info.namespace;
+  return { group: kind.group, kind: kind.kind, namespace };
 }

@@ -9,8 +9,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
-import { MethodNotAllowedError, noSuchRoute } from '../apimachinery/status-error.ts';
+import { MethodNotAllowedError, noSuchRoute, unavailable } from '../apimachinery/status-error.ts';
 import type { AuditTrail } from '../audit/auditor.ts';
+import { redactedUrl } from '../audit/redaction.ts';
 import {
   attributesOf,
   authenticateRequest,
@@ -23,7 +24,7 @@ import { toStatusError } from './errors.ts';
 import { fastGet } from './fast-get.ts';
 import type { Front } from './front/front.ts';
 import { registerGit } from './git.ts';
-import { limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
+import { counted, limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
 import { registerHooks } from './hooks.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import type { RequestInfo } from './input/request-info.ts';
@@ -32,7 +33,7 @@ import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
-import { withinDeadline } from './pressure.ts';
+import { isChunked, withinDeadline } from './pressure.ts';
 import type { ApiRequest } from './request.ts';
 import { requestIds } from './request-id.ts';
 import { closingSignal } from './shutdown.ts';
@@ -54,6 +55,8 @@ interface Admitted {
   readonly started: number;
   readonly info: RequestInfo;
   readonly user: User | undefined;
+  /** Of the platform, when the request was authorized. */
+  readonly version: number;
 }
 
 /** The same, as far as they got. */
@@ -63,6 +66,7 @@ interface Noted {
 }
 
 const NO_BODY = Buffer.alloc(0);
+const STOPPING_RETRY_SECONDS = 1;
 
 /** Why a front refuses a request, which it has judged before the routes. */
 const refused = new WeakMap<IncomingMessage, Error>();
@@ -84,6 +88,8 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     // else is believed.
     trustProxy: (_address: string, hop: number) => options.tls === undefined && hop === 0,
     forceCloseConnections: 'idle',
+    // Refused below, with a Status.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     genReqId: nextId,
   } as const;
@@ -102,14 +108,17 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
   app.server.keepAliveTimeout = common.keepAliveTimeout;
   limitConnections(app.server);
 
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.removeContentTypeParser(['application/json', 'text/plain']);
+  readBodies(app, deps);
   registerGit(app, deps);
 
   app.decorateRequest('admitted', undefined);
   app.decorateRequest('trail', undefined);
   app.decorateRequest('noted', undefined);
   app.addHook('onRequest', (request, reply, done) => {
+    if (closing.aborted) {
+      void reply.header('connection', 'close');
+      return done(unavailable('The daemon is stopping', STOPPING_RETRY_SECONDS));
+    }
     if (hasOwnAccess(request)) {
       void reply.header('audit-id', request.id);
       secureHeaders(reply.raw);
@@ -122,7 +131,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     const noted: Noted = { info: undefined, user: undefined };
     let refusal = given;
     try {
-      request.admitted = admit(surface, request, noted);
+      request.admitted = { version: deps.store.resourceVersion, ...admit(surface, request, noted) };
       if (given === undefined) deps.fairness.admit(request.admitted, request.raw, reply.raw);
     } catch (error) {
       refusal ??= error as Error;
@@ -145,9 +154,10 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       if (admitted === undefined) throw noSuchRoute();
       const finish = finisher(request, reply, { admitted, closing });
       const raw = { request: request.raw, response: reply.raw };
-      const answer = deps.fairness.run(admitted, raw, () =>
-        admitted.surface.answer(apiRequest(request, reply, { admitted, closing })),
-      );
+      const answer = deps.fairness.run(admitted, raw, () => {
+        admitAgain(admitted, deps.store.resourceVersion);
+        return admitted.surface.answer(apiRequest(request, reply, { admitted, closing }));
+      });
       // What is there already is not waited for.
       if (!(answer instanceof Promise)) return finish(answer);
       return withinDeadline(admitted.info, answer).then(finish);
@@ -161,6 +171,17 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     if (admitted !== undefined) measure(admitted, answer.code);
   });
   return app;
+}
+
+/** As bytes; those without an announced length count for fairness as they arrive. */
+function readBodies(app: FastifyInstance, { fairness }: ServerDependencies): void {
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const isCounted = request.admitted !== undefined && isChunked(request.headers);
+    const count = (bytes: number): void => fairness.arrived(reply.raw, bytes);
+    done(null, isCounted ? counted(payload, count) : payload);
+  });
 }
 
 /** Sends what a handler gave back, and tells of it. Undefined: it answers for itself. */
@@ -215,7 +236,7 @@ function hasOwnAccess(request: FastifyRequest): boolean {
   return config?.ownAccess === true;
 }
 
-function admit(surface: Surface, request: FastifyRequest, noted: Noted): Admitted {
+function admit(surface: Surface, request: FastifyRequest, noted: Noted): Omit<Admitted, 'version'> {
   const { deps } = surface;
   const { method, url } = request;
   const info = surface.read(method, url);
@@ -228,6 +249,15 @@ function admit(surface: Surface, request: FastifyRequest, noted: Noted): Admitte
   refuseImpersonation(request.headers, user);
   authorizeRequest(deps, user, attributesOf(info, deps.kinds));
   return { surface, started, info, user };
+}
+
+/**
+ * A body may take a minute, and a queue its time: another object may have the name by now. Throws 403.
+ */
+function admitAgain({ surface, info, user, version }: Admitted, now: number): void {
+  if (user === undefined || version === now) return;
+  const { deps } = surface;
+  authorizeRequest(deps, user, attributesOf(info, deps.kinds));
 }
 
 function apiRequest(
@@ -266,7 +296,7 @@ function errorAnswer(
   if (unexpected) {
     const { method, url, id } = request;
     deps.logger.error(
-      { err: error, method, path: url.split('?')[0], requestId: id },
+      { err: error, method, path: redactedUrl(url).split('?')[0], requestId: id },
       'Request failed',
     );
   }

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { inheritedEnvironment } from '../git/git-environment.ts';
+import { limitedCommand, NOT_FOUND } from '../git/limited-command.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 
 export const GPG_ARMOR = '-----BEGIN PGP SIGNATURE-----';
@@ -111,6 +112,10 @@ function readStatus(status: string): string {
   return fingerprint;
 }
 
+/** gpg reads one signature or a few keys. */
+const DEADLINE_SECONDS = 60;
+const MOST_OUTPUT = 16 * 1024 * 1024;
+
 interface Input {
   readonly stdin: Buffer;
   /** What the process reads from file descriptor 3. */
@@ -123,30 +128,35 @@ function runGpg(
   input?: Input,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn('gpg', ['--homedir', home, ...ARGUMENTS, ...args], {
+    const words = ['--homedir', home, ...ARGUMENTS, ...args];
+    const [command, limited] = limitedCommand('gpg', words, DEADLINE_SECONDS);
+    const child = spawn(command, limited, {
       cwd: home,
       env: { ...inheritedEnvironment(), LC_ALL: 'C', GNUPGHOME: home, HOME: join(home, 'none') },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      timeout: DEADLINE_SECONDS * 1000,
+      killSignal: 'SIGKILL',
     });
     const output = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk: Buffer) => {
       output.stdout += chunk.toString('latin1');
+      if (output.stdout.length > MOST_OUTPUT) child.kill('SIGKILL');
     });
     child.stderr.on('data', (chunk: Buffer) => {
-      output.stderr += chunk.toString('latin1');
+      output.stderr = (output.stderr + chunk.toString('latin1')).slice(-MOST_OUTPUT);
     });
     const third = child.stdio[3] as NodeJS.WritableStream;
     // A process that has read enough ends before its input does; its verdict tells.
     for (const pipe of [child.stdin, third]) pipe.on('error', () => undefined);
     child.stdin.end(input?.stdin ?? '');
     third.end(input?.third ?? '');
-    child.once('error', (error) =>
+    const notStarted = (cause?: Error): void =>
       reject(
-        new SignatureFileError('gpg cannot be started; install GnuPG 2.2 or newer', {
-          cause: error,
-        }),
-      ),
+        new SignatureFileError('gpg cannot be started; install GnuPG 2.2 or newer', { cause }),
+      );
+    child.once('error', notStarted);
+    child.once('close', (code) =>
+      code === NOT_FOUND ? notStarted() : resolve({ code, ...output }),
     );
-    child.once('close', (code) => resolve({ code, ...output }));
   });
 }

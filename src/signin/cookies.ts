@@ -1,12 +1,12 @@
 /**
- * Cookies of browsers: the one of a session, which is its login key, and the one that ties attempts
- * to sign in to the browser that began them (RFC 6265bis). Over HTTPS their names bind them to our
+ * Cookies of browsers: the one of a session, which is its login key, the one that ties attempts
+ * to sign in to the browser that began them, and the pages to return to (RFC 6265bis). Over HTTPS their names bind them to our
  * host (`__Host-`); plain HTTP, for a loopback, has no such names.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-export type CookieUse = 'session' | 'login';
+export type CookieUse = 'session' | 'login' | `return-${number}`;
 
 export function cookieName(use: CookieUse, baseUrl: string): string {
   return isHttps(baseUrl) ? `__Host-${use}` : `gitplane-${use}`;

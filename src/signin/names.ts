@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { AdmittedIdentity } from './accounts.ts';
 
 const LONGEST = 63;
-const HASH_LENGTH = 10;
+/** 128 bits: a user who chooses what a provider says of them could find a pair for fewer. */
+const HASH_LENGTH = 32;
 
 /** What a User may be called, the better name first; the second is of this identity alone. */
 export function accountNames(

@@ -53,21 +53,27 @@ export class PasswordLogin {
     }
     const { address, requestId } = attempt;
     const username = attempt.username.slice(0, LONGEST_NAME);
-    // Each counts as failed until it is known not to be: tries at the same time count as well.
-    const wait = Math.max(this.#byAddress.failed(address), this.#byUser.failed(username));
-    if (wait > 0) throw tooManyAttempts(wait);
-    const user = this.#options.directory.user(username);
-    const isRight = await this.#check(attempt.password, user?.passwordHash);
-    if (user === undefined || !isRight) throw wrong();
-    // Checking takes a while: whoever changed the password meanwhile means this one as well.
-    if (this.#options.directory.user(username)?.passwordHash !== user.passwordHash) throw wrong();
-    this.#byUser.forgive(username);
-    this.#byAddress.forgive(address);
+    // An address that has to wait counts for no name: it would make others wait.
+    const user = await this.#byAddress.attempt(address, tooManyAttempts, () =>
+      this.#byUser.attempt(username, tooManyAttempts, () =>
+        this.#userOf(username, attempt.password),
+      ),
+    );
     return await this.#options.accounts.mint({
-      user: user.name,
+      user,
       displayName: 'Signed in with a password',
       requestId,
     });
+  }
+
+  async #userOf(username: string, password: string): Promise<string> {
+    const { directory } = this.#options;
+    const user = directory.user(username);
+    const isRight = await this.#check(password, user?.passwordHash);
+    if (user === undefined || !isRight) throw wrong();
+    // Checking takes a while: a password that was changed meanwhile ends this sign-in as well.
+    if (directory.user(username)?.passwordHash !== user.passwordHash) throw wrong();
+    return user.name;
   }
 
   async #check(password: string, hash: string | undefined): Promise<boolean> {

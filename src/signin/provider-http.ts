@@ -1,10 +1,12 @@
 /**
- * HTTP to identity providers: no redirects, a deadline, a limit on every answer, and the trust that
- * the connector is configured with.
+ * HTTP to identity providers: no redirects, a deadline, a limit on every answer, no address that is
+ * refused, and the trust that the connector is configured with.
  */
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Agent, fetch as undiciFetch } from 'undici';
+import { deadline } from '../apimachinery/deadline.ts';
+import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/address-guard.ts';
 import { SignInError } from './sign-in-error.ts';
 
 export interface ProviderTrust {
@@ -45,6 +47,7 @@ export function providerHttp(
     maxResponseSize: mostBytes,
     connect: {
       timeout: deadlineMs,
+      lookup: guardedLookup,
       ...(trust.ca === undefined ? {} : { ca: [...rootCertificates, trust.ca] }),
       ...(trust.isInsecure === true ? { rejectUnauthorized: false } : {}),
     },
@@ -53,9 +56,9 @@ export function providerHttp(
     input: string | URL | Request,
     init: RequestInit = {},
   ): Promise<Response> => {
-    const deadline = AbortSignal.timeout(deadlineMs);
-    const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+    const signal = deadline(deadlineMs, ...(init.signal ? [init.signal] : []));
     try {
+      refuseAddress(new URL(input instanceof Request ? input.url : input).hostname);
       const response = await undiciFetch(input as string, {
         ...(init as object),
         redirect: 'manual',
@@ -71,7 +74,7 @@ export function providerHttp(
         headers: [...response.headers] as [string, string][],
       });
     } catch (cause) {
-      throw unreachable(String(input instanceof Request ? input.url : input), deadline, cause);
+      throw unreachable(String(input instanceof Request ? input.url : input), signal, cause);
     }
   };
   return { fetch, close: () => agent.destroy() };
@@ -92,9 +95,13 @@ async function bodyOf(
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-function unreachable(url: string, deadline: AbortSignal, cause: unknown): SignInError {
+function unreachable(url: string, signal: AbortSignal, cause: unknown): SignInError {
   const { origin } = new URL(url);
-  return deadline.aborted
+  const refusal = [cause, (cause as Error).cause].find((one) => one instanceof AddressRefusedError);
+  if (refusal !== undefined) {
+    return new SignInError(refusal.message, { reason: 'address-refused', code: 502, cause });
+  }
+  return signal.reason?.name === 'TimeoutError'
     ? new SignInError(`${origin} did not answer in time`, {
         reason: 'provider-slow',
         code: 504,

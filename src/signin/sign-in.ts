@@ -9,12 +9,11 @@ import { admit } from './admission.ts';
 import type { AnyConnector, Callback, Connector, ProvidedIdentity, SendOff } from './connector.ts';
 import type { ConnectorSet } from './connectors/connector-set.ts';
 import type { ConnectorUse } from './connectors/connector-slot.ts';
-import { OneTimeCodes } from './one-time-codes.ts';
 import type { PasswordLogin } from './password-login.ts';
 import { Programs } from './programs.ts';
 import { safeReturnTo } from './return-to.ts';
 import { SignInError } from './sign-in-error.ts';
-import { isSameBrowser, LoginTransactions, type PendingLogin } from './transactions.ts';
+import { type LoginRoute, LoginTransactions, type PendingLogin } from './transactions.ts';
 
 export interface SignInOptions {
   readonly config: PlatformConfigSource;
@@ -34,23 +33,11 @@ export interface SignedIn {
   readonly returnTo: string;
 }
 
-/** A callback that came by POST, until the browser is back with its cookies. */
-interface Posted {
-  readonly pending: PendingLogin;
-  readonly callback: Callback;
-}
-
-const BOUNCE_MS = 60_000;
-const MOST_BOUNCES = 1_000;
-/** Responses of SAML are some kilobytes; whoever sends large ones pushes out large ones. */
-const MOST_BOUNCED_CHARACTERS = 32 * 1024 * 1024;
-
 export class SignIn {
   /** Programs that people sign in, which have no browser of their own. */
   readonly programs: Programs;
   readonly #options: SignInOptions;
   readonly #pending: LoginTransactions;
-  readonly #posted: OneTimeCodes<Posted>;
   #filters: { readonly of: readonly string[]; readonly compiled: readonly LinearRegExp[] };
 
   constructor(options: SignInOptions) {
@@ -58,12 +45,6 @@ export class SignIn {
     const { clock } = options;
     this.programs = new Programs(clock);
     this.#pending = new LoginTransactions(clock);
-    this.#posted = new OneTimeCodes({
-      clock,
-      lifeMs: BOUNCE_MS,
-      most: MOST_BOUNCES,
-      mostSize: MOST_BOUNCED_CHARACTERS,
-    });
     this.#filters = { of: [], compiled: [] };
   }
 
@@ -83,57 +64,55 @@ export class SignIn {
     return this.#options.connectors;
   }
 
-  /** `browser`: what its cookie holds. Throws SignInError. */
+  /** `browser`: what its cookie holds. Returns the `state` of the attempt as well. Throws SignInError. */
   async begin(
     id: string,
-    of: { browser: string; returnTo: string | undefined; signal: AbortSignal },
-  ): Promise<SendOff> {
-    return await this.#with(id, async ({ connector, generation, redirectUri }) => {
-      const pending = this.#pending.begin({
-        connector: id,
-        generation,
-        browser: of.browser,
-        returnTo: safeReturnTo(of.returnTo),
-        redirectUri,
-      });
-      return await asked(connector).begin(pending, of.signal);
+    of: { browser: string; signal: AbortSignal },
+  ): Promise<{ sendOff: SendOff; state: string }> {
+    return await this.#with(id, async (use) => {
+      const pending = this.#pending.begin(routeOf(id, use), of.browser);
+      const sendOff = await asked(use.connector).begin(pending, of.signal);
+      return { sendOff, state: pending.state };
     });
   }
 
-  /** A callback by GET. `cookie`: what the browser brought. Throws SignInError. */
+  /**
+   * A callback that came with the cookies of the browser: by GET, or by the form of `post`.
+   * `cookie`, `returnTo`: what the browser kept. Throws SignInError.
+   */
   async complete(
     id: string,
-    of: { cookie: string | undefined; callback: Callback; requestId: string; signal: AbortSignal },
+    of: {
+      method: 'GET' | 'POST';
+      cookie: string | undefined;
+      returnTo: string | undefined;
+      callback: Callback;
+      requestId: string;
+      signal: AbortSignal;
+    },
   ): Promise<SignedIn> {
-    const pending = this.#take(id, of.callback.url.searchParams.get('state'));
     return await this.#with(id, async (use) => {
-      refuseMethod(use.connector, 'GET');
+      const pending = this.#find(id, use, stateOf(of.callback, of.method));
+      if (!this.#pending.use(pending)) throw unknownAttempt();
+      refuseMethod(use.connector, of.method);
       return await this.#end(use, { ...of, pending });
     });
   }
 
   /**
-   * A callback by POST, which comes from another site and so without our cookies. Returns the code
-   * with which the browser comes back. Throws SignInError.
+   * A callback by POST, which comes from another site and so without our cookies. Returns the form
+   * that the browser posts to `complete`, with them: the server holds nothing meanwhile. Throws
+   * SignInError.
    */
-  async post(id: string, callback: Callback): Promise<string> {
-    // Nothing of the body is looked at before this: anybody can post.
-    const state = callback.form.get('RelayState') ?? callback.form.get('state');
-    const pending = this.#take(id, state);
-    return await this.#with(id, async ({ connector }) => {
-      refuseMethod(connector, 'POST');
-      return this.#posted.keep({ pending, callback }, sizeOf(callback));
+  async post(id: string, callback: Callback): Promise<Readonly<Record<string, string>>> {
+    return await this.#with(id, async (use) => {
+      // Nothing of the body is looked at before this: anybody can post.
+      const pending = this.#find(id, use, stateOf(callback, 'POST'));
+      // An attempt that somebody brings by the wrong way is over.
+      if (use.connector.callbackMethod !== 'POST') this.#pending.use(pending);
+      refuseMethod(use.connector, 'POST');
+      return Object.fromEntries(callback.form);
     });
-  }
-
-  /** The browser is back with the code of `post`. Throws SignInError. */
-  async finish(
-    id: string,
-    of: { cookie: string | undefined; code: string; requestId: string; signal: AbortSignal },
-  ): Promise<SignedIn> {
-    const posted = this.#posted.take(of.code);
-    if (posted === undefined || posted.pending.connector !== id) throw unknownAttempt();
-    return await this.#with(id, async (use) => await this.#end(use, { ...of, ...posted }));
   }
 
   /** For providers that give people tokens to show. Throws SignInError. */
@@ -196,19 +175,26 @@ export class SignIn {
     return identity;
   }
 
-  #take(id: string, state: string | null): PendingLogin {
-    const pending = state === null ? undefined : this.#pending.take(state);
-    if (pending === undefined || pending.connector !== id) throw unknownAttempt();
+  #find(id: string, use: ConnectorUse, state: string | null): PendingLogin {
+    const pending = state === null ? undefined : this.#pending.find(state, routeOf(id, use));
+    if (pending === undefined) throw unknownAttempt();
     return pending;
   }
 
   async #end(
     use: ConnectorUse,
-    of: Posted & { cookie: string | undefined; requestId: string; signal: AbortSignal },
+    of: {
+      pending: PendingLogin;
+      callback: Callback;
+      cookie: string | undefined;
+      returnTo: string | undefined;
+      requestId: string;
+      signal: AbortSignal;
+    },
   ): Promise<SignedIn> {
     const { connector, generation } = use;
     const { pending, callback, signal, requestId } = of;
-    if (!isSameBrowser(pending, of.cookie)) {
+    if (!this.#pending.isSameBrowser(pending, of.cookie)) {
       throw new SignInError('another browser began this attempt', { reason: 'other-browser' });
     }
     if (pending.generation !== generation) {
@@ -218,8 +204,8 @@ export class SignIn {
     const url = new URL(pending.redirectUri);
     url.search = callback.url.search;
     const provided = await asked(connector).complete(pending, { ...callback, url }, signal);
-    const { returnTo } = pending;
-    return await this.#letIn(connector, { provided, returnTo: safeReturnTo(returnTo), requestId });
+    const returnTo = safeReturnTo(of.returnTo);
+    return await this.#letIn(connector, { provided, returnTo, requestId });
   }
 
   async #letIn(
@@ -253,8 +239,14 @@ export class SignIn {
   }
 }
 
-function sizeOf({ form }: Callback): number {
-  return [...form.values()].reduce((sum, text) => sum + text.length, 0);
+function routeOf(connector: string, { generation, redirectUri }: ConnectorUse): LoginRoute {
+  return { connector, generation, redirectUri };
+}
+
+/** RelayState of SAML, `state` of OAuth. */
+function stateOf({ url, form }: Callback, method: 'GET' | 'POST'): string | null {
+  if (method === 'GET') return url.searchParams.get('state');
+  return form.get('RelayState') ?? form.get('state');
 }
 
 function asked(connector: AnyConnector): Connector {

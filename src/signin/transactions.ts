@@ -1,83 +1,119 @@
 /**
- * Attempts to sign in that are under way, in memory: ten minutes, once, in the browser that began
- * them. A restart forgets them, and people begin again.
+ * Attempts to sign in that are under way: ten minutes, once, in the browser that began them. Strangers
+ * begin them, so the server holds nothing of an attempt: `state` carries what has to be known of it
+ * under a MAC, and the other secrets are derived from `state`. The key lives as long as the process:
+ * after a restart people begin again.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { CountingSlots } from '../auth/counting-slots.ts';
 import type { LoginTransaction } from './connector.ts';
 
-/** What is kept of an attempt. */
-export interface PendingLogin extends LoginTransaction {
-  /** Id of the connector that it goes through. */
+/** One way through a provider, as it is configured now. */
+export interface LoginRoute {
+  /** Id of the connector. */
   readonly connector: string;
   readonly generation: number;
-  /** Hash of what the cookie of the browser holds. */
+  readonly redirectUri: string;
+}
+
+export interface PendingLogin extends LoginTransaction {
+  /** Of the connector when the attempt began. */
+  readonly generation: number;
+  /** Keyed hash of the cookie of the browser. */
   readonly browser: Buffer;
-  /** Checked, and checked again when it is used. */
-  readonly returnTo: string;
 }
 
 const LIFE_MS = 10 * 60_000;
-/** Strangers can begin as many as they like; the oldest go first. */
-const MOST = 10_000;
+
+/** Bytes of `state`, in this order: 80 characters, as many as SAML lets a RelayState have. */
+const RANDOM_BYTES = 18;
+const TIME_BYTES = 6;
+const GENERATION_BYTES = 4;
+const BROWSER_BYTES = 16;
+const MAC_BYTES = 16;
+const BODY_BYTES = RANDOM_BYTES + TIME_BYTES + GENERATION_BYTES + BROWSER_BYTES;
+const STATE = /^[\w-]{80}$/;
+
+/** An attempt is used once in its life; the slots hold 200,000 at a time before they refuse new ones. */
+const ONCE = { burst: 1, perSecond: 1000 / LIFE_MS };
+const SLOTS_OF_USED = 2 ** 18;
 
 export class LoginTransactions {
   readonly #clock: { now(): number };
-  /** In the order they began. */
-  readonly #pending = new Map<string, PendingLogin>();
+  readonly #key = randomBytes(32);
+  readonly #used = new CountingSlots(ONCE, SLOTS_OF_USED);
 
   constructor(clock: { now(): number }) {
     this.#clock = clock;
   }
 
-  begin(
-    of: Pick<PendingLogin, 'connector' | 'generation' | 'returnTo' | 'redirectUri'> & {
-      /** What the cookie of the browser holds. */
-      readonly browser: string;
-    },
-  ): PendingLogin {
-    this.#forget();
-    const pending: PendingLogin = {
-      ...of,
-      browser: browserHash(of.browser),
-      state: random(),
-      requestId: `_${randomBytes(20).toString('hex')}`,
-      nonce: random(),
-      codeVerifier: random(),
-      startedAt: this.#clock.now(),
+  /** `browser`: what its cookie holds. */
+  begin(route: LoginRoute, browser: string): PendingLogin {
+    const random = randomBytes(RANDOM_BYTES);
+    const facts = Buffer.alloc(TIME_BYTES + GENERATION_BYTES);
+    facts.writeUIntBE(Math.max(0, this.#clock.now()), 0, TIME_BYTES);
+    facts.writeUInt32BE(route.generation >>> 0, TIME_BYTES);
+    const body = Buffer.concat([random, facts, this.#browserHash(random, browser)]);
+    const state = Buffer.concat([body, this.#mac(body, route)]).toString('base64url');
+    return this.#pending(state, body, route);
+  }
+
+  /** Undefined for one that is unknown, used or too old, or that another connector began. */
+  find(state: string, route: LoginRoute): PendingLogin | undefined {
+    if (!STATE.test(state)) return undefined;
+    const bytes = Buffer.from(state, 'base64url');
+    const [body, mac] = [bytes.subarray(0, BODY_BYTES), bytes.subarray(BODY_BYTES)];
+    // The last character has bits to spare, which must not make a second text of one attempt.
+    if (mac.length !== MAC_BYTES || bytes.toString('base64url') !== state) return undefined;
+    if (!timingSafeEqual(mac, this.#mac(body, route))) return undefined;
+    const pending = this.#pending(state, body, route);
+    const now = this.#clock.now();
+    const age = now - pending.startedAt;
+    const isLive = age >= 0 && age < LIFE_MS && this.#used.wait(state, now) === 0;
+    return isLive ? pending : undefined;
+  }
+
+  /** False when it was used before. */
+  use({ state }: PendingLogin): boolean {
+    return this.#used.take(state, this.#clock.now()) === 0;
+  }
+
+  isSameBrowser({ state, browser }: PendingLogin, cookie: string | undefined): boolean {
+    const random = Buffer.from(state, 'base64url').subarray(0, RANDOM_BYTES);
+    return cookie !== undefined && timingSafeEqual(this.#browserHash(random, cookie), browser);
+  }
+
+  #pending(state: string, body: Buffer, { redirectUri }: LoginRoute): PendingLogin {
+    const derived = (use: string): Buffer => this.#hash(use, state);
+    return {
+      state,
+      requestId: `_${derived('request id').subarray(0, 20).toString('hex')}`,
+      nonce: derived('nonce').toString('base64url'),
+      codeVerifier: derived('code verifier').toString('base64url'),
+      redirectUri,
+      startedAt: body.readUIntBE(RANDOM_BYTES, TIME_BYTES),
+      generation: body.readUInt32BE(RANDOM_BYTES + TIME_BYTES),
+      browser: body.subarray(BODY_BYTES - BROWSER_BYTES),
     };
-    this.#pending.set(pending.state, pending);
-    return pending;
   }
 
-  /** Once: whoever has it has it alone. Undefined for one that is unknown, used or too old. */
-  take(state: string): PendingLogin | undefined {
-    const pending = this.#pending.get(state);
-    this.#pending.delete(state);
-    return pending !== undefined && this.#isLive(pending) ? pending : undefined;
+  /** The generation is in the body: who began before a change of the connector is told so. */
+  #mac(body: Buffer, { connector, redirectUri }: LoginRoute): Buffer {
+    const route = JSON.stringify([connector, redirectUri, body.toString('base64url')]);
+    return this.#hash('state', route).subarray(0, MAC_BYTES);
   }
 
-  #isLive({ startedAt }: PendingLogin): boolean {
-    const age = this.#clock.now() - startedAt;
-    return age >= 0 && age < LIFE_MS;
+  #browserHash(random: Buffer, cookie: string): Buffer {
+    const text = JSON.stringify([random.toString('base64url'), cookie]);
+    return this.#hash('browser', text).subarray(0, BROWSER_BYTES);
   }
 
-  #forget(): void {
-    for (const [state, pending] of this.#pending) {
-      if (this.#pending.size < MOST && this.#isLive(pending)) return;
-      this.#pending.delete(state);
-    }
+  #hash(use: string, text: string): Buffer {
+    return createHmac('sha256', this.#key).update(`gitplane login ${use}\0${text}`).digest();
   }
 }
 
-export function isSameBrowser({ browser }: PendingLogin, cookie: string | undefined): boolean {
-  return cookie !== undefined && timingSafeEqual(browserHash(cookie), browser);
-}
-
-function browserHash(cookie: string): Buffer {
-  return createHash('sha256').update(`gitplane login\0${cookie}`).digest();
-}
-
-/** 256 bits in 43 characters, which suits a code verifier as well (RFC 7636, section 4.1). */
+/** 256 bits in 43 characters. */
 export function random(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -24,15 +24,21 @@ export type Finding =
 
 export type Told = Pick<Condition, 'type' | 'status' | 'severity' | 'reason' | 'message'>;
 
-/** Undefined: nothing is known yet, and what was said before stays. */
-export function syncedCondition(finding: Finding, place: string): Told | undefined {
+/**
+ * Undefined: nothing is known yet, and the condition of before stays. `isInForce`: the store that the
+ * findings are about answered its present configuration; without that no earlier success counts.
+ */
+export function syncedCondition(
+  finding: Finding,
+  { place, isInForce }: { readonly place: string; readonly isInForce: boolean },
+): Told | undefined {
   switch (finding.is) {
     case 'outcome':
       return ofOutcome(finding.outcome, finding.held, place);
     case 'failed':
       return told('False', 'Error', finding.reason, finding.message);
     case 'unavailable':
-      return undefined;
+      return isInForce ? undefined : told('False', 'Error', finding.reason, finding.message);
     default:
       return told('Unknown', 'Info', 'Disabled', 'The platform configuration has no secret store');
   }
@@ -48,7 +54,7 @@ export function standingOf(finding: Finding): Standing {
 }
 
 function ofOutcome(outcome: SyncOutcome, held: SyncState['held'], place: string): Told | undefined {
-  const { result, reason = '', keys, version } = outcome;
+  const { result, reason = '', keys, version, known } = outcome;
   const what = keys.length === 0 ? '' : `: ${keys.join(', ')}`;
   if (result === 'Synced') {
     const at = version ? `${place}, version ${version}` : place;
@@ -62,7 +68,8 @@ function ofOutcome(outcome: SyncOutcome, held: SyncState['held'], place: string)
     return told('False', 'Error', 'MassDeletionBlocked', message);
   }
   if (result !== 'Held') return undefined;
-  const why = HOLDS[reason] ?? 'Nothing is written on either side';
+  const text = HOLDS[reason] ?? 'Nothing is written on either side';
+  const why = known === undefined ? text : `${text} (version ${version}, after version ${known})`;
   const remedy = REMEDIES[reason] ?? (held === undefined ? '' : resolutionOf(held));
   return told('False', 'Error', reason, `${why}${what}.${remedy === '' ? '' : ` ${remedy}`}`);
 }
@@ -89,6 +96,10 @@ const HOLDS: Readonly<Record<string, string>> = {
   UnsupportedValue: 'The store has values there that are no text, which a push would change',
   NoHistory: 'The store keeps no history, and what would be overwritten is nowhere else',
   MountReplaced: 'The mount was made anew, which is no deletion of what was there',
+  StoreOlder:
+    'The store was put back to an older copy: it shows an older version than the one that was synced',
+  StoreLags:
+    'A standby of the store shows an older version than the one that was synced: it lags behind the active node, or the store was put back to an older copy',
   TooLarge: 'Larger than the store takes',
 };
 

@@ -1,12 +1,11 @@
 /**
- * From the configuration to a connection, again and again: what is configured now is used as soon as
- * it works, and until then what worked before.
+ * The connection that the configuration asks for. It is the only one that is used: where it cannot be
+ * made there is none, and the connection of an earlier configuration asks the store nothing more.
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
 import { secretDataOf } from '../kinds/secret-data.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { StoreError } from '../secretsync/ports.ts';
 import type { Collection, Store } from '../state/store.ts';
 import type { StoreConnection } from './connection.ts';
 import {
@@ -21,16 +20,29 @@ import {
 export interface ConfiguredStoreOptions {
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get'>;
-  /** What is in force; asked at each cycle. */
+  /** The configuration in force; read for each request. */
   readonly configuration: () => SecretStoreConfig | undefined;
+  /** Variables that the configuration of the store names and the environment lacks, in a sentence. */
+  readonly missingVariables?: () => string | undefined;
   readonly environment: Environment;
+}
+
+/** Reason and message for conditions. */
+export interface StoreProblem {
+  readonly reason: 'VariableMissing' | 'AddressInvalid' | 'TokenMissing';
+  readonly message: string;
+}
+
+export interface Followed {
+  readonly connection: StoreConnection | undefined;
+  /** Why the configured store cannot be used. */
+  readonly problem: StoreProblem | undefined;
 }
 
 export class ConfiguredStore {
   readonly #options: ConfiguredStoreOptions;
-  /** Where secrets that hold tokens are. */
+  /** Collection of the secrets that hold tokens. */
   readonly secrets: Collection;
-  #wanted: StoreSettings | undefined;
   #current: StoreSettings | undefined;
 
   constructor(options: ConfiguredStoreOptions) {
@@ -39,94 +51,85 @@ export class ConfiguredStore {
     this.secrets = { group, kind: options.kinds.byPlural(group, 'sharedsecrets')?.kind ?? '' };
   }
 
-  /** What the connection in use was made with. */
+  /** Settings of the newest `follow`. */
   get current(): StoreSettings | undefined {
     return this.#current;
   }
 
   /** The object that holds the token, where one does. */
   tokenKey(): ObjectKey | undefined {
-    const name = this.#wanted?.tokenRef?.name;
-    if (name === undefined || name === '') return undefined;
-    return { ...this.secrets, namespace: TOKEN_NAMESPACE, name };
+    const name = this.#settings()?.tokenRef?.name;
+    return name ? { ...this.secrets, namespace: TOKEN_NAMESPACE, name } : undefined;
   }
 
   /** The token as it is configured now. */
   token(): string | undefined {
     const { store, environment } = this.#options;
-    const { token, tokenRef } = this.#wanted ?? {};
+    const settings = this.#settings();
+    if (settings === undefined) return undefined;
+    const { token, tokenRef } = settings;
     if (token !== undefined) return token;
     if (tokenRef === undefined) return tokenOfEnvironment(environment);
-    const key = this.tokenKey();
-    const stored = key && store.get(key);
+    const key = { ...this.secrets, namespace: TOKEN_NAMESPACE, name: tokenRef.name };
+    const stored = tokenRef.name === '' ? undefined : store.get(key);
     const value = stored && secretDataOf(stored.object)[tokenRef.key];
     const text = value && Buffer.from(value, 'base64').toString('utf8').trim();
     if (text) return text;
     return tokenRef.optional ? tokenOfEnvironment(environment) : undefined;
   }
 
-  /**
-   * The connection to use from now on, which may be the one in use; a new one is tried first where
-   * another one works. `problem`: what is configured cannot be used, and why.
-   */
-  async follow(
+  /** True if the configuration of this moment asks for a connection of these settings. */
+  asksFor(settings: StoreSettings): boolean {
+    const now = this.#settings();
+    return now !== undefined && connectionOf(now) === connectionOf(settings);
+  }
+
+  /** The connection to use from now on, which may be the one in use. */
+  follow(
     inUse: StoreConnection | undefined,
     connect: (settings: StoreSettings) => StoreConnection,
-  ): Promise<{ connection: StoreConnection | undefined; problem: string | undefined }> {
-    let wanted: StoreSettings | undefined;
+  ): Followed {
+    const before = this.#current;
+    this.#current = undefined;
+    const { configuration, environment, missingVariables } = this.#options;
+    const missing = missingVariables?.();
+    if (missing !== undefined) return refused('VariableMissing', missing);
     try {
-      wanted = readStoreSettings(this.#options.configuration(), this.#options.environment);
-    } catch (error) {
-      return { connection: inUse, problem: keptWords(inUse, message(error)) };
-    }
-    const before = this.#wanted;
-    this.#wanted = wanted;
-    if (wanted === undefined) {
-      this.#current = undefined;
-      return { connection: undefined, problem: undefined };
-    }
-    const isSame = this.#current && connectionOf(this.#current) === connectionOf(wanted);
-    if (inUse !== undefined && isSame) {
+      const wanted = readStoreSettings(configuration(), environment);
+      if (wanted === undefined) return { connection: undefined, problem: undefined };
+      const isSame = before !== undefined && connectionOf(before) === connectionOf(wanted);
+      const connection = inUse !== undefined && isSame ? inUse : connect(wanted);
       this.#current = wanted;
-      return { connection: inUse, problem: this.#tokenProblem() };
-    }
-    try {
-      const connection = connect(wanted);
-      // Nothing is lost by using one that does not work where there is no other.
-      if (inUse !== undefined) await tried(connection);
-      this.#current = wanted;
-      return { connection, problem: this.#tokenProblem() };
+      return { connection, problem: this.#tokenProblem(wanted) };
     } catch (error) {
-      this.#wanted = inUse === undefined ? wanted : before;
-      return { connection: inUse, problem: keptWords(inUse, message(error)) };
+      return refused('AddressInvalid', message(error));
     }
   }
 
-  #tokenProblem(): string | undefined {
-    const { tokenRef } = this.#wanted ?? {};
+  /** Undefined as well where they cannot be read: `follow` says why. */
+  #settings(): StoreSettings | undefined {
+    const { configuration, environment } = this.#options;
+    try {
+      return readStoreSettings(configuration(), environment);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #tokenProblem({ tokenRef }: StoreSettings): StoreProblem | undefined {
     if (tokenRef === undefined || this.token() !== undefined) return undefined;
-    const where = JSON.stringify(`${TOKEN_NAMESPACE}/${tokenRef.name}`);
-    return `secretStore.auth.tokenSecretRef: SharedSecret ${where} has no key ${JSON.stringify(tokenRef.key)}`;
+    const secret = JSON.stringify(`${TOKEN_NAMESPACE}/${tokenRef.name}`);
+    const why = `secretStore.auth.tokenSecretRef: SharedSecret ${secret} has no key ${JSON.stringify(tokenRef.key)}`;
+    return { reason: 'TokenMissing', message: why };
   }
 }
 
-/** Rejects when there is no store that takes the token. */
-async function tried(connection: StoreConnection): Promise<void> {
-  try {
-    await connection.beginCycle();
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
-}
-
-function keptWords(inUse: StoreConnection | undefined, why: string): string {
-  return inUse === undefined ? why : `${why}. The settings from before stay in use`;
+function refused(reason: StoreProblem['reason'], why: string): Followed {
+  return { connection: undefined, problem: { reason, message: why } };
 }
 
 /** Only sentences of ours: others may quote what they were given. */
 function message(error: unknown): string {
-  if (error instanceof StoreError) return error.message;
   const text = error instanceof Error ? error.message : '';
   return /^(The address of the secret store|secretStore\.)/.test(text) ? text : 'An internal error';
 }

@@ -1,14 +1,19 @@
 /**
- * The connection in use and how it stands: why it is not the one that is configured, whether the
- * store answers, and how long it is to be left alone.
+ * The connection that is configured and its state: why there is none, whether the store answers and
+ * has answered it before, and how long it is to be left alone.
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
-import type { Transport } from '../secretsync/store/transport.ts';
+import { StoreError } from '../secretsync/ports.ts';
+import type { StoreRequest, Transport } from '../secretsync/store/transport.ts';
 import type { Collection } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
-import { ConfiguredStore, type ConfiguredStoreOptions } from './configured-store.ts';
+import {
+  ConfiguredStore,
+  type ConfiguredStoreOptions,
+  type StoreProblem,
+} from './configured-store.ts';
 import { StoreConnection } from './connection.ts';
 import type { Outage } from './outage.ts';
 import type { StoreReport } from './report.ts';
@@ -23,7 +28,12 @@ export interface ConnectedStoreOptions extends ConfiguredStoreOptions {
   readonly transport?: (address: string) => Transport;
   /** Called before every request; throws where this process must not act any more. */
   readonly assertMayAct?: (() => void) | undefined;
+  /** Called with why the configured store is not in use, for the status of the Config; undefined: it is. */
+  readonly notInForce?: ((why: string | undefined) => void) | undefined;
 }
+
+/** Reasons that are about the token, whatever the store answered before. */
+const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid']);
 
 const SHORTEST_PAUSE_MS = 1_000;
 /** So that many daemons do not ask as one. */
@@ -33,9 +43,13 @@ export class ConnectedStore {
   readonly #options: ConnectedStoreOptions;
   readonly #configured: ConfiguredStore;
   #connection: StoreConnection | undefined;
-  #problem: string | undefined;
+  #problem: StoreProblem | undefined;
   #outage: Outage | undefined;
   #requests = 0;
+  /** The newest token, and whether the store has answered this connection with it. */
+  #token: string | undefined;
+  #hasAnswered = false;
+  #toldNotInForce: string | undefined;
 
   constructor(options: ConnectedStoreOptions) {
     this.#options = options;
@@ -50,6 +64,18 @@ export class ConnectedStore {
   /** Undefined: the store answers, as far as is known. */
   get outage(): Outage | undefined {
     return this.#outage;
+  }
+
+  /** Why there is no connection although one is configured. */
+  get problem(): StoreProblem | undefined {
+    return this.#problem;
+  }
+
+  /** Why the configured store is not in use; undefined: it is, or none is configured. */
+  get notInForce(): string | undefined {
+    if (this.#problem !== undefined) return this.#problem.message;
+    const isOfToken = OF_TOKENS.has(this.#outage?.reason ?? '');
+    return this.#hasAnswered && !isOfToken ? undefined : this.#outage?.message;
   }
 
   /** Requests so far. */
@@ -72,8 +98,8 @@ export class ConnectedStore {
     const connection = this.#connection;
     const isUp = this.#outage === undefined;
     return {
-      state: connection === undefined ? 'disabled' : isUp ? 'available' : 'unavailable',
-      problem: this.#problem ?? this.#outage?.message,
+      state: this.#isOff ? 'disabled' : isUp && connection ? 'available' : 'unavailable',
+      problem: this.#problem?.message ?? this.#outage?.message,
       warnings: connection?.warnings ?? [],
       address: connection && current?.address,
       namespace: connection && current?.namespace,
@@ -82,23 +108,27 @@ export class ConnectedStore {
   }
 
   /**
-   * Uses what is configured now, or goes on with what was, and says why. Returns whether it is
-   * another connection than before.
+   * Uses the store that is configured now, or none. Returns whether it is another connection than
+   * before.
    */
-  async reconnect(): Promise<boolean> {
+  reconnect(): boolean {
     const { logger } = this.#options;
-    const before = this.#problem;
-    const { problem, connection } = await this.#configured.follow(this.#connection, (settings) =>
+    const { problem, connection } = this.#configured.follow(this.#connection, (settings) =>
       this.#connect(settings),
     );
     this.#problem = problem;
-    if (problem !== undefined && problem !== before) {
-      logger.warn({ why: problem }, 'The secret store is not used as configured');
+    const token = this.#configured.token();
+    if (token !== this.#token) this.#hasAnswered = false;
+    this.#token = token;
+    if (connection === this.#connection) {
+      this.#tell();
+      return false;
     }
-    if (connection === this.#connection) return false;
     this.#connection?.close();
     this.#connection = connection;
     this.#outage = undefined;
+    this.#hasAnswered = false;
+    this.#tell();
     const address = this.#configured.current?.address;
     if (connection !== undefined) logger.info({ address }, 'Secrets are synced with the store');
     else logger.info('Secrets are not synced with a store any more');
@@ -112,8 +142,9 @@ export class ConnectedStore {
       token: () => this.#configured.token(),
       clock,
       random,
-      sent: () => {
+      sending: (request) => {
         this.#options.assertMayAct?.();
+        this.#assertConfigured(settings, request);
         this.#requests += 1;
         metrics.requests.inc();
       },
@@ -122,8 +153,33 @@ export class ConnectedStore {
     });
   }
 
-  /** What the newest cycle met. */
+  /** The configuration may have changed since a request was begun. */
+  #assertConfigured(settings: StoreSettings, { headers }: StoreRequest): void {
+    const isSame = headers['x-vault-token'] === this.#configured.token();
+    if (isSame && this.#configured.asksFor(settings)) return;
+    const message = 'The configuration of the secret store has changed';
+    throw new StoreError(message, { reason: 'Reconfigured' });
+  }
+
+  /** Once for each reason. */
+  #tell(): void {
+    const why = this.notInForce;
+    if (why === this.#toldNotInForce) return;
+    this.#toldNotInForce = why;
+    if (why !== undefined) {
+      this.#options.logger.warn({ why }, 'The configured secret store is not in use');
+    }
+    this.#options.notInForce?.(why);
+  }
+
+  get #isOff(): boolean {
+    return this.#connection === undefined && this.#problem === undefined;
+  }
+
+  /** Outage of the newest cycle. */
   noteOutage(outage: Outage | undefined): void {
+    // The next cycle is about the new configuration.
+    if (outage?.reason === 'Reconfigured') return;
     const { logger } = this.#options;
     if (outage !== undefined && this.#outage === undefined) {
       const why = outage.message;
@@ -132,6 +188,8 @@ export class ConnectedStore {
       logger.info('The secret store answers again');
     }
     this.#outage = outage;
+    if (outage === undefined) this.#hasAnswered = true;
+    this.#tell();
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * One store in one namespace with one token: who it is to be asked as, what is mounted where, and
- * how fast. A token that the store refuses does not replace one that works.
+ * One store in one namespace: the token that is configured, what is mounted where, and how fast it
+ * is asked. No token is used after the configuration has another one, or none.
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import type { StoreLink } from '../kinds/store-link.ts';
@@ -11,7 +11,7 @@ import { kv2 } from '../secretsync/store/kv2.ts';
 import { type Listing, listVersions } from '../secretsync/store/listing.ts';
 import { checkNamespace, detectMount, type Mount } from '../secretsync/store/mount.ts';
 import { TokenKeeper } from '../secretsync/store/token.ts';
-import { httpTransport, type Transport } from '../secretsync/store/transport.ts';
+import { httpTransport, type StoreRequest, type Transport } from '../secretsync/store/transport.ts';
 import { type Pace, pacedTransport } from './paced-transport.ts';
 import type { StoreSettings } from './settings.ts';
 
@@ -20,8 +20,8 @@ export interface ConnectionOptions {
   /** The token as it is configured now; undefined: there is none. */
   readonly token: () => string | undefined;
   readonly clock: Clock;
-  /** For each request that is sent. */
-  readonly sent: () => void;
+  /** Called before each request; a request that it throws at is not sent. */
+  readonly sending: (request: StoreRequest) => void;
   /** Told what goes wrong in the background, in a sentence. */
   readonly warn: (message: string) => void;
   readonly random?: (() => number) | undefined;
@@ -39,7 +39,6 @@ const TRIED_AGAIN_MS = 60 * 60_000;
 export class StoreConnection {
   readonly client: StoreClient;
   readonly #options: ConnectionOptions;
-  readonly #transport: Transport;
   readonly #keeper: TokenKeeper;
   /** Of this cycle. */
   #mounts = new Map<string, Promise<Mount>>();
@@ -47,21 +46,26 @@ export class StoreConnection {
   readonly #unlisted = new Map<string, number>();
   /** Mounts whose namespace was found to count, by their uuid. */
   readonly #namespaced = new Set<string>();
+  /** Of the newest cycle. */
   #token: string | undefined;
   /** The one whose renewal is planned. */
   #kept: string | undefined;
-  /** One that the store does not know. */
-  #refused: string | undefined;
   #warnings: readonly string[] = [];
 
   /** Throws one sentence when the address is none. */
   constructor(options: ConnectionOptions) {
-    const { settings, sent, warn, random = Math.random, pace = PACE } = options;
-    const { address, skipTLSVerify } = settings;
+    const { settings, token, clock, sending, warn, random = Math.random, pace = PACE } = options;
+    const { address, skipTLSVerify, namespace, intervalMs } = settings;
     const transport = options.transport ?? httpTransport({ address, skipTLSVerify });
     this.#options = options;
-    this.#transport = pacedTransport(transport, pace, sent);
-    this.client = this.#client(async () => await this.#usableToken());
+    this.client = new StoreClient({
+      transport: pacedTransport(transport, pace, sending),
+      token: async () => token(),
+      clock,
+      intervalMs,
+      random,
+      ...(namespace !== '' && { namespace }),
+    });
     this.#keeper = new TokenKeeper({
       client: this.client,
       random,
@@ -75,23 +79,23 @@ export class StoreConnection {
   /** What is not as it should be although everything works. */
   get warnings(): readonly string[] {
     const { skipTLSVerify } = this.#options.settings;
-    const refused = this.#refused === undefined ? [] : [REFUSED_TOKEN];
     const insecure = skipTLSVerify ? ['the certificate of the store is not checked'] : [];
-    return [...insecure, ...refused, ...this.#warnings];
+    return [...insecure, ...this.#warnings];
   }
 
   /**
-   * Reads the token and forgets what was mounted where. Rejects with `StoreError` when there is no
-   * store there that can be asked.
+   * Looks up a token that is new and forgets what was mounted where. Rejects with `StoreError` when
+   * the store does not answer it, or when there is no token.
    */
   async beginCycle(): Promise<void> {
     this.#mounts = new Map();
-    // It may have become known meanwhile.
-    this.#refused = undefined;
-    await this.client.refreshToken();
-    if (this.#kept === this.#token) return;
+    const token = this.#options.token();
+    if (token !== this.#token) this.client.tryAgain();
+    this.#token = token;
+    if (token !== undefined && token === this.#kept) return;
+    this.#kept = undefined;
     await this.#keeper.start();
-    this.#kept = this.#token;
+    this.#kept = token;
   }
 
   /** The path of the store that a link is about. Rejects with `StoreError`. */
@@ -141,51 +145,7 @@ export class StoreConnection {
     this.#namespaced.add(uuid);
     return mount;
   }
-
-  /** The configured token, unless the store does not know it and knew the one before. */
-  async #usableToken(): Promise<string | undefined> {
-    const wanted = this.#options.token();
-    if (wanted === this.#token || wanted === this.#refused) return this.#token;
-    const isFirst = this.#token === undefined || wanted === undefined;
-    const verdict = isFirst ? 'known' : await this.#verdictOn(wanted);
-    if (verdict === 'known') {
-      this.#token = wanted;
-      this.client.tryAgain();
-    }
-    this.#refused = verdict === 'refused' ? wanted : undefined;
-    return this.#token;
-  }
-
-  /** `unsure`: the store does not answer now; the old one stays until it does. */
-  async #verdictOn(token: string): Promise<'known' | 'refused' | 'unsure'> {
-    try {
-      const client = this.#client(async () => token);
-      await client.call({ method: 'GET', path: 'auth/token/lookup-self' });
-      return 'known';
-    } catch (error) {
-      const reason = error instanceof StoreError ? error.reason : '';
-      // A token that may not look itself up is known all the same.
-      if (reason === 'Forbidden') return 'known';
-      return reason === 'TokenInvalid' ? 'refused' : 'unsure';
-    }
-  }
-
-  #client(token: () => Promise<string | undefined>): StoreClient {
-    const { settings, clock, random = Math.random } = this.#options;
-    const { namespace, intervalMs } = settings;
-    return new StoreClient({
-      transport: this.#transport,
-      token,
-      clock,
-      intervalMs,
-      random,
-      ...(namespace !== '' && { namespace }),
-    });
-  }
 }
-
-const REFUSED_TOKEN =
-  'the token that is configured now is not known to the store; the one before it is used';
 
 function sentence(error: unknown): string {
   return error instanceof StoreError ? error.message : 'an internal error';

@@ -164,6 +164,7 @@ async function syncOne(
       policy: link.policy,
       owner: `${owner}/${uid}`,
       mayDelete,
+      isFull: parts.isFull,
       ...(link.resolution && { resolution: link.resolution }),
     });
     return { is: 'outcome', outcome, held: notes.stateOf(id, { uid, link }).held };

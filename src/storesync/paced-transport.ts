@@ -1,6 +1,6 @@
 /** A transport that spreads requests, so that a store with many secrets is not asked all at once. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Transport } from '../secretsync/store/transport.ts';
+import type { StoreRequest, Transport } from '../secretsync/store/transport.ts';
 
 export interface Pace {
   readonly perSecond: number;
@@ -8,11 +8,11 @@ export interface Pace {
   readonly burst: number;
 }
 
-/** Counts what is sent; waits where too much was. */
+/** Waits where too much was sent. `sending` is called after the wait; a request that it throws at is not sent. */
 export function pacedTransport(
   transport: Transport,
   { perSecond, burst }: Pace,
-  sent: () => void,
+  sending: (request: StoreRequest) => void,
 ): Transport {
   const gap = 1000 / perSecond;
   let next = 0;
@@ -23,7 +23,7 @@ export function pacedTransport(
       const now = performance.now();
       next = Math.max(next, now - burst * gap) + gap;
       if (next > now) await delay(next - now);
-      sent();
+      sending(request);
       return await transport.send(request);
     },
   };

@@ -63,15 +63,19 @@ export class SyncPublisher {
     this.#options = options;
   }
 
-  /** Tells what was found about secrets that are there. Never rejects. */
+  /**
+   * Tells what was found about secrets that are there. Never rejects. `isInForce`: see
+   * `syncedCondition`.
+   */
   async publish(
     secrets: Iterable<LinkedSecret>,
     findings: ReadonlyMap<string, Finding>,
+    isInForce = true,
   ): Promise<void> {
     const writes: Promise<void>[] = [];
     for (const secret of secrets) {
       const finding = findings.get(secret.id);
-      if (finding !== undefined) writes.push(this.#tell(secret, finding));
+      if (finding !== undefined) writes.push(this.#tell(secret, finding, isInForce));
     }
     await Promise.all(writes);
   }
@@ -101,12 +105,12 @@ export class SyncPublisher {
     return found;
   }
 
-  async #tell(secret: LinkedSecret, finding: Finding): Promise<void> {
+  async #tell(secret: LinkedSecret, finding: Finding, isInForce: boolean): Promise<void> {
     const { clock, metrics, logger } = this.#options;
     const { id, link } = secret;
     const before = this.#known.get(id);
     const standing = standingOf(finding);
-    const synced = syncedCondition(finding, `${link.mount}/${link.path}`);
+    const synced = syncedCondition(finding, { place: `${link.mount}/${link.path}`, isInForce });
     const isFine = standing === 'synced';
     const lastSynced = isFine ? clock.now() : before?.lastSynced;
     const told = finding.is === 'unavailable' ? finding : synced;

@@ -70,6 +70,7 @@ export class SecretSync {
     options.metrics.follow(() => ({
       objects: this.#publisher.counts(),
       isAvailable: this.#connected.connection && this.#connected.outage === undefined,
+      isInForce: this.#isOff ? undefined : this.#connected.notInForce === undefined,
       lastSuccess: this.#lastSuccess,
     }));
   }
@@ -165,7 +166,7 @@ export class SecretSync {
   }
 
   async #work(): Promise<void> {
-    if (await this.#connected.reconnect()) {
+    if (this.#connected.reconnect()) {
       this.#cycles.readAll();
       this.#due = 0;
     }
@@ -182,13 +183,18 @@ export class SecretSync {
     }
   }
 
+  get #isOff(): boolean {
+    return this.#connected.connection === undefined && this.#connected.problem === undefined;
+  }
+
   /** Nobody should read conditions of a sync that does not run. */
   async #stayOff(): Promise<void> {
     this.#due = Number.POSITIVE_INFINITY;
     this.#changed.clear();
-    const off: Finding = { is: 'disabled' };
+    const { problem } = this.#connected;
+    const off: Finding = problem ? { is: 'unavailable', ...problem } : { is: 'disabled' };
     const secrets = this.#linked.all();
-    await this.#publisher.publish(secrets, new Map(secrets.map(({ id }) => [id, off])));
+    await this.#publisher.publish(secrets, new Map(secrets.map(({ id }) => [id, off])), false);
   }
 
   async #fullCycle(connection: StoreConnection, asked: readonly Waiter[]): Promise<void> {
@@ -207,9 +213,9 @@ export class SecretSync {
       allowDeletions,
       isFull: true,
     });
-    await this.#publisher.publish(secrets, findings);
-    const milliseconds = performance.now() - began;
     this.#connected.noteOutage(outage);
+    await this.#publisher.publish(secrets, findings, this.#connected.notInForce === undefined);
+    const milliseconds = performance.now() - began;
     if (outage === undefined) this.#lastSuccess = clock.now() / 1000;
     metrics.cycles.inc({ result: outage === undefined ? 'complete' : 'unavailable' });
     metrics.duration.observe(milliseconds / 1000);

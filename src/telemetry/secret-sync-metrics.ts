@@ -6,6 +6,8 @@ export interface SecretSyncFacts {
   readonly objects: Readonly<Record<string, number>>;
   /** Undefined: there is no store. */
   readonly isAvailable: boolean | undefined;
+  /** True if the store answers as it is configured; undefined: none is configured. */
+  readonly isInForce: boolean | undefined;
   /** Seconds since the epoch. */
   readonly lastSuccess: number | undefined;
 }
@@ -27,6 +29,7 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
   let facts: () => SecretSyncFacts = () => ({
     objects: {},
     isAvailable: undefined,
+    isInForce: undefined,
     lastSuccess: undefined,
   });
   new Gauge({
@@ -47,6 +50,16 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
       const { isAvailable } = facts();
       this.remove();
       if (isAvailable !== undefined) this.set(isAvailable ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'gitplane_secret_sync_store_in_force',
+    help: '1 while the secret store is in use as it is configured, 0 until it has answered the configured token; absent without a store',
+    registers,
+    collect() {
+      const { isInForce } = facts();
+      this.remove();
+      if (isInForce !== undefined) this.set(isInForce ? 1 : 0);
     },
   });
   new Gauge({

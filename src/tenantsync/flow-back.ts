@@ -8,7 +8,7 @@
  */
 import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { labelsToTenant } from '../endpointsync/labels.ts';
-import { shortHash } from '../endpointsync/names.ts';
+import { longHash, shortHash } from '../endpointsync/names.ts';
 import { matchPath } from '../endpointsync/paths/match.ts';
 import type { Place } from '../endpointsync/paths/path.ts';
 import type { PatchProgram } from '../endpointsync/program.ts';
@@ -36,7 +36,7 @@ export function stamped(wanted: KubeObject, program: PatchProgram): KubeObject {
     PARTS.map((part) => [
       part,
       Object.fromEntries(
-        namesIn(part, program, [wanted]).map((name) => [name, shortHash(values[part][name] ?? '')]),
+        namesIn(part, program, [wanted]).map((name) => [name, longHash(values[part][name] ?? '')]),
       ),
     ]),
   );
@@ -62,14 +62,19 @@ export function changedThere(
     for (const name of namesIn(part, program, [wanted, actual])) {
       const [ours, theirs] = [here[part][name], there[part][name]];
       const before = hashes[part][name];
-      const unchangedHere = (ours === undefined ? undefined : shortHash(ours)) === before;
-      if (ours === theirs || !unchangedHere) continue;
+      if (ours === theirs || !isOf(before, ours)) continue;
       found = true;
       if (theirs === undefined) delete merged[part][name];
       else merged[part][name] = theirs;
     }
   }
   return found ? { ...wanted, metadata: { ...wanted.metadata, ...merged } } : undefined;
+}
+
+/** Stamps of former versions have the short hash; the next write replaces them. */
+function isOf(hash: string | undefined, value: string | undefined): boolean {
+  if (value === undefined || hash === undefined) return value === hash;
+  return hash === longHash(value) || hash === shortHash(value);
 }
 
 /** What reverse expressions see: subsets never flow back. */

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { redactedRequest, redactedResponse, redactedUrl } from '../../src/audit/redaction.ts';
+import {
+  redactedMessage,
+  redactedRequest,
+  redactedResponse,
+  redactedUrl,
+} from '../../src/audit/redaction.ts';
 import { kindOf } from '../support/platform.ts';
 
 const SECRET = 'hunter2hunter2';
@@ -102,4 +107,41 @@ test('a URL holds no secret, and pages stay', () => {
     '/a?access_token=***&limit=5&continue=c&code=***',
   );
   expect(redactedUrl('/a')).toBe('/a');
+});
+
+describe('a URL holds no secret of a webhook', () => {
+  test.each([
+    ['/hooks/hunter2', '/hooks/***'],
+    ['/hooks/hunter2/', '/hooks/***'],
+    ['/hooks/hunter2?a=hunter2', '/hooks/***'],
+    ['/hooks/a/../hunter2', '/hooks/***'],
+    ['/x/../hooks/hunter2', '/hooks/***'],
+    ['//hooks/hunter2', '/hooks/***'],
+    ['/Hooks/hunter2', '/hooks/***'],
+    ['/hooks%2fhunter2', '/hooks/***'],
+    ['/%68ooks/hunter2', '/hooks/***'],
+    ['/%2568ooks/hunter2', '/hooks/***'],
+    ['/hooks/%zzhunter2', '/hooks/***'],
+    ['/hooks\\hunter2', '/hooks/***'],
+    ['/hooks;x/hunter2', '/hooks/***'],
+    ['/hookshunter2', '/hooks/***'],
+    ['/hooks%3fhunter2', '/hooks/***'],
+    ['https://example.com/hooks/hunter2', '/hooks/***'],
+  ])('%s', (url, shown) => {
+    expect(redactedUrl(url)).toBe(shown);
+  });
+
+  test.each(['/apis/x/v1/namespaces/hooks/teams/a', '/hooks', '/a%2fb', '/%zz'])(
+    'while %s stays',
+    (url) => {
+      expect(redactedUrl(url)).toBe(url);
+    },
+  );
+});
+
+test('the message of a refusal holds no secret of a webhook', () => {
+  const message = 'forbidden: User "ann" cannot put path "//hooks/hunter2"';
+  expect(redactedMessage(message)).toBe('forbidden: User "ann" cannot put path "/hooks/***"');
+  const other = 'forbidden: User "ann" cannot get path "/metrics"';
+  expect(redactedMessage(other)).toBe(other);
 });

@@ -48,7 +48,7 @@ function rightsOf(rules: readonly string[], old: KubeObject | undefined): RbacAu
   }
   // What the object grants before the write.
   for (const grant of old === undefined ? [] : accessGrants(kind, old)) {
-    for (const { name } of grant.subjects) add(`${grant.name}:${name}`, grant.rule, name);
+    for (const { name } of grant.subjects) add(`${grant.content}:${name}`, grant.rule, name);
   }
   return rbac;
 }

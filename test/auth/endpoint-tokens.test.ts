@@ -274,6 +274,7 @@ describe('the scope of the access key that asks', () => {
     ['a wider one', { clusters: [{ cluster: '*' }] }],
     ['another one', { clusters: [{ cluster: 'c' }] }],
     ['another list', { projects: [{ project: 'a' }] }],
+    ['a verb that means all elsewhere', { rules: [{ verbs: ['*'], cluster: 'a' }] }],
     ['a role that means more elsewhere', { roles: [{ role: 'metrics-writer' }] }],
   ])('cannot be left by naming %s', async (_claim, scope) => {
     expect(await problems({ user: scoped, scope })).toEqual([

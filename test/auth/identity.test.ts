@@ -25,7 +25,9 @@ function team(name: string, spec: JsonObject = {}): void {
 
 function owner(fields: Partial<KeyOwner>): KeyOwner {
   const nobody = { user: undefined, team: undefined, subject: undefined };
-  return { key: 'k1', ...nobody, groups: [], ...fields };
+  const name = fields.user ?? fields.team;
+  const ownerUid = name === undefined ? undefined : `uid-${name}`;
+  return { key: 'k1', ...nobody, groups: [], ownerUid, ...fields };
 }
 
 /** The groups of a request, or why there is none. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { pathCovers, policyRules, ruleAllows } from '../../src/auth/policy-rules.ts';
+import { processorMs } from '../support/calls.ts';
 import { path, request, rule } from './builders.ts';
 
 const verbs = ['v1', 'v2'];
@@ -111,9 +112,10 @@ test.each([[undefined], [null], ['*'], [{}], [[null, 'x', 3]], [[{ verbs: '*' }]
 );
 
 test('a pattern of very many stars does not hold up the server', () => {
-  const started = performance.now();
-  pathCovers(`/${'*'.repeat(200_000)}x`, '/y');
-  pathCovers(`/${'*a'.repeat(100_000)}${'*'.repeat(200_000)}`, '/y');
+  const ms = processorMs(() => {
+    pathCovers(`/${'*'.repeat(200_000)}x`, '/y');
+    pathCovers(`/${'*a'.repeat(100_000)}${'*'.repeat(200_000)}`, '/y');
+  });
   // Backtracking would take years.
-  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(ms).toBeLessThan(10_000);
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Attributes } from '../../src/apimachinery/request.ts';
 import { type PolicyRule, ruleAllows } from '../../src/auth/policy-rules.ts';
 import { covers, uncoveredRules } from '../../src/auth/rule-coverage.ts';
+import { processorMs } from '../support/calls.ts';
 import { runs } from '../support/properties.ts';
 import { path, type RuleInput, request, rule } from './builders.ts';
 
@@ -186,8 +187,9 @@ test('a rule too large to compare is refused, soon', () => {
     resourceNames: many('n'),
   });
   const owned = [rule(on('get', '*', '*')), rule(on('list', '*', '*'))];
-  const started = performance.now();
-  expect(uncoveredRules(owned, [huge])).toEqual([huge]);
-  expect(performance.now() - started).toBeLessThan(1000);
+  const ms = processorMs(() => {
+    expect(uncoveredRules(owned, [huge])).toEqual([huge]);
+  });
+  expect(ms).toBeLessThan(1000);
   expect(covers([rule({ ...huge, resources: ['*'] })], [huge])).toBe(true);
 });

@@ -28,10 +28,10 @@ const reader = fileReader(kinds, '');
 /** What readers are served, as far as it follows from history. */
 function served(store: Store): unknown {
   return kinds.kinds.flatMap(({ group, kind }) =>
-    store.list({ group, kind }).items.map(({ object }) => {
+    store.list({ group, kind }).items.map(({ object, hidden }) => {
       const { resourceVersion: _journal, ...metadata } = object.metadata;
       const degraded = conditionsOf(object.status).find(({ type }) => type === DEGRADED)?.message;
-      return { kind: object.kind, metadata, spec: object.spec, degraded };
+      return { kind: object.kind, metadata, spec: object.spec, degraded, hidden };
     }),
   );
 }

@@ -10,6 +10,8 @@ import { git } from '../support/git.ts';
 type Document =
   | { readonly is: 'team'; readonly name: string; readonly variant: number; readonly label: number }
   | { readonly is: 'secret'; readonly name: string; readonly namespace: string | undefined }
+  | { readonly is: 'user'; readonly name: string }
+  | { readonly is: 'key'; readonly name: string; readonly user: string; readonly variant: number }
   | { readonly is: 'invalid'; readonly name: string }
   | { readonly is: 'nameless' | 'unparsable' | 'foreign' | 'comment' };
 
@@ -54,6 +56,16 @@ const document: fc.Arbitrary<Document> = fc.oneof(
       is: fc.constant('secret' as const),
       name,
       namespace: fc.constantFrom(undefined, 'n1', 'n2'),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ is: fc.constant('user' as const), name }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      is: fc.constant('key' as const),
+      name,
+      user: name,
+      variant: fc.nat(1),
     }),
   },
   { weight: 2, arbitrary: fc.record({ is: fc.constant('invalid' as const), name }) },
@@ -134,6 +146,12 @@ function textOf(one: Document): string {
     case 'team': {
       const labels = one.label === 0 ? '' : `  labels: {l: "${one.label}"}\n`;
       return `${group}kind: Team\nmetadata:\n  name: ${one.name}\n${labels}spec:\n  displayName: v${one.variant}\n`;
+    }
+    case 'user':
+      return `${group}kind: User\nmetadata:\n  name: ${one.name}\nspec: {}\n`;
+    case 'key': {
+      const key = `sha256:${`${one.name}${one.variant}`.repeat(32)}`;
+      return `${group}kind: OwnedAccessKey\nmetadata:\n  name: ${one.name}\nspec:\n  user: ${one.user}\n  key: ${key}\n`;
     }
     case 'secret': {
       const namespace = one.namespace === undefined ? '' : `  namespace: ${one.namespace}\n`;

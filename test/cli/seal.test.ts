@@ -264,6 +264,14 @@ describe('keys', () => {
 });
 
 describe('validate', () => {
+  test('tells of mistakes in .sops.yaml with their place', async () => {
+    writeFileSync(join(folder, '.sops.yaml'), 'creation_rules:\n  - age: age1nobody\n');
+    const { code, text } = await run(validate, folder);
+
+    expect(code).toBe(1);
+    expect(text).toMatch(/\.sops\.yaml:2:10: creation_rules\[0\]\.age: "age1nobody" is no age/);
+  });
+
   test('takes sealed files, and without a key says what it could not look into', async () => {
     await sealAll();
 

@@ -10,10 +10,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API, type Daemon, RBAC, run, scratchDir, startDaemon } from '../support/daemon.ts';
 import {
   type ApiServer,
-  freePort,
   hasApiServer,
   startApiServer,
 } from '../support/kube-apiserver/api-server.ts';
+import { freePort } from '../support/machine.ts';
 import { goProgram, type Running, start } from './program.ts';
 
 /** The program `argocd` of Argo CD, which is all of its programs by their names. */

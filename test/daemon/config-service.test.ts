@@ -32,7 +32,7 @@ async function serve(
     clock: Date,
     logger: createLogger('info', { write: (line) => void log.push(line) }),
     metrics: { registry },
-    everyMs: 20,
+    times: { stableMs: 20 },
   });
   onTestFinished(() => config.close());
   const metric = async (name: string): Promise<string[]> =>
@@ -251,5 +251,61 @@ describe('a file', () => {
   ])('that is wrong at the start stops it: %s', async (text, words) => {
     await expect(serve({ file: fileWith(text) })).rejects.toThrow(StartError);
     await expect(serve({ file: fileWith(text) })).rejects.toThrow(words);
+  });
+});
+
+describe('a secret store', () => {
+  const store = (token: string, more = ''): string =>
+    `secretStore: {enabled: true, address: "http://a:1", auth: {token: ${token}}, syncInterval: 1m}${more}`;
+
+  test('whose token names a variable that is not set is withdrawn, and what was configured before is not used', async () => {
+    const served = await serve({ environment: { SET: 'tok' } });
+    const { platform, config, metric } = served;
+    const heard = vi.fn();
+    config.onMissingForStore(heard);
+    await platform.commit(manifest(store('$SET')));
+    expect(config.current.secretStore?.auth?.token).toBe('tok');
+    await platform.commit(manifest(store('$UNSET', '\nplatformHost: host')));
+
+    expect(config.current.secretStore).toBeUndefined();
+    expect(config.current.platformHost).toBe('host');
+    expect(config.missingForStore).toContain('names $UNSET, which is not in the environment');
+    expect(heard).toHaveBeenCalledOnce();
+    await vi.waitFor(() => expect(inForce(served)).toContain('False VariableMissing'));
+    expect(inForce(served)).toContain('names $UNSET, which is not in the environment');
+    expect(await metric('gitplane_config_in_force')).toEqual(['gitplane_config_in_force 0']);
+
+    await platform.commit(manifest(store('$SET')));
+    expect(config.current.secretStore?.auth?.token).toBe('tok');
+    expect(config.missingForStore).toBeUndefined();
+    await vi.waitFor(() => expect(inForce(served)).toBeUndefined());
+  });
+
+  test('is withdrawn as well where another block lacks a variable and keeps the configuration of before', async () => {
+    const { platform, config } = await serve({ environment: { SET: 'tok' } });
+    await platform.commit(manifest(store('$SET', '\nplatformHost: before')));
+    await platform.commit(
+      manifest(store('$UNSET', '\nplatformHost: after\ndatabase: {dataSource: $ALSO_UNSET}')),
+    );
+
+    expect(config.current.secretStore).toBeUndefined();
+    expect(config.current.platformHost).toBe('before');
+  });
+
+  test('that is not in use is told in the status until it is', async () => {
+    const served = await serve();
+    const { platform, config, metric } = served;
+    await platform.commit(manifest(store('tok')));
+    config.tellSecretStore('The secret store needs a token, and there is none');
+    await vi.waitFor(() =>
+      expect(inForce(served)).toBe(
+        'False SecretStoreNotInUse: The secret store needs a token, and there is none',
+      ),
+    );
+    expect(await metric('gitplane_config_in_force')).toEqual(['gitplane_config_in_force 0']);
+
+    config.tellSecretStore(undefined);
+    await vi.waitFor(() => expect(inForce(served)).toBeUndefined());
+    expect(await metric('gitplane_config_in_force')).toEqual(['gitplane_config_in_force 1']);
   });
 });

@@ -152,6 +152,21 @@ describe.skipIf(!helm)(`the chart${helm ? '' : ' (SKIPPED: helm is missing)'}`, 
   }
 });
 
+test('every image that the Dockerfile begins with is pinned by its digest', () => {
+  const lines = read('Dockerfile').split('\n');
+  const values = lines.flatMap((line) => /^ARG (\w+)=(\S+)$/.exec(line)?.slice(1, 3) ?? []);
+  const given = new Map(values.flatMap((name, i) => (i % 2 === 0 ? [[name, values[i + 1]]] : [])));
+  const stages = lines.flatMap((line) => /^FROM .* AS (\S+)$/i.exec(line)?.[1] ?? []);
+  const images = lines
+    .flatMap((line) => /^(?:FROM|COPY --from=)\s*(\S+)/i.exec(line)?.[1] ?? [])
+    .map((image) => image.replace(/^\$\{(\w+)\}$/, (_, name: string) => given.get(name) ?? ''))
+    .filter((image) => !stages.includes(image));
+  expect(images).toHaveLength(2);
+  for (const image of images) expect(image).toMatch(/^node:20\.\d+\.\d+-\S+@sha256:[0-9a-f]{64}$/);
+  // A frontend by its tag would be code that nobody pinned.
+  expect(lines.filter((line) => /^#\s*syntax=/i.test(line))).toEqual([]);
+});
+
 describe('variables and flags', () => {
   const pages = readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))

@@ -316,6 +316,16 @@ describe('the data store', () => {
     return answer.json().items;
   };
 
+  test('that is away is 503 with the remedy, and nothing of its endpoint is told', async () => {
+    const dataStoreEndpoint = `postgres://audit:${SECRET}@127.0.0.1:1/events`;
+    await configure({ path: 'away.log', policy: { rules: [] }, dataStoreEndpoint });
+    const answer = await daemon.call('GET', '/audit/events');
+    expect(answer.code, answer.text).toBe(503);
+    expect(answer.json().message).toContain('AuditWritten');
+    expect(answer.headers['retry-after']).toBeDefined();
+    expect(answer.text).not.toContain(SECRET);
+  });
+
   test('has the events beside the file, and is asked by commit and by request', async () => {
     const store = { dataStoreEndpoint: 'sqlite://audit.db', dataStoreTTL: 24 };
     await configure({ path: 'rest.log', level: 4, ...store });

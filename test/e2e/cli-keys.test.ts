@@ -45,6 +45,9 @@ describe('gitplane keys', () => {
     [['keys', 'create'], 2, /either --user NAME or --team NAME/],
     [['keys', 'create', '--user', 'a', '--team', 'b'], 2, /either --user NAME or --team NAME/],
     [['keys', 'create', '--user', 'ada', '--ttl', 'soon'], 2, /as in 12h or 30d/],
+    [['keys', 'create', '--user', 'nobody'], 2, /no user "nobody".*kubectl get users/],
+    [['keys', 'create', '--team', 'nobody'], 2, /no team "nobody".*kubectl get teams/],
+    [['kubeconfig', '--user', 'nobody'], 2, /no user "nobody".*kubectl get users/],
     [['keys', 'rotate'], 2, /rotate NAME/],
     [['keys', 'shout'], 2, /create \[NAME\]/],
     [['keys', 'revoke', 'nobody'], 1, /answered 404: .*"nobody" not found/],
@@ -55,6 +58,12 @@ describe('gitplane keys', () => {
     expect(ended.stderr).toMatch(line);
     expect(ended.stderr.trim().split('\n')).toHaveLength(1);
   });
+});
+
+test('gitplane keys makes no key for nobody', () => {
+  const before = gitplane('keys', 'list').stdout;
+  expect(gitplane('keys', 'create', 'lost', '--user', 'nobody').stdout).toBe('');
+  expect(gitplane('keys', 'list').stdout).toBe(before);
 });
 
 test('gitplane kubeconfig makes a file that works, for its owner alone', () => {

@@ -10,10 +10,11 @@ import { Browser, KUBECTL, RelyingParty, WEB } from '../oidcserver/running.ts';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import {
   type ApiServer,
-  freePort,
   hasApiServer,
   startApiServer,
 } from '../support/kube-apiserver/api-server.ts';
+import { loginKey } from '../support/login-key.ts';
+import { freePort } from '../support/machine.ts';
 
 if (!hasApiServer) {
   test.skip('kube-apiserver is not built (npm run kubernetes): it judged no ID token', () => {});
@@ -30,10 +31,9 @@ describe.skipIf(!hasApiServer)('kube-apiserver with the platform as its OpenID p
     return made;
   };
 
-  async function made(path: string, body: object): Promise<{ spec: { key: string } }> {
+  async function made(path: string, body: object): Promise<void> {
     const answer = await daemon.call('POST', path, { body });
     expect(answer.code, answer.text).toBe(201);
-    return answer.json();
   }
 
   beforeAll(async () => {
@@ -63,9 +63,9 @@ describe.skipIf(!hasApiServer)('kube-apiserver with the platform as its OpenID p
   });
 
   test('knows who signed in at kubectl, and takes no token for another client', async () => {
-    const { spec } = await made(`${API}/ownedaccesskeys`, { spec: { user: 'kim', type: 'Login' } });
+    const key = await loginKey(daemon, 'kim');
     const kubectl = await RelyingParty.kubectl(issuer, ca);
-    const tokens = await kubectl.signIn(browser(spec.key), {
+    const tokens = await kubectl.signIn(browser(key), {
       scope: 'openid groups offline_access',
     });
     // It fetches the issuer's documents in the background, and asks nobody who is not ready.
@@ -79,9 +79,9 @@ describe.skipIf(!hasApiServer)('kube-apiserver with the platform as its OpenID p
     const again = await kubectl.refresh(tokens.refresh_token ?? '');
     expect(await cluster.whoIs(again.id_token ?? '')).toMatchObject(expected);
     const web = await RelyingParty.web(issuer, ca);
-    const other = await web.signIn(browser(spec.key));
+    const other = await web.signIn(browser(key));
     expect(await cluster.whoIs(other.id_token ?? '')).toBeUndefined();
     expect(await cluster.whoIs(tokens.access_token)).toBeUndefined();
-    expect(await cluster.whoIs(spec.key)).toBeUndefined();
+    expect(await cluster.whoIs(key)).toBeUndefined();
   }, 120_000);
 });

@@ -11,10 +11,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API, type Daemon, RBAC, scratchDir, startDaemon } from '../support/daemon.ts';
 import {
   type ApiServer,
-  freePort,
   hasApiServer,
   startApiServer,
 } from '../support/kube-apiserver/api-server.ts';
+import { freePort } from '../support/machine.ts';
 
 if (!hasApiServer) {
   test.skip('kube-apiserver is not built (npm run kubernetes): it judged no endpoint token', () => {});

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Browser, KUBECTL, RelyingParty, SECRET, WEB } from '../oidcserver/running.ts';
 import { API, type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
-import { freePort } from '../support/kube-apiserver/api-server.ts';
+import { loginKey } from '../support/login-key.ts';
+import { freePort } from '../support/machine.ts';
 import { PASSWORD, passwordHash } from './passwords.ts';
 
 let daemon: Daemon;
@@ -22,11 +23,7 @@ async function configure(config: object): Promise<void> {
 const audited = { enabled: true, path: 'audit.log', level: 4 };
 
 async function loginOf(user: string): Promise<string> {
-  const answer = await daemon.call('POST', `${API}/ownedaccesskeys`, {
-    body: { spec: { user, type: 'Login' } },
-  });
-  expect(answer.code, answer.text).toBe(201);
-  return answer.json().spec.key;
+  return await loginKey(daemon, user);
 }
 
 async function keysOf(type: string): Promise<{ metadata: { name: string } }[]> {

@@ -57,8 +57,14 @@ describe('without a key', () => {
     ['/healthz', /^ok$/],
     ['/livez', /^ok$/],
     ['/readyz', /^ok$/],
-    ['/readyz?verbose', /^\[\+\]ping ok\n\[\+\]repository ok\nreadyz check passed\n$/],
-    ['/healthz?verbose&exclude=repository', /^\[\+\]ping ok\nhealthz check passed\n$/],
+    [
+      '/readyz?verbose',
+      /^\[\+\]ping ok\n\[\+\]repository ok\n\[\+\]repository-objects ok\n\[\+\]secrets ok\nreadyz check passed\n$/,
+    ],
+    [
+      '/healthz?verbose&exclude=repository&exclude=repository-objects&exclude=secrets',
+      /^\[\+\]ping ok\nhealthz check passed\n$/,
+    ],
     [`${ROOT}/readyz/ping`, /^ok$/],
     [`${ROOT}/livez?verbose`, /livez check passed/],
     [`${ROOT}/version`, /"gitVersion":"v1\.32/],

@@ -43,7 +43,8 @@ test('people sign in with a provider, and a password of theirs ends that session
   const begun = await daemon.call('GET', '/auth/oidc/login?returnTo=/teams', anonymous);
   expect(begun.code, begun.text).toBe(303);
   const back = await peer.signIn(String(begun.headers['location']));
-  const headers = { cookie: cookieOf(begun, '__Host-login') };
+  const kept = [begun.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0]);
+  const headers = { cookie: kept.join('; ') };
   const ended = await daemon.call('GET', back.pathname + back.search, { ...anonymous, headers });
   expect(ended.headers['location'], ended.text).toBe('/teams');
   const cookie = cookieOf(ended, '__Host-session');

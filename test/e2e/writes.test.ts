@@ -166,7 +166,7 @@ describe('one write is one commit', () => {
     });
     const args = ['log', '-1', '--format=%an|%cn|%B', String(headers['gitplane-commit'])];
     const { stdout } = await daemon.git(args, join(daemon.dataDir, 'repo.git'));
-    const digest = /Idempotency-Digest: ([0-9a-f]{16})$/.exec(stdout.trim())?.[1];
+    const digest = /Idempotency-Digest: ([0-9a-f]{32})$/.exec(stdout.trim())?.[1];
     expect(stdout.trim()).toBe(
       `admin|gitplane|create Team "told"\n\nbecause we can\n\nRequest-Id: ${headers['audit-id']}\nField-Manager: curl\nIdempotency-Key: k-1\nIdempotency-Digest: ${digest}`,
     );

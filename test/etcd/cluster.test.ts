@@ -1,7 +1,7 @@
 /** The client and an etcd of several members, with TLS and passwords. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Etcd } from '../../src/etcd/etcd.ts';
+import type { Etcd, RemoteEtcd } from '../../src/etcd/etcd.ts';
 import { EtcdError } from '../../src/etcd/etcd-error.ts';
 import type { EtcdOptions } from '../../src/etcd/etcd-options.ts';
 import { openEtcd } from '../../src/etcd/open-etcd.ts';
@@ -99,7 +99,7 @@ describe.skipIf(WHY !== '')(`a guarded etcd ${WHY}`, { concurrent }, () => {
 
   afterAll(() => cluster.stop());
 
-  async function as(username: string, password: string): Promise<Etcd> {
+  async function as(username: string, password: string): Promise<RemoteEtcd> {
     const credentials = { username, password: () => password };
     return await openEtcd({ endpoints: cluster.endpoints, tls: files, credentials, patience: 500 });
   }
@@ -164,6 +164,44 @@ describe.skipIf(WHY !== '')(`a guarded etcd ${WHY}`, { concurrent }, () => {
     expect(error).toBeInstanceOf(EtcdError);
     expect((error as Error).message).toContain('cannot be read: no such file');
     expect((await etcd.range({ key: '/g/a' })).kvs).toEqual([]);
+    await etcd.close();
+  });
+
+  test.sequential('files that are replaced are used for new connections, and nothing under way ends', async () => {
+    const etcd = await as('app', 'of-app');
+    const { revision } = await etcd.range({ key: '/g/a' });
+    const watch = etcd.watch({ key: '/g/renewed/', prefix: true, from: revision + 1n });
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const { events } of watch) seen.push(...events.map(({ kv }) => kv.key));
+    })();
+    const put = (name: string): Promise<unknown> =>
+      etcd.txn({
+        compare: [],
+        operations: [{ put: `/g/renewed/${name}`, value: Buffer.from('x') }],
+      });
+    await put('a');
+    await expect.poll(() => seen).toEqual(['/g/renewed/a']);
+    const lease = await etcd.grant(5);
+
+    const { tls } = cluster;
+    const [pair, other] = [await tls?.another('root'), await tls?.another('root')];
+    const of = (cert = '', key = ''): Parameters<typeof etcd.useTls>[0] => ({
+      ca: files?.ca,
+      cert: Buffer.from(cert),
+      key: Buffer.from(key),
+    });
+    expect(() => etcd.useTls(of(pair?.certificate, other?.key))).toThrow();
+    expect(() => etcd.useTls(of('garbage', 'garbage'))).toThrow();
+    await put('b');
+    etcd.useTls(of(pair?.certificate, pair?.key));
+    await put('c');
+
+    await expect.poll(() => seen).toEqual(['a', 'b', 'c'].map((name) => `/g/renewed/${name}`));
+    expect(lease.lost.aborted).toBe(false);
+    await lease.revoke();
+    watch.close();
+    await reading.catch(() => undefined);
     await etcd.close();
   });
 

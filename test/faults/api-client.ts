@@ -95,6 +95,8 @@ async function refused(options: ApiClientOptions, life: Life, answer: Answer): P
   const { pending } = life;
   try {
     const now = await daemon.call('GET', `${life.collection}/${life.name}`);
+    // A daemon that is stopping says nothing about the object: the key stays to be checked.
+    if (now.code === 503) return false;
     const found = now.code === 404 ? null : viewOf(now.json());
     if (!fits(found, life.known)) {
       journal.violation(`${pending?.key}: answered ${answer.code} ${answer.text}, and was done`);

@@ -53,7 +53,7 @@ describe('blobs of a list', () => {
     stream.close();
     await expect(reading).rejects.toThrow('closed');
     const nowhere = new BlobStream({ gitDir: '/nowhere/at/all' });
-    await expect(read(nowhere, [NOWHERE])).rejects.toThrow('ended');
+    await expect(read(nowhere, [NOWHERE])).rejects.toThrow('cannot be started');
   });
 
   test('are taken by somebody whose failure fails the list', async () => {

@@ -19,6 +19,7 @@ import {
   packFiles,
   publish,
 } from '../support/git.ts';
+import { killWithChildren } from '../support/processes.ts';
 
 /** Publishes one commit, starting over as often as somebody else was first. */
 async function insist(repository: Repository, files: Record<string, string>): Promise<string> {
@@ -209,8 +210,7 @@ function startWriter(gitDir: string, name: string) {
   });
   // With its children, as when a container or a machine goes down.
   const kill = () => {
-    if (child.exitCode === null && child.signalCode === null)
-      process.kill(-Number(child.pid), 'SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) killWithChildren(Number(child.pid));
   };
   onTestFinished(kill);
   let output = '';

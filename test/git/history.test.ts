@@ -228,5 +228,5 @@ test('a missing tree in the middle is an error', async () => {
       input: `tree ${'3'.repeat(40)}\nparent ${root}\nauthor A <a> 1 +0000\ncommitter A <a> 1 +0000\n\nx\n`,
     },
   );
-  await expect(collect(undefined, broken)).rejects.toThrow('git diff-tree failed');
+  await expect(collect(undefined, broken)).rejects.toThrow(`Object ${'3'.repeat(40)} is not in`);
 });

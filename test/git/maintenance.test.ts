@@ -68,7 +68,8 @@ test('reading and writing go on during it, and every object is found', async () 
   async function write(): Promise<void> {
     for (let i = 0; maintaining; i++) {
       const batch = repository.begin(await repository.head());
-      const added = await batch.add(commitOf({ [`d${i % 9}/${i % 200}`]: `v${i}` }));
+      const name = i % 200;
+      const added = await batch.add(commitOf({ [`d${name % 9}/${name}`]: `v${i}` }));
       await batch.publish();
       for (const id of added.blobs.values()) blobs.set(id, `v${i}`);
     }

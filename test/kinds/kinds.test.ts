@@ -35,7 +35,7 @@ describe('secret data', () => {
     ['missing padding', 'aHVudGVyMg', 'correct padding'],
     ['bits that do not count', 'aHVudGVyMh==', 'correct padding'],
     ['the URL-safe alphabet', '-_-_', 'URL-safe'],
-    ['a line break', 'aHVu\ndGVy', 'line breaks'],
+    ['a space', 'aHVu dGVy', 'without spaces'],
     ['an encrypted value of another tool', 'ENC[AES256_GCM,data:abc]', 'encode the value first'],
   ])('refuses %s without printing it', (_, value, message) => {
     const [found = '', ...more] = problems(
@@ -45,6 +45,13 @@ describe('secret data', () => {
     expect(found).toContain('spec.data.pw: Invalid value: must be base64 (RFC 4648 section 4)');
     expect(found).toContain(message);
     expect(found).not.toContain(value);
+  });
+
+  test.each([
+    ['at the end, as a block scalar has one', 'aHVudGVyMg==\n'],
+    ['where an encoder wraps', 'aHVu\r\ndGVyMg==\n'],
+  ])('takes base64 with line breaks %s', (_, value) => {
+    expect(problems(object('SharedSecret', { spec: { data: { pw: value } } }))).toEqual([]);
   });
 
   test('refuses a value that is no text without printing it', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ignorePatterns } from '../../src/manifests/ignore-patterns.ts';
+import { processorMs } from '../support/calls.ts';
 import { git, gitEnv, temporaryFolder } from '../support/git.ts';
 
 /** Which of the paths git ignores in an empty work tree with these patterns. */
@@ -89,9 +90,10 @@ test('random patterns mean what they mean to git', () => {
 test('no pattern takes longer than in proportion to the path', () => {
   const deep = `${'a/'.repeat(1000)}c.yaml`;
   const long = `${'a'.repeat(250)}.yaml`;
-  const started = performance.now();
-  expect(ignorePatterns(`${'**/a/'.repeat(20)}**/b.yaml`).ignores(deep)).toBe(false);
-  expect(ignorePatterns(`${'*a'.repeat(60)}*b.yaml`).ignores(long)).toBe(false);
+  const ms = processorMs(() => {
+    expect(ignorePatterns(`${'**/a/'.repeat(20)}**/b.yaml`).ignores(deep)).toBe(false);
+    expect(ignorePatterns(`${'*a'.repeat(60)}*b.yaml`).ignores(long)).toBe(false);
+  });
   // By backtracking it would be years.
-  expect(performance.now() - started).toBeLessThan(60_000);
+  expect(ms).toBeLessThan(60_000);
 });

@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { jsonEqual } from '../../src/apimachinery/object.ts';
 import { decodeUtf8, parseManifests } from '../../src/manifests/parse.ts';
 import { splitStream } from '../../src/manifests/stream.ts';
+import { processorMs } from '../support/calls.ts';
 import { runs } from '../support/properties.ts';
 import { Random, randomDocument } from './random-yaml.ts';
 
@@ -260,9 +261,12 @@ describe('hostile text is refused, and quickly', () => {
     ],
     ['many documents', '--- 1\n'.repeat(5_001), 'more than 5000 documents in one file; split it'],
   ])('%s', (_title, text, message) => {
-    const started = performance.now();
-    expect(problemsOf(text).map((problem) => problem.replace(/^\d+:\d+: /, ''))).toContain(message);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    const ms = processorMs(() => {
+      expect(problemsOf(text).map((problem) => problem.replace(/^\d+:\d+: /, ''))).toContain(
+        message,
+      );
+    });
+    expect(ms).toBeLessThan(5_000);
   });
 
   test('100 levels and long lines are not deep', () => {
@@ -273,9 +277,10 @@ describe('hostile text is refused, and quickly', () => {
 
   test('a map of many keys takes time in proportion', () => {
     const text = Array.from({ length: 20_000 }, (_, i) => `key${i}: v\n`).join('');
-    const started = performance.now();
-    expect(Object.keys(only(text).value as object)).toHaveLength(20_000);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    const ms = processorMs(() => {
+      expect(Object.keys(only(text).value as object)).toHaveLength(20_000);
+    });
+    expect(ms).toBeLessThan(10_000);
   });
 });
 

@@ -86,7 +86,7 @@ describe('strings', () => {
     ['#x', '"#x"'],
     ['end:', '"end:"'],
     ['- x', '"- x"'],
-    ['---', '"---"'],
+    ['---', "'---'"],
     ['say "hi"', 'say "hi"'],
     ['"quoted"', `'"quoted"'`],
     ["it's: x", `"it's: x"`],
@@ -159,7 +159,10 @@ const AWKWARD = fc
   )
   .map((parts) => parts.join(''));
 
-const text = fc.oneof(AWKWARD, fc.string({ unit: 'grapheme' }), fc.string());
+/** Half a surrogate pair is refused: no UTF-8 text can hold it. */
+const text = fc
+  .oneof(AWKWARD, fc.string({ unit: 'grapheme' }), fc.string())
+  .filter((drawn) => drawn.isWellFormed());
 const { tree: json } = fc.letrec((tie) => ({
   tree: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { freePort } from '../support/kube-apiserver/api-server.ts';
+import { freePort } from '../support/machine.ts';
 import { Browser, type RunningProvider, startProvider } from './running.ts';
 
 const APACHE = '/usr/sbin/apache2';

@@ -93,7 +93,11 @@ export async function startProvider(
     const url = incoming.url ?? '';
     if (!url.startsWith('/oidc') || !service.isOn) return respond(response, 404);
     count += 1;
-    return void service.handle(incoming, response, { id: `request-${count}`, path: url.slice(5) });
+    return void service.handle(incoming, response, {
+      id: `request-${count}`,
+      path: url.slice(5),
+      network: '127.0.0.1',
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -230,7 +230,7 @@ describe('a watch of roles', () => {
     watch.close();
     await reading;
 
-    const own = expect.stringMatching(/ gitplane:access:team:payments:[0-9a-f]{10}$/);
+    const own = expect.stringMatching(/ gitplane:access:team:payments:[0-9a-f]{64}$/);
     expect(told).toEqual([own, 'ADDED written', own]);
     expect(told[2]).toMatch(/^DELETED/);
   });

@@ -202,6 +202,13 @@ test('a key that comes with another request is refused, by the same leader and b
   expect(commits()).toBe(count + 1);
 });
 
+test('a digest of 64 bits, as former versions wrote it, is compared with none after a restart', async () => {
+  const { door, next } = await open();
+  const made = await asked(door, 'k1', { digest: '0123456789abcdef' });
+  const again = await asked(await next(), 'k1', { digest: '0123456789abcdef'.repeat(2) });
+  expect(again.commit).toBe(made.commit);
+});
+
 test('a key whose request failed may come with another', async () => {
   const { door } = await open();
   await create(door, 'k1');

@@ -28,7 +28,7 @@ let platform: TestPlatform;
 
 beforeAll(async () => {
   [ours, theirs] = await Promise.all([makeIdentity(), makeIdentity()]);
-  keyring = await Keyring.open([ours.identity]);
+  keyring = await Keyring.open([ours.identity], { marks: true });
 });
 
 const config = (...recipients: string[]): string =>
@@ -73,10 +73,24 @@ function patch(change: (object: any) => void, name = 'cdn'): Promise<unknown> {
   });
 }
 
-function rename(): Promise<unknown> {
+function rename(name = 'x'): Promise<unknown> {
   return patch((object) => {
-    object.spec.displayName = 'x';
+    object.spec.displayName = name;
   });
+}
+
+const MARK = /(?<=gitplane_mark: ).*/;
+
+async function markOfAnother(): Promise<string> {
+  const { mark = '' } = await keyring.make([ours.recipient]);
+  return mark;
+}
+
+/** The file with its data key wrapped for one more recipient. */
+async function withRecipient(text: string): Promise<string> {
+  const key = await keyring.wrap(await keyOf(text), [ours.recipient, theirs.recipient]);
+  const mark = MARK.exec(text)?.[0];
+  return sealText(text, { key: { ...key, mark }, rule: ruleOfKeys(['data']), now: 0 });
 }
 
 function remove(name = 'cdn'): Promise<unknown> {
@@ -186,7 +200,7 @@ describe('in a repository that seals', () => {
     });
   });
 
-  test('a sealed push is taken, and an edit of it keeps its recipients', async () => {
+  test('a sealed push is taken, and the next write re-keys it for those of .sops.yaml', async () => {
     const text = await sealed(manifest({ password: CLEAR }), ours.recipient, theirs.recipient);
     await platform.commit({ [PATH]: text });
     await patch((object) => {
@@ -195,9 +209,74 @@ describe('in a repository that seals', () => {
 
     expect(dataOf()).toEqual({ password: CLEAR, more: 'bW9yZQ==' });
     const age = metadataOf(documentsOf(inGit()))?.age ?? [];
-    expect(age.map(({ recipient }) => recipient)).toEqual([ours.recipient, theirs.recipient]);
+    expect(age.map(({ recipient }) => recipient)).toEqual([ours.recipient]);
     const other = await Keyring.open([theirs.identity]);
-    expect(await other.dataKey(age)).toBeDefined();
+    expect(await other.dataKey(age)).toBeUndefined();
+  });
+
+  test.each<[string, (text: string) => Promise<string> | string]>([
+    ['was taken out of the sops block', (text) => text.replace(/ {2}gitplane_mark: .*\n/, '')],
+    ['is that of another file', async (text) => text.replace(MARK, await markOfAnother())],
+    ['does not fit a recipient who was added', (text) => withRecipient(text)],
+    [
+      'does not cover a key for other software that was added',
+      (text) => text.replace(/^sops:\n/m, 'sops:\n  pgp:\n    - fp: ABCD\n      enc: x\n'),
+    ],
+  ])('a file whose mark %s is re-keyed by the next write', async (_, change) => {
+    await create({ user: 'YW5u', password: CLEAR });
+    const before = inGit();
+    await platform.commit({ [PATH]: await change(before) });
+    expect(inGit()).not.toBe(before);
+    await rename();
+
+    expect(dataOf()).toEqual({ user: 'YW5u', password: CLEAR });
+    expect(await keyOf(inGit())).not.toEqual(await keyOf(before));
+    expect(addedKeys()).toEqual(expect.arrayContaining(['displayName', 'user', 'password']));
+    await rename('y');
+    expect(addedKeys()).toEqual(['displayName']);
+  });
+
+  test('a file is re-keyed when .sops.yaml names others than it is encrypted for', async () => {
+    await create({ password: CLEAR });
+    await platform.commit({ '.sops.yaml': config(ours.recipient, theirs.recipient) });
+    await rename();
+    const other = await Keyring.open([theirs.identity]);
+    const dataKey = await other.dataKey(metadataOf(documentsOf(inGit()))?.age ?? []);
+    expect(dataKey).toBeDefined();
+
+    await platform.commit({ '.sops.yaml': config(ours.recipient) });
+    await rename('y');
+    expect(await keyOf(inGit())).not.toEqual(dataKey);
+    expect(await other.dataKey(metadataOf(documentsOf(inGit()))?.age ?? [])).toBeUndefined();
+  });
+
+  test('what the file of another user encrypts stays encrypted when it is re-keyed', async () => {
+    const key = await keyring.make([ours.recipient, theirs.recipient]);
+    const rule = { name: 'encrypted_regex', text: '^(displayName|data)$' } as const;
+    const text = sealText(manifest({ password: CLEAR }), { key, rule, now: 0 });
+    await platform.commit({ [PATH]: text });
+    await patch((object) => {
+      object.metadata.labels = { a: 'b' };
+    });
+
+    expect(inGit()).toMatch(/displayName: ENC\[/);
+    expect(await keyOf(inGit())).not.toEqual(key.dataKey);
+    expect(found()?.spec).toEqual({ displayName: 'CDN', data: { password: CLEAR } });
+  });
+
+  test('removing a document re-keys what is left of a file of another user', async () => {
+    const key = await keyring.wrap(Buffer.alloc(32, 7), [ours.recipient]);
+    const other = manifest({ token: CLEAR }).replace('name: cdn', 'name: rest');
+    const text = sealText(`${manifest({ password: CLEAR })}---\n${other}`, {
+      key,
+      rule: ruleOfKeys(['data']),
+      now: 0,
+    });
+    await platform.commit({ [PATH]: text });
+    await remove();
+
+    expect(dataOf('rest')).toEqual({ token: CLEAR });
+    expect(await keyOf(inGit())).not.toEqual(key.dataKey);
   });
 
   test('several documents share a file', async () => {

@@ -34,7 +34,7 @@ describe.skipIf(program === undefined)('with the real sops', () => {
   beforeAll(async () => {
     sops = new Sops(program ?? '', mkdtempSync(join(tmpdir(), 'gitplane-sops-')));
     [ann, bob] = await Promise.all([makeIdentity(), makeIdentity()]);
-    ring = await Keyring.open([ann.identity]);
+    ring = await Keyring.open([ann.identity], { marks: true });
     sops.identities(ann.identity);
     config([ann.recipient]);
   });
@@ -83,6 +83,18 @@ spec:
       yield samples.join('---\n');
     }
   }
+
+  test('sops reads past the mark of a data key, and drops it where it writes', async () => {
+    write('marked.yaml', await seal(SECRET));
+    expect(metadataOf(documentsOf(read('marked.yaml')))?.mark).toBeDefined();
+    expect(values(sops.run('decrypt', 'marked.yaml'))).toEqual(values(SECRET));
+
+    sops.run('set', 'marked.yaml', '["spec"]["data"]["user"]', '"bmV3"');
+    const text = read('marked.yaml');
+    expect(metadataOf(documentsOf(text))?.mark).toBeUndefined();
+    const [{ value } = { value: undefined }] = (await open(text)).documents;
+    expect(value).toMatchObject({ spec: { data: { user: 'bmV3', password: 'aHVudGVyMg==' } } });
+  });
 
   test('random files go both ways, for two recipients, and survive rotate, updatekeys and edits', {
     timeout: 60_000 * runs(1),

@@ -7,6 +7,7 @@ import {
   parseSopsConfig,
   ruleOfKeys,
 } from '../../src/sealing/sops-config.ts';
+import { sopsConfigProblems } from '../../src/sealing/sops-config-check.ts';
 
 const OURS = formatSopsConfig(
   [
@@ -106,5 +107,40 @@ describe('key files', () => {
 
     expect(() => parseIdentities(text)).toThrow(/^line 2 is no age identity/);
     expect(() => parseIdentities(text)).not.toThrow(/qqq/);
+  });
+});
+
+describe('a .sops.yaml that would stop writes', () => {
+  const OURS = 'age1au9j4v23nzqpljsrvhywrdlk3fmklp3asr3prldaqqdwlndfma9s6w84dc';
+  const OTHER = 'age1wcp6z50zttdertsh3ekvz98xp9jfutyheevy64eydflc2jmlz9esu57686';
+
+  test.each<[string, string, string[]]>([
+    ['is not YAML', 'creation_rules: [', ['1:18']],
+    ['has no list of rules', 'creation_rules: x\n', ['1:1']],
+    ['has no rule', 'creation_rules: []\n', ['1:17']],
+    ['names others alone', `creation_rules:\n  - age: ${OTHER}\n`, ['2:3']],
+    ['names nobody valid', `creation_rules:\n  - age: ${OURS},age1x\n`, ['2:10']],
+    [
+      'names nobody valid in a group',
+      `creation_rules:\n  - key_groups:\n      - age: [age1x]\n`,
+      ['2:5'],
+    ],
+    [
+      'names too many',
+      `creation_rules:\n  - age: ${Array.from({ length: 65 }, (_, i) => `age1${i}`).join(',')}\n`,
+      ['2:5'],
+    ],
+    ['has a rule of a kind that is not known', 'creation_rules:\n  - kms: x\n', ['2:5']],
+    ['names us beside others', `creation_rules:\n  - age: ${OTHER},${OURS}\n`, []],
+    ['names nobody, which means us', 'creation_rules:\n  - path_regex: x\n', []],
+    [
+      'names others for some files',
+      `creation_rules:\n  - path_regex: ^apps/\n    age: ${OTHER}\n  - age: ${OURS}\n`,
+      [],
+    ],
+  ])('is found where it %s', async (_, text, places) => {
+    const problems = await sopsConfigProblems(text, [OURS]);
+
+    expect(problems.map(({ line, col }) => `${line}:${col}`)).toEqual(places);
   });
 });

@@ -1,6 +1,6 @@
 /** The real sops, where it is installed: on the PATH, or where `.ci/run` puts it. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
@@ -9,6 +9,19 @@ const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), '
 export function findSops(): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), CACHE];
   return folders.map((folder) => join(folder, 'sops')).find((file) => existsSync(file));
+}
+
+/** Releases that people still have, by their first two numbers. */
+export const OLDER_RELEASES = ['3.8', '3.9', '3.10'] as const;
+export type OlderRelease = (typeof OLDER_RELEASES)[number];
+
+/** The program of `sops-<version>` beside the cache of the newest one. */
+export function findOlderSops(release: OlderRelease): string | undefined {
+  const cache = join(CACHE, '..');
+  const folders = existsSync(cache) ? readdirSync(cache) : [];
+  const folder = folders.find((name) => name.startsWith(`sops-${release}.`));
+  const file = folder && join(cache, folder, 'sops');
+  return file !== undefined && existsSync(file) ? file : undefined;
 }
 
 /** Runs sops in a folder with the identities of a file. */

@@ -66,6 +66,14 @@ export class ModelJudge {
     }
   }
 
+  /** The store was put back: what was covered since is lost with it, and its old values are old. */
+  restored(after: KvKey): void {
+    this.#unreported.clear();
+    this.#hidden.clear();
+    const latest = after.versions.get(after.current);
+    this.#isEmpty.store = Object.keys(latest?.data ?? {}).length === 0;
+  }
+
   /** The daemon makes a commit of what it read. */
   pulled(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): void {
     const isHeld = this.#policy.conflict === 'Hold' && this.#policy.adopt === 'Hold';

@@ -19,6 +19,8 @@ const CASES: readonly [string, Omit<ModelOptions, 'random'>][] = [
   ['keys made anew', { recreates: true, race: 0.2 }],
   ['a disk that is lost', { crash: 0.02, lost: 0.03, forgets: 0.03 }],
   ['a clock that steps back', { race: 0.1, back: 0.1 }],
+  ['a store that is put back', { restores: 0.06 }],
+  ['a store that is put back, crashes and races', { restores: 0.06, crash: 0.02, race: 0.1 }],
   ['everything at once', { crash: 0.02, lost: 0.03, race: 0.2, stale: 0.15, recreates: true }],
 ];
 const POLICIES: readonly Partial<SyncPolicy>[] = [

@@ -37,6 +37,8 @@ export interface ModelOptions {
   readonly forgets?: number;
   /** Chance at each change that the clock of the store steps back. */
   readonly back?: number;
+  /** Chance in each cycle that the store is put back to an older copy. */
+  readonly restores?: number;
   /** Whether users remove keys for good and make them anew. */
   readonly recreates?: boolean;
 }
@@ -49,6 +51,7 @@ export interface ModelCounts {
   conflicts: number;
   covered: number;
   waits: number;
+  restores: number;
 }
 
 const PATH = 'app/config';
@@ -71,6 +74,7 @@ export class SyncModel {
     conflicts: 0,
     covered: 0,
     waits: 0,
+    restores: 0,
   };
   readonly #options: ModelOptions;
   readonly #policy: SyncPolicy;
@@ -93,12 +97,14 @@ export class SyncModel {
     this.#judge = new ModelJudge(this.#policy);
     const lag = (): number => (this.#happens(options.stale) ? 1 + options.random.below(4) : 0);
     this.#store = new KvStore({ lag, now: () => this.#now() });
+    this.#store.isStandby = (options.stale ?? 0) > 0;
     this.#store.token('t');
     this.#mount = this.#store.mount('secret/');
     this.#mount.onWrite = (_path, before, after) => {
       const change = { ...(before && { before }), ...(after && { after }) };
       this.#judge.storeChanged({ ...change, isOurs: this.#isOurs, state: this.#state });
     };
+    this.#mount.onRestore = (_path, after) => this.#judge.restored(after);
     this.#client = this.#connect();
     this.#userCommits(new Map());
   }
@@ -113,6 +119,10 @@ export class SyncModel {
     if (random.chance(0.35)) this.#editGit();
     if (random.chance(0.35)) this.#editStore();
     if (this.#happens(forgets)) this.#state = NEW_STATE;
+    if (this.#happens(this.#options.restores)) {
+      this.#mount.restore(PATH, 1 + random.below(4));
+      this.counts.restores += 1;
+    }
     await this.#cycle();
   }
 

@@ -1,5 +1,5 @@
 /** What a person is shown and may end, one object at a time. The rest is in model.test.ts. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DEFAULT_POLICY } from '../../src/secretsync/policy.ts';
 import type { GitSide, StoreSide } from '../../src/secretsync/ports.ts';
 import { Fingerprints } from '../../src/secretsync/prints.ts';
@@ -75,9 +75,9 @@ function scene() {
     intervalMs: 1000,
     random: () => 0,
   });
-  const commits: Commits = { list: ['a'], change: () => {} };
+  const commits: Commits = { list: ['a'], change: () => undefined };
   const memory = { state: NEW_STATE };
-  const sync = async () =>
+  const sync = async (more: Pick<SyncTask, 'resolution' | 'isFull'> = {}) =>
     syncObject({
       git: gitOf(commits),
       store: kv2({ client, mount: await detectMount(client, 'secret'), path: 'app' }),
@@ -91,6 +91,7 @@ function scene() {
       policy: { ...DEFAULT_POLICY, direction: 'Both' },
       owner: 'us',
       mayDelete: false,
+      ...more,
     });
   return { lag, store, mount, wire, commits, memory, sync };
 }
@@ -205,11 +206,107 @@ test('what was seen on another mount makes nothing old here', async () => {
   expect(await sync()).toMatchObject({ result: 'Held', reason: 'AdoptionConflict', version: 1 });
 });
 
+describe('a store that was put back to an older copy', () => {
+  /** v1 to v4 with the values a to d, in step at v4; then put back to v2. */
+  async function restored() {
+    const made = scene();
+    const { mount, commits, sync } = made;
+    for (const value of ['a', 'b', 'c', 'd']) mount.put('app', { key: value });
+    commits.list.push('d');
+    expect(await sync()).toMatchObject({ result: 'Synced', version: 4 });
+    mount.restore('app', 2);
+    return made;
+  }
+
+  const OLDER = { result: 'Held', reason: 'StoreOlder', version: 2, known: 4, keys: ['key'] };
+
+  test('is held after two cycles, with both versions, and moves neither side', async () => {
+    const { mount, commits, sync } = await restored();
+    expect(await sync()).toMatchObject({ result: 'Waiting', reason: 'StaleRead' });
+    expect(await sync()).toMatchObject({ result: 'Waiting', reason: 'StaleRead' });
+    for (let cycle = 0; cycle < 5; cycle += 1) expect(await sync()).toMatchObject(OLDER);
+
+    commits.list.push('e');
+    expect(await sync()).toMatchObject(OLDER);
+    expect(mount.live('app')).toEqual({ key: 'b' });
+    expect(commits.list).toEqual(['a', 'd', 'e']);
+  });
+
+  test.each([
+    ['git', 'd', { pushed: 1, version: 3 }],
+    ['store', 'b', { pulled: 1, version: 2 }],
+  ] as const)('is settled for %s by a decision, and syncs on', async (winner, value, expected) => {
+    const { mount, commits, memory, sync } = await restored();
+    commits.change = (pulled) => `c${commits.list.push(pulled)}`;
+    for (let cycle = 0; cycle < 3; cycle += 1) await sync();
+    const { held } = memory.state;
+    const id = winner === 'git' ? (held?.commit ?? '') : String(held?.version);
+    expect(await sync({ resolution: { winner, id: 'other' } })).toMatchObject(OLDER);
+    const outcome = await sync({ resolution: { winner, id } });
+
+    expect(outcome).toMatchObject({ result: 'Synced', ...expected });
+    expect(mount.live('app')).toEqual({ key: value });
+    expect(commits.list.at(-1)).toBe(value);
+    commits.list.push('later');
+    expect(await sync()).toMatchObject({ result: 'Synced', pushed: 1 });
+    expect(mount.live('app')).toEqual({ key: 'later' });
+  });
+
+  test('is settled by a decision where both hold the same', async () => {
+    const { commits, memory, sync } = await restored();
+    commits.list.push('b');
+    for (let cycle = 0; cycle < 2; cycle += 1) await sync();
+    expect(await sync()).toMatchObject({ ...OLDER, keys: [] });
+    const id = memory.state.held?.commit ?? '';
+    expect(await sync({ resolution: { winner: 'git', id } })).toMatchObject({ result: 'Synced' });
+    expect(await sync()).toMatchObject({ result: 'Synced', version: 2 });
+  });
+
+  test.each([1, 2, 3])(
+    'and written %i times since brings no old value into git',
+    async (writes) => {
+      const { mount, commits, sync } = await restored();
+      for (let i = 0; i < writes; i += 1) mount.put('app', { key: 'b', other: String(i) });
+
+      expect(await sync()).toMatchObject({ ...OLDER, version: 2 + writes, keys: ['key', 'other'] });
+      expect(commits.list).toEqual(['a', 'd']);
+    },
+  );
+
+  test('is told from a standby that lags behind for many cycles, which is pulled from by no decision', async () => {
+    const { lag, store, mount, commits, memory, sync } = scene();
+    for (const value of ['a', 'b', 'c', 'd']) mount.put('app', { key: value });
+    commits.list.push('d');
+    expect(await sync()).toMatchObject({ result: 'Synced', version: 4 });
+    lag.of = 2;
+    store.isStandby = true;
+    for (let cycle = 0; cycle < 2; cycle += 1) await sync();
+    const LAGS = { ...OLDER, reason: 'StoreLags' };
+    for (let cycle = 0; cycle < 3; cycle += 1) expect(await sync()).toMatchObject(LAGS);
+    expect(await sync({ resolution: { winner: 'store', id: '2' } })).toMatchObject(LAGS);
+    const id = memory.state.held?.commit ?? '';
+    expect(await sync({ resolution: { winner: 'git', id } })).toMatchObject({ pushed: 0 });
+
+    expect(commits.list).toEqual(['a', 'd']);
+    expect(mount.live('app')).toEqual({ key: 'd' });
+    lag.of = 0;
+    expect(await sync()).toMatchObject({ result: 'Synced', version: 4 });
+  });
+
+  test('is not concluded from changes in git that follow each other', async () => {
+    const { commits, sync } = await restored();
+    for (let edit = 0; edit < 6; edit += 1) {
+      commits.list.push(`e${edit}`);
+      expect(await sync({ isFull: false })).toMatchObject({ reason: 'StaleRead' });
+    }
+  });
+});
+
 interface Commits {
   /** One value under `key` in each commit. */
   readonly list: string[];
-  /** What a pull does; nothing: somebody else was faster. */
-  change: (value: string) => void;
+  /** The commit of a pull; undefined: somebody else was faster. */
+  change: (value: string) => string | undefined;
 }
 
 function gitOf(commits: Commits): GitSide {
@@ -218,8 +315,7 @@ function gitOf(commits: Commits): GitSide {
   return {
     read: async () => ({ commit: `c${list.length}`, values: values(list.at(-1)) }),
     change: async ({ set }) => {
-      commits.change(Buffer.from(set.get('key') ?? []).toString());
-      return undefined;
+      return commits.change(Buffer.from(set.get('key') ?? []).toString());
     },
     remove: async () => false,
     history: async (since) => list.slice(Number(since.slice(1)), -1).map(values),

@@ -32,6 +32,7 @@ test('a fault of the server is the stage Panic in place of ResponseComplete, and
   const deps = {
     ...{ kinds, config, clock: Date, audit: auditor, version: '0' },
     root: '/kubernetes/management',
+    store: { resourceVersion: 1 },
     clusters: { find: () => undefined },
     leases: { kinds: LEASE_KINDS },
     core: { kinds: CORE_KINDS },

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
+import { toStatusError } from '../../src/server/errors.ts';
 import { registerHooks } from '../../src/server/hooks.ts';
 
 const SECRET = 'a-secret_of~32.characters-000000';
@@ -144,3 +145,38 @@ function streamEndlessly(url: string): Promise<number | undefined> {
     const more = setInterval(() => sent.write('x'.repeat(64 * 1024)), 1);
   });
 }
+
+describe('a request by another method or path', () => {
+  const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+  test.each(METHODS)('%s is refused by the route itself, and does nothing', async (method) => {
+    const { app, notices } = server();
+    const known = await app.inject({ method, url: `/hooks/${SECRET}` });
+    expect([known.statusCode, known.headers.allow]).toEqual([405, 'POST']);
+    const unknown = await app.inject({ method, url: '/hooks/wrong' });
+    expect([unknown.statusCode, unknown.headers.allow]).toEqual([404, undefined]);
+    expect(notices()).toBe(0);
+  });
+
+  test.each([`${SECRET}/`, `${SECRET}/more`, '', `/${SECRET}`])(
+    'of POST at /hooks/%s is not found',
+    async (path) => {
+      const { post, notices } = server();
+      const answer = await post(path);
+      expect([answer.statusCode, answer.body]).toEqual([404, '404 page not found\n']);
+      expect(notices()).toBe(0);
+    },
+  );
+});
+
+test('a method that takes a content type, without one, is an error of the client', async () => {
+  const { app } = server();
+  let unexpected = true;
+  app.setErrorHandler((error, _request, reply) => {
+    const known = toStatusError(error);
+    unexpected = known.unexpected;
+    return reply.code(known.status.code).send();
+  });
+  const { statusCode } = await app.inject({ method: 'QUERY' as 'GET', url: `/hooks/${SECRET}` });
+  expect([statusCode, unexpected]).toEqual([400, false]);
+});

@@ -39,14 +39,30 @@ describe('pressure', () => {
     );
   });
 
-  test('bodies count together, and one of unknown length as the largest', () => {
+  test('bodies of an announced length count together', () => {
     const pressure = new WritePressure({ writes: 10, bytes: 4 * 1024 * 1024 });
     const admit = (headers: Record<string, string>) =>
       refusal(() => pressure.admit(asked('POST', headers), new EventEmitter() as never));
-    expect(admit({ 'transfer-encoding': 'chunked' })).toBeUndefined();
+    expect(admit({ 'content-length': String(3 * 1024 * 1024) })).toBeUndefined();
     expect(admit({ 'content-length': String(2 * 1024 * 1024) })).toBe(429);
     expect(admit({ 'content-length': '1024' })).toBeUndefined();
     expect(admit({ 'content-length': '-5' })).toBeUndefined();
+  });
+
+  test('bodies of an unknown length count as much as has arrived, until their request is over', () => {
+    const pressure = new WritePressure({ writes: 100, bytes: 100 });
+    const chunked = asked('POST', { 'transfer-encoding': 'chunked' });
+    const responses = Array.from({ length: 64 }, () => new EventEmitter());
+    const counters = responses.map((response) => pressure.admit(chunked, response as never));
+    counters[0]?.(60);
+    expect(refusal(() => counters[1]?.(60))).toBe(429);
+    counters[1]?.(40);
+    responses[0]?.emit('close');
+    counters[0]?.(60);
+    expect(refusal(() => counters[2]?.(60))).toBeUndefined();
+    for (const response of responses) response.emit('close');
+    const large = asked('POST', { 'content-length': '100' });
+    expect(refusal(() => pressure.admit(large, new EventEmitter() as never))).toBeUndefined();
   });
 
   test('a body counts whatever it comes with', () => {

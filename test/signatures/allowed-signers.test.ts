@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { matchesPatterns, parseAllowedSigners } from '../../src/signatures/allowed-signers.ts';
+import { processorMs } from '../support/calls.ts';
 import { runs } from '../support/properties.ts';
 import { type SshKey, sshKey } from './keys.ts';
 
@@ -122,8 +123,9 @@ describe('patterns of principals', () => {
   });
 
   test('cost no more than the two lengths multiplied', () => {
-    const started = performance.now();
-    expect(matchesPatterns('a'.repeat(5_000), `${'*a'.repeat(2_000)}b`)).toBe(false);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    const ms = processorMs(() => {
+      expect(matchesPatterns('a'.repeat(5_000), `${'*a'.repeat(2_000)}b`)).toBe(false);
+    });
+    expect(ms).toBeLessThan(2_000);
   });
 });

@@ -2,7 +2,7 @@
  * What must not sign anybody in through an OpenID provider (reference: identity, sections 0, 1.1, 1.8
  * and 7), and claims that are not as they should be.
  */
-import { createHmac, createPublicKey, type webcrypto } from 'node:crypto';
+import { createHash, createHmac, createPublicKey, type webcrypto } from 'node:crypto';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { ROGUE_CLIENT, type RogueProvider, startRogueProvider } from '../support/rogue-provider.ts';
@@ -106,6 +106,12 @@ test('an ID token with anything wrong signs nobody in', async () => {
     'no nonce': { claims: { nonce: undefined } },
     'a past': { claims: { iat: now - 7200, exp: now - 3600 } },
     'a future': { claims: { nbf: now + 3600 } },
+    'a beginning an hour ahead': { claims: { iat: now + 3600, exp: now + 7200 } },
+    'a beginning two minutes ahead': { claims: { iat: now + 120 } },
+    'no beginning': { claims: { iat: undefined } },
+    'the hash of another access token': { claims: { at_hash: 'x'.repeat(22) } },
+    'an empty hash of the access token': { claims: { at_hash: '' } },
+    'a hash that is no text': { claims: { at_hash: { a: 1 } } },
     'no end': { claims: { exp: undefined } },
     'no subject': { claims: { sub: undefined } },
     'a subject of the platform': { claims: { sub: 'gitplane:user:admin' } },
@@ -121,6 +127,32 @@ test('an ID token with anything wrong signs nobody in', async () => {
     expectNothing(setup, browser, what);
   }
   expect(createPublicKey(spki).asymmetricKeyType).toBe('rsa');
+});
+
+test('a token from a clock that is half a minute ahead, with the right hash, signs in', async () => {
+  const setup = await open();
+  const digest = createHash('sha256').update('an-access-token').digest();
+  setup.provider.claims = {
+    sub: 'ann-1',
+    name: 'ann',
+    iat: Math.floor(Date.now() / 1000) + 30,
+    at_hash: digest.subarray(0, 16).toString('base64url'),
+  };
+  expect(await attempt(setup)).toMatchObject({ code: 303, user: 'ann' });
+});
+
+test('a key that the provider withdrew verifies nothing after a minute', async () => {
+  const setup = await open();
+  const { platform, provider } = setup;
+  const fetched = () => provider.requests.filter((path) => path.includes('/jwks')).length;
+  for (let i = 0; i < 3; i++) expect((await attempt(setup)).code).toBe(303);
+  expect(fetched()).toBe(1);
+  const { publicKey } = await generateKeyPair('RS256', { extractable: true });
+  provider.keys = [{ ...(await exportJWK(publicKey)), kid: 'k2', alg: 'RS256' }];
+  platform.clock.ms += 60_000;
+  const { code, browser } = await attempt(setup);
+  expect(code).toBeGreaterThanOrEqual(400);
+  expect(browser.session).toBeUndefined();
 });
 
 test('a token for several that names us as who asked signs in', async () => {
@@ -444,5 +476,41 @@ describe('claims', () => {
       expect(searchParams.get('scope')).toBe(scope);
       expect(searchParams.get('prompt')).toBe(prompt);
     }
+  });
+});
+
+describe('a discovery document of an issuer on the loopback', () => {
+  const ENDPOINTS = [
+    'authorization_endpoint',
+    'token_endpoint',
+    'userinfo_endpoint',
+    'jwks_uri',
+    'end_session_endpoint',
+  ];
+  const BAD = [
+    'http://idp.example/x',
+    'http://10.0.0.1/x',
+    'http://127.0.0.1.example/x',
+    'http://2130706433.example/x',
+    'https://169.254.169.254/x',
+    'https://[::ffff:169.254.169.254]/x',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    '/x',
+    '',
+  ];
+  test.each(ENDPOINTS)('whose %s leads elsewhere signs nobody in', async (name) => {
+    const setup = await open({ clientSecret: 'first' });
+    const own = setup.provider.metadata[name];
+    for (const [i, url] of BAD.entries()) {
+      setup.provider.metadata[name] = url;
+      setup.configure({ clientSecret: `s${i}` });
+      const begun = await setup.platform.browser().get('/auth/oidc/login');
+      expect([url, begun.statusCode]).toEqual([url, 503]);
+    }
+    setup.provider.metadata[name] = own ?? 'https://idp.example/end';
+    setup.configure();
+    expect((await attempt(setup)).code).toBe(303);
   });
 });

@@ -179,7 +179,7 @@ describe('who gets in, and as whom', () => {
     );
     const { browser } = await signIn(platform, peer);
     const { user, groups } = (await browser.get('/auth/session')).json();
-    expect(user).toMatch(/^ann-[0-9a-f]{10}$/);
+    expect(user).toMatch(/^ann-[0-9a-f]{32}$/);
     expect(groups).not.toContain('admins');
   });
 

@@ -141,6 +141,8 @@ describe('ID tokens', () => {
     ['another nonce', { nonce: 'x' }],
     ['its time over', { exp: past }],
     ['no end', { exp: undefined }],
+    ['a beginning an hour ahead', { iat: past + 3 * 3600, exp: past + 4 * 3600 }],
+    ['the hash of another access token', { at_hash: 'x'.repeat(22) }],
     ['no subject', { sub: undefined }],
   ])('one with %s lets nobody in', async (_, claims) => {
     google.claims = claims;

@@ -203,6 +203,8 @@ describe('ID tokens', () => {
     ['another authorized party', { azp: 'other' }],
     ['another nonce', { nonce: 'x' }],
     ['its time over', { exp: 1 }],
+    ['a beginning an hour ahead', { iat: Math.floor(Date.now() / 1000) + 3600 }],
+    ['the hash of another access token', { at_hash: 'x'.repeat(22) }],
   ])('one with %s lets nobody in', async (_, claims) => {
     microsoft.claims = claims;
 

@@ -7,6 +7,7 @@ import { formatSopsConfig } from '../../src/sealing/sops-config.ts';
 import { readStoreSettings } from '../../src/storesync/settings.ts';
 import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
 import { git, temporaryFolder } from '../support/git.ts';
+import { KvStore } from '../support/kv/kv-store.ts';
 import { startKvServer } from '../support/kv-server.ts';
 import { defaultConfig, openSynced, PATH, type SyncedPlatform } from './synced-platform.ts';
 
@@ -88,25 +89,131 @@ describe('a token', () => {
     expect(lastTokens(synced)).toBe('second');
   });
 
-  test('that the store does not know replaces none that it knows, and is told', async () => {
+  test('that the store does not know is the only one that is used, and is told', async () => {
     const synced = await openSynced();
     synced.mount.put(PATH, { a: '1' });
     await synced.tie({});
     await synced.cycle();
     await synced.configure({ ...defaultConfig(synced.server), auth: { token: 'mistyped' } });
     synced.mount.put(PATH, { a: '2' });
+    const before = synced.server.seen.length;
     await synced.cycle();
 
-    expect(synced.data()).toEqual({ a: '2' });
-    const { warnings } = synced.sync.report();
-    expect(warnings.join()).toContain('is not known to the store; the one before it is used');
+    expect(synced.data()).toEqual({ a: '1' });
+    expect(tokensSince(synced, before)).toEqual(['mistyped']);
+    expect(synced.conditions()).toEqual(['Synced=False TokenInvalid', 'Stale=True TokenInvalid']);
+    expect(synced.told.at(-1)).toContain('does not know the token');
     expect(JSON.stringify(synced.sync.report())).not.toContain('mistyped');
 
     synced.server.store.token('mistyped');
     await synced.cycle();
+    expect(synced.data()).toEqual({ a: '2' });
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    expect(synced.told.at(-1)).toBeUndefined();
+  });
+
+  test.each([
+    ['whose secret is deleted', async (synced: SyncedPlatform) => synced.remove('token')],
+    ['whose key is removed', async (synced: SyncedPlatform) => synced.edit({}, 'token')],
+    [
+      'that another name refers to, which is not there',
+      async (synced: SyncedPlatform) => {
+        const auth = { tokenSecretRef: { name: 'other', key: 'it', optional: false } };
+        await synced.configure({ ...defaultConfig(synced.server), auth });
+      },
+    ],
+    [
+      'of a namespace that is not there',
+      async (synced: SyncedPlatform) => {
+        const auth = { tokenSecretRef: { name: 'token', key: 'it' } };
+        await synced.configure({ ...defaultConfig(synced.server), auth, namespace: 'other' });
+      },
+    ],
+  ])('%s is not used again, neither to read nor to write', async (what, takeAway) => {
+    const synced = await openSynced({ config: { enabled: false } });
+    await synced.platform.create(
+      'sharedsecrets',
+      { metadata: { name: 'token' }, spec: { data: { it: base64('root') } } },
+      'default',
+    );
+    const auth = { tokenSecretRef: { name: 'token', key: 'it' } };
+    await synced.configure({ ...defaultConfig(synced.server), auth });
+    await synced.tie({ a: '1' }, { direction: 'both' });
     await synced.cycle();
-    expect(synced.sync.report().warnings).toEqual([]);
-    expect(lastTokens(synced)).toBe('mistyped');
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+
+    await takeAway(synced);
+    const before = synced.server.seen.length;
+    await synced.edit({ a: '2' });
+    await synced.cycle();
+    await synced.cycle();
+
+    expect(synced.mount.live(PATH)).toEqual({ a: '1' });
+    const isOfToken = !what.includes('namespace');
+    if (isOfToken) expect(tokensSince(synced, before)).toEqual([]);
+    const reason = isOfToken ? 'TokenMissing' : 'NamespaceMissing';
+    expect(synced.conditions()).toEqual([`Synced=False ${reason}`, `Stale=True ${reason}`]);
+    expect(synced.told.at(-1)).toContain(isOfToken ? 'has no key "it"' : 'no namespace other');
+    expect(await metric(synced, 'store_in_force')).toBe('0');
+  });
+
+  test('that is put back is used at once, and everything is in force again', async () => {
+    const synced = await openSynced({ config: { enabled: false } });
+    const auth = { tokenSecretRef: { name: 'token', key: 'it' } };
+    await synced.configure({ ...defaultConfig(synced.server), auth });
+    await synced.tie({ a: '1' }, { direction: 'both' });
+    await synced.cycle();
+    expect(await metric(synced, 'store_in_force')).toBe('0');
+    await synced.platform.create(
+      'sharedsecrets',
+      { metadata: { name: 'token' }, spec: { data: { it: base64('root') } } },
+      'default',
+    );
+    await synced.cycle();
+
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    expect(synced.told.at(-1)).toBeUndefined();
+    expect(await metric(synced, 'store_in_force')).toBe('1');
+  });
+
+  test('that is replaced during a cycle is in no request after that', async () => {
+    const store = new KvStore();
+    const mount = store.mount('secret/');
+    store.token('root');
+    store.token('next');
+    const used: (string | undefined)[] = [];
+    let replace: (() => Promise<void>) | undefined;
+    let isReplaced = false;
+    const synced = await openSynced({
+      options: {
+        transport: () => ({
+          origin: 'http://store',
+          close: () => {},
+          send: async (request) => {
+            if (isReplaced) used.push(request.headers['x-vault-token']);
+            const answer = store.handle(request);
+            if (request.path.includes('/data/')) await replace?.();
+            return answer;
+          },
+        }),
+      },
+    });
+    await synced.cycle();
+    replace = async () => {
+      replace = undefined;
+      await synced.configure({ ...defaultConfig(synced.server), auth: { token: 'next' } });
+      isReplaced = true;
+    };
+    for (let i = 0; i < 20; i += 1) {
+      const annotations = { direction: 'push', 'kv-secret-path': `app/${i}` };
+      await synced.tie({ a: '1' }, annotations, `mail-${i}`);
+    }
+    await synced.cycle();
+    await synced.cycle();
+
+    expect(isReplaced).toBe(true);
+    expect(new Set(used)).toEqual(new Set(['next']));
+    for (let i = 0; i < 20; i += 1) expect(mount.live(`app/${i}`)).toEqual({ a: '1' });
   });
 
   test('that is mended is used at once, however often the dead one failed', async () => {
@@ -116,7 +223,7 @@ describe('a token', () => {
     synced.mount.put(PATH, { a: '1' });
     await synced.tie({});
     for (let cycle = 0; cycle < 5; cycle += 1) await synced.cycle();
-    expect(synced.conditions()).toEqual(['Stale=True TokenInvalid']);
+    expect(synced.conditions()).toEqual(['Synced=False TokenInvalid', 'Stale=True TokenInvalid']);
     await synced.configure(defaultConfig(synced.server));
     await synced.cycle();
 
@@ -131,7 +238,7 @@ describe('a token', () => {
     await synced.tie({});
     await synced.cycle();
 
-    expect(synced.conditions()).toEqual(['Stale=True TokenMissing']);
+    expect(synced.conditions()).toEqual(['Synced=False TokenMissing', 'Stale=True TokenMissing']);
     expect(synced.sync.report().problem).toContain('SharedSecret "default/token" has no key "it"');
   });
 
@@ -149,29 +256,35 @@ describe('a token', () => {
     expect(synced.data()).toEqual({ a: '1' });
   });
 
+  function tokensSince({ server }: SyncedPlatform, before: number): unknown[] {
+    return [...new Set(server.seen.slice(before).map((headers) => headers['x-vault-token']))];
+  }
+
   function lastTokens({ server }: SyncedPlatform): unknown {
     return server.seen.at(-1)?.['x-vault-token'];
   }
 });
 
 describe('a change of the configuration', () => {
-  test('to another store is one as soon as that answers, and until then the old one is used', async () => {
+  test('to another store ends the use of the old one, also while the other one does not answer', async () => {
     const synced = await openSynced();
-    synced.mount.put(PATH, { a: '1' });
-    await synced.tie({});
+    await synced.tie({ a: '1' }, { direction: 'both' });
     await synced.cycle();
+    expect(synced.mount.live(PATH)).toEqual({ a: '1' });
     const other = await startKvServer();
     await other.close();
     await synced.configure({ ...defaultConfig(synced.server), address: other.address });
-    synced.mount.put(PATH, { a: '2' });
+    const before = synced.server.seen.length;
+    await synced.edit({ a: '2' });
+    await synced.cycle();
     await synced.cycle();
 
-    expect(synced.data()).toEqual({ a: '2' });
-    expect(synced.sync.report()).toMatchObject({
-      state: 'available',
-      address: synced.server.address,
-      problem: expect.stringContaining('The settings from before stay in use') as string,
-    });
+    expect(synced.server.seen).toHaveLength(before);
+    expect(synced.mount.live(PATH)).toEqual({ a: '1' });
+    expect(synced.conditions()).toEqual(['Synced=False Unreachable', 'Stale=True Unreachable']);
+    expect(synced.told.at(-1)).toContain(other.address);
+    expect(await metric(synced, 'store_in_force')).toBe('0');
+    expect(synced.sync.report()).toMatchObject({ state: 'unavailable', address: other.address });
 
     const third = await startKvServer();
     onTestFinished(() => third.close());
@@ -179,6 +292,8 @@ describe('a change of the configuration', () => {
     await synced.configure({ ...defaultConfig(synced.server), address: third.address });
     await synced.cycle();
     expect(synced.sync.report()).toMatchObject({ address: third.address, problem: undefined });
+    expect(synced.told.at(-1)).toBeUndefined();
+    expect(await metric(synced, 'store_in_force')).toBe('1');
     // Another store is no newer version of the same one.
     expect(synced.conditions()).toEqual(['Synced=False AdoptionConflict']);
   });
@@ -197,16 +312,57 @@ describe('a change of the configuration', () => {
     expect(synced.sync.report().state).toBe('disabled');
   });
 
-  test('of the address to none is told, and leaves what is there', async () => {
+  test('of the address to none is told, and nothing is asked any more', async () => {
     const synced = await openSynced();
+    await synced.tie({}, {});
     await synced.cycle();
     await synced.configure({ ...defaultConfig(synced.server), address: '' });
+    const before = synced.server.seen.length;
     await synced.cycle();
 
     expect(synced.sync.report()).toMatchObject({
-      state: 'available',
+      state: 'unavailable',
       problem: expect.stringContaining('secretStore.address is empty') as string,
     });
+    expect(synced.server.seen).toHaveLength(before);
+    expect(synced.conditions()).toEqual([
+      'Synced=False AddressInvalid',
+      'Stale=True AddressInvalid',
+    ]);
+    expect(synced.told.at(-1)).toContain('secretStore.address is empty');
+  });
+
+  test('that names a variable that is not set ends the use of the store, and each secret says so', async () => {
+    let missing: string | undefined;
+    const synced = await openSynced({ options: { missingVariables: () => missing } });
+    await synced.tie({ a: '1' }, { direction: 'both' });
+    await synced.cycle();
+    missing = 'secretStore.auth.token (1:1) names $UNSET, which is not in the environment';
+    synced.sync.configurationChanged();
+    await synced.edit({ a: '2' });
+    await synced.cycle();
+
+    expect(synced.mount.live(PATH)).toEqual({ a: '1' });
+    expect(synced.conditions()).toEqual([
+      'Synced=False VariableMissing',
+      'Stale=True VariableMissing',
+    ]);
+    expect(synced.message()).toContain('names $UNSET');
+    expect(synced.told).toEqual([missing]);
+    expect(await metric(synced, 'store_in_force')).toBe('0');
+  });
+
+  test('an outage of the store that is configured is not told as a mistake of the configuration', async () => {
+    const synced = await openSynced();
+    await synced.tie({ a: '1' }, { direction: 'both' });
+    await synced.cycle();
+    synced.server.store.isSealed = true;
+    await synced.edit({ a: '2' });
+    await synced.cycle();
+
+    expect(synced.conditions()).toEqual(['Synced=True Synced', 'Stale=True Sealed']);
+    expect(synced.told).toEqual([]);
+    expect(await metric(synced, 'store_in_force')).toBe('1');
   });
 });
 
@@ -236,7 +392,7 @@ test('a store whose certificate nobody vouches for is asked only where that is s
 
 test('a sealed file is pulled into sealed', async () => {
   const { identity, recipient } = await makeIdentity();
-  const keyring = await Keyring.open([identity]);
+  const keyring = await Keyring.open([identity], { marks: true });
   const synced = await openSynced({ keyring });
   const rule = formatSopsConfig([{ folder: 'sharedsecrets', keys: ['data'] }], [recipient]);
   await synced.platform.commit({ '.sops.yaml': rule });
@@ -301,6 +457,11 @@ test('neither tokens nor values are in logs, metrics, events, conditions, report
   }
   expect(told).toContain('secret/app/mail');
 });
+
+async function metric({ metrics }: SyncedPlatform, name: string): Promise<string | undefined> {
+  const text = await metrics.metrics();
+  return new RegExp(`^gitplane_secret_sync_${name} (.*)$`, 'm').exec(text)?.[1];
+}
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');

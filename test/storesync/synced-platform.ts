@@ -43,11 +43,16 @@ export class SyncedPlatform {
   readonly events: EventRing;
   readonly metrics: Registry;
   readonly log: string[];
+  /** Each message for the condition InForce of the Config. */
+  readonly told: (string | undefined)[];
   readonly #setup: SyncedSetup;
   readonly #stop: () => Promise<void>;
 
   constructor(
-    of: Pick<SyncedPlatform, 'platform' | 'server' | 'sync' | 'events' | 'metrics' | 'log'> & {
+    of: Pick<
+      SyncedPlatform,
+      'platform' | 'server' | 'sync' | 'events' | 'metrics' | 'log' | 'told'
+    > & {
       setup: SyncedSetup;
       stop: () => Promise<void>;
     },
@@ -58,6 +63,7 @@ export class SyncedPlatform {
     this.events = of.events;
     this.metrics = of.metrics;
     this.log = of.log;
+    this.told = of.told;
     this.#setup = of.setup;
     this.#stop = of.stop;
   }
@@ -216,6 +222,7 @@ export async function openSynced(given: SyncedSetup = {}): Promise<SyncedPlatfor
   const log: string[] = [];
   const metrics = new Registry();
   const events = new EventRing();
+  const told: (string | undefined)[] = [];
   const sync = new SecretSync({
     kinds,
     store,
@@ -229,6 +236,7 @@ export async function openSynced(given: SyncedSetup = {}): Promise<SyncedPlatfor
         | SecretStoreConfig
         | undefined,
     environment,
+    notInForce: (why) => void told.push(why),
     metrics: createSecretSyncMetrics(metrics),
     events,
     logger: createLogger('debug', { write: (line) => void log.push(line) }),
@@ -249,7 +257,7 @@ export async function openSynced(given: SyncedSetup = {}): Promise<SyncedPlatfor
   };
   onTestFinished(stop);
   sync.start();
-  return new SyncedPlatform({ platform, server, sync, events, metrics, log, setup, stop });
+  return new SyncedPlatform({ platform, server, sync, events, metrics, log, told, setup, stop });
 }
 
 export function defaultConfig(server: KvServer): object {

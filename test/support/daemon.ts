@@ -16,6 +16,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, vi } from 'vitest';
+import { freePort } from './machine.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'dist/main.js');
@@ -73,6 +74,8 @@ export interface DaemonSetup {
   readonly seed?: string | undefined;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** An access key for a daemon that makes no administrator of its own. */
+  readonly token?: string;
   /** Arguments of node itself. */
   readonly node?: readonly string[];
   /** What runs node, such as `nsenter` with its arguments. */
@@ -102,7 +105,7 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run npm run build first`);
   const dataDir = setup.dataDir ?? join(scratchDir(), 'data');
   const seed = 'seed' in setup ? setup.seed : EXAMPLE_PLATFORM;
-  const args = ['serve', '--data-dir', dataDir, '--listen', '127.0.0.1:0'];
+  const args = ['serve', '--data-dir', dataDir, '--listen', `127.0.0.1:${await freePort()}`];
   if (seed !== undefined) args.push('--seed', seed);
   const node = [process.execPath, ...(setup.node ?? [])];
   const [program = '', ...words] = [...(setup.via ?? []), ...node, MAIN, ...args];
@@ -128,9 +131,11 @@ export async function startDaemon(setup: DaemonSetup = {}): Promise<Daemon> {
     child.on('error', reject);
   });
   // Serves without, where the first leader of its replicas took long to make it.
-  await vi.waitFor(() => accessSync(join(dataDir, 'admin.token')));
+  if (setup.token === undefined) await vi.waitFor(() => accessSync(join(dataDir, 'admin.token')));
   const [, host = '', port] = /https:\/\/(\d+(?:\.\d+){3}):(\d+)/.exec(output) ?? [];
-  return new RunningDaemon({ child, dataDir, host, port: Number(port), output: () => output });
+  const { token } = setup;
+  const address = { host, port: Number(port) };
+  return new RunningDaemon({ child, dataDir, ...address, token, output: () => output });
 }
 
 class RunningDaemon implements Daemon {
@@ -140,7 +145,7 @@ class RunningDaemon implements Daemon {
   readonly token: string;
   readonly process: ChildProcess;
   readonly output: () => string;
-  readonly #ca: string;
+  readonly #ca: string | undefined;
   readonly #home = scratchDir('gitplane-home-');
 
   constructor(of: {
@@ -148,6 +153,7 @@ class RunningDaemon implements Daemon {
     dataDir: string;
     host: string;
     port: number;
+    token: string | undefined;
     output: () => string;
   }) {
     this.process = of.child;
@@ -155,8 +161,10 @@ class RunningDaemon implements Daemon {
     this.port = of.port;
     this.output = of.output;
     this.url = `https://${of.host}:${of.port}`;
-    this.token = readFileSync(join(of.dataDir, 'admin.token'), 'utf8').trim();
-    this.#ca = readFileSync(join(of.dataDir, 'tls/ca.crt'), 'utf8');
+    this.token = of.token ?? readFileSync(join(of.dataDir, 'admin.token'), 'utf8').trim();
+    const ca = join(of.dataDir, 'tls/ca.crt');
+    // None is made beside a certificate that the daemon was given.
+    this.#ca = existsSync(ca) ? readFileSync(ca, 'utf8') : undefined;
   }
 
   call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {

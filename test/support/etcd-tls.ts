@@ -21,6 +21,8 @@ export interface EtcdTls {
   readonly serverKey: string;
   /** What is in the files of the client, as node:https wants it. */
   readonly asClient: { readonly ca: string; readonly cert: string; readonly key: string };
+  /** Another pair of the same authority for a client of the name. */
+  another(name: string): Promise<{ readonly certificate: string; readonly key: string }>;
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -51,7 +53,8 @@ export async function makeEtcdTls(folder: string): Promise<EtcdTls> {
   };
   const { ca, cert, key } = files;
   const read = (path: string): string => readFileSync(path, 'utf8');
-  return { ...files, asClient: { ca: read(ca), cert: read(cert), key: read(key) } };
+  const another = (name: string): ReturnType<typeof leaf> => leaf(authority, name);
+  return { ...files, asClient: { ca: read(ca), cert: read(cert), key: read(key) }, another };
 }
 
 /** etcd's own gateway shows the server's certificate as a client: both usages. */

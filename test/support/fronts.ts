@@ -133,6 +133,7 @@ export async function openTestFront(of: {
   readonly history: RecordedHistory;
   readonly election?: PlayedElection;
   readonly patienceMs?: number;
+  readonly answerMs?: number;
   readonly audit?: Audit;
 }): Promise<TestFronts['fronts'][number]> {
   const { history, election = new PlayedElection(), patienceMs = 2000, audit = SILENT } = of;
@@ -155,6 +156,7 @@ export async function openTestFront(of: {
       return { host, port: Number(port), agent, tls: false };
     },
     patienceMs,
+    ...(of.answerMs === undefined ? {} : { answerMs: of.answerMs }),
     url: () => 'http://front',
     clock: Date,
     logger: createLogger('error', { write: () => undefined }),

@@ -25,6 +25,7 @@ import { Following, type FollowingOptions } from '../../src/git/remote/following
 import { Remote, type RemoteTimeouts } from '../../src/git/remote/remote.ts';
 import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
 import { git, gitEnv, temporaryFolder, tryGit } from './git.ts';
+import { freePort } from './machine.ts';
 
 /** A repository elsewhere, and somebody who works on it. */
 export interface Elsewhere {
@@ -221,8 +222,8 @@ export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
   } else listener = createHttpServer(handle);
   const listen = (port: number): Promise<void> =>
     new Promise((done) => listener.listen(port, '127.0.0.1', done));
-  await listen(0);
-  const { port } = listener.address() as AddressInfo;
+  const port = await freePort();
+  await listen(port);
   const scheme = setup.tls === true ? 'https' : 'http';
   const stop = async (): Promise<void> => {
     const closed = new Promise<void>((done) => listener.close(() => done()));

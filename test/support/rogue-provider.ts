@@ -22,6 +22,8 @@ export interface RogueProvider {
   /** Fields of the token response beside the ID token. */
   tokens: Record<string, unknown>;
   readonly key: webcrypto.CryptoKey;
+  /** What is at `jwks_uri`. */
+  keys: object[];
   readonly publicJwk: JWK;
   readonly requests: string[];
   /** Where a browser comes back to that was sent to `url`, with changes of the query. */
@@ -66,6 +68,7 @@ export async function startRogueProvider(): Promise<RogueProvider> {
     tokens: {},
     key,
     publicJwk,
+    keys: [publicJwk],
     requests: [],
     callback: (url, changes = {}) => {
       const asked = new URL(url).searchParams;
@@ -83,7 +86,7 @@ export async function startRogueProvider(): Promise<RogueProvider> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url?.split('?')[0];
     if (path?.startsWith('/.well-known/')) return json(response, state.metadata);
-    if (path === '/jwks') return json(response, { keys: [publicJwk] });
+    if (path === '/jwks') return json(response, { keys: state.keys });
     if (path === '/userinfo') return json(response, state.userInfo);
     if (path === '/token') {
       const now = Math.floor(Date.now() / 1000);

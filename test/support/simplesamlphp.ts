@@ -5,9 +5,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { scratchDir } from './daemon.ts';
+import { freePort } from './machine.ts';
 import type { SigningKey, SigningMode } from './saml-peer.ts';
 
 const PROGRAM = '/usr/share/simplesamlphp';
@@ -177,14 +177,6 @@ function php(value: unknown): string {
     return `${name} => ${php(item)}`;
   });
   return `[${entries.join(', ')}]`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const PATIENCE_MS = 60_000;

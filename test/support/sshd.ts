@@ -1,10 +1,11 @@
 /** A real sshd on a free port, for one test file; run by whoever runs the tests, with keys of its own. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { scratchDir } from './daemon.ts';
+import { freePort } from './machine.ts';
 
 const PLACES = ['/usr/sbin/sshd', '/usr/local/sbin/sshd', '/usr/bin/sshd'];
 
@@ -87,14 +88,6 @@ export async function startSshd(): Promise<SshServer> {
     start,
     stop,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 function answers(port: number): Promise<boolean> {

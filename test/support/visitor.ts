@@ -41,11 +41,20 @@ export class Visitor {
     return await this.#send(url, { method: 'POST', body, from });
   }
 
-  /** The page at the end of its redirects. */
+  /** The page at the end of its redirects, and of the forms that post themselves. */
   async follow(page: Page): Promise<Page> {
     let last = page;
-    while (last.next !== undefined) last = await this.get(last.next);
-    return last;
+    for (;;) {
+      if (last.next !== undefined) last = await this.get(last.next);
+      else if (last.text.includes('document.forms[0].submit()')) last = await this.submit(last);
+      else return last;
+    }
+  }
+
+  /** Posts the form of a page, from that page. */
+  async submit(page: Page): Promise<Page> {
+    const { action, fields } = formOf(page);
+    return await this.post(action, fields, page.url);
   }
 
   cookie(origin: string, name: string): string | undefined {

@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { GitContext } from '../../git/git-environment.ts';
+import { gitMemoryMib } from '../../git/process-limits.ts';
 import type { FileEntry } from '../file.ts';
 import type { Readers, WantedFile } from '../file-reader.ts';
 import { FilesAhead, listAhead, packedObjects } from './ahead.ts';
@@ -156,7 +157,8 @@ export class Crew implements Readers {
 
   #hire(context: GitContext): void {
     const { apiGroup, under, secrets } = this.#options;
-    const setup: CrewSetup = { context, apiGroup, under, ...(secrets && { secrets }) };
+    const memory = { gitMemoryMib: gitMemoryMib() };
+    const setup: CrewSetup = { context, apiGroup, under, ...memory, ...(secrets && { secrets }) };
     const worker = startWorker(setup);
     worker.unref();
     const member: Member = { worker, lots: new Map() };

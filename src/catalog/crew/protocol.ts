@@ -15,6 +15,8 @@ export interface CrewSetup {
   readonly context: GitContext;
   readonly apiGroup: string;
   readonly under: string;
+  /** Limit of the git process that a thread starts. */
+  readonly gitMemoryMib: number;
   /** What opens sealed secrets; absent: they stay closed. */
   readonly secrets?: { readonly identities: readonly string[]; readonly mindsClear: boolean };
 }

@@ -1,13 +1,15 @@
 /** A thread that reads manifests: blobs from a git process of its own, files packed on the way back. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { BlobStream } from '../../git/blob-stream.ts';
+import { limitGitMemory } from '../../git/process-limits.ts';
 import { buildKindTable } from '../../kinds/table.ts';
 import { Keyring } from '../../sealing/data-keys.ts';
 import type { FileEntry } from '../file.ts';
 import { fileReader, type WantedFile } from '../file-reader.ts';
 import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol.ts';
 
-const { context, apiGroup, under, secrets } = workerData as CrewSetup;
+const { context, apiGroup, under, gitMemoryMib, secrets } = workerData as CrewSetup;
+limitGitMemory(gitMemoryMib);
 const blobs = new BlobStream(context);
 const reading = secrets && {
   keyring: new Keyring(secrets.identities),

@@ -5,7 +5,7 @@
 import type { Clock } from '../../apimachinery/clock.ts';
 import type { JsonObject } from '../../apimachinery/object.ts';
 import type { Authorizer, User } from '../../apimachinery/request.ts';
-import { AccessKeyIndex, type Authenticated } from '../../auth/access-keys.ts';
+import { AccessKeyIndex, type ActingAs, type Authenticated } from '../../auth/access-keys.ts';
 import { ActivityTracker } from '../../auth/activity.ts';
 import { RbacAuthorizer } from '../../auth/authorizer.ts';
 import { type Directory, DirectoryIndex } from '../../auth/directory.ts';
@@ -13,6 +13,7 @@ import type { KeyLifetimeLimits } from '../../auth/expiry.ts';
 import { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
 import { type Kind, RBAC_GROUP } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
+import { OWNER_UID } from '../../registry/served.ts';
 import type { Authenticate } from '../../server/dependencies.ts';
 import type { JournalEvent, Store, StoredObject } from '../../state/store.ts';
 import { objectAccess } from './object-access.ts';
@@ -46,6 +47,12 @@ export interface AccessControl {
   readonly directory: Directory;
   /** Whether the access key of that name exists, and has not ended. */
   keyWorks(name: string): boolean;
+  /** True if a key that is none of a login acts under the name of a user or team. */
+  isActedAs(as: ActingAs, name: string): boolean;
+  /** Names of the keys that act under the name of a user or team. */
+  keysOf(as: ActingAs, name: string): string[];
+  /** Why the owner of a key makes it useless; undefined: it does not. */
+  ownerProblem(keyName: string): ReturnType<AccessKeyIndex['ownerProblem']>;
   /** Name of the access key that a concealed key authenticates as, if any. */
   holderOf(concealed: string): string | undefined;
   /** Keys of logins, by name, with the users that they act as. */
@@ -86,6 +93,9 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     rules: scoped,
     directory,
     keyWorks: (name) => keys.works(name),
+    isActedAs: (as, name) => keys.isActedAs(as, name),
+    keysOf: (as, name) => keys.keysOf(as, name),
+    ownerProblem: (name) => keys.ownerProblem(name),
     holderOf: (concealed) => keys.holderOf(concealed),
     logins: () => keys.logins(),
     overdueKeys: (keptMs) => keys.overdue(keptMs),
@@ -128,7 +138,7 @@ function feeds(
     {
       group,
       plural: 'ownedaccesskeys',
-      set: ({ key, object, hidden }) => keys.set(key.name, object, hiddenKey(hidden)),
+      set: ({ key, object, hidden }) => keys.set(key.name, object, hiddenOfKey(hidden)),
       remove: (name) => keys.remove(name),
     },
     { group: RBAC_GROUP, plural: 'roles', ...role },
@@ -143,9 +153,9 @@ function hiddenText(hidden: JsonObject | undefined, path: string): string | unde
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function hiddenKey(hidden: JsonObject | undefined): JsonObject | undefined {
-  const key = hidden?.['spec.key'];
-  return key === undefined ? undefined : { key };
+function hiddenOfKey(hidden: JsonObject | undefined): JsonObject | undefined {
+  const { 'spec.key': key, [OWNER_UID]: ownerUid } = hidden ?? {};
+  return { ...(key !== undefined && { key }), ...(ownerUid !== undefined && { ownerUid }) };
 }
 
 /** Tells an index everything there is, and then every change. */

@@ -33,7 +33,7 @@ export function eventChanges(
 
 /** Events of objects without a namespace are in `default`, as in Kubernetes. */
 function keyOf({ group, kind }: Kind, { key, id }: CountedEvent): ObjectKey {
-  const digest = createHash('sha256').update(id).digest('hex').slice(0, 16);
+  const digest = createHash('sha256').update(id).digest('hex').slice(0, 32);
   const name = `${key.name.slice(0, 200)}.${digest}`;
   return { group, kind, namespace: key.namespace || 'default', name };
 }

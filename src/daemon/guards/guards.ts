@@ -15,6 +15,7 @@ import { membershipGuard } from './membership-guard.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
 import { scopeGuard } from './scope-guard.ts';
 import { storeLinkGuard } from './store-link-guard.ts';
+import { teamBindingGuard } from './team-binding-guard.ts';
 
 export interface GuardParts {
   readonly kinds: KindTable;
@@ -29,6 +30,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
   const [group = ''] = kinds.groups;
   return [
     ({ user, object, old }) => object && escalationProblem(rules, { user, object, old }),
+    teamBindingGuard(rules, group),
     delegationGuard(rules),
     accessRoleGuard,
     ownerReferenceGuard(kinds, authorizer),

@@ -1,13 +1,15 @@
-/** What no access key may be, whoever writes it: the key of another object, or one from the future. */
+/**
+ * Access keys that nobody may write: the key of another object, one from the future, and one with
+ * fields of the platform.
+ */
 import type { Clock } from '../../apimachinery/clock.ts';
 import { forbidden, invalidSecret } from '../../apimachinery/field-error.ts';
-import { jsonEqual, valueAt } from '../../apimachinery/object.ts';
 import { invalidObject } from '../../apimachinery/status-error.ts';
 import { readLifetime } from '../../auth/access-key.ts';
-import { isSuperuser } from '../../auth/escalation.ts';
 import { isFromTheFuture } from '../../auth/expiry.ts';
 import type { Guard, PlannedChange } from '../../registry/write-context.ts';
 import type { AccessControl } from '../access/access-control.ts';
+import { platformFieldErrors } from './platform-fields.ts';
 
 export interface KeyGuardParts {
   readonly access: Pick<AccessControl, 'holderOf'>;
@@ -28,21 +30,9 @@ export function keyGuard({ access, clock }: KeyGuardParts): Guard {
       old === undefined && isFromTheFuture(readLifetime(object, object.spec ?? {}), clock.now())
         ? [forbidden(['metadata', 'creationTimestamp'], LATE)]
         : [];
-    const forged = setsIdentity(change) ? [forbidden(IDENTITY, BY_PLATFORM)] : [];
-    const errors = [...taken, ...late, ...forged];
+    const errors = [...taken, ...late, ...platformFieldErrors(change)];
     return errors.length === 0 ? undefined : invalidObject(kind, name, errors);
   };
-}
-
-const IDENTITY = ['spec', 'identity'];
-const BY_PLATFORM = 'who a provider vouched for is written down by the platform alone';
-
-/** Whoever could write it could have the provider asked with what is not theirs. */
-function setsIdentity({ user, object, old, brings }: PlannedChange): boolean {
-  if (isSuperuser(user)) return false;
-  const [now, before] = [object, old].map((version) => valueAt(version, IDENTITY));
-  const data = brings?.[[...IDENTITY, 'connectorData'].join('.')];
-  return now !== undefined && (data !== undefined || !jsonEqual(now, before));
 }
 
 const LATE =

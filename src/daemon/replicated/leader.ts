@@ -138,6 +138,10 @@ async function open(
     app.server.emit('close');
   });
   await app.ready();
+  if (await cluster.isRecovering()) {
+    await service.platform.store.flush();
+    await cluster.recovered(term);
+  }
   service.start();
   undo.push(compacting(parts, term));
   return {

@@ -25,6 +25,7 @@ import type { Ground } from './ground.ts';
 import { openLeader } from './leader.ts';
 import type { LocalRepository } from './local-repository.ts';
 import { Offering } from './offering.ts';
+import { Reachability } from './reachability.ts';
 import { Role } from './role.ts';
 
 /** What a replica needs before it can lead. */
@@ -42,8 +43,12 @@ export interface Membership {
   readonly peer: string;
   /** Follows the repository, and leads when it is our turn. */
   open(opened: Opened): void;
-  /** Resolves when etcd knows all that replicas know that are here: it may have been put back. */
+  /** A replica that reaches this one has asked. */
+  heard(): void;
+  /** Resolves when etcd knows all that replicas know that are here, or has not for long: it may have been put back. */
   current(): Promise<void>;
+  /** Why etcd may have less than the disks of the replicas; undefined: it has not. */
+  readonly behind: string | undefined;
   /** Resolves when the files are here that the first leader makes, or nobody leads. */
   settled(): Promise<void>;
   /** For metrics. */
@@ -53,6 +58,7 @@ export interface Membership {
 /** A first start needs the files that the first leader makes; after that nobody is waited for. */
 const FIRST_LEADER_MS = 30_000;
 const POLL_MS = 100;
+const UNREACHED_MS = 4_000;
 const LOST = 'etcd has lost this platform, or has another: start again to fill it from git';
 
 /** Resolves when there is a platform. Throws StartError when it is another one than ours. */
@@ -86,8 +92,10 @@ export async function joinPlatform(
   // A replica that cannot start may have been elected already: its term waits for nothing any more.
   undo.push(async () => opened.reject(new TermEndedError()));
   let identity: PeerIdentity | undefined;
+  let reachability: Reachability | undefined;
   const mirror = repository && openMirror(ground, { link, repository, identity: () => identity });
   const offering = new Offering({ self, cluster, link, repository, mirror });
+  undo.push(() => offering.close());
   const role = new Role({
     logger,
     exit,
@@ -96,6 +104,9 @@ export async function joinPlatform(
       if (!isThere || (await offering.isAhead())) return await offering.compete();
       await upToDate(mirror, data.root, signal);
       await offering.giveWay(signal);
+      // One that its peers may not reach lets others go first.
+      const isReached = (await reachability?.reachesItself()) ?? true;
+      if (!isReached) await sleep(UNREACHED_MS, undefined, { signal });
     },
     found: async (term) => {
       if ((await assertThere()) === undefined) await found(ground, { term, cluster, files, url });
@@ -126,22 +137,40 @@ export async function joinPlatform(
     peer,
     open: (parts) => {
       identity = parts.identity;
+      const reaching = new Reachability({
+        ...{ link, self, address: addressOf(peer), addressOf, identity, logger },
+      });
+      reachability = reaching;
+      undo.push(() => reaching.close());
       mirror?.follow();
       undo.push(async () => await mirror?.stop());
       opened.resolve(parts);
     },
+    heard: () => reachability?.heard(),
     current: () => offering.current(),
+    get behind() {
+      return offering.problem;
+    },
     settled: async () => {
       await link.waitForLeader(FIRST_LEADER_MS);
       await files.pull();
     },
-    shown: () => ({
-      ...role.counts,
-      isLeader: role.leader !== undefined,
-      hasLeader: link.leader?.ready === true,
-      replicas: link.replicas.length,
-      mirrorLag: mirror && Math.max(0, (mirror.wanted ?? 0) - (mirror.sequence ?? 0)),
-    }),
+    shown: () => snapshot({ role, link, mirror }),
+  };
+}
+
+function snapshot(of: {
+  readonly role: Role;
+  readonly link: Link;
+  readonly mirror: Mirror | undefined;
+}): RoleSnapshot {
+  const { role, link, mirror } = of;
+  return {
+    ...role.counts,
+    isLeader: role.leader !== undefined,
+    hasLeader: link.leader?.ready === true,
+    replicas: link.replicas.length,
+    mirrorLag: mirror && Math.max(0, (mirror.wanted ?? 0) - (mirror.sequence ?? 0)),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Offer } from '../../replication/cluster.ts';
+import type { KeyFollower } from '../../replication/follow-keys.ts';
 import type { Link } from '../../replication/link.ts';
 import type { Mirror } from '../../replication/mirror.ts';
 import type { LocalRepository } from './local-repository.ts';
@@ -18,29 +19,45 @@ export interface OfferingOptions {
 }
 
 const POLL_MS = 100;
+const SLOW_POLL_MS = 1_000;
 /** A replica whose disk is empty waits until others had the time to say that they have more. */
 const EMPTY_MS = 4_000;
-/** A replica that has more than etcd leads by then, or nobody reaches it. */
+/** Reads at a `resourceVersion` are answered after this, though etcd is still behind. */
 const CURRENT_MS = 30_000;
 const DEPOSE_EVERY_MS = 10_000;
+const BEHIND =
+  'etcd may have less than the disks of the replicas: it was put back to an earlier time, or does not answer';
 
 export class Offering {
   readonly #options: OfferingOptions;
   readonly #begun = performance.now();
   readonly #wasEmpty: Promise<boolean>;
+  readonly #closing = new AbortController();
+  readonly #follower: KeyFollower;
+  #checked: Promise<void> | undefined;
+  #isChecked = false;
+  #isBehindOthers = true;
   #isOffered = false;
   #deposeAt = 0;
 
   constructor(options: OfferingOptions) {
     this.#options = options;
-    const { cluster, link, self, repository } = options;
+    const { cluster, link, repository } = options;
     this.#wasEmpty = repository?.isEmpty() ?? Promise.resolve(false);
     this.#wasEmpty.catch(() => undefined);
     link.onLeader((leader) => {
       if (leader?.ready !== true || !this.#isOffered) return;
       this.#isOffered = false;
-      cluster.withdraw(self).catch(() => undefined);
+      void this.#withdraw();
     });
+    this.#follower = cluster.followRecovery((isBehind) => {
+      this.#isBehindOthers = isBehind;
+    });
+  }
+
+  /** Why what etcd has is not the newest; undefined: no replica that is here has more. */
+  get problem(): string | undefined {
+    return this.#isChecked && !this.#isBehindOthers ? undefined : BEHIND;
   }
 
   /** Whether there is more here than in an etcd that was put back. */
@@ -50,10 +67,13 @@ export class Offering {
 
   /** Resolves when this replica may try to lead, with what etcd does not have. */
   async compete(): Promise<void> {
-    const { cluster, link, self } = this.#options;
+    const { cluster, link } = this.#options;
     const own = await this.#offer();
     // Whoever leads by now does so for all, and our offer says nothing any more.
-    if (link.leader?.ready === true) return await cluster.withdraw(self);
+    if (link.leader?.ready === true) {
+      this.#isOffered = false;
+      return await this.#withdraw();
+    }
     await cluster.compete(own);
   }
 
@@ -69,11 +89,41 @@ export class Offering {
    * whoever leads without knowing it is made to let go.
    */
   async current(): Promise<void> {
-    const until = performance.now() + CURRENT_MS;
-    while (performance.now() < until) {
+    const { signal } = this.#closing;
+    this.#checked ??= this.#check();
+    await Promise.race([
+      this.#checked,
+      sleep(CURRENT_MS, undefined, { signal }).catch(() => undefined),
+    ]);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#follower.close();
+  }
+
+  /** An offer that stays would keep every replica from showing the newest. */
+  async #withdraw(): Promise<void> {
+    const { cluster, self } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted && !this.#isOffered) {
+      try {
+        return await cluster.withdraw(self);
+      } catch {
+        await sleep(SLOW_POLL_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #check(): Promise<void> {
+    const { signal } = this.#closing;
+    const begun = performance.now();
+    while (!signal.aborted) {
       // An etcd that does not answer may have been put back.
-      if (!(await this.#isBehind().catch(() => true))) return;
-      await sleep(POLL_MS);
+      this.#isChecked = !(await this.#isBehind().catch(() => true));
+      if (this.#isChecked) return;
+      const isSlow = performance.now() - begun > CURRENT_MS;
+      await sleep(isSlow ? SLOW_POLL_MS : POLL_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -97,12 +147,12 @@ export class Offering {
   }
 
   async #offer(): Promise<Offer> {
-    const { cluster, link, self } = this.#options;
+    const { cluster, link } = this.#options;
     const own = await this.#own();
     this.#isOffered = true;
     await cluster.offer(own, (key, value) => link.offer(key, value));
     // Somebody may have begun to lead meanwhile.
-    if (!this.#isOffered) await cluster.withdraw(self);
+    if (!this.#isOffered) await this.#withdraw();
     return own;
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../apimachinery/clock.ts';
-import { StatusError } from '../../apimachinery/status-error.ts';
+import { StatusError, unavailable } from '../../apimachinery/status-error.ts';
 import { FailedLogins } from '../../auth/failed-logins.ts';
 import { CORE_KINDS } from '../../kinds/core-kinds.ts';
 import { LEASE_KINDS } from '../../kinds/lease.ts';
@@ -32,7 +32,8 @@ import { openFairness } from '../fairness-service.ts';
 import type { DaemonOptions } from '../options.ts';
 import { postToLeader } from './post-to-leader.ts';
 
-export interface FrontParts extends Pick<FrontOptions, 'leaders' | 'route' | 'patienceMs'> {
+export interface FrontParts
+  extends Pick<FrontOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
   readonly options: Pick<
     DaemonOptions,
     'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl'
@@ -45,6 +46,8 @@ export interface FrontParts extends Pick<FrontOptions, 'leaders' | 'route' | 'pa
   readonly url: () => string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Why the newest record of the feed is not the newest of the platform; undefined: it is. */
+  readonly behind?: () => string | undefined;
   /** What else readers have to be sent elsewhere for. */
   readonly ready?: HealthChecks['ready'];
 }
@@ -61,6 +64,7 @@ export interface ReplicaFront {
 
 /** Readers are sent elsewhere when it has not been sure for so long to show the newest. */
 const UNSURE_AFTER_MS = 10_000;
+const BEHIND_RETRY_SECONDS = 1;
 
 /** Returns at once: until there is something to show, `/readyz` says so. */
 export function openFront(parts: FrontParts): ReplicaFront {
@@ -94,7 +98,11 @@ export function openFront(parts: FrontParts): ReplicaFront {
     get resourceVersion() {
       return store.resourceVersion;
     },
-    barrier: (patienceMs?: number) => store.barrier(patienceMs),
+    barrier: async (patienceMs?: number) => {
+      await store.barrier(patienceMs);
+      const problem = parts.behind?.();
+      if (problem !== undefined) throw unavailable(problem, BEHIND_RETRY_SECONDS);
+    },
     reached: (version: number, patienceMs?: number) => store.reached(version, patienceMs),
   };
   const fairness = openFairness(metrics);
@@ -203,13 +211,13 @@ function onlyOnLeader<T extends object>(part: string, known: object = {}): T {
   });
 }
 
-function healthOf({ store, isFilled, ready }: Reading): HealthChecks {
+function healthOf({ store, isFilled, ready, behind = () => undefined }: Reading): HealthChecks {
   const state = (): string | undefined => {
     if (!isFilled()) return 'the state is not read yet';
     if (store.unconfirmedMs <= UNSURE_AFTER_MS) return undefined;
     return 'etcd has not said for a while whether what is shown is the newest';
   };
-  return { live: { ping: () => undefined }, ready: { state, ...ready } };
+  return { live: { ping: () => undefined }, ready: { state, recovery: behind, ...ready } };
 }
 
 function* countObjects(

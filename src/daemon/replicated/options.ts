@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseGoDuration } from '../../apimachinery/duration.ts';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
-import type { EtcdOptions } from '../../etcd/etcd-options.ts';
+import type { RemoteEtcd } from '../../etcd/etcd.ts';
+import type { EtcdOptions, EtcdTls } from '../../etcd/etcd-options.ts';
+import { type WatchTimes, watchFiles } from '../../files/watch-files.ts';
 import { type ParsedOptions, UsageError } from '../../options/parse-options.ts';
 import { type Address, parseAddress, readPath } from '../../options/values.ts';
+import type { Logger } from '../../telemetry/logger.ts';
 
 /** An etcd, and the place of a platform in it. */
 export interface EtcdPlace {
@@ -115,6 +118,46 @@ export function etcdOptions(place: EtcdPlace): EtcdOptions {
           },
         }),
   };
+}
+
+/**
+ * Uses the certificates and the key for etcd anew when their files change. Files that cannot be used
+ * are logged, and the ones before stay. Returns the function that ends it.
+ */
+export function followEtcdFiles(
+  of: { etcd: Pick<RemoteEtcd, 'useTls'>; replica: EtcdPlace; logger: Logger },
+  times: WatchTimes = {},
+): () => void {
+  const { etcd, replica, logger } = of;
+  const { ca, cert, key } = replica;
+  const files = [ca, cert, key].filter((file) => file !== undefined);
+  if (files.length === 0) return () => undefined;
+  let current = etcdOptions(replica).tls;
+  return watchFiles(
+    files,
+    () => {
+      try {
+        const { tls } = etcdOptions(replica);
+        if (tls === undefined || isSame(tls, current)) return;
+        etcd.useTls(tls);
+        current = tls;
+        logger.info({ ca, cert, key }, 'The newer files for etcd are used');
+      } catch (err) {
+        const remedy = 'Put a certificate and its private key there; they are read again then';
+        logger.error({ err, ca, cert, key, remedy }, 'The newer files for etcd cannot be used');
+      }
+    },
+    times,
+  );
+}
+
+function isSame(one: EtcdTls, other: EtcdTls | undefined): boolean {
+  const pairs = [
+    [one.ca, other?.ca],
+    [one.cert, other?.cert],
+    [one.key, other?.key],
+  ] as const;
+  return pairs.every(([a, b]) => (a === undefined ? b === undefined : b?.equals(a) === true));
 }
 
 function read(option: string, file: string | undefined): Buffer | undefined {

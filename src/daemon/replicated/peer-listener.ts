@@ -13,6 +13,7 @@ import type { Address } from '../../options/values.ts';
 import { answerLine, NEWEST_PROTOCOL } from '../../replication/newest-line.ts';
 import type { PeerIdentity } from '../../replication/peer-identity.ts';
 import { isHandedOn } from '../../server/front/headers.ts';
+import { ALIVE_PATH, ANSWERED_PATH } from './reachability.ts';
 
 export interface PeerListenerOptions {
   readonly address: Address;
@@ -20,6 +21,8 @@ export interface PeerListenerOptions {
   readonly gitDir: string;
   /** Answers what is for the leader, whether or not we are that. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** A replica asked that gets answers from here. */
+  readonly heard: () => void;
   /** See Writer; undefined: we cannot tell. */
   readonly newest: () => Promise<bigint | undefined>;
 }
@@ -41,7 +44,10 @@ export async function listenForPeers(options: PeerListenerOptions): Promise<Peer
   const server = createServer(
     { ca, cert, key, requestCert: true, rejectUnauthorized: true, keepAliveTimeout: 75_000 },
     (request, response) => {
-      if (request.url?.startsWith(`${PEER_REPOSITORY}/`) === true && !isHandedOn(request)) {
+      if (request.url?.startsWith(ALIVE_PATH) === true && !isHandedOn(request)) {
+        if (request.url === ANSWERED_PATH) options.heard();
+        response.writeHead(204).end();
+      } else if (request.url?.startsWith(`${PEER_REPOSITORY}/`) === true && !isHandedOn(request)) {
         serveRepository(gitDir, request, response).catch(() => response.destroy());
       } else handle(request, response);
     },

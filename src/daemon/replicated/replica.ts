@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Server as TlsServer } from 'node:tls';
 import { type Clock, systemClock } from '../../apimachinery/clock.ts';
 import type { Auditor } from '../../audit/auditor.ts';
 import { readAdminToken } from '../../auth/admin-token.ts';
@@ -28,13 +29,14 @@ import { formatKubeconfig } from '../../tls/kubeconfig.ts';
 import { VERSION } from '../../version.ts';
 import { openAudit } from '../audit-service.ts';
 import { receivePushes } from '../git-service.ts';
-import { listenOn, openTls, shownHost, type Tls } from '../listening.ts';
+import { followCertificate, listenOn, openTls, shownHost, type Tls } from '../listening.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { Ground } from './ground.ts';
 import { type LocalRepository, openLocalRepository } from './local-repository.ts';
 import { addressOf, joinPlatform, type Membership } from './membership.ts';
 import { openFront, type ReplicaFront } from './open-front.ts';
-import { etcdOptions, type ReplicaOptions } from './options.ts';
+import { etcdOptions, followEtcdFiles, type ReplicaOptions } from './options.ts';
+import { agentOf } from './own-server.ts';
 import { listenForPeers } from './peer-listener.ts';
 
 export interface RunningReplica {
@@ -72,6 +74,8 @@ export async function startReplica(start: ReplicaStart): Promise<RunningReplica>
   };
   const etcd = await openEtcd({ ...etcdOptions(replica), onReplaced });
   undo.push(() => etcd.close());
+  const stop = followEtcdFiles({ etcd, replica, logger });
+  undo.push(async () => stop());
   const keys = keysBelow(replica.prefix);
   const self = `${hostname()}-${randomBytes(4).toString('hex')}`;
   try {
@@ -138,11 +142,13 @@ function openReplicaFront(
   ground: Ground,
   of: { membership: Membership; identity: PeerIdentity; url: () => string; drain: Drain },
 ): ReplicaFront {
-  const { etcd, keys, undo } = ground;
+  const { etcd, keys, undo, self } = ground;
   const { membership, identity, url, drain } = of;
   const { ca, cert, key } = identity;
   const agent = new Agent({ ca, cert, key, servername: PEER_NAME, keepAlive: true });
   undo.push(async () => agent.destroy());
+  const inner = agentOf((asked, response) => membership.role.handle(asked, response));
+  undo.push(async () => inner.destroy());
   const newest = new NewestLine({
     connect: (to) =>
       request({
@@ -155,9 +161,13 @@ function openReplicaFront(
     ...ground,
     writer: writerAmong(membership, newest),
     leaders: membership.link,
-    route: ({ peer }) => ({ ...addressOf(peer), agent, tls: true }),
+    route: ({ id, peer }) =>
+      id === self
+        ? { host: PEER_NAME, port: 80, agent: inner, tls: false }
+        : { ...addressOf(peer), agent, tls: true },
     feed: openEtcdFeed(etcd, keys.platformState),
     url,
+    behind: () => membership.behind,
     ready: { draining: () => (drain.isDraining ? 'this replica is about to stop' : undefined) },
   });
   createRoleMetrics(front.metrics.registry, () => membership.shown());
@@ -185,6 +195,7 @@ async function openPeers(
     identity: of.identity,
     gitDir: data.repository,
     handle: (asked, response) => of.membership.role.handle(asked, response),
+    heard: () => of.membership.heard(),
     newest: async () => {
       const { writer } = of.membership.role;
       return writer?.known() ?? (await writer?.ask());
@@ -195,12 +206,18 @@ async function openPeers(
 
 /** Returns the base URL of the listener. */
 async function listen(
-  { options, undo }: Ground,
+  ground: Ground,
   of: { front: ReplicaFront; audit: Auditor; tls: Tls },
 ): Promise<string> {
+  const { options, undo } = ground;
   const { front, audit, tls } = of;
   const app = front.server(audit, { tls: { cert: tls.cert, key: tls.key } });
   undo.push(() => app.close());
+  const { server: listener } = app;
+  if (listener instanceof TlsServer) {
+    const stop = followCertificate({ ...ground, tls }, listener);
+    undo.push(async () => stop());
+  }
   const port = await listenOn(app, options.listen);
   if (options.listenHttp !== undefined) {
     const plain = front.server(audit, {});

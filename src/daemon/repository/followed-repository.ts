@@ -30,8 +30,9 @@ export async function openFollowed(of: {
   logger: Logger;
   /** Undefined: nobody else pushes for this platform. */
   term: Term | undefined;
+  maxPaths: number;
 }): Promise<FollowedRepository> {
-  const { source, gitDir, branch, observation, signatures, logger, term } = of;
+  const { source, gitDir, branch, observation, signatures, logger, term, maxPaths } = of;
   const { address, access, writeBranch } = source;
   const ref = `refs/heads/${branch}`;
   await initRepository({ gitDir, branch });
@@ -45,7 +46,9 @@ export async function openFollowed(of: {
     ref,
     logger,
     observer: observation.observer,
-    ...(judge === undefined ? {} : { distrust: (range) => judgeIn(gitDir, judge, range) }),
+    ...(judge === undefined
+      ? {}
+      : { distrust: (range) => judgeIn({ gitDir, maxPaths }, judge, range) }),
   });
   if (address.protocol === 'http' && (access.token ?? access.tokenFile ?? address.password)) {
     logger.warn({ url: address.url }, 'Credentials go to the remote repository without encryption');
@@ -60,7 +63,8 @@ export async function openFollowed(of: {
     throw new StartError(`Cannot follow ${address.url}: ${why}`, { cause: error });
   }
   const gate = writeBranch === undefined ? following.admit.bind(following) : shut(writeBranch);
-  return { repository: await openRepository({ gitDir, branch, logger, gate, sign }), following };
+  const mirror = { gitDir, branch, logger, gate, sign, maxPaths };
+  return { repository: await openRepository(mirror), following };
 }
 
 /** Nothing of ours goes to the followed branch itself. */
@@ -72,11 +76,11 @@ function shut(writeBranch: string): Gate {
 
 /** The commits are not in the branch yet, so they are read beside it. */
 async function judgeIn(
-  gitDir: string,
+  { gitDir, maxPaths }: { readonly gitDir: string; readonly maxPaths: number },
   judge: SignatureJudge,
   range: CommitRange,
 ): Promise<readonly string[]> {
-  const reader = new Reader({ gitDir });
+  const reader = new Reader({ gitDir }, { maxPaths });
   try {
     return await judge.judge(reader, range);
   } finally {

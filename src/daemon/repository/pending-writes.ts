@@ -21,6 +21,7 @@ export interface PendingWritesParts extends WriteParts {
   readonly source: Pick<RemoteSource, 'address' | 'access'>;
   readonly writeBranch: string;
   readonly gitDir: string;
+  readonly maxPaths: number;
   readonly reader: FileReader;
   readonly sealer?: Sealer | undefined;
   readonly rules: string;
@@ -35,7 +36,7 @@ export interface PendingWritesParts extends WriteParts {
 
 /** Closing it closes everything that it opened. */
 export async function openPendingWrites(parts: PendingWritesParts): Promise<PendingWrites> {
-  const { source, writeBranch, gitDir, logger, sign, term } = parts;
+  const { source, writeBranch, gitDir, logger, sign, term, maxPaths } = parts;
   const place = {
     ...source,
     gitDir,
@@ -47,7 +48,7 @@ export async function openPendingWrites(parts: PendingWritesParts): Promise<Pend
   const gate = pending.admit.bind(pending);
   // The packs of the followed branch are the same; who looks after them does not sleep either.
   const packThreshold = Number.POSITIVE_INFINITY;
-  const where = { gitDir, branch: writeBranch };
+  const where = { gitDir, branch: writeBranch, maxPaths };
   const repository = await openRepository({ ...where, gate, sign, logger, packThreshold });
   return new PendingWrites({
     served: parts,

@@ -3,15 +3,21 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../apimachinery/clock.ts';
 import { openIdentities } from '../../bootstrap/age-key.ts';
 import type { DataDirectory } from '../../bootstrap/data-directory.ts';
+import { type MissingKeys, missingKeys } from '../../bootstrap/missing-keys.ts';
 import { Crew } from '../../catalog/crew/crew.ts';
 import { type FileReader, fileReader } from '../../catalog/file-reader.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { Branch } from '../../registry/branch.ts';
 import { Sealer } from '../../registry/sealer.ts';
 import { Keyring } from '../../sealing/data-keys.ts';
+import { SOPS } from '../../sealing/metadata.ts';
 import { isNewState } from '../../state/lmdb-files.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { DaemonOptions } from '../options.ts';
+
+interface SecretsObservation {
+  report(check: 'secrets', problem: string | undefined): void;
+}
 
 export interface Secrets {
   readonly reader: FileReader;
@@ -19,7 +25,7 @@ export interface Secrets {
   /** Differs with the keys. */
   readonly fingerprint: string;
   /** Says for whom to seal, and what is amiss where nothing is sealed, once the branch was read. */
-  tell(branch: Branch): void;
+  tell(branch: Branch, observation: SecretsObservation): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,29 +38,67 @@ export async function openSecrets(of: {
   readonly logger: Logger;
 }): Promise<Secrets> {
   const { options, data, kinds, clock, logger } = of;
-  const opened = await openIdentities({ own: data.ageKey, given: options.ageKeyFiles });
+  const ref = `refs/heads/${options.branch}`;
+  const missing = (here: readonly string[]): Promise<MissingKeys | undefined> =>
+    missingKeys({ gitDir: data.repository, ref, here });
+  const own = data.ageKey;
+  const opened = await openIdentities({ own, given: options.ageKeyFiles, missing });
   const { identities, recipient } = opened;
-  const keyring = new Keyring(identities);
+  const keyring = new Keyring(identities, { marks: true });
   const mindsClear = !options.allowPlaintextSecrets;
   const { apiGroup, under } = options;
   const crew = new Crew({ apiGroup, under, secrets: { identities, mindsClear } });
   // All of the branch will be read then: that begins while everything else is opened.
-  const ref = `refs/heads/${options.branch}`;
   if (isNewState(data.state)) crew.expect({ gitDir: data.repository }, ref);
   return {
     reader: { ...fileReader(kinds, under, { keyring, mindsClear }), crew },
     fingerprint: createHash('sha256').update(identities.toSorted().join()).digest('hex'),
     sealer: new Sealer({ keyring, kinds, clock }),
-    tell: (branch) => {
+    tell: async (branch, observation) => {
       crew.settle();
+      const here = await keyring.recipients();
+      const lost = opened.missing ?? (hasSealProblem(branch) ? await missing(here) : undefined);
+      if (lost !== undefined) tellMissing(lost, { own, recipient, logger, observation });
       if (branch.state.view.sealing !== undefined) {
         logger.info({ recipient }, 'Secrets are sealed in git');
         return;
       }
+      if (recipient === undefined) return;
       const remedy = `gitplane seal --init --recipient ${recipient}`;
       const words = 'Secrets are in git in the clear: the repository has no .sops.yaml';
       logger.warn({ recipient, remedy }, words);
     },
     close: async () => crew.close(),
   };
+}
+
+/** Files are read again only where some file could not be opened. */
+function hasSealProblem(branch: Branch): boolean {
+  for (const { problems } of branch.state.catalog.objects()) {
+    if (problems.some(({ message }) => message.startsWith(`${SOPS}: `))) return true;
+  }
+  return false;
+}
+
+function tellMissing(
+  { recipients: missing, files, all }: MissingKeys,
+  of: {
+    readonly own: string;
+    readonly recipient: string | undefined;
+    readonly logger: Logger;
+    readonly observation: SecretsObservation;
+  },
+): void {
+  const { own, recipient, logger, observation } = of;
+  const remedy =
+    `Put ${own} back, or give the old key as --age-key-file, and start again. ` +
+    `Where every key is lost: make one with age-keygen -o ${own}, and write the secrets anew`;
+  logger.error({ missing, files, recipient, remedy }, 'Sealed files cannot be opened');
+  // A file sealed for other people alone must not take the platform out of service.
+  if (!all) return;
+  const why =
+    recipient === undefined
+      ? 'age.key is missing, and git is sealed for a key that is not here; no new one was made'
+      : `${files} sealed files cannot be opened: their keys are not here`;
+  observation.report('secrets', why);
 }

@@ -39,6 +39,7 @@ export async function openSource(
     signatures,
     logger,
     term: parts.replicated?.term,
+    maxPaths: options.maxPaths,
   });
   opened.push(followed.repository, followed.following);
   return followed;
@@ -54,6 +55,7 @@ async function openHosted(parts: SourceParts): Promise<BareRepository> {
     ...where,
     logger,
     sign,
+    maxPaths: options.maxPaths,
     ownThread: true,
     agree: led,
     settle: led?.settle.bind(led),

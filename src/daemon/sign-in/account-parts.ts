@@ -15,7 +15,7 @@ export interface AccountParts {
   readonly registry: Pick<ObjectRegistry, 'create' | 'update'>;
   /** Where keys are written: no review holds them up. */
   readonly served: Pick<Registry, 'create' | 'update' | 'delete'>;
-  readonly access: Pick<AccessControl, 'directory' | 'rules' | 'logins'>;
+  readonly access: Pick<AccessControl, 'directory' | 'rules' | 'logins' | 'isActedAs'>;
   readonly config: PlatformConfigSource;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -9,7 +9,7 @@ import type { ProvidedIdentity } from '../../signin/connector.ts';
 import type { StoredObject } from '../../state/store.ts';
 
 /** Which password the user had when the key was made: another one ends the session. */
-const PASSWORD_VERSION = 'gitplane.dev/password-version';
+export const PASSWORD_VERSION = 'gitplane.dev/password-version';
 
 export function loginKeyManifest(
   of: Omit<NewLoginKey, 'user'> & {
@@ -45,7 +45,7 @@ export function passwordVersionOf({ object }: StoredObject): string | undefined 
 export function passwordVersion(hash: string | undefined): string | undefined {
   return hash === undefined
     ? undefined
-    : createHash('sha256').update(`gitplane password\0${hash}`).digest('hex').slice(0, 16);
+    : createHash('sha256').update(`gitplane password\0${hash}`).digest('hex');
 }
 
 /** `spec.identity` of a key (spec section 2.6). */

@@ -84,7 +84,7 @@ function personOf({ access, kinds, store }: OidcServiceParts, name: string): Per
   const { directory } = access;
   const user = directory.user(name);
   const owner = { key: '', user: name, team: undefined, subject: undefined, groups: [] };
-  const identity = resolveIdentity(owner, directory);
+  const identity = resolveIdentity({ ...owner, ownerUid: user?.uid }, directory);
   if (user === undefined || user.disabled || !('user' in identity)) return undefined;
   const [group = ''] = kinds.groups;
   const kind = kinds.byPlural(group, 'users')?.kind ?? '';

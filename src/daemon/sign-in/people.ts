@@ -96,7 +96,9 @@ export class People {
       const created = await this.#create(kind, body, origin(name, identity, requestId));
       if (created) return name;
     }
-    throw new SignInError('every name for this identity is taken', {
+    const names = accountNames(identity).join(' and ');
+    const why = `the names ${names} are taken by a user, a team, a binding or an access key`;
+    throw new SignInError(why, {
       reason: 'name-taken',
       code: 403,
     });
@@ -104,9 +106,9 @@ export class People {
 
   /** Whoever gets the name of somebody, or a name that something is granted to, becomes that. */
   #isTaken(kind: Kind, name: string): boolean {
-    const { rules: rights, directory } = this.#parts.access;
+    const { rules: rights, directory, isActedAs } = this.#parts.access;
     if (name === GITPLANE.name || findObject(this.#parts, kind, name) !== undefined) return true;
-    if (directory.teamsOf({ name, groups: [] }).length > 0) return true;
+    if (directory.teamsOf({ name, groups: [] }).length > 0 || isActedAs('user', name)) return true;
     const rightsOf = { users: [name], groups: [userGroup(name)] };
     const change = { user: NOBODY, after: [{ member: name, rightsOf }], before: [] };
     return membershipRefusal({ rights, directory, group: kind.group }, change) !== undefined;
@@ -143,6 +145,14 @@ export class People {
     for (const group of missing.slice(0, MOST_NEW_TEAMS)) {
       const name = teamNameOf(group);
       if (findObject(this.#parts, kind, name) !== undefined) continue;
+      if (access.isActedAs('team', name)) {
+        const remedy = 'delete the access keys of the team, or make the team by hand';
+        logger.warn(
+          { team: name, remedy },
+          'There are keys of a former team: no team is made for the group',
+        );
+        continue;
+      }
       const body = { metadata: { name }, spec: { displayName: group, groups: [group] } };
       try {
         await this.#create(kind, body, origin(user, identity, requestId));

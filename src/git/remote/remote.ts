@@ -2,9 +2,8 @@
  * A branch of a remote repository: ask, fetch, push. One git process each, in a group of its own, so
  * that a deadline ends its helpers too. Knows nothing of what is done when something fails.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { type GitContext, gitEnvironment } from '../git-environment.ts';
-import { collectStderr, type Ending, ending, processError } from '../git-process.ts';
+import type { GitContext } from '../git-environment.ts';
+import { type Ending, GitProcess, processError } from '../git-process.ts';
 import { isObjectId } from '../object-id.ts';
 import { type RemoteAccess, remoteSettings } from './access.ts';
 import type { RemoteAddress } from './address.ts';
@@ -69,7 +68,8 @@ export type RemotePushResult =
 
 /** Below this name in the configuration of each process; no such remote is in any file. */
 const NAME = 'followed';
-const KILL_AFTER_MS = 2_000;
+/** Refs of a remote with a million of them. */
+const MOST_OUTPUT = 256 * 1024 * 1024;
 
 interface Finished extends Ending {
   readonly stdout: string;
@@ -82,7 +82,7 @@ export class Remote {
   readonly trackingRef: string;
   readonly #options: RemoteOptions;
   readonly #timeouts: RemoteTimeouts;
-  readonly #children = new Set<ChildProcessWithoutNullStreams>();
+  readonly #processes = new Set<GitProcess>();
   #closed = false;
 
   constructor(options: RemoteOptions) {
@@ -177,7 +177,7 @@ export class Remote {
   /** Ends what is under way; its callers get an error. */
   close(): void {
     this.#closed = true;
-    for (const child of this.#children) killGroup(child, 'SIGKILL');
+    for (const git of this.#processes) git.kill();
   }
 
   async #run(args: readonly string[], how: RunOptions): Promise<Finished> {
@@ -213,29 +213,19 @@ export class Remote {
   }
 
   async #await(context: GitContext, args: readonly string[], timeoutMs: number): Promise<Finished> {
-    const child = spawn('git', args, {
-      cwd: context.gitDir,
-      env: gitEnvironment(context),
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
-    this.#children.add(child);
-    child.stdin.on('error', () => undefined);
-    child.stdin.end();
+    const limits = { deadlineMs: timeoutMs, outputBytes: MOST_OUTPUT };
+    const git = new GitProcess(context, args, limits);
+    this.#processes.add(git);
+    git.stdin.end();
     const chunks: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-    const stderr = collectStderr(child);
-    let timedOut = false;
-    const deadline = setTimeout(() => {
-      timedOut = true;
-      killGroup(child, 'SIGTERM');
-    }, timeoutMs);
-    const kill = setTimeout(() => killGroup(child, 'SIGKILL'), timeoutMs + KILL_AFTER_MS);
-    const end = await ending(child);
-    clearTimeout(deadline);
-    clearTimeout(kill);
-    this.#children.delete(child);
-    return { ...end, stdout: Buffer.concat(chunks).toString('utf8'), stderr: stderr(), timedOut };
+    git.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const end = await git.ended;
+    this.#processes.delete(git);
+    const limit = git.limitOf(end);
+    const timedOut = limit === 'time';
+    const { stderr } = git;
+    const words = limit === undefined || timedOut ? stderr : git.error(end).message;
+    return { ...end, stdout: Buffer.concat(chunks).toString('utf8'), stderr: words, timedOut };
   }
 }
 
@@ -275,13 +265,4 @@ function remoteWords(stderr: string): string {
     .split('\n')
     .filter((line) => line.startsWith('remote:'))
     .join('\n');
-}
-
-function killGroup(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, signal);
-  } catch {
-    // It ended already.
-  }
 }

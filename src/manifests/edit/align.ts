@@ -1,5 +1,6 @@
 /** Which item of a list became which: the alignment that changes least. */
 import { isRecord, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
+import { isInOrder, matchItems } from './match.ts';
 
 /** `from` without `to` was removed, `to` without `from` was added. Both keep their order. */
 export interface Step {
@@ -13,7 +14,24 @@ const REMOVE_OR_ADD = 1;
 /** Dearer than removing and adding. */
 const NEVER = 3;
 
+/** Items that are the same thing are paired where they come in one order; the rest is aligned between them. */
 export function align(before: readonly JsonValue[], after: readonly JsonValue[]): Step[] {
+  const matches = matchItems(before, after);
+  if (!isInOrder(matches)) return alignByCost(before, after);
+  const steps: Step[] = [];
+  let [from, to] = [0, 0];
+  for (const match of [...matches, { from: before.length, to: after.length }]) {
+    const part = alignByCost(before.slice(from, match.from), after.slice(to, match.to));
+    for (const step of part) {
+      steps.push({ from: shifted(step.from, from), to: shifted(step.to, to) });
+    }
+    if (match.from < before.length) steps.push(match);
+    [from, to] = [match.from + 1, match.to + 1];
+  }
+  return steps;
+}
+
+function alignByCost(before: readonly JsonValue[], after: readonly JsonValue[]): Step[] {
   let head = 0;
   while (head < before.length && head < after.length && jsonEqual(before[head], after[head]))
     head++;

@@ -14,7 +14,7 @@ import {
 
 export interface ClientOptions extends BreakerOptions {
   readonly transport: Transport;
-  /** Reads the token; again after a 403, since it may have been replaced. Undefined: there is none. */
+  /** Read for each request, and again after a 403. Undefined: there is none. */
   readonly token: () => Promise<string | undefined>;
   readonly namespace?: string;
 }
@@ -34,14 +34,17 @@ export interface Answer {
   readonly isOutrun: boolean;
 }
 
+interface Identity {
+  readonly token: string | undefined;
+  readonly namespace?: string | undefined;
+}
+
 const MOST_REDIRECTS = 2;
 const CAS = 'check-and-set parameter did not match';
 
 export class StoreClient {
   readonly #options: ClientOptions;
   readonly #breaker: Breaker;
-  #token: string | undefined;
-
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#breaker = new Breaker(options);
@@ -63,11 +66,6 @@ export class StoreClient {
 
   get namespace(): string | undefined {
     return this.#options.namespace;
-  }
-
-  /** Reads the token anew; for the beginning of a cycle. */
-  async refreshToken(): Promise<void> {
-    this.#token = await this.#options.token();
   }
 
   /** Resolves for 2xx, for 404 and for a failed check-and-set; rejects with `StoreError`. */
@@ -94,7 +92,8 @@ export class StoreClient {
 
   /** The namespace left out; for questions about the store as a whole. */
   async callRoot(call: Call): Promise<Answer> {
-    return this.#judge(await this.#exchange(call, undefined), call);
+    const token = await this.#options.token();
+    return this.#judge(await this.#exchange(call, { token }), call);
   }
 
   close(): void {
@@ -102,24 +101,26 @@ export class StoreClient {
   }
 
   async #authorized(call: Call): Promise<Answer> {
-    this.#token ??= await this.#options.token();
-    if (this.#token === undefined)
-      throw this.#error('TokenMissing', 'needs a token, and there is none');
-    const response = await this.#exchange(call, this.namespace);
+    const used = await this.#identity();
+    const response = await this.#exchange(call, used);
     if (response.status !== 403) return this.#judge(response, call);
+    const now = await this.#identity();
+    if (now.token === used.token) throw await this.#refused(call, used);
+    const again = await this.#exchange(call, now);
+    if (again.status !== 403) return this.#judge(again, call);
+    throw await this.#refused(call, now);
+  }
+
+  async #identity(): Promise<Identity> {
     const token = await this.#options.token();
-    if (token !== undefined && token !== this.#token) {
-      this.#token = token;
-      const again = await this.#exchange(call, this.namespace);
-      if (again.status !== 403) return this.#judge(again, call);
-    }
-    throw await this.#refused(call);
+    if (token !== undefined) return { token, namespace: this.namespace };
+    throw this.#error('TokenMissing', 'needs a token, and there is none');
   }
 
   /** A token that is dead, or one that may not do this here. */
-  async #refused({ method, path }: Call): Promise<StoreError> {
+  async #refused({ method, path }: Call, as: Identity): Promise<StoreError> {
     const self: Call = { method: 'GET', path: 'auth/token/lookup-self' };
-    const lookup = await this.#exchange(self, this.namespace);
+    const lookup = await this.#exchange(self, as);
     // A token without the default policy can neither look itself up nor ask for its capabilities,
     // and lives all the same: a policy refuses it then, in other words.
     if (lookup.status === 200 || isOfPolicy(lookup)) {
@@ -130,18 +131,18 @@ export class StoreClient {
     }
     const body = JSON.stringify({ paths: [decodeURI(path)] });
     const ask: Call = { method: 'POST', path: 'sys/capabilities-self', body };
-    const capabilities = await this.#exchange(ask, this.namespace);
+    const capabilities = await this.#exchange(ask, as);
     return capabilities.status === 200
       ? this.#error('Forbidden', `does not let the token ${method} ${path}; its policies lack it`)
       : this.#error('TokenInvalid', 'does not know the token (any more); replace it');
   }
 
-  async #exchange(call: Call, namespace: string | undefined): Promise<StoreResponse> {
+  async #exchange(call: Call, { token, namespace }: Identity): Promise<StoreResponse> {
     const { transport } = this.#options;
     const headers = {
       accept: 'application/json',
       'x-vault-request': 'true',
-      ...(this.#token !== undefined && { 'x-vault-token': this.#token }),
+      ...(token !== undefined && { 'x-vault-token': token }),
       ...(namespace !== undefined && namespace !== '' && { 'x-vault-namespace': namespace }),
       ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
     };
@@ -261,6 +262,8 @@ const STORE_WIDE = new Set([
   'TokenInvalid',
   'TokenMissing',
   'Redirected',
+  'Reconfigured',
+  'NamespaceMissing',
 ]);
 
 /** Whether a failure is one of the store as a whole, so that asking for something else is no use. */

@@ -38,6 +38,13 @@ interface VersionFields {
   readonly custom_metadata?: Readonly<Record<string, string>> | null;
 }
 
+interface Health {
+  readonly standby?: boolean;
+  readonly performance_standby?: boolean;
+}
+
+/** 200 in every state, so that the flags of the body count. */
+const HEALTH = 'sys/health?standbyok=true&perfstandbyok=true&drsecondarycode=200';
 const OWNER = 'gitplane-owner';
 const VALUES = 'gitplane-values';
 const VERSION = 'gitplane-version';
@@ -163,6 +170,12 @@ class Kv2 implements StoreSide {
     } catch (error) {
       if (!(error instanceof StoreError) || !UNMARKABLE.has(error.reason)) throw error;
     }
+  }
+
+  async isStandby(): Promise<boolean> {
+    const answer = await this.#client.callRoot({ method: 'GET', path: HEALTH });
+    const { standby, performance_standby } = readJson(answer, 'The health of the store') as Health;
+    return standby === true || performance_standby === true;
   }
 
   #url(part: 'data' | 'metadata' | 'delete' | 'undelete'): string {

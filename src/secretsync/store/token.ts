@@ -22,7 +22,7 @@ interface LookupFields {
   readonly type?: string;
 }
 
-/** Undefined: the token may not look itself up. */
+/** Undefined: the token may not look itself up. Rejects with `StoreError`. */
 export async function lookUpToken(client: StoreClient): Promise<TokenFacts | undefined> {
   const answer = await client
     .call({ method: 'GET', path: 'auth/token/lookup-self' })
@@ -31,6 +31,10 @@ export async function lookUpToken(client: StoreClient): Promise<TokenFacts | und
       throw error;
     });
   if (answer === undefined) return undefined;
+  if (answer.status === 404) {
+    const message = `The secret store has no namespace ${client.namespace ?? ''}`;
+    throw new StoreError(message, { reason: 'NamespaceMissing' });
+  }
   const { data = {} } = readJson(answer, 'The token') as { data?: LookupFields };
   const { ttl = 0, creation_ttl = 0, period = 0 } = data;
   const fullTtl = Math.max(creation_ttl, period, ttl);
@@ -91,6 +95,7 @@ export class TokenKeeper {
   /** Looks at the token and plans its renewal. Call again when the token was replaced. */
   async start(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#options.onFacts(undefined);
     const facts = await lookUpToken(this.#options.client);
     this.#options.onFacts(facts);
     if (facts === undefined || !facts.isRenewable || facts.ttl === 0) return;

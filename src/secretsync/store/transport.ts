@@ -1,6 +1,7 @@
 /** One HTTP exchange with a store: bounded in time and size, follows nothing, trusts what it is told to. */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { AddressRefusedError, guardedLookup, refuseAddress } from '../../outbound/address-guard.ts';
 
 export interface StoreRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -52,7 +53,7 @@ const LARGEST_ANSWER = 8 * 1024 * 1024;
 
 /** Where nothing was sent: no connection, or nobody to trust at its other end. */
 const BEFORE_SENDING =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|ERR_TLS_CERT_ALTNAME_INVALID)$/;
+  /^(ADDRESS_REFUSED|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|ERR_TLS_CERT_ALTNAME_INVALID)$/;
 
 /** Throws one sentence when the address is none. */
 export function httpTransport(options: TransportOptions): Transport {
@@ -67,13 +68,20 @@ export function httpTransport(options: TransportOptions): Transport {
     throw new Error(`The address of the secret store must end with the port: ${url.origin}`);
   }
   const isSecure = url.protocol === 'https:';
-  const limits = { keepAlive: true, maxSockets: CONNECTIONS, maxFreeSockets: CONNECTIONS };
+  const limits = {
+    keepAlive: true,
+    maxSockets: CONNECTIONS,
+    maxFreeSockets: CONNECTIONS,
+    lookup: guardedLookup,
+  };
   const trust = { rejectUnauthorized: !skipTLSVerify, ...(ca !== undefined && { ca }) };
   const agent = isSecure ? new HttpsAgent({ ...limits, ...trust }) : new HttpAgent(limits);
   const start = isSecure ? httpsRequest : httpRequest;
 
   const send = ({ method, path, headers, body }: StoreRequest): Promise<StoreResponse> =>
     new Promise((resolve, reject) => {
+      const refusal = refusedAddress(url);
+      if (refusal !== undefined) return reject(refusal);
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
       const request = start(new URL(path, url), {
         method,
@@ -84,7 +92,8 @@ export function httpTransport(options: TransportOptions): Transport {
         clearTimeout(timer);
         const code = error.code ?? 'no answer';
         const happened = !BEFORE_SENDING.test(code);
-        reject(new TransportError(`Cannot reach ${url.origin}: ${code}`, happened, error));
+        const why = error instanceof AddressRefusedError ? error.message : code;
+        reject(new TransportError(`Cannot reach ${url.origin}: ${why}`, happened, error));
       };
       const timer = setTimeout(() => {
         request.destroy(
@@ -118,4 +127,14 @@ export function httpTransport(options: TransportOptions): Transport {
       request.end(body);
     });
   return { origin: url.origin, send, close: () => agent.destroy() };
+}
+
+function refusedAddress({ hostname, origin }: URL): TransportError | undefined {
+  try {
+    refuseAddress(hostname);
+    return undefined;
+  } catch (cause) {
+    const { message } = cause as AddressRefusedError;
+    return new TransportError(`Cannot reach ${origin}: ${message}`, false, cause);
+  }
 }

@@ -76,7 +76,11 @@ const FIELD_VALIDATION = query(
   'string',
   'What to do about unknown and duplicate fields: Ignore, Warn or Strict.',
 );
-const FORCE = query('force', 'boolean', 'Of server-side apply: take over fields of others.');
+const FORCE = query(
+  'force',
+  'boolean',
+  'Take over fields that others own (server-side apply). Go on from the last good version of an object whose manifest in git is not valid; the commit message names what was dropped.',
+);
 const RESOURCE_VERSION = query('resourceVersion', 'string', 'Which version may be answered.');
 const SELECTION: readonly Parameter[] = [
   query('labelSelector', 'string', 'Only objects whose labels match.'),

@@ -16,6 +16,7 @@ import { pipeline } from 'node:stream/promises';
 import { unavailable } from '../../apimachinery/status-error.ts';
 import { limitBody } from '../hardening.ts';
 import { GIT_PATH } from '../paths.ts';
+import type { BodyCounter } from '../pressure.ts';
 import {
   answerHeaders,
   CLIENT_HEADER,
@@ -45,6 +46,8 @@ export interface ForwardOptions {
   readonly shown: (version: number, term: bigint) => Promise<boolean>;
   /** How long a change of the leader may take. */
   readonly patienceMs?: number;
+  /** Milliseconds that the leader has to begin its answer. */
+  readonly answerMs?: number;
 }
 
 export interface Forwarded {
@@ -53,11 +56,17 @@ export interface Forwarded {
   readonly address: string;
   /** Whether the next leader knows what became of it: whether it may be sent again. */
   readonly isRepeatable: boolean;
+  /** Counts the bytes of a body without an announced length. */
+  readonly count: BodyCounter;
   /** Aborted when the server begins to close. */
   readonly closing: AbortSignal;
 }
 
 const PATIENCE_MS = 10_000;
+const ANSWER_MS = 30_000;
+const CONNECT_MS = 3_000;
+/** Of an answer that has begun, and does not end by itself. */
+const SILENT_MS = 60_000;
 const RETRY_SECONDS = 1;
 const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -73,7 +82,7 @@ type Shown = (version: number) => Promise<boolean>;
 
 /** Throws StatusError while nothing has been answered yet. */
 export async function forward(options: ForwardOptions, of: Forwarded): Promise<void> {
-  const { leaders, patienceMs = PATIENCE_MS } = options;
+  const { leaders, patienceMs = PATIENCE_MS, answerMs = ANSWER_MS } = options;
   const outgoing = await prepare(of);
   const gone = new AbortController();
   of.response.once('close', () => gone.abort());
@@ -86,7 +95,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     const route = options.route(leader);
     const answer = await whileItLeads(leaders, leader, (changed) => {
       const signal = AbortSignal.any([gone.signal, changed]);
-      return ask(route, of, { ...outgoing, signal });
+      return ask(route, of, { ...outgoing, signal, answerMs });
     });
     const reason = whyNot(answer);
     // What goes through as it comes cannot be sent again.
@@ -141,9 +150,16 @@ function whyNot(answer: IncomingMessage | Failure): Failure | undefined {
 }
 
 /** Before a connection was there nothing can have been done. */
-const NOT_REACHED = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'];
+const NOT_REACHED = [
+  'ENOTCONN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+];
 
-async function prepare({ request, address }: Forwarded): Promise<Outgoing> {
+async function prepare({ request, address, count }: Forwarded): Promise<Outgoing> {
   const { method = '', headers, url = '' } = request;
   const isWrite = WRITES.includes(method);
   const more: Record<string, string> = { [CLIENT_HEADER]: address };
@@ -154,15 +170,20 @@ async function prepare({ request, address }: Forwarded): Promise<Outgoing> {
   const hasBody =
     headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
   if (!hasBody) return { headers: more, body: Buffer.alloc(0) };
-  const body = await keptBody(request);
+  const body = await keptBody(request, count);
   return { headers: { ...more, 'content-length': String(body.length) }, body };
+}
+
+interface Limits {
+  readonly signal: AbortSignal;
+  readonly answerMs: number;
 }
 
 /** Why not, where it could not be asked, or did not begin to answer. */
 async function ask(
   route: Route,
   { request, response }: Forwarded,
-  { headers, body, signal }: Outgoing & { readonly signal: AbortSignal },
+  { headers, body, signal, answerMs }: Outgoing & Limits,
 ): Promise<IncomingMessage | Failure> {
   const { host, port, agent, tls } = route;
   const { method, url: path } = request;
@@ -182,14 +203,46 @@ async function ask(
     upstream.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
       resolve(NOT_REACHED.includes(code) ? 'refused' : 'unknown');
     });
+    upstream.once('close', () => resolve('unknown'));
   });
   upstream.on('error', () => undefined);
   upstream.on('information', () => undefined);
+  const disarm = limitSilence(upstream, body === undefined ? request : upstream, answerMs);
+  limitConnecting(upstream);
   if (body !== undefined) upstream.end(body);
   else pipeline(request, upstream).catch(() => undefined);
-  const answer = await answered;
+  const answer = await answered.finally(disarm);
   response.once('close', () => upstream.destroy());
   return answer;
+}
+
+/** Ends a request when so long nothing of its body came and its answer has not begun. Returns the way to stop. */
+function limitSilence(
+  upstream: ClientRequest,
+  body: NodeJS.EventEmitter,
+  milliseconds: number,
+): () => void {
+  const late = (): void => void upstream.destroy(new Error('The leader did not answer in time'));
+  const timer = setTimeout(late, milliseconds);
+  const more = (): void => void timer.refresh();
+  body.on('data', more);
+  return () => {
+    clearTimeout(timer);
+    body.off('data', more);
+  };
+}
+
+/** A connection that does not come about: nothing was sent yet. */
+function limitConnecting(upstream: ClientRequest): void {
+  upstream.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => {
+      upstream.destroy(Object.assign(new Error('No connection in time'), { code: 'ENOTCONN' }));
+    }, CONNECT_MS);
+    const done = (): void => clearTimeout(timer);
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', done);
+    socket.once('close', done);
+  });
 }
 
 /**
@@ -228,7 +281,9 @@ async function pass(
     response.end();
     answer.destroy();
   };
-  if (isWatch(request)) closing.addEventListener('abort', end);
+  const isEndless = isWatch(request);
+  if (isEndless) closing.addEventListener('abort', end);
+  const disarm = isEndless ? () => undefined : cutWhenSilent(answer, response);
   answer.pipe(response, { end: false });
   try {
     await ended(answer);
@@ -238,8 +293,23 @@ async function pass(
     // What is cut off must not look whole.
     if (!response.writableEnded) response.destroy();
   } finally {
+    disarm();
     closing.removeEventListener('abort', end);
   }
+}
+
+/** Ends an answer that stopped in the middle, unless its client does not read. Returns the way to stop. */
+function cutWhenSilent(answer: IncomingMessage, response: ServerResponse): () => void {
+  const timer = setTimeout(() => {
+    if (response.writableNeedDrain) timer.refresh();
+    else answer.destroy();
+  }, SILENT_MS);
+  const more = (): void => void timer.refresh();
+  answer.on('data', more);
+  return () => {
+    clearTimeout(timer);
+    answer.off('data', more);
+  };
 }
 
 function isWatch({ url = '' }: IncomingMessage): boolean {

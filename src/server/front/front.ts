@@ -20,7 +20,8 @@ export interface FrontStore {
   reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
 }
 
-export interface FrontOptions extends Pick<ForwardOptions, 'leaders' | 'route' | 'patienceMs'> {
+export interface FrontOptions
+  extends Pick<ForwardOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
   readonly store: FrontStore;
   readonly kinds: KindTable;
   /** API groups of objects that only the leader has. */
@@ -98,7 +99,8 @@ export class Front {
   }
 
   async #newest(): Promise<void> {
-    await this.#options.store.barrier().catch(() => {
+    await this.#options.store.barrier().catch((error: unknown) => {
+      if (error instanceof StatusError) throw error;
       const way = 'resourceVersion=0 reads what it has';
       throw unavailable(
         `This replica cannot tell what is newest at the moment; ${way}`,
@@ -112,12 +114,18 @@ export class Front {
     // Writes of objects are commits, which name their key.
     const isRepeatable = info?.isResource === true || SAFE_METHODS.includes(request.method ?? '');
     const isKnown = this.#options.isKnown(request.headers);
-    (isKnown ? this.#pressure : this.#strangers).admit(request, response);
+    const count = (isKnown ? this.#pressure : this.#strangers).admit(request, response);
     const address = clientAddress(request, isBehindProxy);
-    const { leaders, route, patienceMs } = this.#options;
+    const { leaders, route, patienceMs, answerMs } = this.#options;
     const shown: ForwardOptions['shown'] = (version, term) => this.#shown(version, term);
-    const limit = patienceMs === undefined ? {} : { patienceMs };
-    await forward({ leaders, route, shown, ...limit }, { ...arrival, address, isRepeatable });
+    const limit = {
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+      ...(answerMs === undefined ? {} : { answerMs }),
+    };
+    await forward(
+      { leaders, route, shown, ...limit },
+      { ...arrival, address, isRepeatable, count },
+    );
   }
 
   /**

@@ -12,9 +12,9 @@ import {
   mayRead,
   objectAnswer,
   requireCreate,
-  targetOf,
   timed,
   writeOptions,
+  writeTarget,
 } from './shared.ts';
 
 /** Throws 415 where objects are kept by somebody who does not note who owns which field. */
@@ -27,7 +27,7 @@ export async function handleApply(
   const { value: body, duplicates } = decodeBody(request.body, 'yaml');
   refuseToCompare(deps, request);
   const beforeCreate = (): void => requireCreate(deps, request);
-  const target = targetOf(request);
+  const target = writeTarget(deps, request);
   const applied = deps.registry.apply?.({
     ...target,
     body,

@@ -6,10 +6,10 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { encodeList } from '../output/representation.ts';
-import type { ResourceRequest } from '../request.ts';
+import { collectionOf, type ResourceRequest } from '../request.ts';
 import { selected } from '../selection.ts';
 import { deleteOptions, deletionOptions } from './deletion.ts';
-import { answerForm, collectionOf, shownAfterWrite } from './shared.ts';
+import { answerForm, shownAfterWrite } from './shared.ts';
 
 export async function handleDeleteCollection(
   deps: ServerDependencies,
@@ -23,11 +23,12 @@ export async function handleDeleteCollection(
   const { items: all } = deps.store.list(collectionOf(request));
   const matching = (await selected(selection, all)).filter(({ key }) => !isAccessRole(key));
   const results = await Promise.all(
-    matching.map(({ key }) => {
-      const { namespace, name } = key;
+    matching.map((stored) => {
+      const { namespace, name } = stored.key;
+      const rightOn = info.selectedName === '' ? undefined : stored.object.metadata.uid;
       const { gracePeriodSeconds, propagationPolicy } = asked;
       const how = { gracePeriodSeconds, propagationPolicy };
-      const deletion = { kind, namespace, name, options, delete: how };
+      const deletion = { kind, namespace, name, rightOn, options, delete: how };
       return deps.registry.delete(deletion).catch(unlessGone);
     }),
   );

@@ -6,7 +6,7 @@ import type { Answer } from '../output/answer.ts';
 import { encodeDocument } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { deleteOptions, deletionOptions } from './deletion.ts';
-import { answerForm, objectAnswer, targetOf, timed } from './shared.ts';
+import { answerForm, objectAnswer, timed, writeTarget } from './shared.ts';
 
 export async function handleDelete(
   deps: ServerDependencies,
@@ -18,7 +18,7 @@ export async function handleDelete(
   const result = await timed(
     deps,
     deps.registry.delete({
-      ...targetOf(request),
+      ...writeTarget(deps, request),
       options,
       delete: {
         gracePeriodSeconds: asked.gracePeriodSeconds,

@@ -8,7 +8,7 @@ import type { Answer } from '../output/answer.ts';
 import { type AnswerForm, encodeObject } from '../output/representation.ts';
 import type { ResourceRequest } from '../request.ts';
 import { pastObject, REVISION_HEADER } from './past.ts';
-import { answerForm, collectionOf, shownToReader, targetOf } from './shared.ts';
+import { answerForm, shownToReader, targetOf } from './shared.ts';
 
 export function handleGet(
   deps: ServerDependencies,
@@ -36,7 +36,7 @@ async function getNotOlder(
   request: ResourceRequest,
   { wanted, form }: { wanted: number; form: AnswerForm },
 ): Promise<Answer> {
-  await waitForVersion(deps.store, collectionOf(request), wanted);
+  await waitForVersion(deps, request, wanted);
   return getNow(deps, request, form);
 }
 

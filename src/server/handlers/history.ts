@@ -8,8 +8,8 @@ import { formatPosition, parsePosition } from '../input/continue-token.ts';
 import { parseLimit } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { encodeDocument } from '../output/representation.ts';
+import { pastFilter } from '../past-filter.ts';
 import type { ResourceRequest } from '../request.ts';
-import { readsEveryLife } from './past.ts';
 import { answerForm } from './shared.ts';
 
 /** Each entry is a commit that is read. */
@@ -42,7 +42,6 @@ export async function handleHistory(
   return { code: 200, ...encodeDocument(document, form) };
 }
 
-/** Those of the object that has the name now, unless the reader has the right on every name. */
 async function visibleEntries(
   deps: ServerDependencies,
   request: ResourceRequest,
@@ -51,9 +50,8 @@ async function visibleEntries(
   const { namespace, name } = info;
   const key = { group: kind.group, kind: kind.kind, namespace, name };
   const entries = await deps.history.entries(kind, key);
-  if (readsEveryLife(deps, request)) return entries;
-  const living = deps.store.get(key)?.object.metadata.uid;
-  return entries.filter(({ uid }) => uid === living);
+  const filter = pastFilter(deps, request);
+  return filter === undefined ? entries : entries.filter(({ uid }) => filter({ key, uid }));
 }
 
 /** Commits that come meanwhile come first, so a page goes on behind the last one of the page before. */

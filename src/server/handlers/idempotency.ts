@@ -9,7 +9,8 @@ type Idempotency = Pick<WriteOptions, 'idempotencyKey' | 'idempotencyDigest' | '
 /** Of these the outcome of a write does not depend. */
 const OF_NO_MATTER = ['pretty', 'timeout'];
 const PRINTABLE = /^[\x20-\x7e]{1,256}$/;
-const DIGITS = 16;
+/** 128 bits. */
+const DIGITS = 32;
 
 /** Throws 400. */
 export function idempotencyOf(request: ResourceRequest): Idempotency {

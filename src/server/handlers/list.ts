@@ -10,15 +10,18 @@ import { parsePast } from '../input/past.ts';
 import type { Answer } from '../output/answer.ts';
 import { encodeList, type ReadyObject } from '../output/representation.ts';
 import type { ListMeta } from '../output/table.ts';
-import type { ResourceRequest } from '../request.ts';
+import { lifeOf, pastFilter } from '../past-filter.ts';
+import { collectionOf, type ResourceRequest } from '../request.ts';
 import { selected, selectsAll } from '../selection.ts';
-import { pastItems, REVISION_HEADER } from './past.ts';
-import { answerForm, collectionOf, shownToReader } from './shared.ts';
+import { REVISION_HEADER } from './past.ts';
+import { answerForm, shownToReader } from './shared.ts';
 
 /** What is listed: the state at a version of the journal, or a commit of the past. */
 interface Snapshot extends Pick<ObjectList, 'items'> {
   readonly resourceVersion?: number;
   readonly revision?: string;
+  /** May hold what is not there any more. */
+  readonly isPast: boolean;
 }
 
 export async function handleList(
@@ -37,7 +40,9 @@ export async function handleList(
   const start = from === undefined ? 0 : firstAfter(snapshot.items, from);
   const plain = selectsAll(options);
   const all = start === 0 ? snapshot.items : snapshot.items.slice(start);
-  const matching = await selected(options, all);
+  const chosen = await selected(options, all);
+  const filter = snapshot.isPast ? pastFilter(deps, request) : undefined;
+  const matching = filter === undefined ? chosen : chosen.filter((item) => filter(lifeOf(item)));
   const { limit } = options;
   const items = limit === 0 || matching.length <= limit ? matching : matching.slice(0, limit);
   const metadata = listMeta({ snapshot, matching, items, plain });
@@ -66,15 +71,23 @@ async function takePast(
 ): Promise<Snapshot> {
   if (from === undefined || from.revision === undefined) {
     if (from !== undefined) throw badRequest(`${FOREIGN_TOKEN} a list of the present`);
-    const { items, point } = await pastItems(deps, request, past);
-    return { items, revision: point.revision };
+    return await listOf(deps, request, past);
   }
   const { revision } = from;
   if ('revision' in past && !revision.startsWith(past.revision)) {
     throw badRequest(`${FOREIGN_TOKEN} another commit`);
   }
-  const { items } = await pastItems(deps, request, { revision });
-  return { items, revision };
+  return await listOf(deps, request, { revision });
+}
+
+async function listOf(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  past: Past,
+): Promise<Snapshot> {
+  const point = await deps.history.find(past);
+  const items = await deps.history.listAt(request.kind, collectionOf(request), point);
+  return { items, revision: point.revision, isPast: true };
 }
 
 const FOREIGN_TOKEN = 'continue key is not valid: the token belongs to';
@@ -95,20 +108,21 @@ async function takeSnapshot(
   deps: ServerDependencies,
   request: ResourceRequest,
   wish: { options: ListOptions; from: Continuation | undefined },
-): Promise<ObjectList> {
+): Promise<Snapshot> {
   const collection = collectionOf(request);
   const { options, from } = wish;
+  const newest = (): Snapshot => ({ ...deps.store.list(collection), isPast: false });
   if (from !== undefined) {
     if (from.revision !== undefined) throw badRequest(`${FOREIGN_TOKEN} a list of the past`);
-    return from.resourceVersion < 0 ? deps.store.list(collection) : continued(deps, request, from);
+    return from.resourceVersion < 0 ? newest() : continued(deps, request, from);
   }
   const wanted = options.resourceVersion;
-  if (wanted === undefined || wanted === 0) return deps.store.list(collection);
-  await waitForVersion(deps.store, collection, wanted);
+  if (wanted === undefined || wanted === 0) return newest();
+  await waitForVersion(deps, request, wanted);
   const exact = options.match === 'Exact' || (options.match === undefined && options.limit > 0);
-  if (!exact) return deps.store.list(collection);
+  if (!exact) return newest();
   try {
-    return deps.store.listAt(collection, wanted);
+    return { ...deps.store.listAt(collection, wanted), isPast: true };
   } catch (error) {
     if (!(error instanceof CompactedError)) throw error;
     throw expired('The resourceVersion for the provided list is too old.');
@@ -122,9 +136,9 @@ function continued(
   deps: ServerDependencies,
   request: ResourceRequest,
   from: Continuation,
-): ObjectList {
+): Snapshot {
   try {
-    return deps.store.listAt(collectionOf(request), from.resourceVersion);
+    return { ...deps.store.listAt(collectionOf(request), from.resourceVersion), isPast: true };
   } catch (error) {
     if (!(error instanceof CompactedError)) throw error;
     const metadata = { continue: formatContinue({ ...from, resourceVersion: -1 }) };

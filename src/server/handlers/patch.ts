@@ -14,7 +14,7 @@ import { applyStrategicMergePatch } from '../input/strategic-merge.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { handleApply } from './apply.ts';
-import { answerForm, mayRead, objectAnswer, targetOf, timed, writeOptions } from './shared.ts';
+import { answerForm, mayRead, objectAnswer, timed, writeOptions, writeTarget } from './shared.ts';
 
 export const PATCH_SUPPORT: PatchSupport = { serverSideApply: true };
 
@@ -43,7 +43,13 @@ export async function handlePatch(
   const change = (current: KubeObject): unknown => apply(current as unknown as JsonObject, patch);
   const result = await timed(
     deps,
-    deps.registry.update({ verb: 'patch', ...targetOf(request), change, duplicates, options }),
+    deps.registry.update({
+      verb: 'patch',
+      ...writeTarget(deps, request),
+      change,
+      duplicates,
+      options,
+    }),
   );
   return objectAnswer(deps, request, result, 200);
 }

@@ -1,8 +1,7 @@
 /** What several handlers need. */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import { masked } from '../../kinds/masking.ts';
-import type { WriteOptions, WriteResult } from '../../registry/write-context.ts';
-import type { Collection } from '../../state/store.ts';
+import type { Target, WriteOptions, WriteResult } from '../../registry/write-context.ts';
 import { authorizeRequest } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../input/write-options.ts';
@@ -15,6 +14,7 @@ import {
   readyObject,
 } from '../output/representation.ts';
 import { parseIncludeObject } from '../output/table.ts';
+import { pastFilter } from '../past-filter.ts';
 import { header, type ResourceRequest } from '../request.ts';
 import { idempotencyOf } from './idempotency.ts';
 
@@ -35,11 +35,6 @@ export function answerForm(
   return { mediaType, transform, pretty, includeObject, now: deps.clock.now() };
 }
 
-export function collectionOf({ kind, info }: ResourceRequest): Collection {
-  const namespace = info.namespace === '' ? undefined : info.namespace;
-  return { group: kind.group, kind: kind.kind, namespace };
-}
-
 /**
  * How a write wants to be done. Where the client does not say what to do about unknown fields they
  * are refused: what reaches git must not lose a misspelt key in silence.
@@ -50,6 +45,7 @@ export function writeOptions(request: ResourceRequest, operation: WriteOperation
   return {
     user: request.user,
     dryRun: parsed.dryRun,
+    force: parsed.force,
     fieldValidation: query.get('fieldValidation') ? parsed.fieldValidation : 'Strict',
     fieldManager: fieldManagerOf(parsed, header(request, 'user-agent')),
     requestId: request.id,
@@ -85,14 +81,23 @@ export function shownToReader<T extends ReadyObject>(
 export function shownAfterWrite(
   deps: ServerDependencies,
   request: ResourceRequest,
-  { object, stored }: Pick<WriteResult, 'object' | 'stored'>,
+  { object, stored, isReplayed }: Pick<WriteResult, 'object' | 'stored' | 'isReplayed'>,
 ): ReadyObject {
-  const { secretPaths } = request.kind;
-  const name = object.metadata.name ?? '';
+  const { secretPaths, group, kind } = request.kind;
+  const { name = '', namespace = '', uid } = object.metadata;
+  const life = { key: { group, kind, namespace, name }, uid };
+  const isHidden = isReplayed === true && pastFilter(deps, request)?.(life) === false;
+  if (isHidden) return readyObject(namedOnly(object));
   if (secretPaths.length === 0 || mayRead(deps, request, name)) {
     return shownToReader(deps, request, { ready: stored ?? readyObject(object), name });
   }
   return readyObject(masked(object, [], secretPaths) as KubeObject);
+}
+
+/** Of an object that is gone, what the client named itself. */
+function namedOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name = '', namespace } = metadata;
+  return { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace } };
 }
 
 /** The answer to a create, in the form the client accepts: what its user wrote. */
@@ -149,6 +154,20 @@ export function targetOf({ kind, info }: ResourceRequest): {
   name: string;
 } {
   return { kind, namespace: info.namespace, name: info.name };
+}
+
+/**
+ * The same for a write, which is decided later. A right on one name counts for the object that has
+ * the name now, and for no other one that has it by then.
+ */
+export function writeTarget(deps: ServerDependencies, request: ResourceRequest): Target {
+  const target = targetOf(request);
+  const { kind, info, user } = request;
+  const { verb, namespace, name } = info;
+  const every = { verb, group: kind.group, resource: kind.plural, namespace, name: '' };
+  if (deps.authorizer.authorize(user, every).allowed) return target;
+  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  return { ...target, rightOn: deps.store.get(key)?.object.metadata.uid };
 }
 
 /** What is not there is made, and that takes more than the right to change it. */

@@ -11,9 +11,9 @@ import {
   createdAnswer,
   objectAnswer,
   requireCreate,
-  targetOf,
   timed,
   writeOptions,
+  writeTarget,
 } from './shared.ts';
 
 export async function handleUpdate(
@@ -31,7 +31,7 @@ export async function handleUpdate(
     return withoutVersion(value);
   };
   const create = request.kind.createdByUpdate ? make : undefined;
-  const target = { ...targetOf(request), change, create };
+  const target = { ...writeTarget(deps, request), change, create };
   const result = await timed(
     deps,
     deps.registry.update({ verb: 'update', ...target, duplicates, options }),

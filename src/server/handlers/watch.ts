@@ -6,7 +6,6 @@ import type { ServerResponse } from 'node:http';
 import { Pauses } from '../../apimachinery/pauses.ts';
 import { expired, StatusError } from '../../apimachinery/status-error.ts';
 import { CompactedError, type StoredObject, type Watch } from '../../state/store.ts';
-import { wouldPass } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../freshness.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
@@ -14,15 +13,12 @@ import type { Answer } from '../output/answer.ts';
 import { bookmarkObject, createEventEncoder, errorLine } from '../output/event-lines.ts';
 import { EventSink } from '../output/event-sink.ts';
 import { type AnswerForm, type ReadyObject, readyObject } from '../output/representation.ts';
-import type { ResourceRequest } from '../request.ts';
-import { onlyNamed, seenEvent, selects } from '../selection.ts';
-import { answerForm, collectionOf, shownToReader } from './shared.ts';
+import { collectionOf, type ResourceRequest } from '../request.ts';
+import { onlyNamed, selects } from '../selection.ts';
+import { answerForm, shownToReader } from './shared.ts';
+import { WatchAccess } from './watch-access.ts';
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** How often a watch without events is asked whether its key and its right are still there. */
-const ACCESS_INTERVAL_MS = 10_000;
-/** Events that come closer together share an answer. */
-const ACCESS_KEPT_MS = 1000;
 /** Kubernetes' `--min-request-timeout`; streams end between one and two times of it. */
 const SHORTEST_STREAM_SECONDS = 1800;
 
@@ -92,13 +88,14 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
   };
   const close = (): void => watch.close();
   const stopTimers = startTimers(options, { watch, tick });
-  const access = openAccess(deps, request, close);
+  const shown = (ready: StoredObject): ReadyObject =>
+    shownToReader(deps, request, { ready, name: ready.key.name });
+  const access = new WatchAccess(deps, request, { selection: options, shown, end: close });
   response.on('close', close);
   request.closing.addEventListener('abort', close);
   if (request.closing.aborted) close();
   try {
-    const shown = (ready: StoredObject): ReadyObject =>
-      shownToReader(deps, request, { ready, name: ready.key.name });
+    if (!access.isOpen) return;
     const pauses = new Pauses();
     for (const stored of initial) {
       await pauses.take();
@@ -108,10 +105,9 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     if (asked) await bookmark(since, true);
     started = true;
     for await (const event of watch.events()) {
-      const seen = seenEvent(options, event);
-      // Who had the right from the object itself is still told that it went.
-      if (event.type !== 'DELETED' && !access.isOpen()) break;
-      if (seen !== undefined) await sink.write(encode(seen.type, shown(seen.stored)));
+      const told = access.next(event);
+      if (told === 'end') break;
+      if (told !== undefined) await sink.write(encode(told.type, told.ready));
     }
   } finally {
     stopTimers();
@@ -119,29 +115,6 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
     request.closing.removeEventListener('abort', close);
     watch.close();
   }
-}
-
-/** Ends the watch of a key that does not work any more, or of a right that was taken away. */
-function openAccess(
-  deps: ServerDependencies,
-  request: ResourceRequest,
-  end: () => void,
-): { isOpen(): boolean; stop(): void } {
-  let asked = performance.now();
-  let open = true;
-  const look = (): void => {
-    asked = performance.now();
-    open &&= wouldPass(deps, request, request.info);
-    if (!open) end();
-  };
-  const timer = setInterval(look, ACCESS_INTERVAL_MS);
-  return {
-    isOpen: () => {
-      if (performance.now() - asked >= ACCESS_KEPT_MS) look();
-      return open;
-    },
-    stop: () => clearInterval(timer),
-  };
 }
 
 function openWatch(
@@ -165,7 +138,7 @@ async function fromTheFuture(
   const { sendInitialEvents, resourceVersion: wanted } = options;
   if (sendInitialEvents !== true || wanted === undefined) return undefined;
   try {
-    await waitForVersion(deps.store, collectionOf(request), wanted);
+    await waitForVersion(deps, request, wanted);
     return undefined;
   } catch (error) {
     if (error instanceof StatusError) return error;

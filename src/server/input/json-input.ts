@@ -20,11 +20,16 @@ export function decodeJson(text: string, maxDepth: number): DecodedText {
   } catch {
     refused = true;
   }
-  if (!refused && isPlain(text, value, maxDepth)) return { value, duplicates: [] };
+  const isEscapedSurrogate = SURROGATE_ESCAPE.test(text);
+  const isSettled = !refused && !isEscapedSurrogate && isPlain(text, value, maxDepth);
+  if (isSettled) return { value, duplicates: [] };
   const duplicates = new Scanner(text, maxDepth).scan();
   if (refused) throw badRequest('the body is not valid JSON');
   return { value, duplicates };
 }
+
+/** A body is UTF-8, which has no surrogates: an escape is the only way to write one. */
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 /**
  * Whether the scanner would have nothing to say, which most clients can be told by less: a text that
@@ -32,13 +37,14 @@ export function decodeJson(text: string, maxDepth: number): DecodedText {
  */
 function isPlain(text: string, value: unknown, maxDepth: number): boolean {
   const written = text.endsWith('\n') ? text.slice(0, -1) : text;
-  if (written.includes('__proto__') || JSON.stringify(value) !== written) return false;
+  if (written.includes('__proto__')) return false;
   let brackets = 0;
   for (let at = 0; at < written.length && brackets <= maxDepth; at++) {
     const code = written.charCodeAt(at);
     if (code === OPEN_BRACE || code === OPEN_BRACKET) brackets++;
   }
-  return brackets <= maxDepth;
+  // Checked first: `JSON.stringify` recurses, and a deep value would overflow its stack.
+  return brackets <= maxDepth && JSON.stringify(value) === written;
 }
 
 const OPEN_BRACE = 0x7b;
@@ -141,6 +147,7 @@ class Scanner {
 
   /** Whether the string has escapes. */
   #string(): boolean {
+    const start = this.#at;
     let escaped = false;
     this.#at++;
     for (;;) {
@@ -153,7 +160,18 @@ class Scanner {
       escaped = true;
     }
     this.#at++;
+    if (escaped) this.#refuseLoneSurrogate(start);
     return escaped;
+  }
+
+  /** Git and other YAML readers hold UTF-8, which has no half of a surrogate pair (RFC 3629, section 3). */
+  #refuseLoneSurrogate(start: number): void {
+    const raw = this.#text.slice(start, this.#at);
+    if (!SURROGATE_ESCAPE.test(raw)) return;
+    const text: string = JSON.parse(raw);
+    if (text.isWellFormed()) return;
+    this.#at = start;
+    this.#fail('the string holds one half of a surrogate pair; write the whole character');
   }
 
   #accept(character: string): boolean {

@@ -11,6 +11,10 @@ import { badRequest, StatusError, unprocessablePatch } from '../../apimachinery/
 const MAX_PATCH_OPERATIONS = 10_000;
 /** What all `copy` operations of a patch may add, in bytes of JSON. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
+/** Levels that operations may stack on each other: code that recurses over a value this deep is safe. */
+const MAX_LEVELS = 1000;
+/** As a body: what is nested deeper cannot be read back. */
+const MAX_DEPTH = 100;
 
 interface Operation {
   readonly op: string;
@@ -27,6 +31,7 @@ interface Operation {
 export function patchJson(document: JsonValue, patch: unknown): JsonValue {
   const operations = readOperations(patch);
   const root: Root = { value: structuredClone(document) };
+  let levels = MAX_DEPTH;
   let copied = 0;
   operations.forEach((operation, index) => {
     const fail: Fail = (why) =>
@@ -36,9 +41,40 @@ export function patchJson(document: JsonValue, patch: unknown): JsonValue {
       copied += JSON.stringify(source).length;
       if (copied > MAX_COPIED_BYTES) throw fail(`copies add more than ${MAX_COPIED_BYTES} bytes`);
     }
+    levels = levelsAfter(levels, operation, { root, fail });
+    if (levels > MAX_LEVELS) throw fail(`the patch nests more than ${MAX_LEVELS} levels`);
     apply(root, operation, fail);
   });
+  if (levels > MAX_DEPTH && depthOf(root.value) > MAX_DEPTH) {
+    throw unprocessablePatch(`the patched object is nested more than ${MAX_DEPTH} levels deep`);
+  }
   return root.value;
+}
+
+/** An upper bound of the depth of the document. A moved value is not walked: moves cost the same at any size. */
+function levelsAfter(
+  before: number,
+  { op, path, from, value }: Operation,
+  { root, fail }: { readonly root: Root; readonly fail: Fail },
+): number {
+  const target = pointer(path, fail).length;
+  if (op === 'move') return before + Math.max(0, target - pointer(from, fail).length);
+  const placed = op === 'copy' ? valueAt(root, pointer(from, fail), fail) : value;
+  if (op === 'test' || op === 'remove' || placed === undefined) return before;
+  return Math.max(before, target + depthOf(placed));
+}
+
+/** Collections inside one another; more than `MAX_LEVELS` are not counted. Does not recurse. */
+function depthOf(value: JsonValue): number {
+  let depth = 0;
+  let level: JsonValue[] = [value];
+  while (depth <= MAX_LEVELS) {
+    level = level.filter((item) => typeof item === 'object' && item !== null);
+    if (level.length === 0) return depth;
+    level = level.flatMap((item) => Object.values(item as object) as JsonValue[]);
+    depth++;
+  }
+  return depth;
 }
 
 function readOperations(patch: unknown): Operation[] {

@@ -1,6 +1,8 @@
 /** The open end of a watch: lines out, and whether the client keeps up. */
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+
+/** Each ends the wait for a client that does not read. */
+const ENDS = ['drain', 'close', 'error'] as const;
 
 export class EventSink {
   readonly #response: ServerResponse;
@@ -22,9 +24,19 @@ export class EventSink {
   async write(line: Buffer): Promise<void> {
     if (this.#response.write(line) || this.#response.destroyed) return;
     this.#behind = true;
-    await Promise.race([once(this.#response, 'drain'), once(this.#response, 'close')]).catch(
-      () => undefined,
-    );
+    await this.#drained();
     this.#behind = false;
+  }
+
+  /** Leaves no listener behind: a slow client is waited for thousands of times on one response. */
+  #drained(): Promise<void> {
+    const response = this.#response;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        for (const event of ENDS) response.off(event, done);
+        resolve();
+      };
+      for (const event of ENDS) response.on(event, done);
+    });
   }
 }

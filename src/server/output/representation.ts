@@ -37,7 +37,8 @@ export interface ReadyObject {
 }
 
 /** Which kind the objects are of, and its columns. */
-export type ShownKind = Pick<Kind, 'group' | 'version' | 'kind' | 'columns'>;
+export type ShownKind = Pick<Kind, 'group' | 'version' | 'kind' | 'columns'> &
+  Partial<Pick<Kind, 'storedIn'>>;
 
 /** The negotiated form, with what a table needs beside it. */
 export interface AnswerForm extends MediaChoice {

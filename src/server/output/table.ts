@@ -5,7 +5,7 @@
 import { humanDuration } from '../../apimachinery/duration.ts';
 import type { KubeObject, ObjectMeta } from '../../apimachinery/object.ts';
 import { badRequest } from '../../apimachinery/status-error.ts';
-import { AGE } from '../../kinds/columns.ts';
+import { AGE, HEALTH } from '../../kinds/columns.ts';
 import type { Kind, PrinterColumn } from '../../kinds/kind.ts';
 import type { Transform } from './negotiation.ts';
 
@@ -66,7 +66,7 @@ export function parseIncludeObject(query: URLSearchParams): IncludeObject {
 }
 
 export function buildTable(
-  kind: Pick<Kind, 'columns'>,
+  kind: TableKind,
   content: { readonly metadata: ListMeta; readonly objects: readonly KubeObject[] },
   options: TableOptions,
 ): Table {
@@ -85,7 +85,7 @@ export function buildTable(
  * them. Works for bookmarks too, whose objects have no name.
  */
 export function buildEventTable(
-  kind: Pick<Kind, 'columns'>,
+  kind: TableKind,
   { object, first }: { readonly object: KubeObject; readonly first: boolean },
   options: TableOptions,
 ): Table {
@@ -109,8 +109,11 @@ const NAME: ColumnDefinition = {
   priority: 0,
 };
 
-function columnsOf({ columns }: Pick<Kind, 'columns'>): readonly PrinterColumn[] {
-  return columns.length > 0 ? columns : [AGE];
+type TableKind = Pick<Kind, 'columns'> & Partial<Pick<Kind, 'storedIn'>>;
+
+function columnsOf({ columns, storedIn }: TableKind): readonly PrinterColumn[] {
+  const shown = columns.length > 0 ? columns : [AGE];
+  return storedIn === 'git' ? [...shown, HEALTH] : shown;
 }
 
 function definition({ name, type, description, priority = 0 }: PrinterColumn): ColumnDefinition {

@@ -9,6 +9,7 @@ import {
   readCookie,
   setCookie,
 } from '../../signin/cookies.ts';
+import { safeReturnTo } from '../../signin/return-to.ts';
 import { SignInError } from '../../signin/sign-in-error.ts';
 import { random } from '../../signin/transactions.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -63,9 +64,51 @@ export function browserId(deps: ServerDependencies, request: FastifyRequest): st
 
 const ATTEMPT_SECONDS = 15 * 60;
 
-export function keepBrowserId(deps: ServerDependencies, reply: FastifyReply, value: string): void {
-  const of = { baseUrl: deps.signIn.baseUrl, value, maxAgeSeconds: ATTEMPT_SECONDS };
-  void reply.header('set-cookie', setCookie('login', of));
+/** Attempts of one browser at the same time that each have a page of their own to return to. */
+const RETURN_SLOTS = 4;
+/** Cookies of all slots together stay far below what a request may have of headers. */
+const LONGEST_RETURN = 1024;
+/** Characters of `state` that name an attempt. */
+const ATTEMPT_NAME = 16;
+
+/** The browser keeps what the server holds nothing of: its id, and the page to return to. */
+export function keepAttempt(
+  deps: ServerDependencies,
+  reply: FastifyReply,
+  of: { readonly browser: string; readonly state: string; readonly returnTo: unknown },
+): void {
+  const { baseUrl } = deps.signIn;
+  const kept = { baseUrl, maxAgeSeconds: ATTEMPT_SECONDS };
+  const wanted = safeReturnTo(typeof of.returnTo === 'string' ? of.returnTo : undefined);
+  const page = Buffer.from(wanted.length > LONGEST_RETURN ? '/' : wanted).toString('base64url');
+  const value = `${of.state.slice(0, ATTEMPT_NAME)}.${page}`;
+  void reply.header('set-cookie', [
+    setCookie('login', { ...kept, value: of.browser }),
+    setCookie(returnCookie(of.state), { ...kept, value }),
+  ]);
+}
+
+/** Undefined: the browser kept none for that attempt. Not checked: anybody may write a cookie. */
+export function keptReturnTo(
+  deps: ServerDependencies,
+  request: FastifyRequest,
+  state: string,
+): string | undefined {
+  const [name, page] = cookieOf(deps, request, returnCookie(state))?.split('.') ?? [];
+  if (page === undefined || name !== state.slice(0, ATTEMPT_NAME)) return undefined;
+  return Buffer.from(page, 'base64url').toString('utf8');
+}
+
+function returnCookie(state: string): CookieUse {
+  return `return-${state.charCodeAt(0) % RETURN_SLOTS}`;
+}
+
+/** Cookies that the attempts of a browser left, once one of them succeeded. */
+function forgottenAttempts(request: FastifyRequest, baseUrl: string): string[] {
+  const uses = Array.from({ length: RETURN_SLOTS }, (_, slot): CookieUse => `return-${slot}`);
+  const isKept = (use: CookieUse): boolean =>
+    readCookie(request.headers.cookie, cookieName(use, baseUrl)) !== undefined;
+  return ['login' as const, ...uses.filter(isKept)].map((use) => setCookie(use, { baseUrl }));
 }
 
 /**
@@ -81,7 +124,7 @@ export async function beginSession(
   const maxAgeSeconds = longestLife(deps.config.current.auth);
   const { baseUrl } = deps.signIn;
   const session = setCookie('session', { baseUrl, value: key, maxAgeSeconds });
-  void reply.header('set-cookie', [session, setCookie('login', { baseUrl })]);
+  void reply.header('set-cookie', [session, ...forgottenAttempts(request, baseUrl)]);
 }
 
 export function endSession(deps: ServerDependencies, reply: FastifyReply): void {

@@ -142,11 +142,13 @@ async function decide(exchange: Exchange, tried: FailedLogins): Promise<FastifyR
   const code = form.get('user_code') ?? '';
   facts['user'] = session.user.name;
   // Codes are few enough to be tried: who errs too often waits, and learns nothing meanwhile.
-  const wait = tried.failed(session.user.name);
+  const wait = tried.wait(session.user.name);
   if (wait > 0) throw tooManyAttempts(wait);
   const asked = devices.requestOf(code);
-  if (asked === undefined) return await codePage(exchange, { session, problem: NO_SUCH_CODE });
-  tried.forgive(session.user.name);
+  if (asked === undefined) {
+    tried.failed(session.user.name);
+    return await codePage(exchange, { session, problem: NO_SUCH_CODE });
+  }
   const decision = form.get('decision');
   if (decision === null) return await confirmPage(exchange, { session, code, asked });
   const { client, device } = asked;

@@ -29,12 +29,10 @@ export function registerProviderToken(app: FastifyInstance, deps: ServerDependen
         const { request, signal } = exchange;
         refuseOtherSites(deps, request);
         const fields = readFields(request);
-        // Each counts as failed until it is known not to be: tries at the same time count as well.
-        const wait = tried.failed(request.ip);
-        if (wait > 0) throw tooManyAttempts(wait);
         const token = fields.get('token') ?? '';
-        const { login } = await deps.signIn.verify(ID, { token, requestId: request.id, signal });
-        tried.forgive(request.ip);
+        const { login } = await tried.attempt(request.ip, tooManyAttempts, () =>
+          deps.signIn.verify(ID, { token, requestId: request.id, signal }),
+        );
         return await letIn(exchange, { login, returnTo: fields.get('returnTo') });
       },
     }),

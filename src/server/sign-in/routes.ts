@@ -5,7 +5,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FailedLogins } from '../../auth/failed-logins.ts';
 import type { Callback, SendOff } from '../../signin/connector.ts';
-import type { SignedIn } from '../../signin/sign-in.ts';
 import { tooManyAttempts } from '../../signin/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import {
@@ -14,7 +13,8 @@ import {
   browserSession,
   cookieOf,
   endSession,
-  keepBrowserId,
+  keepAttempt,
+  keptReturnTo,
   refuseOtherSites,
 } from './browser.ts';
 import { registerCli } from './cli-routes.ts';
@@ -57,10 +57,10 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
       facts: withConnector,
       signsIn: true,
       work: async (exchange) => {
-        const { request } = exchange;
-        const callback = callbackOf(exchange, new URLSearchParams());
-        const of = { ...ofBrowser(exchange), callback };
-        return await welcome(exchange, await deps.signIn.complete(idOf(request), of));
+        const form = new URLSearchParams();
+        const state = callbackOf(exchange, form).url.searchParams.get('state');
+        const of = { ...ofBrowser(exchange, state), method: 'GET', form } as const;
+        return await welcome(exchange, of);
       },
     }),
   );
@@ -73,22 +73,26 @@ export function registerSignIn(app: FastifyInstance, deps: ServerDependencies): 
       work: async (exchange) => {
         const { request, reply } = exchange;
         const id = idOf(request);
-        const code = await deps.signIn.post(id, callbackOf(exchange, readForm(request)));
+        const fields = await deps.signIn.post(id, callbackOf(exchange, readForm(request)));
         // The cookie that proves the browser comes with requests from our own pages only.
-        return reply.redirect(`/auth/${id}/finish?code=${code}`, 303);
+        return follow(reply, { kind: 'post', url: `/auth/${id}/finish`, fields });
       },
     }),
   );
-  app.get(
+  app.post(
     '/auth/:id/finish',
-    { config },
+    { config, bodyLimit: MOST_FORM_BYTES, onRequest: limitSlowBody },
     signInRoute(deps, {
       facts: withConnector,
       signsIn: true,
       work: async (exchange) => {
-        const { code } = exchange.request.query as { code?: unknown };
-        const of = { ...ofBrowser(exchange), code: typeof code === 'string' ? code : '' };
-        return await welcome(exchange, await deps.signIn.finish(idOf(exchange.request), of));
+        const form = readForm(exchange.request);
+        const of = {
+          ...ofBrowser(exchange, form.get('RelayState')),
+          method: 'POST',
+          form,
+        } as const;
+        return await welcome(exchange, of);
       },
     }),
   );
@@ -118,9 +122,8 @@ async function sendOff(exchange: Exchange): Promise<FastifyReply> {
   const { deps, request, reply, signal } = exchange;
   const { returnTo } = request.query as { returnTo?: unknown };
   const browser = browserId(deps, request);
-  const wanted = typeof returnTo === 'string' ? returnTo : undefined;
-  const next = await deps.signIn.begin(idOf(request), { browser, returnTo: wanted, signal });
-  keepBrowserId(deps, reply, browser);
+  const { sendOff: next, state } = await deps.signIn.begin(idOf(request), { browser, signal });
+  keepAttempt(deps, reply, { browser, state, returnTo });
   return follow(reply, next);
 }
 
@@ -133,20 +136,28 @@ function callbackOf({ deps, request }: Exchange, form: URLSearchParams): Callbac
   return { url: new URL(request.url, deps.signIn.baseUrl), form };
 }
 
-function ofBrowser({ deps, request, signal }: Exchange): {
-  cookie: string | undefined;
-  requestId: string;
-  signal: AbortSignal;
-} {
-  return { cookie: cookieOf(deps, request, 'login'), requestId: request.id, signal };
+/** Cookie of the browser for the attempt that `state` belongs to. */
+function ofBrowser({ deps, request }: Exchange, state: string | null) {
+  return {
+    cookie: cookieOf(deps, request, 'login'),
+    returnTo: state === null ? undefined : keptReturnTo(deps, request, state),
+  };
 }
 
 /** The browser gets its key, and goes where it wanted to. */
 async function welcome(
   exchange: Exchange,
-  { login, identity, returnTo }: SignedIn,
+  of: ReturnType<typeof ofBrowser> & { method: 'GET' | 'POST'; form: URLSearchParams },
 ): Promise<FastifyReply> {
-  const { reply, facts } = exchange;
+  const { deps, request, reply, facts, signal } = exchange;
+  const callback = callbackOf(exchange, of.form);
+  const requestId = request.id;
+  const { login, identity, returnTo } = await deps.signIn.complete(idOf(request), {
+    ...of,
+    callback,
+    requestId,
+    signal,
+  });
   facts['user'] = login.user;
   facts['access-key'] = login.name;
   if (identity.provided.isUnchecked) facts['identity'] = 'unchecked';

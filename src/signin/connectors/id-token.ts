@@ -5,6 +5,7 @@
 import { createRemoteJWKSet, customFetch, type JWTPayload, jwtVerify } from 'jose';
 import type { ProviderHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
+import { idTokenProblem, KEYS_LIVE_MS } from './id-token-checks.ts';
 
 export interface IdTokenRules {
   readonly clientId: string;
@@ -12,6 +13,8 @@ export interface IdTokenRules {
   isIssuer(claims: JWTPayload): boolean;
   /** Undefined: none is expected, as after a refresh. */
   readonly nonce?: string | undefined;
+  /** That came with the token. */
+  readonly accessToken: string;
   /** Unix time in ms. */
   readonly now: number;
 }
@@ -20,14 +23,18 @@ export type IdTokenReader = (token: string, rules: IdTokenRules) => Promise<JWTP
 
 const SKEW_SECONDS = 30;
 
-/** Keys are fetched at the first token, and again for a key that is not known. */
+/** Keys are fetched at the first token, after a minute, and again for a key that is not known. */
 export function idTokenReader(jwksUrl: string, http: ProviderHttp): IdTokenReader {
-  const keys = createRemoteJWKSet(new URL(jwksUrl), {
-    timeoutDuration: 10_000,
-    [customFetch]: (url, { headers, method, signal }) =>
-      http.fetch(url, { headers, method, signal }),
-  });
-  return async (token, { clientId, isIssuer, nonce, now }) => {
+  const open = () =>
+    createRemoteJWKSet(new URL(jwksUrl), {
+      timeoutDuration: 10_000,
+      [customFetch]: (url, { headers, method, signal }) =>
+        http.fetch(url, { headers, method, signal }),
+    });
+  let keys = open();
+  let openedAt = Number.NEGATIVE_INFINITY;
+  return async (token, { clientId, isIssuer, nonce, accessToken, now }) => {
+    if (Math.abs(now - openedAt) >= KEYS_LIVE_MS) [keys, openedAt] = [open(), now];
     const { payload } = await jwtVerify(token, keys, {
       audience: clientId,
       algorithms: ['RS256'],
@@ -43,6 +50,8 @@ export function idTokenReader(jwksUrl: string, http: ProviderHttp): IdTokenReade
     if (nonce !== undefined && payload['nonce'] !== nonce) {
       throw bad('it belongs to another attempt to sign in');
     }
+    const problem = idTokenProblem(payload, { idToken: token, accessToken, now });
+    if (problem !== undefined) throw bad(problem);
     return payload;
   };
 }

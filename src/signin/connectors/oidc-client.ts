@@ -1,7 +1,9 @@
 /** A client of an OpenID provider, as its discovery document and the configuration make it. */
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
 import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
+import { refuseAddress } from '../../outbound/address-guard.ts';
 import { SignInError } from '../sign-in-error.ts';
+import { KEYS_LIVE_MS } from './id-token-checks.ts';
 
 export type OidcLibrary = typeof import('openid-client');
 
@@ -14,14 +16,18 @@ const ALGORITHMS = [
 ];
 const DEFAULT_ALGORITHM = 'RS256';
 
+/** Of a URL that the parser wrote. */
 const LOOPBACK = /^http:\/\/(127(\.\d+){3}|\[::1\]|localhost)(:\d+)?(\/|$)/;
+
+/** The client of now: its keys are those that the provider published in the last minute. */
+export type CurrentClient = () => Configuration;
 
 /** Asks the provider for its metadata. Rejects when it cannot be asked, or is none to be trusted. */
 export async function discover(
   library: OidcLibrary,
   block: OIDCConfig,
-  fetch: typeof globalThis.fetch,
-): Promise<Configuration> {
+  of: { fetch: typeof globalThis.fetch; clock: { now(): number } },
+): Promise<CurrentClient> {
   const { issuerUrl = '', clientId = '', clientSecret = '' } = block;
   if (issuerUrl === '' || clientId === '') {
     throw new SignInError('issuerUrl and clientId must be set', {
@@ -29,27 +35,85 @@ export async function discover(
       code: 503,
     });
   }
-  const ask: CustomFetch = async (url, options) => await fetch(url, options as RequestInit);
+  const ask: CustomFetch = async (url, options) => await of.fetch(url, options as RequestInit);
   // Nobody is between us and ourselves.
-  const isInsecure = LOOPBACK.test(issuerUrl);
+  const isInsecure = isLoopback(issuerUrl);
   const found = await library.discovery(new URL(issuerUrl), clientId, undefined, library.None(), {
     timeout: TIMEOUT_SECONDS,
     [library.customFetch]: ask,
     execute: isInsecure ? [library.allowInsecureRequests] : [],
   });
   const metadata = JSON.parse(JSON.stringify(found.serverMetadata())) as ServerMetadata;
-  const own = new library.Configuration(
-    { ...metadata, id_token_signing_alg_values_supported: algorithmsOf(metadata) },
-    clientId,
-    {},
-    clientAuth(library, metadata, clientSecret),
-  );
-  own[library.customFetch] = ask;
-  own.timeout = TIMEOUT_SECONDS;
-  if (isInsecure) library.allowInsecureRequests(own);
-  // Without it the library trusts TLS, and reads what anybody signed.
-  library.enableNonRepudiationChecks(own);
-  return own;
+  refuseEndpoints(metadata, issuerUrl);
+  const make = (): Configuration => {
+    const own = new library.Configuration(
+      { ...metadata, id_token_signing_alg_values_supported: algorithmsOf(metadata) },
+      clientId,
+      {},
+      clientAuth(library, metadata, clientSecret),
+    );
+    own[library.customFetch] = ask;
+    own.timeout = TIMEOUT_SECONDS;
+    if (isInsecure) library.allowInsecureRequests(own);
+    // Without it the library trusts TLS, and reads what anybody signed.
+    library.enableNonRepudiationChecks(own);
+    return own;
+  };
+  let current = make();
+  let madeAt = of.clock.now();
+  return () => {
+    const now = of.clock.now();
+    // The library holds keys for five minutes, each client its own.
+    if (Math.abs(now - madeAt) >= KEYS_LIVE_MS) [current, madeAt] = [make(), now];
+    return current;
+  };
+}
+
+function isLoopback(url: string): boolean {
+  return URL.canParse(url) && LOOPBACK.test(new URL(url).href);
+}
+
+/** Members of a discovery document that requests and browsers go to, with secrets. */
+const ENDPOINTS = [
+  'authorization_endpoint',
+  'token_endpoint',
+  'userinfo_endpoint',
+  'jwks_uri',
+  'end_session_endpoint',
+];
+
+/**
+ * HTTPS, or plain HTTP on the loopback where the issuer is plain HTTP on the loopback as well. Only
+ * an issuer on the loopback names it at all: a document from elsewhere must not lead the daemon to
+ * what listens beside it.
+ */
+function refuseEndpoints(metadata: ServerMetadata, issuer: string): void {
+  for (const name of ENDPOINTS) {
+    const value = metadata[name];
+    const problem = value === undefined ? undefined : endpointProblem(String(value), issuer);
+    if (problem === undefined) continue;
+    throw new SignInError(`${name} of the discovery document ${problem}`, {
+      reason: 'bad-endpoint',
+      code: 503,
+    });
+  }
+}
+
+function endpointProblem(endpoint: string, issuer: string): string | undefined {
+  const isPlainHere = isLoopback(endpoint);
+  if (isPlainHere && isLoopback(issuer)) return undefined;
+  if (isPlainHere || !/^https:/i.test(endpoint) || !URL.canParse(endpoint)) {
+    return 'is not an https URL';
+  }
+  if (isLoopback(asPlain(endpoint)) && !isLoopback(asPlain(issuer))) {
+    return 'is on the loopback, which only an issuer on the loopback may name';
+  }
+  refuseAddress(new URL(endpoint).hostname);
+  return undefined;
+}
+
+function asPlain(url: string): string {
+  return url.replace(/^https:/i, 'http:');
 }
 
 function algorithmsOf(metadata: ServerMetadata): string[] {

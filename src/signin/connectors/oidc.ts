@@ -2,7 +2,7 @@
  * `auth.oidc`: OpenID Connect by the code flow, with PKCE, a nonce, and the issuer of the answer
  * where the provider says it (OpenID Connect Core 1.0; RFC 7636, 9207).
  */
-import type { Configuration, IDToken, TokenEndpointResponse } from 'openid-client';
+import type { IDToken, TokenEndpointResponse } from 'openid-client';
 import type { JsonObject } from '../../apimachinery/object.ts';
 import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
 import type {
@@ -16,8 +16,9 @@ import type {
   SendOff,
 } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
+import { idTokenProblem } from './id-token-checks.ts';
 import { type Claims, identityOf, mergedClaims } from './oidc-claims.ts';
-import { discover, type OidcLibrary } from './oidc-client.ts';
+import { type CurrentClient, discover, type OidcLibrary } from './oidc-client.ts';
 import { openTrustedHttp, type TrustedHttp } from './trusted-http.ts';
 
 /** Rejects while the provider cannot be discovered. */
@@ -32,7 +33,7 @@ export async function oidcConnector(
   const library = await import('openid-client');
   const http = openTrustedHttp({ caFile: block.caFile, isInsecure: block.insecureCa });
   try {
-    const client = await discover(library, block, http.fetch);
+    const client = await discover(library, block, { fetch: http.fetch, clock: context.clock });
     return new OidcConnector({ id, block, context, library, http, client });
   } catch (error) {
     await http.close();
@@ -46,7 +47,7 @@ interface Parts {
   readonly context: ConnectorContext;
   readonly library: OidcLibrary;
   readonly http: TrustedHttp;
-  readonly client: Configuration;
+  readonly client: CurrentClient;
 }
 
 /** What is kept for a refresh, and for signing out at the provider. */
@@ -80,7 +81,7 @@ class OidcConnector implements Connector {
     const { library, client, block } = this.#parts;
     const given = block.scopes.length === 0 ? DEFAULT_SCOPES : block.scopes;
     const scopes = [...new Set(['openid', ...given])];
-    const url = library.buildAuthorizationUrl(client, {
+    const url = library.buildAuthorizationUrl(client(), {
       redirect_uri: transaction.redirectUri,
       scope: scopes.join(' '),
       state: transaction.state,
@@ -101,7 +102,7 @@ class OidcConnector implements Connector {
     const { library, client } = this.#parts;
     try {
       const tokens = await library.authorizationCodeGrant(
-        client,
+        client(),
         callback.url,
         {
           pkceCodeVerifier: transaction.codeVerifier,
@@ -112,7 +113,7 @@ class OidcConnector implements Connector {
         this.#tokenParameters(),
       );
       signal.throwIfAborted();
-      const claims = this.#ofUs(tokens.claims());
+      const claims = this.#ofUs(tokens, tokens.claims());
       return await this.#identity(tokens, claims, undefined);
     } catch (error) {
       throw described(library, error);
@@ -131,14 +132,15 @@ class OidcConnector implements Connector {
     if (before === undefined || typeof refreshToken !== 'string') return known;
     try {
       const parameters = this.#tokenParameters();
-      const tokens = await library.refreshTokenGrant(client, refreshToken, parameters);
+      const tokens = await library.refreshTokenGrant(client(), refreshToken, parameters);
       // The old one may be void already, whatever comes next.
       if (tokens.refresh_token !== undefined) {
         await keep({ ...before, refreshToken: tokens.refresh_token });
       }
       signal.throwIfAborted();
       const claims = tokens.claims();
-      if (claims !== undefined && this.#ofUs(claims).sub !== before.sub) throw anotherSubject();
+      if (claims !== undefined && this.#ofUs(tokens, claims).sub !== before.sub)
+        throw anotherSubject();
       const { block } = this.#parts;
       if (claims === undefined && block.getUserInfo !== true) {
         return { ...known, connectorData: this.#data(tokens, before.sub, before) };
@@ -151,12 +153,12 @@ class OidcConnector implements Connector {
 
   async logoutUrl(known: ProvidedIdentity | undefined): Promise<string | undefined> {
     const { library, client, block } = this.#parts;
-    const { end_session_endpoint: endpoint } = client.serverMetadata();
+    const { end_session_endpoint: endpoint } = client().serverMetadata();
     if (!block.postLogoutRedirectURI || endpoint === undefined || !/^https?:/i.test(endpoint)) {
       return undefined;
     }
     const hint = known?.connectorData?.['idToken'];
-    return library.buildEndSessionUrl(client, {
+    return library.buildEndSessionUrl(client(), {
       post_logout_redirect_uri: block.postLogoutRedirectURI,
       // The library adds the id of the client, which is all that is known without a hint.
       ...(typeof hint === 'string' ? { id_token_hint: hint } : {}),
@@ -176,7 +178,7 @@ class OidcConnector implements Connector {
     const { sub } = idToken;
     const claims =
       block.getUserInfo === true
-        ? mergedClaims(idToken, await library.fetchUserInfo(client, tokens.access_token, sub))
+        ? mergedClaims(idToken, await library.fetchUserInfo(client(), tokens.access_token, sub))
         : idToken;
     const identity = identityOf(claims, block, context.warn);
     return { ...identity, connectorData: this.#data(tokens, sub, before) };
@@ -194,7 +196,7 @@ class OidcConnector implements Connector {
   }
 
   /** A token for several, or asked for by somebody else, is not for us (OpenID Connect Core, 3.1.3.7). */
-  #ofUs(claims: IDToken | undefined): IDToken {
+  #ofUs(tokens: TokenEndpointResponse, claims: IDToken | undefined): IDToken {
     const { clientId } = this.#parts.block;
     if (claims === undefined) throw badToken('there is no ID token');
     const { aud, azp } = claims;
@@ -202,6 +204,10 @@ class OidcConnector implements Connector {
     if (azp === undefined && Array.isArray(aud) && aud.length > 1) {
       throw badToken('it is for several, and does not say who asked for it');
     }
+    const { id_token: idToken = '', access_token: accessToken } = tokens;
+    // The library reads the clock of the system for the other times.
+    const problem = idTokenProblem(claims, { idToken, accessToken, now: Date.now() });
+    if (problem !== undefined) throw badToken(problem);
     return claims;
   }
 }

@@ -1,6 +1,8 @@
-/** How long a provider may take for everything that one sign-in asks of it; a single question has less. */
+import { deadline } from '../../apimachinery/deadline.ts';
+
+/** Time limit of a provider for everything that one sign-in asks of it; a single question has less. */
 const PATIENCE_MS = 30_000;
 
 export function within(signal: AbortSignal, ms = PATIENCE_MS): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+  return deadline(ms, signal);
 }

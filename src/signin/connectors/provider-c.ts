@@ -60,7 +60,9 @@ export function createProviderC(
       const signal = within(caller);
       const tokens = await flow.exchange(transaction, callback, signal);
       const { nonce } = transaction;
-      const claims = await readIdToken(tokens.idToken ?? '', { ...rules, nonce, now: now() });
+      const { idToken = '', accessToken } = tokens;
+      const own = { ...rules, nonce, accessToken, now: now() };
+      const claims = await readIdToken(idToken, own);
       return admitted(accountOf(claims), { gates, tokens, signal });
     },
     async refresh(known, caller, keep) {
@@ -75,7 +77,13 @@ export function createProviderC(
         if (tokens.idToken !== undefined) {
           account = {
             ...account,
-            ...accountOf(await readIdToken(tokens.idToken, { ...rules, now: now() })),
+            ...accountOf(
+              await readIdToken(tokens.idToken, {
+                ...rules,
+                accessToken: tokens.accessToken,
+                now: now(),
+              }),
+            ),
           };
         }
       }

@@ -79,6 +79,7 @@ export function createProviderD(
       const { tid } = await readIdToken(tokens.idToken ?? '', {
         ...{ clientId, isIssuer },
         nonce: transaction.nonce,
+        accessToken: tokens.accessToken,
         now: context.clock.now(),
       });
       return identityOf(tokens, String(tid), signal);

@@ -1,5 +1,5 @@
 /** HTTP to a provider with the certificates of a file, which is read again when it changes. */
-import { statSync } from 'node:fs';
+import { fingerprint } from '../../files/watch-files.ts';
 import { type ProviderHttp, providerHttp, readCertificates } from '../provider-http.ts';
 
 export interface TrustedHttp extends ProviderHttp {}
@@ -12,7 +12,7 @@ export function openTrustedHttp(of: {
   let looks = '';
   let open: ProviderHttp | undefined;
   const current = (): ProviderHttp => {
-    const now = caFile ? looksOf(caFile) : '';
+    const now = caFile ? fingerprint(caFile) : '';
     if (open !== undefined && now === looks) return open;
     const ca = caFile ? { ca: readCertificates(caFile) } : {};
     const before = open;
@@ -30,12 +30,3 @@ export function openTrustedHttp(of: {
 
 /** Longer than any request may take. */
 const OLD_ONE_MS = 30_000;
-
-function looksOf(file: string): string {
-  try {
-    const { ino, size, mtimeMs } = statSync(file);
-    return [ino, size, mtimeMs].join();
-  } catch (error) {
-    return String((error as NodeJS.ErrnoException).code);
-  }
-}

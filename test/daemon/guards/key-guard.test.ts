@@ -1,6 +1,10 @@
 /** What no access key may be: the key of another object, or one that a commit dates to the future. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/apimachinery/object.ts';
+import { SUPERUSER_GROUP } from '../../../src/apimachinery/request.ts';
 import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import { GITPLANE } from '../../../src/registry/own-writes.ts';
+import { foreignCommit } from '../../support/git.ts';
 import {
   filesOf,
   type GuardedPlatform,
@@ -138,5 +142,111 @@ describe('who a provider vouched for', () => {
     expect(changed).toMatchObject({ code: 422 });
     const pushed = await at.push(eve, filesOf([object('OwnedAccessKey', 'eve', { spec })]));
     expect(pushed.code).toBe(403);
+  });
+});
+
+describe('what the platform alone writes of a key', () => {
+  const annotated = (name: string, value = '9'): object => ({
+    metadata: { annotations: { [`gitplane.dev/${name}`]: value } },
+  });
+  const OWN: [string, object, string][] = [
+    ...['Login', 'OIDCRefreshToken', 'Reset', 'NetworkPeer', 'Workspace'].map(
+      (type): [string, object, string] => [`the type ${type}`, { spec: { type } }, 'spec.type'],
+    ),
+    [
+      'a client of the OpenID provider',
+      { spec: { oidcProvider: { clientId: 'c' } } },
+      'spec.oidcProvider',
+    ],
+    ['tokens of a login', { spec: { oidcLogin: { idToken: 'x' } } }, 'spec.oidcLogin'],
+    ['a key to share a login with', { spec: { parent: 'root' } }, 'spec.parent'],
+    [
+      'the time of a refresh',
+      { spec: { identityRefresh: '2023-01-01T00:00:00Z' } },
+      'spec.identityRefresh',
+    ],
+    ['the version of a password', annotated('password-version'), 'gitplane.dev/password-version'],
+    ['the time of a login', annotated('oidc-signed-in-at'), 'gitplane.dev/oidc-signed-in-at'],
+    ['the uid of a user', annotated('oidc-user-uid'), 'gitplane.dev/oidc-user-uid'],
+    [
+      'a token generation',
+      annotated('oidc-token-generation'),
+      'gitplane.dev/oidc-token-generation',
+    ],
+  ];
+
+  function keyWith(name: string, fields: object, token = mintAccessKey('gpu')): object {
+    const { metadata = {}, spec = {} } = fields as { metadata?: object; spec?: object };
+    const made = key(name, 'eve', token) as { metadata: object; spec: object };
+    return {
+      ...made,
+      metadata: { ...made.metadata, ...metadata },
+      spec: { ...made.spec, ...spec },
+    };
+  }
+
+  function withoutKey(of: object): object {
+    const { spec, ...rest } = of as { spec: { key?: string } };
+    const { key: _key, ...others } = spec;
+    return { ...rest, spec: others };
+  }
+
+  test.each(OWN)('%s can be set by nobody else', async (_what, fields, path) => {
+    const eve = await at.giveKey('eve', { user: 'eve' });
+    const made = await at.create(eve, 'ownedaccesskeys', withoutKey(keyWith('made', fields)));
+    expect(made).toMatchObject({ code: 422, text: expect.stringContaining(path) });
+    const changed = await at.patch(eve, 'ownedaccesskeys', 'eve', (it) => {
+      const { metadata, spec } = keyWith('eve', fields, eve) as { metadata: object; spec: object };
+      Object.assign(it.metadata, metadata);
+      const { key: _key, ...others } = spec as { key: string };
+      Object.assign(it.spec, others);
+    });
+    expect(changed).toMatchObject({ code: 422, text: expect.stringContaining(path) });
+    for (const name of ['eve', 'pushed']) {
+      const token = name === 'eve' ? eve : mintAccessKey('gpu');
+      const pushed = await at.push(eve, filesOf([keyWith(name, fields, token)]));
+      expect(pushed).toMatchObject({ code: 403, text: expect.stringContaining(path) });
+    }
+  });
+
+  test.each(OWN)('%s stays where it is, and cannot be taken away', async (_what, fields) => {
+    const eve = await at.giveKey('eve', { user: 'eve' });
+    const token = mintAccessKey('gpu');
+    // As a repository has it that was restored, or that another version wrote.
+    await at.give(keyWith('restored', fields, token));
+    const shown = { ...fields, spec: { ...(fields as { spec?: object }).spec, displayName: 'x' } };
+    const pushed = await at.push(eve, filesOf([keyWith('restored', shown, token)]));
+    expect(pushed.code, pushed.text).toBe(200);
+    const patched = await at.patch(eve, 'ownedaccesskeys', 'restored', ({ spec }) => {
+      spec.displayName = 'y';
+    });
+    expect(patched.code, patched.text).toBe(200);
+    const taken = await at.push(eve, filesOf([key('restored', 'eve', token)]));
+    expect(taken.code).toBe(403);
+    expect((await at.delete(eve, 'ownedaccesskeys', 'restored')).code).toBe(200);
+  });
+
+  test('an administrator sets none of it, and the platform and the operator all of it', async () => {
+    for (const [index, [what, fields, path]] of OWN.entries()) {
+      const made = keyWith(`key-${index}`, fields) as KubeObject;
+      const { kind, old } = { kind: at.kindOf('ownedaccesskeys'), old: undefined };
+      const refused = at.objection({ user: at.who(root), kind, object: made, old });
+      expect(refused?.message, what).toContain(path);
+      expect(at.objection({ user: GITPLANE, kind, object: made, old }), what).toBeUndefined();
+    }
+    const files = filesOf(OWN.map(([, fields], index) => keyWith(`key-${index}`, fields)));
+    const pushed = foreignCommit(at.platform.repository.gitDir, { files });
+    const operator = { name: 'operator', groups: [SUPERUSER_GROUP] };
+    expect(await at.platform.push(pushed, operator)).toMatchObject({ ok: true });
+  });
+
+  test.each(['', 'User', 'Other'])('the type %j is for everybody', async (type) => {
+    const eve = await at.giveKey('eve', { user: 'eve' });
+    const made = await at.create(
+      eve,
+      'ownedaccesskeys',
+      withoutKey(keyWith('made', { spec: { type } })),
+    );
+    expect(made.code, made.text).toBe(200);
   });
 });

@@ -77,6 +77,12 @@ describe('with a key that has a scope, making a key', () => {
       { scope: { rules: [{ ...WIDE.rules[2], verbs: ['escalate'] }] } },
       403,
     ],
+    [
+      'with a verb that stands for itself here, and for all elsewhere',
+      { scope: { rules: [{ ...WIDE.rules[0], verbs: ['*'] }] } },
+      403,
+    ],
+    ['with every namespace by a star', { scope: { rules: [{ namespaces: ['*'] }] } }, 403],
     ['of somebody else', { scope: KEYS_ONLY, user: 'eve' }, 403],
     ['of a team its owner is in', { scope: KEYS_ONLY, user: undefined, team: 'ops' }, 200],
   ])('%s', async (_claim, spec, code) => {

@@ -53,7 +53,7 @@ class TestTerm implements Term {
     return isHeld;
   }
 
-  abort(): void {
+  end(): void {
     this.#over.abort();
   }
 }
@@ -89,6 +89,9 @@ describe('a secret store', () => {
       config: {
         current: { secretStore } as unknown as PlatformConfig,
         subscribe: () => () => undefined,
+        missingForStore: undefined,
+        onMissingForStore: () => undefined,
+        tellSecretStore: () => undefined,
       },
       observation: { metrics: { registry: new Registry() } as never },
       events: new EventRing(),
@@ -190,6 +193,7 @@ test('a followed remote gets no push of an old leader, also of one that waited f
     signatures: { sign: undefined, judge: undefined },
     logger,
     term,
+    maxPaths: 1000,
   });
   onTestFinished(() => repository.close());
   onTestFinished(() => following.close());
@@ -275,7 +279,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`etcd ${ETCD_MISSING ?? ''}`, () => 
 
   test('takes no commit and no state of a leader that was told', async () => {
     const { term, commit, put } = await lead('/told/');
-    term.abort();
+    term.end();
 
     await expect(commit('b'.repeat(40))).rejects.toThrow(TermEndedError);
     await expect(put('two')).rejects.toThrow(TermEndedError);

@@ -24,6 +24,7 @@ async function open(files: Readonly<Record<string, string>>) {
     source: { address: parseRemoteAddress(there.gitDir), access: {} },
     writeBranch: BRANCH,
     gitDir,
+    maxPaths: 1000,
     reader: fileReader(kinds, ''),
     rules: 'rules',
     registry: new Registry({ ...shared, branch, issuers: {} }),
@@ -222,4 +223,23 @@ test('many writes at once, while the followed branch moves', async () => {
   await Promise.all(Array.from({ length: 10 }, (_, i) => create(pending, `two-${i}`)));
   expect(log()).toHaveLength(20);
   expect(git(there.gitDir, ['merge-base', 'main', BRANCH])).toBe(there.head());
+});
+
+test('a right on the object that readers see changes no other one that is pending under its name', async () => {
+  const { platform, pending } = await open({ 'teams/a.yaml': team('a') });
+  const rightOn = platform.find('teams', 'a')?.object.metadata.uid;
+  const target = { kind: kindOf('teams'), namespace: '', name: 'a', rightOn };
+  const change = {
+    ...target,
+    verb: 'patch' as const,
+    duplicates: [],
+    options: writeOptions,
+    change: () => expect.unreachable('the pending object is shown to the patch'),
+  };
+  await pending.delete({ ...target, delete: {}, options: writeOptions });
+  await create(pending, 'a');
+  const refused = { code: 409, message: expect.stringContaining('another one has its name') };
+  await expect(pending.update(change)).rejects.toMatchObject(refused);
+  const deletion = pending.delete({ ...target, delete: {}, options: writeOptions });
+  await expect(deletion).rejects.toMatchObject(refused);
 });

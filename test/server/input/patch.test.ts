@@ -11,6 +11,7 @@ import {
   mergePatch,
   patchTypeOf,
 } from '../../../src/server/input/patch.ts';
+import { processorMs } from '../../support/calls.ts';
 import { runs } from '../../support/properties.ts';
 
 const unprocessable = (why: string) =>
@@ -167,9 +168,10 @@ describe('a hostile patch costs little', () => {
       from: '/spec/small',
       path: '/b',
     }));
-    const started = performance.now();
-    applyJsonPatch(large, patch);
-    expect(performance.now() - started).toBeLessThan(2000);
+    const ms = processorMs(() => {
+      applyJsonPatch(large, patch);
+    });
+    expect(ms).toBeLessThan(2000);
   });
 });
 

@@ -27,6 +27,7 @@ describe('a table', () => {
     expect(table.columnDefinitions.map(({ name, priority }) => `${name} ${priority}`)).toEqual([
       'Name 0',
       ...TEAM.columns.map((column) => `${column.name} ${column.priority ?? 0}`),
+      'Health 1',
     ]);
     expect(table.rows[0]?.cells).toHaveLength(table.columnDefinitions.length);
     expect(table.rows[0]?.cells.slice(0, 3)).toEqual(['ops', 'The ops', 2]);

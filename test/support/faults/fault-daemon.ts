@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Daemon, type DaemonSetup, startDaemon } from '../daemon.ts';
+import { killWithChildren } from '../processes.ts';
 
 export interface Kill {
   /** As in `rename repo.git/refs/heads/main`; any operation when absent. */
@@ -41,11 +42,7 @@ export function startFaultyDaemon(setup: FaultSetup): Promise<Daemon> {
 
 /** The daemon and every process that it started. */
 export function killGroup(daemon: Daemon): void {
-  try {
-    process.kill(-Number(daemon.process.pid), 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
+  killWithChildren(Number(daemon.process.pid));
 }
 
 export function isAlive({ process: child }: Daemon): boolean {

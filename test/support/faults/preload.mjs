@@ -47,8 +47,23 @@ function siteOf(operation, path) {
 }
 
 function die() {
+  if (settings.kill.group) killChildren();
   process.kill(settings.kill.group ? -process.pid : process.pid, 'SIGKILL');
   for (;;); // Nothing of ours happens after it.
+}
+
+/** Git processes lead groups of their own. */
+function killChildren() {
+  if (process.platform !== 'linux') return;
+  for (const pid of original.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = original.readFileSync(`/proc/${pid}/stat`, 'latin1');
+      const parent = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1];
+      if (Number(parent) === process.pid) process.kill(-Number(pid), 'SIGKILL');
+    } catch {
+      // It ended, or leads no group.
+    }
+  }
 }
 
 function count(site) {

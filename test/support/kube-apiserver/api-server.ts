@@ -5,10 +5,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { scratchDir } from '../daemon.ts';
+import { freePort } from '../machine.ts';
 
 const PROGRAM = fileURLToPath(
   new URL('../../../node_modules/.cache/gitplane/kube-apiserver', import.meta.url),
@@ -35,16 +35,6 @@ export interface ApiServer {
   stop(): Promise<void>;
   /** Once it is stopped: the same server with the same objects. */
   startAgain(): Promise<ApiServer>;
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Starts the server with flags that say whom it believes. Whoever it knows may do everything. */

@@ -51,6 +51,8 @@ export class KvMount {
   readonly texts = new Map<string, string>();
   /** Called with a path and what it held before and holds now, at each change of a value. */
   onWrite: (path: string, before: KvKey | undefined, after: KvKey | undefined) => void = () => {};
+  /** Called with a path and what it holds again, after `restore`. */
+  onRestore: (path: string, after: KvKey) => void = () => {};
   config = { max_versions: 0, cas_required: false, delete_version_after: '0s' };
   isUpgrading = false;
   /** As OpenBao does since 2.2, and Vault does not. */
@@ -101,6 +103,16 @@ export class KvMount {
 
   removeKey(path: string): void {
     this.#change(path, undefined);
+  }
+
+  /** Puts the key back to what it was some changes ago, as a snapshot of the store does. */
+  restore(path: string, changes: number): void {
+    const past = this.#past.get(path) ?? [];
+    const copy = past[past.length - changes];
+    if (copy === undefined) return;
+    this.#past.set(path, past.slice(0, past.length - changes));
+    this.keys.set(path, copy);
+    this.onRestore(path, copy);
   }
 
   live(path: string): Readonly<Record<string, unknown>> | undefined {

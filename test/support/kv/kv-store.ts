@@ -38,6 +38,8 @@ export class KvStore {
   /** Answers to give in place of the store's own, one each; undefined: the store answers. */
   readonly scripted: (StoreResponse | undefined)[] = [];
   mostStrings = 1000;
+  /** True if the node that answers says that it is a standby. */
+  isStandby = false;
   readonly #options: KvStoreOptions;
 
   constructor(options: KvStoreOptions = {}) {
@@ -124,7 +126,12 @@ export class KvStore {
   #health(): KvAnswer {
     return {
       status: 200,
-      body: { initialized: this.isInitialized, sealed: this.isSealed, version: '2.4.4' },
+      body: {
+        initialized: this.isInitialized,
+        sealed: this.isSealed,
+        standby: this.isStandby,
+        version: '2.4.4',
+      },
     };
   }
 }

@@ -2,7 +2,7 @@
  * Which paths a commit itself is to blame for. A merge takes most of what it brings from its
  * parents; what it decides on its own is its own, such as bringing an old version back.
  */
-import type { HistoryCommit, PathChange, Repository } from '../git/repository.ts';
+import type { HistoryCommit, PathChange, Repository } from './repository.ts';
 
 /** What has to be read to tell. */
 export type MergeSource = Pick<Repository, 'diff' | 'mergeBases'>;

@@ -1,0 +1,69 @@
+/**
+ * Rate limits of any number of keys in a fixed amount of memory (a count-min sketch of GCRA times).
+ *
+ * Each key has one slot in each row. A slot holds the time at which all that was counted in it is
+ * paid back; a key is as far along as its least advanced slot. Keys that share slots can only make
+ * each other wait, so nothing that is counted is ever forgotten. The hash has a random key: nobody
+ * outside can choose names that meet in a slot.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import type { TokenBucketRate } from './token-bucket.ts';
+
+const ROWS = 4;
+const SLOTS_PER_ROW = 2 ** 16;
+
+export class CountingSlots {
+  readonly #secret = randomBytes(32);
+  readonly #slotsPerRow: number;
+  /** Unix time in ms; pages that nobody wrote to take no memory. */
+  readonly #paidBackAt: Float64Array;
+  readonly #interval: number;
+  readonly #capacity: number;
+
+  constructor({ burst, perSecond }: TokenBucketRate, slotsPerRow = SLOTS_PER_ROW) {
+    this.#slotsPerRow = slotsPerRow;
+    this.#paidBackAt = new Float64Array(ROWS * slotsPerRow);
+    this.#interval = 1000 / perSecond;
+    this.#capacity = burst * this.#interval;
+  }
+
+  /** Seconds until a key may be used once more; 0: now. `pending`: uses that are not counted yet. */
+  wait(key: string, now: number, pending = 0): number {
+    return this.#waitAt(this.#slotsOf(key), now, pending);
+  }
+
+  /** Counts one use. Returns 0, or the seconds to wait; then nothing is counted. */
+  take(key: string, now: number): number {
+    const slots = this.#slotsOf(key);
+    const wait = this.#waitAt(slots, now, 0);
+    if (wait > 0) return wait;
+    const next = this.#debtUntil(slots, now) + this.#interval;
+    for (const slot of slots) {
+      this.#paidBackAt[slot] = Math.max(this.#at(slot, now), next);
+    }
+    return 0;
+  }
+
+  #waitAt(slots: readonly number[], now: number, pending: number): number {
+    const next = this.#debtUntil(slots, now) + (pending + 1) * this.#interval;
+    return Math.max(0, next - now - this.#capacity) / 1000;
+  }
+
+  #debtUntil(slots: readonly number[], now: number): number {
+    return Math.min(...slots.map((slot) => this.#at(slot, now)));
+  }
+
+  /** Never beyond a full bucket, for a clock that was set back. */
+  #at(slot: number, now: number): number {
+    const at = this.#paidBackAt[slot] ?? 0;
+    return Math.min(Math.max(at, now), now + this.#capacity);
+  }
+
+  #slotsOf(key: string): readonly number[] {
+    const digest = createHmac('sha256', this.#secret).update(key).digest();
+    return Array.from(
+      { length: ROWS },
+      (_, row) => row * this.#slotsPerRow + (digest.readUInt32LE(4 * row) % this.#slotsPerRow),
+    );
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Giving a role or an access rule to a team takes the verb `bind` on the team (spec section 2.4),
+ * unless one is a member. A team is named by its group, and the keys of a team by a user of the same
+ * name.
+ */
+import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import type { User } from '../apimachinery/request.ts';
+import { accessRulesOf } from '../kinds/access.ts';
+import { subjectsOf } from '../kinds/rbac-bindings.ts';
+import type { RuleSource } from './authorizer.ts';
+import { TEAM_GROUP, teamGroup } from './reserved-names.ts';
+
+export interface TeamBinding {
+  readonly user: User;
+  /** Name of the management API group. */
+  readonly group: string;
+  readonly after: readonly string[];
+  readonly before: readonly string[];
+}
+
+/** The first team that is added and that the user may not bind to. */
+export function teamNotToBind(
+  rights: RuleSource,
+  { user, group, after, before }: TeamBinding,
+): string | undefined {
+  const added = after.filter((team) => !before.includes(team));
+  const others = added.filter((team) => !user.groups.includes(teamGroup(team)));
+  const attributes = { verb: 'bind', group, resource: 'teams', namespace: '' };
+  return others.find((name) => !rights.authorize(user, { ...attributes, name }).allowed);
+}
+
+/** Teams that access rules name. */
+export function teamsInAccess(object: KubeObject): string[] {
+  return accessRulesOf(object).flatMap(({ teams = [], users = [] }) => [
+    ...teams.filter((team) => team !== '*'),
+    ...teamsAmong(users),
+  ]);
+}
+
+/** Teams that a binding names, and those that it named with the same role before. */
+export function teamsInBinding(
+  object: KubeObject,
+  old: KubeObject | undefined,
+): Pick<TeamBinding, 'after' | 'before'> {
+  const [after, before] = [object, old].map((version) =>
+    version === undefined ? [] : teamsAmong(subjectsOf(version).map(({ name }) => name)),
+  );
+  const hasSameRole = old !== undefined && jsonEqual(object['roleRef'], old['roleRef']);
+  return { after: after ?? [], before: hasSameRole ? (before ?? []) : [] };
+}
+
+function teamsAmong(names: readonly string[]): string[] {
+  return names
+    .filter((name) => name.startsWith(TEAM_GROUP))
+    .map((name) => name.slice(TEAM_GROUP.length));
+}

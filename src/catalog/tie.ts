@@ -1,0 +1,21 @@
+/** The life of its owner that an access key belongs to; see `ties.ts`. */
+import { type ObjectKey, sameKey } from '../apimachinery/key.ts';
+
+export interface Tie {
+  readonly owner: ObjectKey;
+  /** The commit that introduced the life; undefined: the key waits for one. */
+  readonly life: string | undefined;
+}
+
+export function sameTie(a: Tie | undefined, b: Tie | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.life === b.life && sameKey(a.owner, b.owner);
+}
+
+type Tied = { readonly tie: Tie | undefined } | undefined;
+
+/** True if a key that belonged to one life belongs to another one, or to another owner, now. */
+export function isTiedAnew({ before, after }: Readonly<Record<'before' | 'after', Tied>>): boolean {
+  if (before?.tie?.life === undefined || after?.tie === undefined) return false;
+  return !sameTie(before.tie, after.tie);
+}

@@ -1,0 +1,137 @@
+/**
+ * Ties an access key to one life of its User or Team: a name that is used again must not revive
+ * keys that were made for another user. The tie follows from history alone.
+ *
+ * A key belongs to the life that its owner has when the key is introduced, or when its owner or its
+ * text is changed. Where no such object exists then, the key waits and belongs to the first life
+ * that begins. A tie ends with neither its owner nor a later life: only new terms make a new one.
+ */
+import { keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { KeyMap } from '../apimachinery/key-map.ts';
+import { hasKeyOwner, isKeyOwner, keyOwnership } from '../kinds/key-owner.ts';
+import type { CatalogObject } from './catalog-object.ts';
+import type { Contents } from './contents.ts';
+import type { ObjectChange, Step } from './step.ts';
+import { sameTie, type Tie } from './tie.ts';
+import type { UndoLog } from './undo-log.ts';
+
+interface Due {
+  /** The key before the step. */
+  readonly before: CatalogObject | undefined;
+  /** True if the step changes the key itself. */
+  readonly isTouched: boolean;
+}
+
+/** The ties of one step: told of every object that the step touches, then settled once. */
+export class Ties {
+  readonly #contents: Contents;
+  readonly #step: Step;
+  readonly #undo: UndoLog | undefined;
+  readonly #due = new KeyMap<Due>();
+  /** Owners that the step touches, as they were before it. */
+  readonly #owners = new KeyMap<CatalogObject | undefined>();
+
+  constructor(contents: Contents, step: Step, undo: UndoLog | undefined) {
+    this.#contents = contents;
+    this.#step = step;
+    this.#undo = undo;
+  }
+
+  touched(key: ObjectKey, before: CatalogObject | undefined): void {
+    if (hasKeyOwner(key)) this.#due.set(key, { before, isTouched: true });
+    else if (isKeyOwner(key)) this.#owners.set(key, before);
+  }
+
+  /** To be called when all objects are as the step leaves them. Returns the changes of other keys. */
+  *settle(): Generator<void, ObjectChange[]> {
+    const lives = this.#mergedLives();
+    for (const [owner] of this.#owners.entries()) {
+      for (const key of this.#contents.waiting.get(owner) ?? []) this.#alsoDue(key);
+    }
+    if (lives.size > 0) {
+      for (const { key, tie } of this.#contents.objects.values()) {
+        if (tie?.life !== undefined && lives.has(lifeText(tie.owner, tie.life))) this.#alsoDue(key);
+      }
+    }
+    const changes: ObjectChange[] = [];
+    for (const [key, { before, isTouched }] of this.#due.entries()) {
+      yield;
+      const after = this.#tied(key, before, lives);
+      if (!isTouched && after !== before) changes.push({ key, before, after });
+    }
+    return changes;
+  }
+
+  #alsoDue(key: ObjectKey): void {
+    if (this.#due.has(key)) return;
+    this.#due.set(key, { before: this.#contents.objects.get(key), isTouched: false });
+  }
+
+  #tied(
+    key: ObjectKey,
+    before: CatalogObject | undefined,
+    lives: ReadonlyMap<string, string>,
+  ): CatalogObject | undefined {
+    const { objects } = this.#contents;
+    const object = objects.get(key);
+    const tie = object && this.#tieOf(object, before, lives);
+    this.#contents.setWaiting(key, { from: before?.tie, to: tie }, this.#undo);
+    if (object === undefined || sameTie(object.tie, tie)) return object;
+    const tied = object.withTie(tie);
+    this.#undo?.map(objects, key);
+    objects.set(key, tied);
+    return tied;
+  }
+
+  #tieOf(
+    object: CatalogObject,
+    before: CatalogObject | undefined,
+    merged: ReadonlyMap<string, string>,
+  ): Tie | undefined {
+    const now = keyOwnership(object.key, object.manifest);
+    if (now === undefined) return undefined;
+    const { owner } = now;
+    const current = this.#contents.objects.get(owner)?.identity.introducedBy;
+    const parents = (this.#step.otherParents ?? []).map((parent) => parent.object(object.key));
+    const agreed = [before, ...parents].filter(
+      (view) =>
+        view?.tie !== undefined &&
+        view.identity.introducedBy === object.identity.introducedBy &&
+        hasTerms(view, object, now.terms),
+    );
+    const known = agreed
+      .map((view) => view?.tie?.life)
+      .filter((life) => life !== undefined)
+      .map((life) => merged.get(lifeText(owner, life)) ?? life);
+    const [first, ...others] = [...new Set(known)].sort();
+    const isUndecided = first === undefined || (others.length > 0 && known.includes(current ?? ''));
+    return { owner, life: isUndecided ? current : first };
+  }
+
+  /**
+   * Lives of one owner that began on two lines become one where the lines meet: the life that goes
+   * on has the keys of both. A life that succeeded another one has only its own.
+   */
+  #mergedLives(): ReadonlyMap<string, string> {
+    const { otherParents = [], isAncestor } = this.#step;
+    const merged = new Map<string, string>();
+    if (otherParents.length === 0 || isAncestor === undefined) return merged;
+    for (const [owner, before] of this.#owners.entries()) {
+      const winner = this.#contents.objects.get(owner)?.identity.introducedBy;
+      const lives = [before, ...otherParents.map((it) => it.object(owner))];
+      for (const life of lives.map((view) => view?.identity.introducedBy)) {
+        if (life === undefined || winner === undefined || life === winner) continue;
+        if (!isAncestor(life, winner)) merged.set(lifeText(owner, life), winner);
+      }
+    }
+    return merged;
+  }
+}
+
+function hasTerms(view: CatalogObject, object: CatalogObject, terms: string): boolean {
+  return view.source === object.source || keyOwnership(view.key, view.manifest)?.terms === terms;
+}
+
+function lifeText(owner: ObjectKey, life: string): string {
+  return `${keyString(owner)} ${life}`;
+}

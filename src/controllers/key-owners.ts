@@ -1,0 +1,99 @@
+/**
+ * Tells in the status of an access key that its owner is gone, or is another one of the same name.
+ * Authentication asks nobody here: this is for people who wonder why a key does not work.
+ * Level-triggered: a round looks at the keys as they are, so a missed event costs only time.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import { KEY_KIND, OWNER_FOUND, ownerKindOf } from '../kinds/key-owner.ts';
+import type { KindTable } from '../kinds/table.ts';
+import type { Branch } from '../registry/branch.ts';
+import { tellProblems } from '../registry/told-conditions.ts';
+import type { JournalEvent, Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+
+export interface KeyOwnersOptions {
+  readonly kinds: KindTable;
+  readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly access: KeysByOwner;
+}
+
+interface KeysByOwner {
+  /** Names of the keys that act under the name of a user or team. */
+  keysOf(as: 'user' | 'team', name: string): string[];
+  /** Why the owner of a key makes it useless; undefined: it does not. */
+  ownerProblem(keyName: string): { readonly reason: string; readonly message: string } | undefined;
+}
+
+/** Keys that are looked at before other work gets its turn. */
+const MOST_AT_ONCE = 100;
+
+const REASONS: Readonly<Record<string, string>> = {
+  'owner-missing': 'OwnerMissing',
+  'owner-replaced': 'OwnerReplaced',
+};
+
+/** Resolves when nothing is written any more. */
+export type Stop = () => Promise<void>;
+
+export function startKeyOwners(options: KeyOwnersOptions): Stop {
+  const { kinds, store, access } = options;
+  const [group = ''] = kinds.groups;
+  const keys = { group, kind: KEY_KIND };
+  const due = new Set(store.list(keys).items.map(({ key }) => key.name));
+  let round: Promise<void> | undefined;
+  let stopped = false;
+
+  const run = async (): Promise<void> => {
+    // The index of keys hears of a change when its other observers do: let all of them hear first.
+    await new Promise(setImmediate);
+    while (due.size > 0 && !stopped) {
+      const names = [...due].slice(0, MOST_AT_ONCE);
+      for (const name of names) due.delete(name);
+      await Promise.all(names.map((name) => tell(options, group, name)));
+      await new Promise(setImmediate);
+    }
+    round = undefined;
+  };
+  const start = (): void => {
+    if (!stopped && due.size > 0) round ??= run();
+  };
+  const stops = [
+    store.observe(keys, ({ current }: JournalEvent) => {
+      due.add(current.key.name);
+      start();
+    }),
+    ...(['user', 'team'] as const).map((as) =>
+      store.observe({ group, kind: ownerKindOf(as) }, ({ type, current }) => {
+        // Most changes of a user or team are none of its life.
+        if (type === 'MODIFIED' && !current.terminating) return;
+        for (const name of access.keysOf(as, current.key.name)) due.add(name);
+        start();
+      }),
+    ),
+  ];
+  start();
+  return async () => {
+    stopped = true;
+    for (const stop of stops) stop();
+    await round;
+  };
+}
+
+async function tell(options: KeyOwnersOptions, group: string, name: string): Promise<void> {
+  const stored = options.store.get({ group, kind: KEY_KIND, namespace: '', name });
+  if (stored === undefined || stored.terminating) return;
+  const { logger, access } = options;
+  const problem = access.ownerProblem(name);
+  const reason = REASONS[problem?.reason ?? ''];
+  const told = problem && reason ? { reason, message: sentence(problem.message) } : undefined;
+  const onError = (err: unknown): void =>
+    logger.warn({ err, accessKey: name }, 'The status of an access key cannot be written');
+  await tellProblems({ ...options, onError }, stored, { [OWNER_FOUND]: told });
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

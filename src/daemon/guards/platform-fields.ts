@@ -1,0 +1,48 @@
+/**
+ * Fields of an access key that the platform alone writes: its own kinds of keys, the login that a key
+ * was made by, and what sign-in and the OpenID provider note about it. Only a change is judged, so
+ * that a restored repository keeps what it has.
+ */
+import { type FieldError, type FieldPath, forbidden } from '../../apimachinery/field-error.ts';
+import { jsonEqual, type KubeObject, valueAt } from '../../apimachinery/object.ts';
+import { isSuperuser } from '../../auth/escalation.ts';
+import { LOGIN_ANNOTATIONS } from '../../oidcserver/kept-login.ts';
+import type { PlannedChange } from '../../registry/write-context.ts';
+import { PASSWORD_VERSION } from '../sign-in/login-key.ts';
+
+const TYPE = ['spec', 'type'];
+/** Types that people and their programs give to keys. */
+const TYPES_OF_PEOPLE: readonly unknown[] = [undefined, '', 'User', 'Other'];
+
+const IDENTITY = ['spec', 'identity'];
+const FIELDS: readonly FieldPath[] = [
+  IDENTITY,
+  ...['identityRefresh', 'oidcProvider', 'oidcLogin', 'parent'].map((field) => ['spec', field]),
+  ...[PASSWORD_VERSION, ...LOGIN_ANNOTATIONS].map((name) => ['metadata', 'annotations', name]),
+];
+
+const BY_PLATFORM = 'is written by the platform alone; leave it as it is, or out of a new key';
+
+export function platformFieldErrors({ user, object, old, brings }: PlannedChange): FieldError[] {
+  if (isSuperuser(user)) return [];
+  const differs = (path: FieldPath): boolean =>
+    !jsonEqual(valueAt(object, path), valueAt(old, path));
+  const data = brings?.[[...IDENTITY, 'connectorData'].join('.')];
+  const fields = FIELDS.filter(
+    (path) => differs(path) || (path === IDENTITY && data !== undefined),
+  );
+  const [type, before] = [object, old].map(typeOfPlatform);
+  return [
+    ...fields.map((path) => forbidden(path, BY_PLATFORM)),
+    ...(type === before ? [] : [forbidden(TYPE, reasonFor(String(type ?? before)))]),
+  ];
+}
+
+function typeOfPlatform(key: KubeObject | undefined): unknown {
+  const type = valueAt(key, TYPE);
+  return TYPES_OF_PEOPLE.includes(type) ? undefined : type;
+}
+
+function reasonFor(type: string): string {
+  return `keys of type ${JSON.stringify(type)} belong to the platform; use "User", or leave spec.type as it is`;
+}

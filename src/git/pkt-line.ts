@@ -1,0 +1,75 @@
+/** Lines of git's protocols (gitprotocol-common): four hexadecimal digits of length, then the text. */
+import { Transform, type TransformCallback } from 'node:stream';
+
+/** A line of the pkt-line format; the length counts its own four digits. */
+export function pktLine(text: string): string {
+  return (Buffer.byteLength(text) + 4).toString(16).padStart(4, '0') + text;
+}
+
+const FLUSH = Buffer.from('0000');
+const LENGTH_DIGITS = 4;
+const TAIL_BYTES = 4096;
+
+/**
+ * Passes the answer of `receive-pack` on and holds the flush at its end back, so that a last message
+ * can go to the pusher: the second side band (gitprotocol-pack) is shown behind `remote: `.
+ */
+export class PushAnswer extends Transform {
+  readonly #lastWords: (tail: string) => string | undefined;
+  /** Bytes of the current line that are still to come. */
+  #left = 0;
+  #digits = '';
+  #tail = Buffer.alloc(0);
+  /** The flush is held back. */
+  #isHeld = false;
+  /** The last line was a flush. */
+  #isOver = false;
+
+  /** `lastWords` gets the end of the answer, and may say why the push failed. */
+  constructor(lastWords: (tail: string) => string | undefined) {
+    super();
+    this.#lastWords = lastWords;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const held = this.#isHeld ? FLUSH : EMPTY;
+    const isSplit = this.#digits !== '';
+    this.#follow(chunk);
+    this.#isHeld = this.#isOver && !(isSplit && chunk.length < FLUSH.length);
+    this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-TAIL_BYTES);
+    const data = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    done(null, this.#isHeld ? data.subarray(0, -FLUSH.length) : data);
+  }
+
+  override _flush(done: TransformCallback): void {
+    const isBetweenLines = this.#left === 0 && this.#digits === '';
+    const canSpeak = this.#isHeld || (isBetweenLines && !this.#isOver);
+    const words = canSpeak ? this.#lastWords(this.#tail.toString('latin1')) : undefined;
+    if (words !== undefined) this.push(pktLine(`\u0002${words}\n`));
+    // An answer that was cut off in a line stays cut off.
+    if (this.#isHeld || words !== undefined) this.push(FLUSH);
+    done();
+  }
+
+  /** Finds where lines end, and whether the last one is a flush. */
+  #follow(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#left > 0) {
+        const step = Math.min(this.#left, chunk.length - at);
+        this.#left -= step;
+        at += step;
+        continue;
+      }
+      const end = at + LENGTH_DIGITS - this.#digits.length;
+      this.#digits += chunk.toString('latin1', at, end);
+      at = end;
+      if (this.#digits.length < LENGTH_DIGITS) return;
+      const length = Number.parseInt(this.#digits, 16);
+      this.#digits = '';
+      this.#left = Math.max(0, length - LENGTH_DIGITS);
+      this.#isOver = length === 0;
+    }
+  }
+}
+
+const EMPTY = Buffer.alloc(0);

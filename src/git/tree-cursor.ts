@@ -1,0 +1,106 @@
+/** The entries of a tree object one after the other, without an object for each. */
+import { corruptTree } from './tree.ts';
+
+const SPACE = 0x20;
+const NUL = 0;
+const SLASH = 0x2f;
+const ID_BYTES = 20;
+/** First bytes of modes: `40000`, padded by old writers; `160000` and no other begins with `16`. */
+const DIGIT_0 = 0x30;
+const DIGIT_4 = 0x34;
+const DIGIT_6 = 0x36;
+
+export class TreeCursor {
+  readonly #bytes: Buffer;
+  #start = 0;
+  #nameStart = 0;
+  #nameEnd = 0;
+  #next = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Moves to the next entry; false behind the last one. Throws when the bytes are no tree. */
+  next(): boolean {
+    const bytes = this.#bytes;
+    this.#start = this.#next;
+    if (this.#start >= bytes.length) return false;
+    let at = this.#start;
+    while (at < bytes.length && bytes[at] !== SPACE) at += 1;
+    this.#nameStart = at + 1;
+    while (at < bytes.length && bytes[at] !== NUL) at += 1;
+    this.#nameEnd = at;
+    this.#next = at + 1 + ID_BYTES;
+    if (this.#nameEnd < this.#nameStart || this.#next > bytes.length) throw corruptTree();
+    return true;
+  }
+
+  get isTree(): boolean {
+    const first = this.#bytes[this.#start];
+    return first === DIGIT_4 || (first === DIGIT_0 && this.#bytes[this.#start + 1] === DIGIT_4);
+  }
+
+  get isSubmodule(): boolean {
+    return this.#bytes[this.#start + 1] === DIGIT_6;
+  }
+
+  get nameBytes(): number {
+    return this.#nameEnd - this.#nameStart;
+  }
+
+  /** One character a byte. */
+  get name(): string {
+    return this.#bytes.toString('latin1', this.#nameStart, this.#nameEnd);
+  }
+
+  get id(): string {
+    return this.#bytes.toString('hex', this.#nameEnd + 1, this.#next);
+  }
+
+  /** The 20 bytes of the id, one a character: what is looked up often is not spelt out. */
+  get rawId(): string {
+    return this.#bytes.toString('latin1', this.#nameEnd + 1, this.#next);
+  }
+
+  /** True if both entries have the same mode and id. */
+  isSameAs(other: TreeCursor): boolean {
+    return this.#sameMode(other) && this.#sameId(other);
+  }
+
+  #sameMode(other: TreeCursor): boolean {
+    const [mode, theirs] = [this.#nameStart - this.#start, other.#nameStart - other.#start];
+    if (mode !== theirs) return false;
+    return this.#equals(other, [this.#start, this.#nameStart], [other.#start, other.#nameStart]);
+  }
+
+  #sameId(other: TreeCursor): boolean {
+    return this.#equals(other, [this.#nameEnd, this.#next], [other.#nameEnd, other.#next]);
+  }
+
+  #equals(
+    other: TreeCursor,
+    [start, end]: readonly [number, number],
+    [otherStart, otherEnd]: readonly [number, number],
+  ): boolean {
+    return this.#bytes.compare(other.#bytes, otherStart, otherEnd, start, end) === 0;
+  }
+
+  /** Negative, zero or positive, in git's order: the name of a folder counts with a `/` behind it. */
+  compareTo(other: TreeCursor): number {
+    const length = Math.min(this.nameBytes, other.nameBytes);
+    const order = this.#bytes.compare(
+      other.#bytes,
+      other.#nameStart,
+      other.#nameStart + length,
+      this.#nameStart,
+      this.#nameStart + length,
+    );
+    return order === 0 ? this.#byteAt(length) - other.#byteAt(length) : order;
+  }
+
+  #byteAt(offset: number): number {
+    if (offset < this.nameBytes) return this.#bytes[this.#nameStart + offset] ?? NUL;
+    return this.isTree ? SLASH : NUL;
+  }
+}

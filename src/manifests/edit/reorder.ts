@@ -1,0 +1,118 @@
+/** Puts the items of block lists in another order: the lines of an item move with its comments. */
+import { isMap, isSeq, type ParsedNode } from 'yaml';
+import { cloneJson, isRecord, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
+import { commentStart } from './block.ts';
+import { isInOrder, matchItems } from './match.ts';
+import { entriesOf, isFlow, type MapNode, type SeqNode } from './slots.ts';
+import { apply, inOrder, type Splice, startsLine } from './splice.ts';
+import { type EditTree, readTree } from './tree.ts';
+
+/** Lists inside lists take a pass for each level. */
+const MAX_PASSES = 20;
+/** Characters that all passes after the first may read: each reads the whole document. */
+const MOST_READ_AGAIN = 256 * 1024;
+
+/**
+ * The document with the items that `desired` keeps in the order of `desired`; no value is changed
+ * yet. A list that cannot be put in order stays as it is.
+ */
+export function reorder(tree: EditTree, desired: JsonValue): EditTree {
+  let current = tree;
+  const length = Math.max(1, tree.source.length);
+  const passes = Math.min(MAX_PASSES, 1 + Math.floor(MOST_READ_AGAIN / length));
+  // An anchor or an alias may mean something else in another place.
+  for (let pass = 0; pass < passes && current.aliases.size === 0; pass++) {
+    const { root } = current;
+    const moves = root.node === null ? [] : [...movesIn(current, root.node, desired)];
+    if (moves.length === 0) return current;
+    const next = readTree(apply(current.source, inOrder(moves.map(({ splice }) => splice))));
+    const expected = cloneJson(current.value as JsonValue);
+    for (const { path, order } of moves) permute(expected, path, order);
+    if (next.flaws.length > 0 || !jsonEqual(next.value, expected)) return current;
+    current = next;
+  }
+  return current;
+}
+
+interface Move {
+  readonly splice: Splice;
+  readonly path: readonly (string | number)[];
+  /** The index that each item had. */
+  readonly order: readonly number[];
+}
+
+/** Of the outermost lists; those inside them come with the next pass. */
+function* movesIn(
+  tree: EditTree,
+  node: ParsedNode,
+  desired: JsonValue,
+  path: readonly (string | number)[] = [],
+): Generator<Move> {
+  if (isMap(node) && isRecord(desired)) {
+    for (const { key, value } of (node as MapNode).items) {
+      const name = 'source' in key ? key.source : undefined;
+      if (value === null || name === undefined || !Object.hasOwn(desired, name)) continue;
+      yield* movesIn(tree, value, desired[name] as JsonValue, [...path, name]);
+    }
+    return;
+  }
+  if (!isSeq(node) || !Array.isArray(desired)) return;
+  const items = (node as SeqNode).items;
+  const before = items.map((item) => tree.values.get(item) ?? null);
+  const matches = matchItems(before, desired);
+  if (!isInOrder(matches)) {
+    const order = orderOf(before.length, matches);
+    const splice = permutation(tree, node as SeqNode, order);
+    if (splice !== undefined) yield { splice, path, order };
+    return;
+  }
+  for (const { from, to } of matches) {
+    yield* movesIn(tree, items[from] as ParsedNode, desired[to] as JsonValue, [...path, from]);
+  }
+}
+
+/** Items that go stay behind the item that they followed. */
+function orderOf(count: number, matches: readonly { readonly from: number }[]): number[] {
+  const kept = new Set(matches.map(({ from }) => from));
+  const followers = (from: number): number[] => {
+    const found: number[] = [];
+    for (let i = from + 1; i < count && !kept.has(i); i++) found.push(i);
+    return found;
+  };
+  return [...followers(-1), ...matches.flatMap(({ from }) => [from, ...followers(from)])];
+}
+
+/** Undefined where an item shares its line with what is around the list. */
+function permutation(tree: EditTree, node: SeqNode, order: readonly number[]): Splice | undefined {
+  if (isFlow(node)) return undefined;
+  const { source } = tree;
+  const entries = entriesOf(source, node);
+  if (!entries.every(({ start }) => startsLine(source, start))) return undefined;
+  const parts = entries.map(({ start, tail }, i) => ({
+    start: commentStart(source, start, entries[i - 1]?.tail ?? 0),
+    end: tail,
+  }));
+  const [first] = parts;
+  const last = parts.at(-1);
+  if (first === undefined || last === undefined) return undefined;
+  const text = order.map((from, i) => {
+    const { start, end } = parts[from] ?? first;
+    // Blank lines and comments that stand apart keep their place.
+    return source.slice(start, end) + source.slice(parts[i]?.end, parts[i + 1]?.start ?? last.end);
+  });
+  return { start: first.start, end: last.end, text: text.join(''), owner: node };
+}
+
+function permute(
+  root: JsonValue,
+  path: readonly (string | number)[],
+  order: readonly number[],
+): void {
+  let list: unknown = root;
+  for (const step of path) list = (list as Record<string | number, unknown>)[step];
+  const items = list as JsonValue[];
+  const before = [...items];
+  order.forEach((from, i) => {
+    items[i] = before[from] ?? null;
+  });
+}

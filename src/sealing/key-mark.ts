@@ -1,0 +1,58 @@
+/**
+ * Provenance of data keys. Recipients are public, so anybody can wrap a data key of their own for
+ * them, or copy a wrapped one into another file. Two facts are therefore unforgeable, by the first
+ * identity alone: that a data key was generated here (the key itself says so, in whatever file it
+ * turns up), and for which recipients it was wrapped (the mark says so).
+ */
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { WrappedKey } from './metadata.ts';
+
+const KEY_BYTES = 32;
+/** Of a data key: as many bits of chance as forging one of the rest takes tries. */
+const RANDOM_BYTES = 16;
+
+export class KeyMarker {
+  readonly #forMarks: Buffer;
+  readonly #forKeys: Buffer;
+
+  constructor(identity: string) {
+    const derive = (info: string): Buffer =>
+      Buffer.from(hkdfSync('sha256', identity, '', `gitplane: ${info}, version 1`, KEY_BYTES));
+    this.#forMarks = derive('mark of a data key');
+    this.#forKeys = derive('generation of a data key');
+  }
+
+  /** A data key: chance, and an HMAC of it. To others all of it looks like chance. */
+  generate(): Buffer {
+    return this.#keyFrom(randomBytes(RANDOM_BYTES));
+  }
+
+  /** True if `generate` made the key. */
+  isGenerated(dataKey: Buffer): boolean {
+    return isEqual(dataKey, this.#keyFrom(dataKey.subarray(0, RANDOM_BYTES)));
+  }
+
+  /** A MAC over the data key and each wrapped copy of it. */
+  mark(dataKey: Buffer, age: readonly WrappedKey[]): string {
+    return this.#digest(dataKey, age).toString('base64');
+  }
+
+  fits(mark: string, dataKey: Buffer, age: readonly WrappedKey[]): boolean {
+    return isEqual(Buffer.from(mark, 'base64'), this.#digest(dataKey, age));
+  }
+
+  #keyFrom(random: Buffer): Buffer {
+    const tag = createHmac('sha256', this.#forKeys).update(random).digest();
+    return Buffer.concat([random, tag], KEY_BYTES);
+  }
+
+  #digest(dataKey: Buffer, age: readonly WrappedKey[]): Buffer {
+    const wrapped = age.map(({ recipient, enc }) => [recipient, enc]);
+    const signed = JSON.stringify([dataKey.toString('base64'), wrapped]);
+    return createHmac('sha256', this.#forMarks).update(signed).digest();
+  }
+}
+
+function isEqual(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

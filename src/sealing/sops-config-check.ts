@@ -1,0 +1,87 @@
+/** Why nobody could write by a `.sops.yaml`: for a push, which is refused before it stops the API. */
+import { isRecord } from '../apimachinery/object.ts';
+import type { ManifestDocument, Position } from '../manifests/manifest.ts';
+import { wrapDataKey } from './data-keys.ts';
+import { MOST_RECIPIENTS } from './metadata.ts';
+import { documentsOf } from './seal.ts';
+import { SealingError } from './sealing-error.ts';
+import { type CreationRule, parseSopsConfig } from './sops-config.ts';
+
+export interface ConfigProblem extends Position {
+  readonly message: string;
+}
+
+const PLACED = /^(\d+):(\d+): ([\s\S]*)$/;
+
+/** `ours`: recipients of this platform; undefined: nobody knows them here. */
+export async function sopsConfigProblems(
+  text: string,
+  ours: readonly string[] | undefined,
+): Promise<ConfigProblem[]> {
+  try {
+    const { rules } = parseSopsConfig(text);
+    const [document] = documentsOf(text);
+    if (document === undefined) return [];
+    if (rules.length === 0) return [at(document, [], 'must hold at least one rule')];
+    const found: ConfigProblem[] = [];
+    const tried = new Set<string>();
+    for (const [i, rule] of rules.entries()) found.push(...(await flaws(document, i, rule, tried)));
+    const isUsable = ({ recipients }: CreationRule): boolean =>
+      recipients.length === 0 || recipients.some((name) => ours?.includes(name));
+    if (found.length > 0 || ours === undefined || rules.some(isUsable)) return found;
+    return [at(document, [], noneOf(ours))];
+  } catch (error) {
+    if (!(error instanceof SealingError)) throw error;
+    const [, line = '1', col = '1', message = error.message] = PLACED.exec(error.message) ?? [];
+    return [{ line: Number(line), col: Number(col), message }];
+  }
+}
+
+function noneOf([own = '']: readonly string[]): string {
+  return `no rule names this platform, which could not read again what it encrypts; add it with "gitplane recipients add ${own}"`;
+}
+
+/** Recipients that no data key can be wrapped for. */
+async function flaws(
+  document: ManifestDocument,
+  index: number,
+  { recipients }: CreationRule,
+  tried: Set<string>,
+): Promise<ConfigProblem[]> {
+  if (recipients.length > MOST_RECIPIENTS) {
+    return [at(document, [index], `has more than ${MOST_RECIPIENTS} recipients`)];
+  }
+  for (const recipient of recipients) {
+    if (tried.has(recipient)) continue;
+    tried.add(recipient);
+    try {
+      await wrapDataKey(PROBE, [recipient]);
+    } catch (error) {
+      if (!(error instanceof SealingError)) throw error;
+      return [at(document, [index, ...ageOf(document, index)], error.message)];
+    }
+  }
+  return [];
+}
+
+/** Not a key of any file. */
+const PROBE = Buffer.alloc(32);
+
+function ageOf({ value }: ManifestDocument, index: number): string[] {
+  const rules = isRecord(value) ? value['creation_rules'] : undefined;
+  const rule: unknown = Array.isArray(rules) ? rules[index] : undefined;
+  return isRecord(rule) && rule['age'] !== undefined ? ['age'] : [];
+}
+
+function at(
+  document: ManifestDocument,
+  path: readonly (string | number)[],
+  message: string,
+): ConfigProblem {
+  const full = ['creation_rules', ...path];
+  const place = full.map((step, i) =>
+    typeof step === 'number' ? `[${step}]` : i ? `.${step}` : step,
+  );
+  const { line, col } = document.locate(full);
+  return { line, col, message: `${place.join('')}: ${message}` };
+}

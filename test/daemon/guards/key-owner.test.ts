@@ -1,0 +1,77 @@
+/** A key for a user or a team that is not there: taken, since its owner may come later, and told. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import {
+  filesOf,
+  type GuardedPlatform,
+  grant,
+  object,
+  openGuardedPlatform,
+} from '../../support/guarded-platform.ts';
+
+let at: GuardedPlatform;
+let root: string;
+
+beforeEach(async () => {
+  at = await openGuardedPlatform();
+  await at.give(
+    object('User', 'root', { spec: {} }),
+    object('Team', 'ops', { spec: {} }),
+    ...grant('root', '* *', 'User:root'),
+  );
+  root = await at.giveKey('root', { user: 'root' });
+});
+
+function key(name: string, spec: object): object {
+  const concealed = concealAccessKey(mintAccessKey('gpu'));
+  return object('OwnedAccessKey', name, { spec: { ...spec, key: concealed } });
+}
+
+const NO_USER = 'spec.user: there is no user "nobody"; the key works once there is one';
+const NO_TEAM = 'spec.team: there is no team "nobody"; the key works once there is one';
+
+describe.each<[string, object, string | undefined]>([
+  ['a user that is not there', { user: 'nobody' }, NO_USER],
+  ['a team that is not there', { team: 'nobody' }, NO_TEAM],
+  ['a team by the name of a user', { team: 'nobody', displayName: 'root' }, NO_TEAM],
+  ['a user that is there', { user: 'root' }, undefined],
+  ['a team that is there', { team: 'ops' }, undefined],
+  ['a subject, which is no object', { subject: 'nobody' }, undefined],
+])('a key for %s', (_owner, spec, warning) => {
+  const warnings = warning === undefined ? [] : [warning];
+
+  test('is answered by the API', async () => {
+    const made = await at.create(root, 'ownedaccesskeys', key('made', spec));
+    expect([made.code, made.result?.warnings]).toEqual([200, warnings]);
+    const changed = await at.patch(root, 'ownedaccesskeys', 'made', (it) => {
+      it.spec.displayName = 'x';
+    });
+    expect([changed.code, changed.result?.warnings]).toEqual([200, warnings]);
+  });
+
+  test('is answered in a push', async () => {
+    const pushed = await at.push(root, filesOf([key('pushed', spec)]));
+    expect(pushed.code).toBe(200);
+    const line = `warning: OwnedAccessKey-pushed.yaml: OwnedAccessKey "pushed": ${warning}`;
+    expect(pushed.text.split('\n').slice(0, -1)).toEqual(warning === undefined ? [] : [line]);
+  });
+});
+
+test.each([
+  ['before', 'AAA'],
+  ['behind', 'zzz'],
+])('a push that brings a user %s its key is not warned', async (_where, name) => {
+  const files = {
+    [`${name}.yaml`]: JSON.stringify(key('early', { user: 'nobody' })),
+    'mmm.yaml': JSON.stringify(object('User', 'nobody', { spec: {} })),
+  };
+  const pushed = await at.push(root, files);
+  expect([pushed.code, pushed.text]).toEqual([200, expect.not.stringContaining('warning')]);
+});
+
+test('a push that takes a user away and brings a key of it is warned', async () => {
+  await at.give(object('User', 'nobody', { spec: {} }));
+  const files = { 'User-nobody.yaml': null, ...filesOf([key('late', { user: 'nobody' })]) };
+  const pushed = await at.push(root, files);
+  expect([pushed.code, pushed.text]).toEqual([200, expect.stringContaining(NO_USER)]);
+});

@@ -1,0 +1,242 @@
+/** Pushes: files that are added, changed, moved and deleted, sealed ones and those that steer the repository. */
+import { randomBytes } from 'node:crypto';
+import { parseAllDocuments, parseDocument, stringify } from 'yaml';
+import { mintAccessKey } from '../../src/kinds/access-key-secret.ts';
+import type { Act } from './episode.ts';
+import { type Player, pickTarget } from './player.ts';
+import { push, wasAccepted } from './push-client.ts';
+import { type SealedObject, sealFile } from './sealed-files.ts';
+import { NAMES, NAMESPACES, pickContent, pickName } from './wishes.ts';
+import { groupOf, hashOf, KINDS } from './world.ts';
+
+type Files = Record<string, string | null>;
+
+const STEERING = ['.sops.yaml', '.gitplaneignore', '.gitattributes'];
+const MOST_CHANGES = 2;
+const IGNORED_NAMESPACE = 'n1';
+
+export function pushStep(player: Player): Act {
+  const { random, episode, person, key } = player;
+  // What is pushed follows from what is there, so the plan waits for the turn of the step.
+  const sent = { text: '' };
+  const road = { by: 'push' as const, steersRepository: false };
+  const act: Act & { label: string } = {
+    person,
+    key,
+    label: 'push',
+    verb: 'update',
+    road,
+    get sent() {
+      return sent.text;
+    },
+    send: async () => {
+      const files: Files = {};
+      const count = random.chance(0.3) ? MOST_CHANGES : 1;
+      for (let i = 0; i < count; i++) Object.assign(files, await pickChange(player));
+      // What a commit brings and the next one takes back is in history all the same.
+      const isBack = random.chance(0.2);
+      const commits = isBack ? [files, await asTheyWere(player, Object.keys(files))] : [files];
+      const text = JSON.stringify(files);
+      const reply = await push(episode.client, {
+        token: key.text,
+        parent: episode.repository.head,
+        files: episode.repository.files,
+        commits,
+      });
+      act.label = `push ${Object.keys(files).join(' ')}: ${text.slice(0, 4000)}`;
+      road.steersRepository = Object.keys(files).some((path) => STEERING.includes(path));
+      return { code: wasAccepted(reply) ? 200 : Math.max(reply.code, 400), text: reply.text };
+    },
+  };
+  return act;
+}
+
+/** An object that a push ends and begins anew may come back with another owner. */
+async function asTheyWere(
+  { random, episode, person }: Player,
+  paths: readonly string[],
+): Promise<Files> {
+  const files: Files = {};
+  for (const path of paths) {
+    const text = (await episode.repository.file(path)) ?? null;
+    const isSealed = text?.includes('ENC[AES256_GCM') === true;
+    files[path] = isSealed && random.chance(0.5) ? ownedBy(person.name, text) : text;
+  }
+  return files;
+}
+
+function ownedBy(user: string, text: string): string {
+  const docs = parseAllDocuments(text);
+  for (const doc of docs) doc.setIn(['spec', 'owner'], doc.createNode({ user }));
+  return docs.map(String).join(docs.length > 1 ? '---\n' : '');
+}
+
+async function pickChange(player: Player): Promise<Files> {
+  const { random, episode } = player;
+  const paths = [...episode.repository.files.keys()].filter(
+    (path) => path.endsWith('.yaml') && !path.startsWith('.') && !path.includes('admin'),
+  );
+  const way = random.below(20);
+  const isDeletion = way === 6 || way === 7;
+  const path = pathToChange(player, paths, isDeletion ? 'delete' : 'update');
+  if (way < 4) return await newObject(player);
+  if (way < 6) return copied(player);
+  if (way < 8) return { [path]: null };
+  if (way < 10) return await moved(player, path);
+  if (way < 14) return await edited(player, path);
+  if (way < 17) return await sealedAnew(player);
+  if (way < 19) return await steering(player);
+  return await withoutOneDocument(player, path);
+}
+
+/** The file of an object that the pusher may change, most of the time. */
+function pathToChange(player: Player, paths: readonly string[], verb: string): string {
+  const { plural, namespace, name } = pickTarget(player, verb);
+  const path = defaultPath(plural, namespace, name);
+  return paths.includes(path) ? path : player.random.pick(paths);
+}
+
+function defaultPath(plural: string, namespace: string, name: string): string {
+  return namespace === ''
+    ? `${plural}/${name}.yaml`
+    : `namespaces/${namespace}/${plural}/${name}.yaml`;
+}
+
+interface Pushed extends SealedObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec?: { readonly data?: Readonly<Record<string, string>> };
+}
+
+function wish(player: Player, plural: string, namespace: string, name: string): Pushed {
+  const { random, episode, person } = player;
+  const content = pickContent({ random, traces: episode.traces, self: person.name }, plural);
+  if (plural === 'ownedaccesskeys') giveKey(player, name, content['spec'] as { key?: string });
+  const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
+  return {
+    apiVersion: `${groupOf(plural)}/v1`,
+    kind: KINDS[plural]?.kind,
+    metadata,
+    ...content,
+  } as Pushed;
+}
+
+/** A key of which git holds the hash and the person the text. */
+function giveKey({ episode, person }: Player, name: string, spec: { key?: string }): void {
+  const text = mintAccessKey('gpu');
+  spec.key = hashOf(text);
+  episode.world.tokens.add(text);
+  person.keys.push({ name, text });
+}
+
+async function newObject(player: Player): Promise<Files> {
+  const { random } = player;
+  const { plural, namespace, name } = pickTarget(player, random.chance(0.7) ? 'create' : 'update');
+  const object = wish(player, plural, namespace, name);
+  // Now and then in the place of an object that somebody else will make.
+  const file = random.chance(0.6) ? name : random.pick(NAMES[plural] ?? [name]);
+  const path = defaultPath(plural, namespace, file);
+  // What .gitplaneignore covers is no manifest, and not looked at.
+  const mayBeClear = namespace !== IGNORED_NAMESPACE && random.chance(0.06);
+  const isClear = object.spec?.data === undefined || mayBeClear;
+  const own = isClear ? stringify(object) : await seal(player, [object]);
+  return { [path]: own };
+}
+
+async function seal({ random, episode, person }: Player, objects: Pushed[]): Promise<string> {
+  const dataKey = randomBytes(32);
+  person.dataKeys.push(dataKey);
+  for (const { spec } of objects) {
+    for (const value of Object.values(spec?.data ?? {})) noteSent(episode, person.name, value);
+  }
+  const strangers = random.chance(0.5) ? [person.recipient] : [];
+  return await sealFile(objects, {
+    dataKey,
+    recipients: [...new Set([...episode.recipients, ...strangers])],
+  });
+}
+
+function noteSent({ world }: Player['episode'], name: string, value: string): void {
+  const canary = Buffer.from(value, 'base64').toString();
+  world.senders.set(canary, (world.senders.get(canary) ?? new Set()).add(name));
+}
+
+/** A file of secrets sealed with a data key of the pusher: with new values, under the old names. */
+async function sealedAnew(player: Player): Promise<Files> {
+  const { random } = player;
+  const found = pickTarget(player, 'update');
+  const plural = found.plural.endsWith('secrets') ? found.plural : 'sharedsecrets';
+  const namespace = found.namespace === '' ? random.pick(NAMESPACES) : found.namespace;
+  const name = pickName(random, plural);
+  const file = random.chance(0.7) ? name : pickName(random, plural);
+  const objects = [wish(player, plural, namespace, name)];
+  if (random.chance(0.2)) objects.push(wish(player, plural, namespace, 's2'));
+  return { [defaultPath(plural, namespace, file)]: await seal(player, objects) };
+}
+
+/** Sealed values of any time under a name of the pusher's choice, perhaps with another owner. */
+function copied(player: Player): Files {
+  const { random, episode, person } = player;
+  if (episode.repository.sealed.length === 0) return {};
+  const docs = parseAllDocuments(random.pick(episode.repository.sealed));
+  const doc = random.pick(docs);
+  const plural = doc.get('kind') === 'ProjectSecret' ? 'projectsecrets' : 'sharedsecrets';
+  const found = pickTarget(player, 'create');
+  const isOther = random.chance(0.6) && found.plural === plural;
+  const old = {
+    name: doc.getIn(['metadata', 'name']),
+    namespace: doc.getIn(['metadata', 'namespace']),
+  };
+  const { name, namespace } = isOther ? found : old;
+  if (random.chance(0.7)) doc.setIn(['spec', 'owner'], doc.createNode({ user: person.name }));
+  doc.setIn(['metadata', 'name'], name);
+  if (namespace !== undefined) doc.setIn(['metadata', 'namespace'], namespace);
+  return { [defaultPath(plural, String(namespace ?? 'n0'), String(name))]: String(doc) };
+}
+
+async function moved(player: Player, path: string): Promise<Files> {
+  const text = (await player.episode.repository.file(path)) ?? '';
+  const to = player.random.chance(0.5) ? `moved/${path}` : path.replace(/^moved\//, '');
+  return to === path ? {} : { [path]: null, [to]: text };
+}
+
+/** A change of fields that are in the clear, beside sealed values. */
+async function edited({ random, episode, person }: Player, path: string): Promise<Files> {
+  const text = (await episode.repository.file(path)) ?? '';
+  const docs = parseAllDocuments(text);
+  const doc = random.pick(docs);
+  if (doc.get('kind') === undefined) return {};
+  const plural = Object.keys(KINDS).find((one) => KINDS[one]?.kind === doc.get('kind')) ?? 'teams';
+  const content = pickContent({ random, traces: episode.traces, self: person.name }, plural);
+  const spec = (content['spec'] ?? content) as Record<string, unknown>;
+  for (const [field, value] of Object.entries(spec)) {
+    if (field === 'data' || field === 'key' || random.chance(0.5)) continue;
+    doc.setIn(content['spec'] === undefined ? [field] : ['spec', field], doc.createNode(value));
+  }
+  return { [path]: docs.map(String).join(docs.length > 1 ? '---\n' : '') };
+}
+
+async function withoutOneDocument({ random, episode }: Player, path: string): Promise<Files> {
+  const text = (await episode.repository.file(path)) ?? '';
+  const docs = parseAllDocuments(text);
+  if (docs.length < 2) return { [path]: null };
+  docs.splice(random.below(docs.length), 1);
+  return { [path]: docs.map(String).join('---\n') };
+}
+
+/** The pusher as a recipient of what is sealed from now on, or paths that nobody reads. */
+async function steering({ random, episode, person }: Player): Promise<Files> {
+  if (random.chance(0.2))
+    return { '.gitplaneignore': `namespaces/${IGNORED_NAMESPACE}/**\n# ${random.below(9)}\n` };
+  if (random.chance(0.1)) return { '.gitattributes': '*.yaml text eol=crlf\n' };
+  const text = (await episode.repository.file('.sops.yaml')) ?? '';
+  const doc = parseDocument(text);
+  const { creation_rules: rules = [] } = doc.toJS() as {
+    creation_rules?: { age?: string | string[] }[];
+  };
+  rules.forEach(({ age = [] }, index) => {
+    const before = typeof age === 'string' ? age.split(',') : age;
+    const wanted = [...new Set([...before, person.recipient])].join(',');
+    doc.setIn(['creation_rules', index, 'age'], wanted);
+  });
+  return { '.sops.yaml': String(doc) };
+}

@@ -1,0 +1,119 @@
+/**
+ * Nothing is read, changed or granted beyond what was granted, whatever users with random rights do in
+ * whatever order. `npm run fuzz` takes 100,000 steps; CONTRIBUTING.md has the variables.
+ */
+import { expect, test } from 'vitest';
+import { type Count, kindOf, type Report, runSteps, shrink } from './campaign.ts';
+
+const SHORT_STEPS = 400;
+const EPISODE_STEPS = 1000;
+const SHRINK_MS = 1000 * Number(process.env['GITPLANE_FUZZ_SHRINK_SECONDS'] ?? 120);
+const SHOWN_STEPS = 30;
+/** As slow as a busy machine may be. */
+const MS_PER_STEP = 200;
+/** Episodes at the same time: a daemon waits for its disk and for git much of the time. */
+const LANES = 3;
+
+const steps = Number(process.env['GITPLANE_FUZZ_STEPS'] ?? SHORT_STEPS);
+const wanted = process.env['GITPLANE_TEST_SEED'] ?? '2026';
+const seed = wanted === 'random' ? Math.floor(Math.random() * 1_000_000_000) : Number(wanted);
+
+/** Findings that are known already, while others are looked for. */
+const known = process.env['GITPLANE_FUZZ_IGNORE'];
+const ignored = (finding: string): boolean =>
+  known !== undefined && new RegExp(known).test(finding);
+
+class Campaign {
+  readonly totals: Record<string, Count> = {};
+  readonly failures = new Map<string, string>();
+  readonly #begun = Date.now();
+  #done = 0;
+  #surprises = 0;
+
+  async run(): Promise<void> {
+    const episodes = Array.from({ length: Math.ceil(steps / EPISODE_STEPS) }, (_, index) => index);
+    const lane = async (): Promise<void> => {
+      for (let next = episodes.shift(); next !== undefined; next = episodes.shift()) {
+        await this.#runEpisode(next);
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    this.#sumUp();
+  }
+
+  sum(field: keyof Count): number {
+    return Object.values(this.totals).reduce((total, count) => total + count[field], 0);
+  }
+
+  async #runEpisode(episode: number): Promise<void> {
+    const own = seed + episode * 7919;
+    const length = Math.min(EPISODE_STEPS, steps - episode * EPISODE_STEPS);
+    const numbers = Array.from({ length }, (_, index) => index);
+    const report = await runSteps(own, numbers, ignored);
+    this.#add(report);
+    const kind = kindOf(report.found);
+    if (report.found !== undefined && !this.failures.has(kind)) {
+      this.failures.set(kind, describeFailure(own, report, report));
+      const until = Date.now() + SHRINK_MS;
+      const least = await shrink(own, report, { until, ignored });
+      this.failures.set(kind, describeFailure(own, report, least));
+      say(this.failures.get(kind) ?? '');
+    }
+    this.#done += report.trail.length;
+    say(`${this.#done} steps, ${this.#rate()} a second`);
+  }
+
+  #add({ counts, surprises }: Report): void {
+    this.#surprises += surprises.length;
+    for (const label of surprises.slice(0, 1)) say(`refused, and allowed by the oracle: ${label}`);
+    for (const [name, { all, answered, changed }] of Object.entries(counts)) {
+      const total = this.totals[name] ?? { all: 0, answered: 0, changed: 0 };
+      this.totals[name] = total;
+      total.all += all;
+      total.answered += answered;
+      total.changed += changed;
+    }
+  }
+
+  #rate(): number {
+    return Math.round((1000 * this.#done) / (Date.now() - this.#begun));
+  }
+
+  #sumUp(): void {
+    const seconds = Math.round((Date.now() - this.#begun) / 1000);
+    say(`seed ${seed}: ${this.#done} steps in ${seconds} s, ${this.#rate()} a second`);
+    say(`refused, and allowed by the oracle: ${this.#surprises}`);
+    for (const [name, { all, answered, changed }] of Object.entries(this.totals)) {
+      say(`${name}: ${all}, of them ${answered} were answered and ${changed} changed something`);
+    }
+  }
+}
+
+test(
+  'nothing is read, changed or granted beyond what was granted',
+  async () => {
+    const campaign = new Campaign();
+    await campaign.run();
+    expect.soft([...campaign.failures.values()].join('\n\n')).toBe('');
+    // People who are refused everything would prove nothing.
+    if (campaign.failures.size > 0) return;
+    expect(campaign.sum('answered')).toBeGreaterThan(steps / 5);
+    expect(campaign.sum('changed')).toBeGreaterThan(steps / 25);
+  },
+  60_000 + 2 * SHRINK_MS + steps * MS_PER_STEP,
+);
+
+function describeFailure(own: number, report: Report, least: Report): string {
+  const { findings = [] } = report.found ?? {};
+  return [
+    `GITPLANE_TEST_SEED=${own} GITPLANE_FUZZ_STEPS=${report.trail.length}:`,
+    ...findings,
+    `The fewest steps that were found (${least.trail.length}), the last ${SHOWN_STEPS} of them:`,
+    ...least.trail.slice(-SHOWN_STEPS),
+    ...(least.found?.findings ?? []),
+  ].join('\n');
+}
+
+function say(line: string): void {
+  if (process.env['GITPLANE_FUZZ_STEPS'] !== undefined) process.stderr.write(`fuzz: ${line}\n`);
+}

@@ -1,0 +1,240 @@
+/**
+ * The platform as an administrator sees it, and what the campaign remembers of it: every life of every
+ * object, which values each of them had, who sent them, and which keys there are.
+ */
+import { createHash } from 'node:crypto';
+import type { HttpClient } from './http-client.ts';
+import {
+  idOf,
+  isNamespaced,
+  keyIdentity,
+  MANAGEMENT,
+  type Obj,
+  RBAC,
+  Rights,
+  type Scope,
+} from './rights-model.ts';
+import { tracesIn } from './traces.ts';
+
+export const ROOT = '/kubernetes/management';
+
+/** The kinds of the campaign. */
+export const KINDS: Readonly<Record<string, { kind: string; group: string }>> = {
+  sharedsecrets: { kind: 'SharedSecret', group: MANAGEMENT },
+  projectsecrets: { kind: 'ProjectSecret', group: MANAGEMENT },
+  teams: { kind: 'Team', group: MANAGEMENT },
+  users: { kind: 'User', group: MANAGEMENT },
+  ownedaccesskeys: { kind: 'OwnedAccessKey', group: MANAGEMENT },
+  clusterroles: { kind: 'ClusterRole', group: RBAC },
+  clusterrolebindings: { kind: 'ClusterRoleBinding', group: RBAC },
+  roles: { kind: 'Role', group: RBAC },
+  rolebindings: { kind: 'RoleBinding', group: RBAC },
+};
+export const PLURALS = Object.keys(KINDS);
+
+export function groupOf(plural: string): string {
+  return KINDS[plural]?.group ?? '';
+}
+
+export function pathOf(plural: string, namespace = '', name = ''): string {
+  const within = isNamespaced(plural) && namespace !== '' ? `/namespaces/${namespace}` : '';
+  const own = name === '' ? '' : `/${name}`;
+  return `${ROOT}/apis/${groupOf(plural)}/v1${within}/${plural}${own}`;
+}
+
+/** One object from when it was made until it is gone. */
+export interface Life {
+  readonly uid: string;
+  readonly plural: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface Change {
+  readonly plural: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly before: Obj | undefined;
+  readonly after: Obj | undefined;
+}
+
+/** The text of an access key, in the hands of a person. */
+export interface HeldKey {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A key belongs to the life that its owner has when the key gets its terms, or to the next one. */
+interface Tie {
+  readonly terms: string;
+  readonly ownerUid: string | undefined;
+}
+
+export interface Person {
+  readonly name: string;
+  readonly keys: HeldKey[];
+  /** Of age. */
+  readonly identity: string;
+  readonly recipient: string;
+  /** Data keys of files that this person sealed. */
+  readonly dataKeys: Buffer[];
+}
+
+export class World {
+  readonly admin: string;
+  readonly #client: HttpClient;
+  objects: ReadonlyMap<string, Obj> = new Map();
+  /** Lives that had a canary or a mark, by it. */
+  readonly livesWith = new Map<string, Set<string>>();
+  readonly lives = new Map<string, Life>();
+  /** Persons who sent a canary, by it. */
+  readonly senders = new Map<string, Set<string>>();
+  /** Texts of access keys that were handed out. */
+  readonly tokens = new Set<string>();
+  /** Scopes of the keys by which key objects got what they say, by uid. */
+  readonly lineage = new Map<string, readonly Scope[]>();
+  readonly versions: string[] = [];
+  readonly #ties = new Map<string, Tie>();
+  /** What git holds of each key, by the name of its object. */
+  #hashes: ReadonlyMap<string, string> = new Map();
+  readonly commits: string[] = [];
+  readonly times: string[] = [];
+  /** Grows with each change, so that rights can be kept until then. */
+  #generation = 0;
+  #rights = new Map<HeldKey, { generation: number; rights: Rights | undefined }>();
+
+  constructor(client: HttpClient, admin: string) {
+    this.#client = client;
+    this.admin = admin;
+  }
+
+  /** Every object of the campaign, but for what follows from owners and access rules. */
+  async fetch(): Promise<Map<string, Obj>> {
+    const found = new Map<string, Obj>();
+    await Promise.all(
+      PLURALS.map(async (plural) => {
+        const { code, text } = await this.#client.call('GET', pathOf(plural), {
+          token: this.admin,
+        });
+        if (code !== 200) throw new Error(`The administrator cannot list ${plural}: ${text}`);
+        const list = JSON.parse(text) as { items: Obj[]; metadata: { resourceVersion: string } };
+        for (const item of list.items) {
+          const { name, namespace = '' } = item.metadata;
+          if (!name.startsWith('gitplane:access:')) found.set(idOf(plural, namespace, name), item);
+        }
+        if (plural === 'sharedsecrets') this.versions.push(list.metadata.resourceVersion);
+      }),
+    );
+    return found;
+  }
+
+  diff(next: ReadonlyMap<string, Obj>): Change[] {
+    const changes: Change[] = [];
+    for (const id of new Set([...this.objects.keys(), ...next.keys()])) {
+      const [before, after] = [this.objects.get(id), next.get(id)];
+      if (desired(before) === desired(after)) continue;
+      const [plural = '', namespace = '', name = ''] = id.split('/');
+      const isNewLife = before && after && before.metadata.uid !== after.metadata.uid;
+      const at = { plural, namespace, name };
+      if (isNewLife) {
+        changes.push({ ...at, before, after: undefined }, { ...at, before: undefined, after });
+      } else changes.push({ ...at, before, after });
+    }
+    return changes;
+  }
+
+  apply(next: ReadonlyMap<string, Obj>, hashes: ReadonlyMap<string, string>): void {
+    for (const [id, object] of next) {
+      if (this.objects.get(id)?.metadata.resourceVersion === object.metadata.resourceVersion) {
+        continue;
+      }
+      const [plural = '', namespace = '', name = ''] = id.split('/');
+      const { uid } = object.metadata;
+      this.lives.set(uid, { uid, plural, namespace, name });
+      const { canaries, marks } = tracesIn(JSON.stringify(object));
+      for (const trace of [...canaries, ...marks]) {
+        this.livesWith.set(trace, (this.livesWith.get(trace) ?? new Set()).add(uid));
+      }
+    }
+    this.objects = next;
+    this.#hashes = hashes;
+    this.#generation++;
+    for (const [id, object] of next) if (id.startsWith('ownedaccesskeys/')) this.#tie(object);
+  }
+
+  find(plural: string, namespace: string, name: string): Obj | undefined {
+    return this.objects.get(idOf(plural, namespace, name));
+  }
+
+  isLive({ uid, plural, namespace, name }: Life): boolean {
+    return this.find(plural, namespace, name)?.metadata.uid === uid;
+  }
+
+  names(plural: string): string[] {
+    return [...this.objects.keys()].filter((id) => id.startsWith(`${plural}/`));
+  }
+
+  /** What a key may do now; undefined: it does not work. */
+  rightsOf(key: HeldKey): Rights | undefined {
+    const kept = this.#rights.get(key);
+    if (kept?.generation === this.#generation) return kept.rights;
+    const rights = this.#workOut(key);
+    this.#rights.set(key, { generation: this.#generation, rights });
+    return rights;
+  }
+
+  #tie(key: Obj): void {
+    const { uid, name } = key.metadata;
+    const { user, team } = key.spec ?? {};
+    const terms = JSON.stringify([user, team, this.#hashes.get(name)]);
+    const tie = this.#ties.get(uid);
+    if (tie?.terms === terms && tie.ownerUid !== undefined) return;
+    this.#ties.set(uid, { terms, ownerUid: this.#ownerUid(key) });
+  }
+
+  #workOut(key: HeldKey): Rights | undefined {
+    const object = this.objectOf(key);
+    if (object === undefined || this.isOrphan(object)) return undefined;
+    const lineage = this.lineage.get(object.metadata.uid) ?? [];
+    const identity = keyIdentity(this.objects, object, lineage);
+    return identity && new Rights(this.objects, identity);
+  }
+
+  /** The object of a key; undefined: none has its text. */
+  objectOf({ name, text }: HeldKey): Obj | undefined {
+    return this.#hashes.get(name) === hashOf(text)
+      ? this.find('ownedaccesskeys', '', name)
+      : undefined;
+  }
+
+  /** True if the owner of a key is another one than it was made for, or is not there. */
+  isOrphan(key: Obj): boolean {
+    const owner = this.#ownerUid(key);
+    return owner === undefined || this.#ties.get(key.metadata.uid)?.ownerUid !== owner;
+  }
+
+  #ownerUid({ spec = {} }: Obj): string | undefined {
+    const { user, team } = spec;
+    const owner =
+      user === undefined ? this.find('teams', '', team ?? '') : this.find('users', '', user);
+    return owner?.metadata.uid;
+  }
+}
+
+/** As the documentation of access keys has it. */
+export function hashOf(text: string): string {
+  return `sha256:${createHash('sha256').update(`gitplane.dev/access-key\0${text}`).digest('hex')}`;
+}
+
+/** What a write can change; a status follows by itself. */
+export function desired(object: Obj | undefined): string {
+  if (object === undefined) return '';
+  const { metadata, spec, rules, roleRef, subjects } = object;
+  const { uid, labels, annotations, deletionTimestamp, finalizers } = metadata;
+  const ending = [deletionTimestamp, finalizers ?? []];
+  const isCopy = labels?.['gitplane.dev/sharedsecret-name'] !== undefined;
+  const { data, ...rest } = spec ?? {};
+  const own = isCopy ? rest : spec;
+  const shown = [labels ?? {}, annotations ?? {}, own, rules, roleRef, subjects];
+  return JSON.stringify([uid, ending, ...shown]);
+}

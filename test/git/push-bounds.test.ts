@@ -1,0 +1,223 @@
+/** The limits of what is walked: counted from few objects, and kept by every way to read. */
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { nameFlaw } from '../../src/git/portable-name.ts';
+import { Reader } from '../../src/git/reader.ts';
+import type { HistoryCommit } from '../../src/git/repository.ts';
+import { blob, commitWithEntry, deepBomb, type Entry, tree, wideBomb } from '../support/bombs.ts';
+import { bareRepository, git } from '../support/git.ts';
+
+let gitDir: string;
+let reader: Reader;
+let root: string;
+
+beforeEach(async () => {
+  gitDir = await bareRepository();
+  reader = readerOf(1000);
+  root = commit(tree(gitDir, [file('a')]));
+  git(gitDir, ['update-ref', 'refs/heads/main', root]);
+});
+
+function readerOf(maxPaths: number): Reader {
+  const made = new Reader({ gitDir }, { maxPaths });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+function file(name: string, text = 'x'): Entry {
+  return { mode: '100644', name, id: blob(gitDir, text) };
+}
+
+function folder(name: string, id: string): Entry {
+  return { mode: '040000', name, id };
+}
+
+function commit(id: string, ...parents: string[]): string {
+  return git(gitDir, ['commit-tree', ...parents.flatMap((p) => ['-p', p]), '-m', 'm', id]);
+}
+
+async function problemOf(id: string, of = reader): Promise<string | undefined> {
+  return (await of.boundsOf(id)).problem;
+}
+
+async function collect(from: string | undefined, to: string): Promise<HistoryCommit[]> {
+  const commits: HistoryCommit[] = [];
+  for await (const one of reader.history(from, to)) commits.push(one);
+  return commits;
+}
+
+function changes(commits: readonly HistoryCommit[]): [string, string[][]][] {
+  return commits.map(({ id, changes: lists }) => [
+    id,
+    lists.map((list) => list.map(({ path, mode }) => (mode === '000000' ? `-${path}` : path))),
+  ]);
+}
+
+describe('the count of a tree', () => {
+  test.each([
+    [10, 2],
+    [1, 1],
+    [7, 3],
+  ])('has files and folders: %i equal folders, %i deep', async (width, depth) => {
+    // Folders of each level, the one in the root first, and a file in each of the last.
+    const id = commit(tree(gitDir, [folder('b', wideBomb(gitDir, width, depth))]));
+    const counted = [];
+    for (let at = 0, n = 1; at <= depth; at += 1, n *= width) counted.push(n);
+    const paths = counted.reduce((sum, n) => sum + n, 0) + (counted.at(-1) ?? 0);
+    expect(await problemOf(id, readerOf(paths))).toBeUndefined();
+    expect(await problemOf(id, readerOf(paths - 1))).toMatch(/holds more than \d+ paths/);
+  });
+
+  test('names the folder that passes the limit by itself', async () => {
+    const bomb = wideBomb(gitDir, 10, 4);
+    const id = commit(
+      tree(gitDir, [file('a'), folder('ok', tree(gitDir, [folder('bomb', bomb)]))]),
+    );
+    expect(await problemOf(id)).toMatch(/^"ok\/bomb\/d0000" holds more than 1000 paths/);
+  });
+
+  test('of more paths than a number can hold takes no time', async () => {
+    const id = commit(tree(gitDir, [folder('b', wideBomb(gitDir, 1000, 60))]));
+    expect(await problemOf(id)).toMatch(/holds more than 1000 paths/);
+  });
+
+  test('64 folders below each other are taken, 65 are not', async () => {
+    expect(await problemOf(commit(deepBomb(gitDir, 64)))).toBeUndefined();
+    expect(await problemOf(commit(deepBomb(gitDir, 65)))).toMatch(/more than 64 folders deep/);
+  });
+
+  test('a path of more than 4096 bytes is refused however short its names are', async () => {
+    const name = 'n'.repeat(250);
+    let id = tree(gitDir, [file(name)]);
+    for (let i = 0; i < 16; i += 1) id = tree(gitDir, [folder(name, id)]);
+    expect(await problemOf(commit(id))).toMatch(/holds a path of more than 4096 bytes/);
+  });
+});
+
+describe('a commit beyond the limits', () => {
+  let bomb: string;
+  beforeEach(() => {
+    bomb = commitWithEntry(gitDir, folder('bomb', wideBomb(gitDir, 10, 6)), root);
+  });
+
+  test('is neither listed nor compared', async () => {
+    await expect(reader.listFiles(bomb)).rejects.toThrow(/is not read: "bomb.*" holds more than/);
+    await expect(reader.diff(root, bomb)).rejects.toThrow(/is not read/);
+    await expect(reader.diff(undefined, bomb)).rejects.toThrow(/is not read/);
+  });
+
+  test('changes nothing in history; the next is compared with what stands for it', async () => {
+    const after = commit(tree(gitDir, [file('a'), file('b')]), bomb);
+    const none: string[][] = [[]];
+    const expected = [
+      [root, [['a']]],
+      [bomb, none],
+      [after, [['b']]],
+    ];
+    expect(changes(await collect(undefined, after))).toEqual(expected);
+    expect(changes(await collect(root, after))).toEqual(expected.slice(1));
+    expect(changes(await collect(bomb, after))).toEqual(expected.slice(2));
+    expect(changes(await collect(root, bomb))).toEqual([[bomb, none]]);
+    expect((await reader.diff(bomb, after)).map(({ path }) => path)).toEqual(['b']);
+    expect(await reader.boundsOf(bomb)).toMatchObject({ standIn: root });
+  });
+
+  test('as the first of all is the empty tree to the next', async () => {
+    const first = commit(tree(gitDir, [folder('bomb', wideBomb(gitDir, 10, 6))]));
+    const after = commit(tree(gitDir, [file('b')]), first);
+    expect(changes(await collect(undefined, after))).toEqual([
+      [first, []],
+      [after, [['b']]],
+    ]);
+    expect(await reader.boundsOf(first)).toMatchObject({ standIn: undefined });
+  });
+
+  test('as a parent of a merge is replaced there as well', async () => {
+    const merge = commit(tree(gitDir, [file('a'), file('c')]), root, bomb);
+    expect(changes(await collect(root, merge)).at(-1)).toEqual([merge, [['c'], ['c']]]);
+  });
+});
+
+describe('objections to a push', () => {
+  async function objections(tip: string, of = reader): Promise<string[]> {
+    const found = await of.objectionsTo({ tips: [tip], known: 'all refs' });
+    return found.map(({ path, problem }) => (path === undefined ? problem : `${path}: ${problem}`));
+  }
+
+  test('are about what it adds, and not about what is there', async () => {
+    const old = commitWithEntry(gitDir, folder('docs', tree(gitDir, [file('aux')])), root);
+    git(gitDir, ['update-ref', 'refs/heads/main', old]);
+    expect(await objections(commitWithEntry(gitDir, file('new'), old))).toEqual([]);
+    const copied = folder('copy', git(gitDir, ['rev-parse', `${old}:docs`]));
+    expect(await objections(commitWithEntry(gitDir, copied, old))).toEqual([
+      'copy/aux: The path cannot be used: Windows takes it for a device; rename the file',
+    ]);
+  });
+
+  test('find a name that only a commit in the middle has', async () => {
+    const middle = commitWithEntry(gitDir, file('con'), root);
+    const tip = commit(git(gitDir, ['rev-parse', `${root}^{tree}`]), middle);
+    expect(await objections(tip)).toEqual([expect.stringMatching(/^con: /)]);
+  });
+
+  test('count what all commits change together', async () => {
+    const one = tree(
+      gitDir,
+      Array.from({ length: 300 }, (_, i) => file(`f${1000 + i}`)),
+    );
+    const other = tree(
+      gitDir,
+      Array.from({ length: 300 }, (_, i) => file(`g${1000 + i}`)),
+    );
+    const second = commit(other, commit(one, root));
+    expect(await objections(second)).toEqual([]);
+    const fourth = commit(other, commit(one, second));
+    expect(await objections(fourth)).toEqual([
+      expect.stringMatching(/more than 1000 times in the commits of this push/),
+    ]);
+  });
+
+  test('take the way back from a bomb that is there', async () => {
+    const bomb = commitWithEntry(gitDir, folder('bomb', wideBomb(gitDir, 10, 6)), root);
+    git(gitDir, ['update-ref', 'refs/heads/main', bomb]);
+    expect(await objections(commit(tree(gitDir, [file('b')]), bomb))).toEqual([]);
+  });
+
+  test('end at the limit of tags in tags', async () => {
+    let id = root;
+    for (let i = 0; i < 10; i += 1) {
+      id = git(gitDir, ['mktag'], {
+        input: `object ${id}\ntype ${i === 0 ? 'commit' : 'tag'}\ntag t${i}\ntagger A <a@b> 1 +0000\n\nm\n`,
+      });
+    }
+    expect(await objections(id)).toEqual([expect.stringMatching(/a tag of more than 8 tags/)]);
+  });
+});
+
+test.each([
+  ['CON', false],
+  ['con.yaml', false],
+  ['com1.txt', false],
+  ['lpt9', false],
+  ['nul .txt', false],
+  ['aux:x', false],
+  ['console', true],
+  ['com10', true],
+  ['auxiliary.yaml', true],
+  ['system:admin.yaml', true],
+  ['a\\b', false],
+  ['a\tb', false],
+  ['a\x7f', false],
+  ['end.', false],
+  ['end ', false],
+  [' start', true],
+  ['.hidden', true],
+  ['.GIT', false],
+  ['.git.', false],
+  ['git~1', false],
+  ['.git::$INDEX_ALLOCATION', false],
+  ['.gitignore', true],
+  ['x'.repeat(255), true],
+  ['x'.repeat(256), false],
+])('the name %j can be checked out everywhere: %s', (name, is) => {
+  expect(nameFlaw(name) === undefined).toBe(is);
+});

@@ -1,0 +1,141 @@
+/** Addresses that no request of the daemon goes to, by every client that it has. */
+import type { LookupAddress, lookup } from 'node:dns';
+import { afterEach, describe, expect, test } from 'vitest';
+import { Transport } from '../../src/kubeclient/transport.ts';
+import {
+  allowAddresses,
+  guarded,
+  isSubnet,
+  refuseAddress,
+} from '../../src/outbound/address-guard.ts';
+import { httpTransport } from '../../src/secretsync/store/transport.ts';
+import { providerHttp } from '../../src/signin/provider-http.ts';
+
+const REFUSED = [
+  'http://169.254.169.254',
+  'http://169.254.0.1',
+  'http://2852039166',
+  'http://0251.0376.0251.0376',
+  'http://0xa9fea9fe',
+  'http://169.254.43518',
+  'http://169.254.169.254.',
+  'http://①⑥⑨.254.169.254',
+  'http://[::ffff:169.254.169.254]',
+  'http://[::ffff:a9fe:a9fe]',
+  'http://[::169.254.169.254]',
+  'http://[64:ff9b::169.254.169.254]',
+  'http://[2002:a9fe:a9fe::1]',
+  'http://[fe80::1]',
+  'http://[febf::1]',
+  'http://[fd00:ec2::254]',
+  'http://[fd20:ce::254]',
+  'http://100.100.100.200',
+  'http://168.63.129.16',
+  'http://192.0.0.192',
+  'http://[fd00:ec2::23]',
+  'http://[64:ff9b:1::169.254.169.254]',
+  'http://[::ffff:0:169.254.169.254]',
+  'http://[64:ff9b::100.100.100.200]',
+  'http://[64:ff9b:1::168.63.129.16]',
+  'http://[2002:6464:64c8::1]',
+];
+const ALLOWED = ['http://127.0.0.1', 'http://10.0.0.1', 'http://[::1]', 'http://[fd00::1]'];
+
+afterEach(() => allowAddresses([]));
+
+describe.each(REFUSED)('%s', (url) => {
+  test('is refused by its address', () => {
+    expect(() => refuseAddress(new URL(url).hostname)).toThrow(/metadata service/);
+  });
+
+  test('is refused to connectors', async () => {
+    const http = providerHttp();
+    await expect(http.fetch(`${url}/latest`)).rejects.toMatchObject({ reason: 'address-refused' });
+    await http.close();
+  });
+
+  test('is refused as a secret store', async () => {
+    const transport = httpTransport({ address: url });
+    const sent = transport.send({ method: 'GET', path: '/v1/a', headers: {} });
+    await expect(sent).rejects.toMatchObject({
+      message: expect.stringContaining('metadata service'),
+      mayHaveHappened: false,
+    });
+    transport.close();
+  });
+
+  test('is refused as the cluster of a tenant', async () => {
+    const transport = new Transport({ server: url });
+    const sent = transport.json({ method: 'GET', path: '/api', idleMs: 1000 });
+    await expect(sent).rejects.toThrow(/metadata service/);
+    transport.close();
+  });
+});
+
+test.each(ALLOWED)('%s is not refused', (url) => {
+  expect(() => refuseAddress(new URL(url).hostname)).not.toThrow();
+});
+
+/** A resolver that answers as it is told. */
+function resolving(...addresses: string[]): typeof lookup {
+  const found = addresses.map(
+    (address): LookupAddress => ({
+      address,
+      family: address.includes(':') ? 6 : 4,
+    }),
+  );
+  return ((_name: string, _options: object, callback: (error: null, all: unknown) => void) =>
+    callback(null, found)) as unknown as typeof lookup;
+}
+
+function looked(all: boolean, ...addresses: string[]): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    guarded(resolving(...addresses))('a.example', { all }, (error, address) =>
+      error === null ? resolve(address) : reject(error),
+    );
+  });
+}
+
+describe.each([true, false])('a name, resolved with all: %s', (all) => {
+  test('is refused when any of its addresses is', async () => {
+    const looks = looked(all, '192.0.2.1', '::ffff:169.254.169.254');
+    await expect(looks).rejects.toThrow(/^a\.example is at ::ffff:169\.254\.169\.254/);
+  });
+
+  test('is looked up otherwise', async () => {
+    const found = await looked(all, '192.0.2.1', '2001:db8::1');
+    expect(found).toEqual(
+      all
+        ? [
+            { address: '192.0.2.1', family: 4 },
+            { address: '2001:db8::1', family: 6 },
+          ]
+        : '192.0.2.1',
+    );
+  });
+});
+
+test('the operator can allow addresses and subnets, which replace those before', () => {
+  allowAddresses(['169.254.1.0/24', 'fe80::1']);
+  for (const host of ['169.254.1.7', '[fe80::1]', '[::ffff:169.254.1.7]']) refuseAddress(host);
+  expect(() => refuseAddress('169.254.2.1')).toThrow();
+  expect(() => refuseAddress('fe80::2')).toThrow();
+  allowAddresses([]);
+  expect(() => refuseAddress('169.254.1.7')).toThrow();
+});
+
+test.each([
+  ['169.254.1.0/24', true],
+  ['fe80::/10', true],
+  ['169.254.1.7', true],
+  ['', false],
+  ['a.example', false],
+  ['169.254.0.0/33', false],
+  ['169.254.0.0/', false],
+  ['169.254.0.0/8/8', false],
+  ['1.2.3/8', false],
+  ['fe80::/x', false],
+  ['::/129', false],
+])('%j is a subnet: %s', (text, is) => {
+  expect(isSubnet(text)).toBe(is);
+});

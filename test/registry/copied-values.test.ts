@@ -1,0 +1,196 @@
+/** Pushes that give an object the encrypted values of another one, for the daemon to open. */
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { User } from '../../src/apimachinery/request.ts';
+import { Keyring, makeIdentity } from '../../src/sealing/data-keys.ts';
+import { metadataOf } from '../../src/sealing/open.ts';
+import { documentsOf, sealText } from '../../src/sealing/seal.ts';
+import { formatSopsConfig, ruleOfKeys } from '../../src/sealing/sops-config.ts';
+import { foreignCommit, git } from '../support/git.ts';
+import { openTestPlatform, type TestPlatform } from '../support/platform.ts';
+
+const RULE = ruleOfKeys(['data']);
+
+let keyring: Keyring;
+let recipient: string;
+let platform: TestPlatform;
+
+/** Everything but `get` on every secret. */
+const writer: User = { name: 'writer', groups: [] };
+const reader: User = { name: 'reader', groups: [] };
+
+beforeAll(async () => {
+  const made = await makeIdentity();
+  recipient = made.recipient;
+  keyring = await Keyring.open([made.identity], { marks: true });
+});
+
+beforeEach(async () => {
+  platform = await openTestPlatform({
+    keyring,
+    authorizer: {
+      authorize: ({ name }, { verb }) => ({
+        allowed: name === 'reader' || verb !== 'get',
+        reason: '',
+      }),
+    },
+  });
+  const config = formatSopsConfig([{ folder: 'sharedsecrets', keys: ['data'] }], [recipient]);
+  await platform.commit({ '.sops.yaml': config });
+});
+
+function secret(name: string, value: string): string {
+  return `apiVersion: management.gitplane.dev/v1\nkind: SharedSecret\nmetadata:\n  name: ${name}\n  namespace: web\nspec:\n  data:\n    key: ${value}\n`;
+}
+
+async function encrypted(...texts: string[]): Promise<string> {
+  const key = await keyring.make([recipient]);
+  return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
+}
+
+/** The lines of the refusal; empty where the push was taken. */
+async function push(user: User, files: Readonly<Record<string, string | null>>): Promise<string> {
+  const { ok, lines } = await platform.push(
+    foreignCommit(platform.repository.gitDir, { files, time: 1_800_000_000 }),
+    user,
+  );
+  return ok ? '' : lines.join('\n');
+}
+
+const refused = (path: string, name: string): string =>
+  `${path}: SharedSecret "web/${name}": Forbidden: its values were encrypted for another object`;
+
+/** Each object under the name of the other. */
+function renamed(file: string): string {
+  return file.replace(/name: ([ab])$/gm, (_, name) => `name: ${name === 'a' ? 'b' : 'a'}`);
+}
+
+describe('values that were encrypted for another object', () => {
+  test.each<[string, (file: string) => Record<string, string | null>]>([
+    ['a copy', (file) => ({ 'b.yaml': file.replace('name: a', 'name: b') })],
+    [
+      'a copy without the mark',
+      (file) => ({
+        'b.yaml': file.replace('name: a', 'name: b').replace(/ {2}gitplane_mark: .*\n/, ''),
+      }),
+    ],
+    ['a rename', (file) => ({ 'a.yaml': null, 'b.yaml': file.replace('name: a', 'name: b') })],
+  ])('are refused in %s', async (_, change) => {
+    const file = await encrypted(secret('a', 'c2VjcmV0'));
+    await platform.commit({ 'a.yaml': file });
+
+    expect(await push(writer, change(file))).toContain(refused('b.yaml', 'b'));
+    expect(await push(reader, change(file))).toBe('');
+  });
+
+  test('are refused in place of those that an object had', async () => {
+    const file = await encrypted(secret('a', 'c2VjcmV0'));
+    await platform.commit({ 'a.yaml': file, 'b.yaml': await encrypted(secret('b', 'b3du')) });
+
+    const copy = { 'b.yaml': file.replace('name: a', 'name: b') };
+    expect(await push(writer, copy)).toContain(refused('b.yaml', 'b'));
+  });
+
+  test('are refused where neighbours in a file change their names', async () => {
+    const file = await encrypted(secret('a', 'c2VjcmV0'), secret('b', 'b3du'));
+    await platform.commit({ 'all.yaml': file });
+
+    expect(await push(writer, { 'all.yaml': renamed(file) })).toContain(refused('all.yaml', 'b'));
+  });
+
+  test('are refused where neighbours of a file that a person encrypted change their names', async () => {
+    const key = await new Keyring([]).make([recipient]);
+    const texts = [secret('a', 'c2VjcmV0'), secret('b', 'b3du')].join('---\n');
+    const file = sealText(texts, { key, rule: RULE, now: 0 });
+    await platform.commit({ 'all.yaml': file });
+
+    expect(await push(writer, { 'all.yaml': renamed(file) })).toContain(refused('all.yaml', 'b'));
+  });
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['a neighbour had', ['a b2xk', 'b b3du'], ['a bmV3', 'b b3R0']],
+    ['the only object had before it was replaced', ['a b2xk'], ['b b3du']],
+    ['an object had that is gone', ['a b2xk', 'b b3du'], ['b bmV3']],
+  ])('are refused where history has them in the same file: %s', async (_, past, present) => {
+    const key = await keyring.make([recipient]);
+    const fileOf = (objects: readonly string[]): string => {
+      const texts = objects.map((text) => secret(text.slice(0, 1), text.slice(2)));
+      return sealText(texts.join('---\n'), { key, rule: RULE, now: 0 });
+    };
+    const old = fileOf(past);
+    await platform.commit({ 'all.yaml': old });
+    await platform.commit({ 'all.yaml': fileOf(present) });
+
+    expect(await push(writer, { 'all.yaml': renamed(old) })).toContain(refused('all.yaml', 'b'));
+    expect(await push(reader, { 'all.yaml': renamed(old) })).toBe('');
+  });
+
+  test('are refused from a version that only history has', async () => {
+    const file = await encrypted(secret('a', 'c2VjcmV0'));
+    await platform.commit({ 'a.yaml': file });
+    await platform.commit({ 'a.yaml': await encrypted(secret('a', 'bmV3')) });
+    await platform.commit({ 'a.yaml': null });
+
+    const copy = { 'b.yaml': file.replace('name: a', 'name: b') };
+    expect(await push(writer, copy)).toContain(refused('b.yaml', 'b'));
+  });
+
+  test.each<[string, (file: string) => string]>([
+    ['as it was', (file) => file],
+    ['with another owner', (file) => file.replace('spec:', 'spec:\n  owner:\n    user: writer')],
+  ])('are refused where one push ends the object and begins it anew, %s', async (_, change) => {
+    const file = await encrypted(secret('a', 'c2VjcmV0'));
+    await platform.commit({ 'a.yaml': file });
+    const { gitDir } = platform.repository;
+    const time = 1_800_000_000;
+    const ended = foreignCommit(gitDir, { files: { 'a.yaml': null }, time });
+    const anew = { 'a.yaml': change(file) };
+    const begun = foreignCommit(gitDir, { files: anew, parents: [ended], time });
+
+    const { ok, lines } = await platform.push(begun, writer);
+    expect([ok, lines.join('\n')]).toEqual([
+      false,
+      expect.stringContaining(refused('a.yaml', 'a')),
+    ]);
+    expect((await platform.push(begun, reader)).ok).toBe(true);
+  });
+
+  test('are not meant where the object was moved, relabelled or encrypted anew', async () => {
+    const file = await encrypted(secret('a', 'c2VjcmV0'));
+    await platform.commit({ 'a.yaml': file });
+    const labelled = file.replace('name: a', 'name: a\n  labels:\n    tier: web');
+
+    expect(await push(writer, { 'a.yaml': null, 'moved/a.yaml': labelled })).toBe('');
+    expect(await push(writer, { 'moved/a.yaml': await encrypted(secret('a', 'bmV3')) })).toContain(
+      refused('moved/a.yaml', 'a'),
+    );
+    const own = await new Keyring([]).make([recipient]);
+    const anew = sealText(secret('a', 'bmV3'), { key: own, rule: RULE, now: 0 });
+    expect(metadataOf(documentsOf(anew))?.mark).toBeUndefined();
+    expect(await push(writer, { 'moved/a.yaml': anew })).toBe('');
+    expect(git(platform.repository.gitDir, ['show', 'main:moved/a.yaml'])).toBe(anew.trim());
+  });
+
+  test('are not meant where a merge takes them from the branch', async () => {
+    const { gitDir } = platform.repository;
+    await platform.commit({ 'a.yaml': await encrypted(secret('a', 'b2xk')) });
+    const base = git(gitDir, ['rev-parse', 'main']);
+    const newer = await encrypted(secret('a', 'bmV3'));
+    await platform.commit({ 'a.yaml': newer });
+    const between = git(gitDir, ['rev-parse', 'main']);
+    await platform.commit({ 'a.yaml': await encrypted(secret('a', 'bmV3ZXI=')) });
+    const time = 1_800_000_000;
+    const side = foreignCommit(gitDir, { files: { 'note.txt': 'x' }, parents: [base], time });
+    const inner = foreignCommit(gitDir, {
+      files: { 'a.yaml': newer },
+      parents: [side, between],
+      time,
+    });
+    const merge = foreignCommit(gitDir, {
+      files: { 'note.txt': 'x' },
+      parents: ['main', inner],
+      time,
+    });
+
+    expect(await platform.push(merge, writer)).toMatchObject({ ok: true });
+  });
+});
