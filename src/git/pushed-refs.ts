@@ -18,6 +18,10 @@ export async function refObjections(
   if (moves.length > MAX_REFS_IN_PUSH) {
     return [`This push has ${moves.length} refs; push at most ${MAX_REFS_IN_PUSH} at a time`];
   }
+  const doubled = moves.find(({ ref }, index) => moves.findIndex((one) => one.ref === ref) < index);
+  if (doubled !== undefined) {
+    return [`${JSON.stringify(doubled.ref)} is named twice; push each ref once`];
+  }
   const made = moves.filter(({ newId }) => newId !== undefined);
   const lines = made.flatMap(({ ref }) => refFlaw(ref) ?? []);
   if (lines.length > 0) return lines;
