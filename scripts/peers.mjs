@@ -102,6 +102,12 @@ const PEERS = [
     remedy: 'go install github.com/getsops/sops/v3/cmd/sops@v3.13.2',
   },
   {
+    name: 'OpenBao',
+    isThere: () => has('bao'),
+    marker: /OPENBAO_MISSING|OPENBAO_RELEASES/,
+    remedy: 'bash scripts/openbao.sh',
+  },
+  {
     name: 'Go',
     isThere: () => has('go'),
     marker: /structuredMerge/,

@@ -1,10 +1,10 @@
 /**
- * What the sync relies on in a KV store, through our client. Runs against the store of the tests,
- * and also against a real OpenBao or Vault where BAO_ADDR (and BAO_TOKEN, which may mount engines)
- * are set: `bao server -dev -dev-root-token-id=root` is enough.
+ * Behaviour of a KV store that the sync relies on, through our client. The same cases run against the store of
+ * the tests, against each release of OpenBao that is installed, and against the server at BAO_ADDR (with
+ * BAO_TOKEN, which may mount engines) where that is set.
  */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, test as anyTest, beforeAll, describe, expect, vi } from 'vitest';
 import type { LiveRead, StoreSide } from '../../src/secretsync/ports.ts';
 import { StoreClient } from '../../src/secretsync/store/client.ts';
 import { kv1 } from '../../src/secretsync/store/kv1.ts';
@@ -14,24 +14,46 @@ import { detectMount } from '../../src/secretsync/store/mount.ts';
 import { lookUpToken } from '../../src/secretsync/store/token.ts';
 import { httpTransport } from '../../src/secretsync/store/transport.ts';
 import { type KvServer, startKvServer } from '../support/kv-server.ts';
+import { OPENBAO_RELEASES, OpenBao, warnOfMissingReleases } from '../support/openbao.ts';
 
 const REAL = process.env['BAO_ADDR'] ?? process.env['VAULT_ADDR'];
 const REAL_TOKEN = process.env['BAO_TOKEN'] ?? process.env['VAULT_TOKEN'] ?? 'root';
-const targets = [['the store of the tests', undefined], ...(REAL ? [[REAL, REAL]] : [])] as [
-  string,
-  string | undefined,
-][];
 
-describe.each(targets)('%s', (_name, address) => {
+interface Target {
+  readonly name: string;
+  /** Program of OpenBao. */
+  readonly program?: string | undefined;
+  readonly isMissing?: boolean;
+  readonly address?: string;
+}
+
+const targets: readonly Target[] = [
+  { name: 'the store of the tests' },
+  ...OPENBAO_RELEASES.map(({ release, program }) => ({
+    name: `OpenBao ${release}`,
+    program,
+    isMissing: program === undefined,
+  })),
+  ...(REAL === undefined ? [] : [{ name: REAL, address: REAL }]),
+];
+warnOfMissingReleases();
+
+describe.each(targets)('$name', ({ program, isMissing = false, address: given }) => {
+  const test = anyTest.skipIf(isMissing);
   let server: KvServer | undefined;
+  let bao: OpenBao | undefined;
   let client: StoreClient;
+  let address = '';
+  let rootToken = '';
   const v2 = `t2-${randomBytes(4).toString('hex')}`;
   const v1 = `t1-${randomBytes(4).toString('hex')}`;
 
   beforeAll(async () => {
-    server = address === undefined ? await startKvServer() : undefined;
-    const token = address ? REAL_TOKEN : 'root';
-    client = connect(server?.address ?? String(address), { token });
+    if (program !== undefined) bao = await OpenBao.start({ program });
+    else if (given === undefined) server = await startKvServer();
+    address = given ?? bao?.address ?? server?.address ?? '';
+    rootToken = given === undefined ? (bao?.rootToken ?? 'root') : REAL_TOKEN;
+    client = connect(address, { token: rootToken });
     await call('POST', `sys/mounts/${v2}`, { type: 'kv', options: { version: '2' } });
     await call('POST', `sys/mounts/${v1}`, { type: 'kv', options: { version: '1' } });
     // A real server upgrades a new mount for a moment.
@@ -43,6 +65,7 @@ describe.each(targets)('%s', (_name, address) => {
     await call('DELETE', `sys/mounts/${v1}`);
     client.close();
     await server?.close();
+    await bao?.stop();
   });
 
   function call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) {
@@ -284,16 +307,13 @@ describe.each(targets)('%s', (_name, address) => {
   });
 
   test('a namespace that is not there is no empty mount', async () => {
-    const elsewhere = connect(server?.address ?? String(address), {
-      token: address ? REAL_TOKEN : 'root',
-      namespace: 'not-there',
-    });
+    const elsewhere = connect(address, { token: rootToken, namespace: 'not-there' });
 
     await expect(detectMount(elsewhere, v2)).rejects.toMatchObject({ reason: 'MountMissing' });
   });
 
   test('a token without the default policy that may do nothing here is alive', async () => {
-    const mute = connect(server?.address ?? String(address), { token: await muteToken() });
+    const mute = connect(address, { token: await muteToken() });
 
     for (const path of [`${v2}/data/a`, `sys/internal/ui/mounts/${v2}`]) {
       await expect(mute.call({ method: 'GET', path })).rejects.toMatchObject({
@@ -312,7 +332,7 @@ describe.each(targets)('%s', (_name, address) => {
   }
 
   test('a token that is unknown is told from one that lacks a right', async () => {
-    const stranger = connect(server?.address ?? String(address), { token: 'no-such-token' });
+    const stranger = connect(address, { token: 'no-such-token' });
 
     await expect(stranger.call({ method: 'GET', path: `${v2}/data/a` })).rejects.toMatchObject({
       reason: 'TokenInvalid',
