@@ -8,7 +8,7 @@ import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimach
 import { plan } from './edit/plan.ts';
 import { reorder } from './edit/reorder.ts';
 import { apply, inOrder, lineBreak, OverlapError, type Splice } from './edit/splice.ts';
-import { leftoverBefore, leftoverBehind } from './edit/stream.ts';
+import { documentAlone, leftoverBefore, leftoverBehind } from './edit/stream.ts';
 import { type EditTree, endsInBlockScalar, nodeAt, readTree } from './edit/tree.ts';
 import { positionAt } from './positions.ts';
 import { BYTE_ORDER_MARK, isBlankOrComment, type StreamSlice, splitStream } from './stream.ts';
@@ -190,18 +190,51 @@ function freshDocument({ source, eol }: EditTree, target: JsonValue): string {
   );
 }
 
+/** A document of a stream, to be written again elsewhere. */
+export interface FormerDocument {
+  readonly text: string;
+  /** That of its ManifestDocument. */
+  readonly index: number;
+}
+
 /**
- * Adds a document at the end of a stream, behind a `---` where there are documents before it. The
- * text of the others stays; a line end is added where the last line has none.
+ * A new file for an object in the bytes of a former document of it: only fields that differ are
+ * edited. A stream that held nothing else comes back whole. Undefined where it cannot be used.
  */
-export function appendDocument(text: string, object: JsonObject): string {
+export function formatLike(former: FormerDocument, object: JsonObject): string | undefined {
+  const isAlone = splitStream(former.text).length === 1;
+  return isAlone ? edited(former.text, object) : formatAlone(former, object);
+}
+
+function formatAlone({ text, index }: FormerDocument, object: JsonObject): string | undefined {
+  const alone = documentAlone(text, sliceAt(splitStream(text), index));
+  return alone === undefined ? undefined : edited(alone, object);
+}
+
+function edited(text: string, object: JsonObject): string | undefined {
+  try {
+    return editDocument(text, 0, object);
+  } catch (error) {
+    if (error instanceof ManifestEditError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Adds a document at the end of a stream, behind a `---` where there are documents before it, in the
+ * bytes of `former` where it can. The text of the others stays; a line end is added where the last
+ * line has none.
+ */
+export function appendDocument(text: string, object: JsonObject, former?: FormerDocument): string {
   const eol = lineBreak(text);
-  const manifest = formatManifest(object).replaceAll('\n', eol);
+  const own = former && formatAlone(former, object);
+  const manifest = own ?? formatManifest(object).replaceAll('\n', eol);
   if (NOTHING.test(text)) return text.startsWith(BYTE_ORDER_MARK) ? text[0] + manifest : manifest;
   const head = text.endsWith('\n') ? text : text + eol;
   const last = splitStream(text).at(-1);
   // A `---` with nothing behind it already waits for a document.
   const open = last !== undefined && /^---\s*$/.test(text.slice(last.bodyStart));
+  if (manifest.startsWith('---')) return (open ? text.slice(0, last.bodyStart) : head) + manifest;
   return `${head}${open ? '' : `---${eol}`}${manifest}`;
 }
 

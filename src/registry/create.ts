@@ -18,6 +18,7 @@ import { defaultPath } from '../manifests/layout.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
 import { type FieldWrite, recordAfter, updaterOf } from './field-managers.ts';
+import type { FormerFile } from './former-document.ts';
 import { applyGuards } from './guards.ts';
 import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart } from './rebase.ts';
@@ -35,6 +36,8 @@ export interface CreateRequest {
   readonly options: WriteOptions;
   /** Where the manifest goes; where the layout says when absent. */
   readonly path?: string | undefined;
+  /** A past file of the object that comes back, whose bytes its manifest takes over. */
+  readonly former?: FormerFile | undefined;
   /** Who owns its fields, where an apply creates it. */
   readonly managers?: Managers | undefined;
   /** It is kept beside git, in the state alone: see `state-objects.ts`. */
@@ -92,7 +95,7 @@ export function prepareCreate(parts: DecisionParts, request: CreateRequest): Pre
     prepare: () => {
       refuseExisting(parts, kind, key);
       if (request.inState === true) return createdInState({ kind, key, manifest }, parts);
-      return commit(parts, { kind, key, manifest, options, path: request.path, fields });
+      return commit(parts, { ...request, key, manifest, fields });
     },
   };
 }
@@ -134,12 +137,9 @@ function refuseExisting(parts: DecisionParts, kind: Kind, key: ObjectKey): void 
 
 function commit(
   parts: DecisionParts,
-  write: {
-    kind: Kind;
+  write: Pick<CreateRequest, 'kind' | 'options' | 'path' | 'former'> & {
     key: ObjectKey;
     manifest: JsonObject;
-    options: WriteOptions;
-    path: string | undefined;
     fields: FieldWrite;
   },
 ): Prepared {
@@ -149,6 +149,7 @@ function commit(
     edit: {
       key,
       newPath: write.path ?? defaultPath(parts.under, kind.plural, key),
+      former: write.former,
       manifest: () => manifest,
     },
     author: authorOf(options.user),

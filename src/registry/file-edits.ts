@@ -14,11 +14,19 @@ import type { TreeView } from '../catalog/tree.ts';
 import { GitError, PathError } from '../git/git-error.ts';
 import { objectId } from '../git/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { appendDocument, editDocument, isEmptyStream, removeDocument } from '../manifests/edit.ts';
+import {
+  appendDocument,
+  editDocument,
+  formatLike,
+  isEmptyStream,
+  removeDocument,
+} from '../manifests/edit.ts';
 import { formatProblem } from '../manifests/manifest.ts';
 import { decodeUtf8, parseManifests } from '../manifests/parse.ts';
 import { formatManifest } from '../manifests/write.ts';
+import { SOPS } from '../sealing/metadata.ts';
 import { SealingError } from '../sealing/sealing-error.ts';
+import { type FormerFile, formerDocument, withoutNamespace } from './former-document.ts';
 import type { OpenFile, Sealer } from './sealer.ts';
 
 /** One object as a write wants it. */
@@ -26,6 +34,8 @@ export interface ObjectEdit {
   readonly key: ObjectKey;
   /** Where a new object goes. */
   readonly newPath: string;
+  /** A file that an object which is gone was in, whose bytes a new one takes over. */
+  readonly former?: FormerFile | undefined;
   /** It will be removed: what is in it does not matter. */
   readonly removes?: true;
   /** Goes on from the last good version where the manifest in git is not valid. */
@@ -181,15 +191,20 @@ async function written(
   of: Splicing & { open: OpenFile | undefined; index: number | undefined; manifest: JsonObject },
 ): Promise<string> {
   const { sealer, view, repository } = context;
-  const { edit, current, text, open, index, manifest } = of;
+  const { edit, current, text, open, index } = of;
+  const former = index === undefined ? await formerDocument(context, edit) : undefined;
+  const manifest = former?.saysNamespace === false ? withoutNamespace(of.manifest) : of.manifest;
   const isSealed = open !== undefined || (view.sealing !== undefined && sealer?.isSecret(manifest));
   if (sealer !== undefined && isSealed === true) {
     const path = current?.place.path ?? edit.newPath;
-    const write = { path, text, index, manifest, open, sealing: view.sealing, repository };
+    const write = { path, text, index, manifest, open, former, sealing: view.sealing, repository };
     return await sealing(edit.key, () => sealer.write(write));
   }
-  if (text === undefined) return formatManifest(manifest);
-  return index === undefined ? appendDocument(text, manifest) : editDocument(text, index, manifest);
+  if (index !== undefined && text !== undefined) return editDocument(text, index, manifest);
+  // Comments that were encrypted with the values must not come back in the clear.
+  const clear = former?.text.includes(SOPS) === true ? undefined : former;
+  if (text !== undefined) return appendDocument(text, manifest, clear);
+  return (clear && formatLike(clear, manifest)) ?? formatManifest(manifest);
 }
 
 /** The file without a document; that takes its key only where others are left to be covered. */

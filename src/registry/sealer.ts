@@ -10,7 +10,13 @@ import type { Sealing } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import { secretKeys, secretPlaces } from '../kinds/secret-places.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { appendDocument, editDocument, removeDocument } from '../manifests/edit.ts';
+import {
+  appendDocument,
+  editDocument,
+  type FormerDocument,
+  formatLike,
+  removeDocument,
+} from '../manifests/edit.ts';
 import { relativeTo } from '../manifests/layout.ts';
 import type { ManifestFile } from '../manifests/manifest.ts';
 import { decodeUtf8 } from '../manifests/parse.ts';
@@ -84,6 +90,8 @@ export interface SealedWrite extends Place {
   readonly manifest: JsonObject;
   /** Absent: the file is not sealed. */
   readonly open: OpenFile | undefined;
+  /** A past document of the object whose bytes a new one takes over, sealed or not. */
+  readonly former?: FormerDocument | undefined;
 }
 
 export class Sealer {
@@ -157,7 +165,23 @@ export class Sealer {
     const own = text === undefined || index === undefined ? undefined : blockOf(text, index);
     const sealed = sealDocument(manifest, selectionOf(sealing.rule), sealing);
     const document = own === undefined ? sealed : { ...sealed, [SOPS]: own };
-    return sealText(placed(text, index, document), sealing);
+    if (text !== undefined && index !== undefined) {
+      return sealText(editDocument(text, index, document), sealing);
+    }
+    const former = write.former && (await this.#inTheClear(write.former));
+    return sealText(added(text, document, former), sealing);
+  }
+
+  /** Undefined where it does not open: its bytes are not used. */
+  async #inTheClear(former: FormerDocument): Promise<FormerDocument | undefined> {
+    try {
+      const open = await this.open(former.text);
+      if (open === undefined) return former;
+      return { ...former, text: unsealText(former.text, open.key.dataKey) };
+    } catch (error) {
+      if (error instanceof SealingError) return undefined;
+      throw error;
+    }
   }
 
   /** The text of the file without one of its documents. Throws SealingError. */
@@ -312,9 +336,9 @@ function sameNames(age: readonly WrappedKey[], names: readonly string[]): boolea
   return stated.size === new Set(names).size && names.every((name) => stated.has(name));
 }
 
-function placed(text: string | undefined, index: number | undefined, document: JsonObject): string {
-  if (text === undefined) return formatManifest(document);
-  return index === undefined ? appendDocument(text, document) : editDocument(text, index, document);
+function added(text: string | undefined, document: JsonObject, former?: FormerDocument): string {
+  if (text !== undefined) return appendDocument(text, document, former);
+  return (former && formatLike(former, document)) ?? formatManifest(document);
 }
 
 function blockOf(text: string, index: number): JsonObject[string] | undefined {

@@ -278,6 +278,50 @@ describe('a rollback', () => {
     ]);
   });
 
+  test('of an object that is gone brings back its bytes, and no others', async () => {
+    const document = (name: string): string =>
+      [
+        `# about ${name}`,
+        'apiVersion: management.gitplane.dev/v1',
+        `kind:   Team      # of ${name}`,
+        'metadata: {name: %s, labels: {"tier": \'odd\'}}'.replace('%s', name),
+        'spec:',
+        '        # deep',
+        '        description: |-',
+        '            first line',
+        '          # no comment',
+        `        displayName: "${name}"`,
+        '',
+      ].join('\n');
+    const clone = await daemon.clone();
+    const paths = ['alone.yaml', 'two.yaml'];
+    writeFileSync(join(clone, 'alone.yaml'), `# licence\n\n${document('alone')}`);
+    writeFileSync(join(clone, 'two.yaml'), `${document('left')}---\n${document('right')}`);
+    await daemon.git(['add', '-A'], clone);
+    await daemon.git(['commit', '-q', '-m', 'By hand'], clone);
+    expect((await daemon.git(['push', '-q'], clone)).code).toBe(0);
+    const revision = (await daemon.git(['rev-parse', 'HEAD'], clone)).stdout.trim();
+    const bytes = (): string[] => paths.map((path) => readFileSync(join(clone, path), 'utf8'));
+    const [alone = '', two = ''] = bytes();
+    const goneAndBack = async (...names: readonly string[]): Promise<void> => {
+      for (const name of names) {
+        expect((await daemon.call('DELETE', `${teams}/${name}`)).code).toBe(200);
+      }
+      for (const name of names) {
+        const back = await rollback(`${teams}/${name}`, { revision });
+        expect(back.code, back.text).toBe(201);
+      }
+      await daemon.git(['pull', '-q'], clone);
+    };
+
+    await goneAndBack('alone', 'right');
+    expect(bytes()).toEqual([alone, two]);
+    await goneAndBack('left', 'right');
+    expect(bytes()).toEqual([alone, two]);
+    await goneAndBack('left');
+    expect(bytes()[1]).toBe(`---\n${document('right')}---\n${document('left')}`);
+  });
+
   test('goes where new objects go when something else has its place', async () => {
     const clone = await daemon.clone();
     const push = async (): Promise<string> => {

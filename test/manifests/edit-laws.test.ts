@@ -232,3 +232,27 @@ test('a document that is removed leaves the others as they are', () => {
     for (const [i, part] of parts.entries()) if (i !== index) expect(text).toContain(part);
   });
 });
+
+test('a document that is removed and comes back says the same in its own words', () => {
+  forAll({ aliases: true }, ({ document, random }) => {
+    if (/^---/m.test(document.text) || !document.text.endsWith('\n')) return;
+    const isFirst = random.chance(50);
+    const index = isFirst ? 0 : 1;
+    const others = ['---\nb: 2\n', '--- # c\nc: 3\n'];
+    const parts = isFirst
+      ? [document.text, ...others]
+      : ['a: 1\n# end\n', `---\n${document.text}`, ...others];
+    const text = parts.join('');
+    const rest = removeDocument(text, index);
+    const back = appendDocument(rest, document.value, { text, index });
+    expect(back.startsWith(rest)).toBe(true);
+    const [own, ...none] = parseManifests(back).documents.slice(
+      parseManifests(rest).documents.length,
+    );
+    expect(none).toEqual([]);
+    expect(own?.value).toEqual(document.value);
+    for (const { text: comment, path } of document.comments) {
+      if (path.length > 0 && document.text.includes(comment)) expect(back).toContain(comment);
+    }
+  });
+});

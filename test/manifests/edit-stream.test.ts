@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   appendDocument,
   editDocument,
+  formatLike,
   isEmptyStream,
   removeDocument,
 } from '../../src/manifests/edit.ts';
@@ -46,6 +47,95 @@ describe('editing one document of a stream', () => {
 
   test('the last key of a document that is not the last may go', () => {
     expect(editDocument('a: 1\n---\nb: 2\n', 0, {})).toBe('{}\n---\nb: 2\n');
+  });
+});
+
+/** A comment beside every line, odd indentation, quotes and block scalars. */
+const ODD = `# about a
+kind:   T   # the kind
+spec:
+      text: |2-
+          deep
+         less
+      # above the list
+      list:
+      -   "x" # one
+      - 'y'
+note: >+
+  folded
+  text
+
+`;
+const ODD_VALUE = {
+  kind: 'T',
+  spec: { text: '  deep\n less', list: ['x', 'y'] },
+  note: 'folded text\n\n',
+};
+
+describe('a document that comes back', () => {
+  const gone = (parts: readonly string[], index: number) => {
+    const text = parts.join('');
+    const value = parseManifests(text).documents[index]?.value as typeof ODD_VALUE;
+    return { rest: removeDocument(text, index), former: { text, index }, value };
+  };
+
+  test('to a file of its own is the file, byte for byte', () => {
+    const text = `# licence\n\n${ODD}`;
+    expect(formatLike({ text, index: 0 }, ODD_VALUE)).toBe(text);
+    const framed = '\uFEFF%YAML 1.2\n--- # first\na: 1\r\n...\n# end';
+    expect(formatLike({ text: framed, index: 0 }, { a: 1 })).toBe(framed);
+  });
+
+  test('to a file of its own leaves its former neighbours out', () => {
+    const { former, value } = gone(['a: 1\n', `---\n${ODD}`, '---\nb: 2\n'], 1);
+    expect(value).toEqual(ODD_VALUE);
+    expect(formatLike(former, value)).toBe(`---\n${ODD}`);
+  });
+
+  test.each([
+    ['from the end', ['# file\n\na: 1\n', `---\n${ODD}`], 1],
+    ['from between', ['a: 1\n', `--- # mine\n${ODD}`, '---\nb: 2\n'], 1],
+    ['from behind an end marker', ['a: 1\n...\n', `--- # mine\n${ODD}`], 1],
+  ])('%s is appended in its own bytes', (_where, parts, index) => {
+    const { rest, former, value } = gone(parts, index);
+    expect(rest).toBe(parts.toSpliced(index, 1).join(''));
+    expect(appendDocument(rest, value, former)).toBe(rest + parts[index]);
+  });
+
+  test('from the head takes its comments, and leaves those of the file where they stayed', () => {
+    const { rest, former, value } = gone([`# file\n\n${ODD}`, '---\nb: 2\n'], 0);
+    expect(rest).toBe('# file\n\n---\nb: 2\n');
+    expect(appendDocument(rest, value, former)).toBe(`${rest}---\n${ODD}`);
+  });
+
+  test('with comments that a blank line sets apart leaves them where they stayed', () => {
+    const parts = ['a: 1\n', '---\nb: 2\n# of b\n\n# about c\n', '---\nc: 3\n'];
+    const { rest, former, value } = gone(parts, 1);
+    expect(appendDocument(rest, value, former)).toBe(`${rest}---\nb: 2\n# of b\n`);
+  });
+
+  test('to a marker that waits for it has one marker', () => {
+    const { former, value } = gone(['a: 1\n', '--- # mine\nb: 2\n'], 1);
+    expect(appendDocument('a: 1\n---\n', value, former)).toBe('a: 1\n--- # mine\nb: 2\n');
+  });
+
+  test('with other values than it had changes only those', () => {
+    const text = `a: 1\n---\n${ODD}`;
+    const { note: _gone, ...value } = { ...ODD_VALUE, kind: 'U' };
+    expect(appendDocument('a: 1\n', value, { text, index: 1 })).toBe(
+      `a: 1\n---\n${ODD.replace('kind:   T', 'kind:   U').replace(/note[\s\S]*/, '')}`,
+    );
+  });
+
+  test.each([
+    ['does not parse', 'kind: [\n', 0],
+    [
+      'is under a directive that other documents do not have',
+      'a: 1\n...\n%TAG ! !x\n---\nb: 2\n',
+      1,
+    ],
+  ])('is written anew where its former text %s', (_what, text, index) => {
+    expect(appendDocument('a: 1\n', { b: 2 }, { text, index })).toBe('a: 1\n---\nb: 2\n');
   });
 });
 

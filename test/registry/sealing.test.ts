@@ -170,6 +170,123 @@ describe('in a repository that seals', () => {
     expect(found()).toBeUndefined();
   });
 
+  describe('an object that comes back with its former bytes', () => {
+    const LINES = [
+      '# about the secret',
+      `apiVersion: ${API}`,
+      'kind:   SharedSecret',
+      'metadata: {name: cdn}  # flow',
+      'spec:',
+      '    displayName: "CDN"',
+      '    data:',
+      '        # the old password was qwertz',
+      `        password: ${CLEAR}  # hunter2`,
+      '',
+    ];
+    const text = LINES.join('\n');
+    const PLAIN =
+      /about the secret[\s\S]*kind: {3}SharedSecret\n[\s\S]*name: cdn(?:, namespace: web)?\} {2}# flow[\s\S]*"CDN"/;
+    const former = (): { path: string; blob: string } => ({
+      path: PATH,
+      blob: git(platform.repository.gitDir, ['rev-parse', `main:${PATH}`]),
+    });
+    const again = (file: ReturnType<typeof former>): Promise<unknown> =>
+      platform.registry.create({
+        kind: kindOf('sharedsecrets'),
+        namespace: 'web',
+        body: {
+          metadata: { name: 'cdn' },
+          spec: { displayName: 'CDN', data: { password: CLEAR } },
+        },
+        duplicates: [],
+        options: writeOptions,
+        path: PATH,
+        former: file,
+      });
+
+    test('is encrypted anew for those of .sops.yaml, its comments as well', async () => {
+      await platform.commit({ [PATH]: await sealed(text, ours.recipient) });
+      const before = inGit();
+      const file = former();
+      await remove();
+      await platform.commit({ '.sops.yaml': config(ours.recipient, theirs.recipient) });
+
+      await again(file);
+
+      expect(dataOf()).toEqual({ password: CLEAR });
+      expect(inGit()).toMatch(PLAIN);
+      const stated = metadataOf(documentsOf(inGit()))?.age.map(({ recipient }) => recipient);
+      expect(stated?.toSorted()).toEqual([ours.recipient, theirs.recipient].toSorted());
+      const key = await keyOf(inGit());
+      expect(key).not.toEqual(await keyOf(before));
+      expect(unsealText(`${inGit()}\n`, key)).toBe(text);
+      expect(everything()).not.toMatch(/qwertz|hunter2|aHVudGVyMg/);
+    });
+
+    test('joins others in an encrypted file with the key of that', async () => {
+      await platform.commit({ [PATH]: await sealed(text, ours.recipient) });
+      const file = former();
+      await remove();
+      await platform.create(
+        'sharedsecrets',
+        { metadata: { name: 'other' }, spec: { data: { a: 'b3RoZXI=' } } },
+        'web',
+      );
+      const path = PATH.replace('cdn', 'other');
+      git(platform.repository.gitDir, ['cat-file', '-e', `main:${path}`]);
+      const other = await keyOf(inGit(path));
+
+      await platform.registry.create({
+        kind: kindOf('sharedsecrets'),
+        namespace: 'web',
+        body: {
+          metadata: { name: 'cdn' },
+          spec: { displayName: 'CDN', data: { password: CLEAR } },
+        },
+        duplicates: [],
+        options: writeOptions,
+        path,
+        former: file,
+      });
+
+      expect(await keyOf(inGit(path))).toEqual(other);
+      expect(inGit(path)).toMatch(PLAIN);
+      expect(everything()).not.toMatch(/qwertz|hunter2|aHVudGVyMg/);
+      expect([dataOf(), dataOf('other')]).toEqual([{ password: CLEAR }, { a: 'b3RoZXI=' }]);
+    });
+
+    test('from a time before .sops.yaml is encrypted with its comments', async () => {
+      platform = await openTestPlatform({ keyring });
+      await platform.commit({ [PATH]: text });
+      const file = former();
+      await remove();
+      await platform.commit({ '.sops.yaml': config(ours.recipient) });
+
+      await again(file);
+
+      expect(inGit()).toMatch(PLAIN);
+      expect(inGit()).not.toMatch(/qwertz|hunter2|aHVudGVyMg/);
+      expect(dataOf()).toEqual({ password: CLEAR });
+    });
+
+    test('is written without them where they do not open, or were changed by hand', async () => {
+      const whole = await sealed(text, ours.recipient);
+      const broken = whole.replace(/password: ENC\[AES256_GCM,data:./, '$&A');
+      expect(broken).not.toBe(whole);
+      await platform.commit({ [PATH]: whole });
+      const blob = git(platform.repository.gitDir, ['hash-object', '-w', '--stdin'], {
+        input: broken,
+      });
+      await remove();
+
+      await again({ path: PATH, blob });
+
+      expect(dataOf()).toEqual({ password: CLEAR });
+      expect(inGit()).not.toMatch(/about the secret/);
+      expect(everything()).not.toMatch(/qwertz|hunter2|aHVudGVyMg/);
+    });
+  });
+
   test('an object without secrets is written as ever', async () => {
     await create({});
 

@@ -28,13 +28,24 @@ export function leftoverBehind(
   slice: StreamSlice,
 ): string {
   const bodyEnd = slice.closedAt ?? slice.end;
-  let line = nextLine(text, contentEnd(text.slice(0, bodyEnd), slice));
-  while (line < bodyEnd && !isBlankLine(text, line)) line = nextLine(text, line);
-  const comments = linesOf(text.slice(Math.min(line, bodyEnd), bodyEnd));
+  const comments = linesOf(text.slice(ownEnd(text, slice), bodyEnd));
   if (slice.index === 0) while (comments[0]?.trim() === '') comments.shift();
   const left = comments.every((comment) => comment.trim() === '') ? '' : comments.join('');
   const closed = slice.closedAt === undefined ? '' : text.slice(slice.closedAt, slice.end);
   return left + (needsClosing(text, slices, slice) ? closed : behindMarker(closed));
+}
+
+/**
+ * A document as its own stream, with the comments in it and directly at it, and without those that
+ * stay behind when it is removed. Undefined where directives before it decide what it says.
+ */
+export function documentAlone(text: string, slice: StreamSlice): string | undefined {
+  const before = linesOf(text.slice(slice.start, slice.bodyStart));
+  if (before.some((line) => line.startsWith('%'))) return undefined;
+  const isMarked = text.startsWith('---', slice.bodyStart);
+  const apart = before.findLastIndex((line) => line.trim() === '') + 1;
+  const head = isMarked ? '' : before.slice(apart).join('');
+  return head + text.slice(slice.bodyStart, ownEnd(text, slice));
 }
 
 /** A document before this one ends at the `---` of the next, unless that has none or has directives. */
@@ -54,6 +65,14 @@ function needsClosing(
 function behindMarker(closed: string): string {
   const rest = closed.slice(nextLine(closed, 0));
   return rest.trim() === '' ? '' : rest;
+}
+
+/** The offset behind the comments directly below a document. */
+function ownEnd(text: string, slice: StreamSlice): number {
+  const bodyEnd = slice.closedAt ?? slice.end;
+  let line = nextLine(text, contentEnd(text.slice(0, bodyEnd), slice));
+  while (line < bodyEnd && !isBlankLine(text, line)) line = nextLine(text, line);
+  return Math.min(line, bodyEnd);
 }
 
 /** The end of the last line of a document, comments inside it included. */

@@ -55,8 +55,9 @@ async function bringBack(
 ): Promise<WriteResult> {
   const { found, living, wish, options } = of;
   const { kind, info } = request;
-  const { manifest, place, source } = found.source;
-  if (source.partial === true) {
+  const { manifest, place } = found.source;
+  const { blob, partial } = found.source.source;
+  if (partial === true) {
     throw conflict(kind, info.name, 'its secrets are sealed there with a key that is not here');
   }
   if (living !== undefined) {
@@ -79,7 +80,8 @@ async function bringBack(
   const { namespace } = info;
   const create = (path: string | undefined): Promise<WriteResult> => {
     const body = cloneJson(manifest);
-    return deps.registry.create({ kind, namespace, body, duplicates: [], options, path });
+    const former = { path: place.path, blob };
+    return deps.registry.create({ kind, namespace, body, duplicates: [], options, path, former });
   };
   if (!deps.history.isRead(place.path)) return await create(undefined);
   return await create(place.path).catch((error: unknown) => {
