@@ -27,7 +27,7 @@ export interface LogContent extends LogHead {
   readonly publications: readonly Publication[];
 }
 
-type RecordKind = 'head' | 'publication' | 'called off';
+type RecordKind = 'head' | 'publication' | 'called off' | 'unknown';
 
 interface LogRecord {
   readonly kind: RecordKind;
@@ -117,6 +117,7 @@ function* readRecords(bytes: Buffer): Generator<LogRecord, undefined> {
     if (record === undefined || record.sequence !== sequence) return;
     epoch ??= record.epoch;
     if (record.epoch !== epoch) return;
+    if (record.kind === 'unknown') throw new Error(`Record ${sequence} is of an unknown kind`);
     yield record;
     at += Math.ceil((FIXED + record.payload.length) / BLOCK) * BLOCK;
   }
@@ -128,10 +129,8 @@ function readRecord(bytes: Buffer): LogRecord | undefined {
   if (end > bytes.length || crc32(bytes.subarray(8, end)) !== bytes.readUInt32BE(4)) {
     return undefined;
   }
-  const kind = KINDS[bytes.readUInt32BE(16)];
-  if (kind === undefined) return undefined;
   return {
-    kind,
+    kind: KINDS[bytes.readUInt32BE(16)] ?? 'unknown',
     epoch: bytes.readUInt32BE(8),
     sequence: bytes.readUInt32BE(12),
     payload: bytes.subarray(FIXED, end),

@@ -132,11 +132,12 @@ export class WriteLog {
   async callOff(number: number): Promise<void> {
     const { epoch, sequence, at, isBroken } = this.#logs[0];
     const payload = calledOffPayload(number);
-    if (isBroken || at >= this.#options.bytes)
+    const record = encodeRecord({ kind: 'called off', epoch, sequence, payload });
+    if (isBroken || at + record.length > this.#options.bytes)
       throw new StorageError(logPaths(this.#options.gitDir)[0], {
         cause: Object.assign(new Error('The log is full'), { code: 'ENOSPC' }),
       });
-    await this.append(encodeRecord({ kind: 'called off', epoch, sequence, payload }));
+    await this.append(record);
   }
 
   /** Goes on in the other file. False, with nothing done, when what that one holds is needed. */
