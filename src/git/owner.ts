@@ -26,8 +26,13 @@ export function isAbandoned(owner: string, ageMs: number): boolean {
   return !answers(pid);
 }
 
+/** Another one after every start of the machine; empty where it cannot be told. */
+export function bootId(): string {
+  return tryRead('/proc/sys/kernel/random/boot_id').trim();
+}
+
 function machine(): string {
-  const parts = [hostname(), tryRead('/proc/sys/kernel/random/boot_id'), pidNamespace()];
+  const parts = [hostname(), bootId(), pidNamespace()];
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12);
 }
 

@@ -1,55 +1,68 @@
 /**
  * The newest move of the branch that etcd had, as this disk remembers it: how a replica knows that
  * etcd was put back to an earlier time (`etcdctl snapshot restore`), and that what is here beyond it
- * was acknowledged. Written a moment after it changes, without waiting for the disk.
+ * was acknowledged.
+ *
+ * The mark is written before the branch moves on this disk, so a process that is killed leaves it
+ * exact. It is not flushed: a loss of power may leave an older one. Therefore a mark of an earlier boot
+ * of the machine counts as none.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { closeSync, constants, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { bootId } from '../git/owner.ts';
 import type { BranchHead } from './log-record.ts';
 
 export type Agreed = Pick<BranchHead, 'commit' | 'sequence'>;
 
 const FILE = 'gitplane/agreed.json';
-const WRITE_AFTER_MS = 500;
+/** One write within one page: a process that is killed leaves all of it or nothing. */
+const BYTES = 256;
 
 export class AgreedMark {
   readonly #file: string;
   #agreed: Agreed | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #last: Promise<void> = Promise.resolve();
+  #descriptor: number | undefined;
 
   constructor(gitDir: string) {
     this.#file = join(gitDir, FILE);
   }
 
-  /** Undefined: this disk remembers nothing. */
+  /** Undefined: this disk remembers nothing, or what it remembers may be too old. */
   async read(): Promise<Agreed | undefined> {
     if (this.#agreed !== undefined) return this.#agreed;
     try {
-      return JSON.parse(await readFile(this.#file, 'utf8')) as Agreed;
+      const { boot, ...agreed } = JSON.parse(await readFile(this.#file, 'utf8'));
+      return boot !== '' && boot === bootId() ? agreed : undefined;
     } catch {
       return undefined;
     }
   }
 
+  /** To be called before the branch moves there on this disk. */
   note({ commit, sequence }: Agreed): void {
+    if (this.#agreed?.commit === commit && this.#agreed.sequence === sequence) return;
     this.#agreed = { commit, sequence };
-    this.#timer ??= setTimeout(() => void this.flush(), WRITE_AFTER_MS).unref();
+    try {
+      this.#write(JSON.stringify({ commit, sequence, boot: bootId() }));
+    } catch {
+      // No mark is right, an old one is not. A disk that takes nothing is reported by other writes.
+      this.close();
+      rmSync(this.#file, { force: true });
+    }
   }
 
-  /** A disk that takes nothing costs the mark, and is told by whoever needs the disk. */
-  flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const agreed = this.#agreed;
-    if (agreed === undefined) return this.#last;
-    this.#last = this.#last
-      .then(async () => {
-        const next = `${this.#file}.next`;
-        await writeFile(next, JSON.stringify(agreed), { mode: 0o600 });
-        await rename(next, this.#file);
-      })
-      .catch(() => undefined);
-    return this.#last;
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  /** Some microseconds, in place: no room on the disk is needed. */
+  #write(text: string): void {
+    if (this.#descriptor === undefined) {
+      this.#descriptor = openSync(this.#file, constants.O_RDWR | constants.O_CREAT, 0o600);
+      ftruncateSync(this.#descriptor, BYTES);
+    }
+    writeSync(this.#descriptor, text.padEnd(BYTES), 0);
   }
 }

@@ -67,10 +67,13 @@ export class HeldTerm implements Term {
     return succeeded;
   }
 
-  /** Lets another lead at once. */
-  async giveUp(): Promise<void> {
+  /** Lets another lead at once. `handedOver`: the key that tells it that this leader is silent. */
+  async giveUp(handedOver?: string): Promise<void> {
+    // First: from here on this leader says nothing of what is newest.
     this.end();
-    await transact(this.#etcd, this.fence, [{ remove: this.#key }]);
+    const value = Buffer.from(String(this.number));
+    const note = handedOver === undefined ? [] : [{ put: handedOver, value }];
+    await transact(this.#etcd, this.fence, [{ remove: this.#key }, ...note]);
   }
 }
 

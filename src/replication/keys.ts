@@ -5,6 +5,8 @@ export interface Keys {
   readonly leader: string;
   /** Of replicas that are there, each bound to its lease. */
   readonly replicas: string;
+  /** Put by a leader in the transaction that gives its term back; see hand-over.ts. */
+  readonly handedOver: string;
   readonly cluster: string;
   /** What replicas of an empty etcd bring with them. */
   readonly candidates: string;
@@ -28,6 +30,7 @@ export function keysBelow(prefix: string): Keys {
   return {
     leader: `${prefix}leader`,
     replicas: `${prefix}replicas/`,
+    handedOver: `${prefix}handed-over`,
     cluster: `${prefix}cluster`,
     candidates: `${prefix}candidates/`,
     recovering: `${prefix}candidates-taken-up`,

@@ -226,18 +226,21 @@ class EtcdLink implements Link {
   }
 
   async #lead(term: HeldTerm, leading: Leading): Promise<void> {
-    const { logger, self } = this.#options;
+    const { logger, self, keys } = this.#options;
     this.#term = term;
     this.#former = term.number;
     logger.info({ term: String(term.number) }, 'Elected');
+    let isReady = false;
     try {
-      const ready = async (): Promise<void> => void (await term.tell({ ...self, ready: true }));
+      const ready = async (): Promise<void> => {
+        isReady = await term.tell({ ...self, ready: true });
+      };
       await leading.run(term, { ready, resigning: this.#resigning.signal });
     } catch (err) {
       logger.error({ err, term: String(term.number) }, 'Leading failed');
     } finally {
       // An etcd that does not answer ends the term by itself.
-      const givenUp = term.giveUp().catch(() => undefined);
+      const givenUp = term.giveUp(isReady ? keys.handedOver : undefined).catch(() => undefined);
       await Promise.race([givenUp, sleep(GIVE_UP_MS)]);
       this.#term = undefined;
       logger.info({ term: String(term.number) }, 'Leads no more');

@@ -110,7 +110,7 @@ export class Mirror {
     await following?.maintenance.close();
     await this.#running;
     await this.#last;
-    await this.#mark.flush();
+    this.#mark.close();
   }
 
   /** One run at a time; what changes meanwhile is seen by its last look. */
@@ -217,8 +217,9 @@ export class Mirror {
       await takePacks(gitDir, moves);
       const [from, to] = [moves[0]?.from, moves.at(-1)?.to];
       if (to === undefined) return;
-      await moveRef(gitDir, { ref, from, to });
       sequence += moves.length;
+      this.#mark.note({ commit: to, sequence });
+      await moveRef(gitDir, { ref, from, to });
       this.#reached({ commit: to, sequence });
     }
   }

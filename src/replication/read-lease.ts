@@ -1,8 +1,8 @@
 /**
  * How a leader knows that nobody else has led up to this moment, without asking etcd each time. When
  * etcd says that the leader's key is of our term, it is so at some moment after the question was sent.
- * Whoever leads next lets its first `SILENT_MS` pass before it writes anything that can be read, and
- * its term begins after that moment. So for `READS_MS` from when the question was sent, nobody else has
+ * Whoever leads next lets its first `SILENT_MS` pass before it writes anything that can be read, unless
+ * this leader handed over, and its term begins after that moment. So for `READS_MS` from when the question was sent, nobody else has
  * written. This needs nothing of the clock of etcd, and of ours only that they go about equally fast:
  * SILENT_MS by the clock of the next leader must not be shorter than READS_MS by that of this one.
  */
@@ -30,6 +30,8 @@ export interface ReadLeaseOptions {
   /** Of the leader. */
   readonly key: string;
   readonly term: Pick<Term, 'number' | 'signal'>;
+  /** No earlier leader answers from what it knows: see hand-over.ts. */
+  readonly isHandedOver?: boolean;
 }
 
 export class ReadLease {
@@ -43,7 +45,7 @@ export class ReadLease {
   /** To be made when the term has begun. */
   constructor(options: ReadLeaseOptions) {
     this.#options = options;
-    this.begins = silence();
+    this.begins = options.isHandedOver === true ? Promise.resolve() : silence();
   }
 
   /** Whether nobody else can have written anything up to the moment of the call. */

@@ -109,6 +109,32 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await create(await set.elected(), 'goes-on');
   }, 180_000);
 
+  test('loses nothing that was acknowledged right before all replicas were killed', async () => {
+    set = await startReplicas({ replicas: 2, members: 1 });
+    const leader = await set.elected();
+    await create(leader, 'before');
+    // Every mark is of that commit when the snapshot is taken.
+    for (const replica of set.replicas) await isOnDisk(replica, 'before');
+    const snapshot = join(scratchDir(), `${randomUUID()}.snapshot`);
+    await set.etcd.save(snapshot);
+
+    await create(leader, 'acknowledged');
+    await Promise.all(set.replicas.map((replica) => replica.stop('SIGKILL')));
+    await set.etcd.restore(snapshot);
+    await Promise.all(set.replicas.map((replica) => replica.start()));
+
+    for (const replica of set.replicas) {
+      const get = { path: `${TEAMS}/acknowledged`, token: set.token };
+      const answers: number[] = [];
+      const ask = async (): Promise<number> => {
+        answers.push((await asker.ask(replica, get)).code);
+        return answers.at(-1) ?? 0;
+      };
+      await expect.poll(ask, LONG).toBe(200);
+      expect(answers).not.toContain(404);
+    }
+  }, 180_000);
+
   test('is not shown as new by a replica that serves it when one with more on its disk comes', async () => {
     set = await startReplicas({ replicas: 2, members: 1 });
     const newest = await set.elected();

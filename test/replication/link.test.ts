@@ -132,6 +132,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
     await first.link.resign();
 
     expect(term.isHeld()).toBe(false);
+    expect((await cluster.ctl(['get', `${prefix}handed-over`])).stdout).not.toBe('');
     await vi.waitFor(() => expect(second.leads).toBe(true), LONG);
     expect(second.term?.number).toBeGreaterThan(term.number);
     await expect(write(etcd, term, `${prefix}k`)).rejects.toThrow(TermEndedError);
@@ -214,6 +215,8 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
 
     await vi.waitFor(() => expect(second.leads).toBe(true), LONG);
     expect(broken.leads).toBe(false);
+    // It was never ready, so an earlier leader may still answer from what it knows.
+    expect((await cluster.ctl(['get', `${prefix}handed-over`])).stdout).toBe('');
   });
 
   /** An etcd that, once, does not say what became of a transaction; it comes through a moment later. */

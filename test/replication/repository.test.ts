@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -361,6 +361,41 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, { concurrent: true }, () => {
     await mirrorOf(keys, other).catchUp();
     expect(other.git('rev-parse', REF)).toBe(own);
     whole(other);
+  });
+
+  test('what was acknowledged right before a kill counts, where etcd was put back', async () => {
+    const keys = platform();
+    const one = await disk();
+    const { repository, mirror, term } = await lead(keys, one);
+    const before = await commit(repository);
+    await mirror.stop();
+    const { revision } = await etcd.range({ key: keys.head });
+    const last = await commit(repository);
+    await term.giveUp();
+    await putBack(keys, revision);
+
+    const again = mirrorOf(keys, one);
+
+    expect(await again.ahead()).toBe(last);
+    expect((await again.catchUp())?.commit).toBe(before);
+    expect(one.git('rev-parse', REF)).toBe(last);
+  });
+
+  test('what was on the disk before the machine started counts, as a mark of before may be old', async () => {
+    const keys = platform();
+    const one = await disk();
+    const { repository, mirror } = await lead(keys, one);
+    const first = await commit(repository);
+    await mirror.stop();
+    const later = byHand(one, first, 'acknowledged before the loss of power');
+    one.git('update-ref', REF, later);
+    const file = join(one.gitDir, 'gitplane/agreed.json');
+    expect(await mirrorOf(keys, one).ahead()).toBeUndefined();
+
+    const mark = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...mark, boot: 'another' }));
+
+    expect(await mirrorOf(keys, one).ahead()).toBe(later);
   });
 
   test('what only one disk has is no sign that etcd was put back', async () => {

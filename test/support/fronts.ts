@@ -56,6 +56,7 @@ export class PlayedLeader {
 
 export class PlayedElection implements Leaders {
   silentMs = 0;
+  isReached = true;
   #leader: LeaderPeer | undefined;
   #terms = 0n;
   readonly #listeners = new Set<(leader: LeaderPeer | undefined) => void>();

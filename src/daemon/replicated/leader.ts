@@ -142,6 +142,8 @@ async function open(
     await service.platform.store.flush();
     await cluster.recovered(term);
   }
+  // One that is ready may hand over, which speaks for the leaders before, too.
+  await lease.begins;
   service.start();
   undo.push(compacting(parts, term));
   return {

@@ -8,12 +8,14 @@ import type { Auditor } from '../../audit/auditor.ts';
 import { openIdentities } from '../../bootstrap/age-key.ts';
 import type { Etcd } from '../../etcd/etcd.ts';
 import { Cluster, type ClusterRecord } from '../../replication/cluster.ts';
+import { isHandedOver } from '../../replication/hand-over.ts';
 import { type Link, openLink } from '../../replication/link.ts';
 import { Mirror } from '../../replication/mirror.ts';
 import { ensurePeerAuthority, type PeerIdentity } from '../../replication/peer-identity.ts';
 import { ReadLease } from '../../replication/read-lease.ts';
 import { SharedFiles } from '../../replication/shared-files.ts';
 import { type Term, TermEndedError } from '../../replication/term.ts';
+import type { Leaders } from '../../server/front/leaders.ts';
 import { deferred } from '../../state/deferred.ts';
 import { openEtcdEngine } from '../../state/etcd/engine.ts';
 import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
@@ -39,6 +41,8 @@ interface Opened {
 export interface Membership {
   readonly link: Link;
   readonly role: Role;
+  /** What a front knows of the leader. */
+  readonly leaders: Leaders;
   /** Where other replicas reach this one. */
   readonly peer: string;
   /** Follows the repository, and leads when it is our turn. */
@@ -113,7 +117,7 @@ export async function joinPlatform(
     },
     open: async (term, steps) => {
       steps.begin('the start of this replica');
-      const lease = new ReadLease({ etcd, key: keys.leader, term });
+      const lease = await readLease(ground, term);
       const parts = { ...ground, ...(await inTerm(opened.promise, term)), link, cluster, files };
       const issuer = options.publicUrl ?? (await cluster.read())?.url ?? url;
       const openEngine = engineOpener(etcd, lease);
@@ -134,14 +138,14 @@ export async function joinPlatform(
   return {
     link,
     role,
+    leaders: leadersOf(link, () => reachability),
     peer,
     open: (parts) => {
       identity = parts.identity;
-      const reaching = new Reachability({
+      reachability = new Reachability({
         ...{ link, self, address: addressOf(peer), addressOf, identity, logger },
       });
-      reachability = reaching;
-      undo.push(() => reaching.close());
+      undo.push(async () => await reachability?.close());
       mirror?.follow();
       undo.push(async () => await mirror?.stop());
       opened.resolve(parts);
@@ -157,6 +161,26 @@ export async function joinPlatform(
     },
     shown: () => snapshot({ role, link, mirror }),
   };
+}
+
+function leadersOf(link: Link, reachability: () => Reachability | undefined): Leaders {
+  return {
+    get leader() {
+      return link.leader;
+    },
+    get silentMs() {
+      return link.silentMs;
+    },
+    get isReached() {
+      return reachability()?.reachesLeader ?? true;
+    },
+    onLeader: (listener) => link.onLeader(listener),
+  };
+}
+
+async function readLease({ etcd, keys }: Ground, term: Term): Promise<ReadLease> {
+  const handedOver = await isHandedOver(etcd, keys);
+  return new ReadLease({ etcd, key: keys.leader, term, isHandedOver: handedOver });
 }
 
 function snapshot(of: {

@@ -40,6 +40,8 @@ export class Reachability {
   #term: bigint | undefined;
   #isHeard = false;
   #isAnswered = false;
+  /** Questions in a row that the leader of this term did not answer. */
+  #unanswered = 0;
   #steppedDown = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReachabilityOptions) {
@@ -50,6 +52,11 @@ export class Reachability {
   /** A replica that reaches this one has asked. */
   heard(): void {
     this.#isHeard = true;
+  }
+
+  /** False: the leader did not answer this replica's last questions. */
+  get reachesLeader(): boolean {
+    return this.#unanswered < FAILURES || this.#options.link.leader?.term !== this.#term;
   }
 
   /** True if this replica reaches the address that it advertises. */
@@ -80,6 +87,9 @@ export class Reachability {
     this.#isAnswered = isAnswered && !isOwn;
     if (leader.term !== this.#term || isAnswered || this.#isHeard) this.#failures = 0;
     else this.#failures += 1;
+    // The way to the leader in the same process passes no network.
+    if (isAnswered || isOwn) this.#unanswered = 0;
+    else this.#unanswered = leader.term === this.#term ? this.#unanswered + 1 : 1;
     this.#term = leader.term;
     if (isOwn && this.#failures >= FAILURES) this.#stepDown(leader.peer);
   }

@@ -160,7 +160,7 @@ function openReplicaFront(
   const front = openFront({
     ...ground,
     writer: writerAmong(membership, newest),
-    leaders: membership.link,
+    leaders: membership.leaders,
     route: ({ id, peer }) =>
       id === self
         ? { host: PEER_NAME, port: 80, agent: inner, tls: false }

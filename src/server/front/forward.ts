@@ -65,6 +65,8 @@ export interface Forwarded {
 const PATIENCE_MS = 10_000;
 const ANSWER_MS = 30_000;
 const CONNECT_MS = 3_000;
+/** Whether the leader is still reached. */
+const LOOK_EVERY_MS = 250;
 /** Of an answer that has begun, and does not end by itself. */
 const SILENT_MS = 60_000;
 const RETRY_SECONDS = 1;
@@ -95,7 +97,7 @@ export async function forward(options: ForwardOptions, of: Forwarded): Promise<v
     const route = options.route(leader);
     const answer = await whileItLeads(leaders, leader, (changed) => {
       const signal = AbortSignal.any([gone.signal, changed]);
-      return ask(route, of, { ...outgoing, signal, answerMs });
+      return ask(route, of, { ...outgoing, signal, answerMs, leaders });
     });
     const reason = whyNot(answer);
     // What goes through as it comes cannot be sent again.
@@ -177,13 +179,14 @@ async function prepare({ request, address, count }: Forwarded): Promise<Outgoing
 interface Limits {
   readonly signal: AbortSignal;
   readonly answerMs: number;
+  readonly leaders: Pick<Leaders, 'isReached'>;
 }
 
 /** Why not, where it could not be asked, or did not begin to answer. */
 async function ask(
   route: Route,
   { request, response }: Forwarded,
-  { headers, body, signal, answerMs }: Outgoing & Limits,
+  { headers, body, ...limits }: Outgoing & Limits,
 ): Promise<IncomingMessage | Failure> {
   const { host, port, agent, tls } = route;
   const { method, url: path } = request;
@@ -196,7 +199,7 @@ async function ask(
     method,
     path,
     headers: passed,
-    signal,
+    signal: limits.signal,
   });
   const answered = new Promise<IncomingMessage | Failure>((resolve) => {
     upstream.once('response', resolve);
@@ -207,7 +210,7 @@ async function ask(
   });
   upstream.on('error', () => undefined);
   upstream.on('information', () => undefined);
-  const disarm = limitSilence(upstream, body === undefined ? request : upstream, answerMs);
+  const disarm = limitSilence(upstream, body === undefined ? request : upstream, limits);
   limitConnecting(upstream);
   if (body !== undefined) upstream.end(body);
   else pipeline(request, upstream).catch(() => undefined);
@@ -216,18 +219,25 @@ async function ask(
   return answer;
 }
 
-/** Ends a request when so long nothing of its body came and its answer has not begun. Returns the way to stop. */
+/**
+ * Ends a request when so long nothing of its body came and its answer has not begun, or when the
+ * leader is not reached any more. Returns the way to stop.
+ */
 function limitSilence(
   upstream: ClientRequest,
   body: NodeJS.EventEmitter,
-  milliseconds: number,
+  { answerMs, leaders }: Omit<Limits, 'signal'>,
 ): () => void {
   const late = (): void => void upstream.destroy(new Error('The leader did not answer in time'));
-  const timer = setTimeout(late, milliseconds);
+  const timer = setTimeout(late, answerMs);
   const more = (): void => void timer.refresh();
   body.on('data', more);
+  const look = setInterval(() => {
+    if (!leaders.isReached) late();
+  }, LOOK_EVERY_MS);
   return () => {
     clearTimeout(timer);
+    clearInterval(look);
     body.off('data', more);
   };
 }

@@ -9,6 +9,7 @@ import { encodeStatus } from '../output/representation.ts';
 import { STRANGERS_LIMITS, WritePressure } from '../pressure.ts';
 import { type ForwardOptions, forward } from './forward.ts';
 import { clientAddress } from './headers.ts';
+import { isDeaf } from './leaders.ts';
 import { isLocal, SAFE_METHODS, wantsNewest } from './local-requests.ts';
 
 /** What reads are answered from. */
@@ -142,6 +143,8 @@ export class Front {
     while (performance.now() < end) {
       const reached = await store.reached(version, TURN_MS).catch(() => 'late' as const);
       if (reached === true) return true;
+      // What does not arrive from etcd is not shown before that is heard again.
+      if (isDeaf(leaders)) break;
       const isOver = reached !== 'late' || leaders.leader?.term !== term;
       if (isOver && leaders.leader?.ready === true) {
         await store.barrier(Math.max(end - performance.now(), 1));

@@ -15,6 +15,8 @@ export interface Leaders {
   readonly leader: LeaderPeer | undefined;
   /** For how long nobody could have been told here that another leads; 0: that would be told. */
   readonly silentMs: number;
+  /** False: the leader, though it leads, has not answered the last questions of this replica. */
+  readonly isReached: boolean;
   /** Calls back when somebody else leads, or the leader is ready. Returns the way to stop. */
   onLeader(listener: (leader: LeaderPeer | undefined) => void): () => void;
 }

@@ -1,5 +1,6 @@
 /** Requests that a front hands to a leader which takes them and says nothing, or stops: each of them ends. */
 import { expect, test } from 'vitest';
+import { VERSION_HEADER } from '../../../src/server/front/headers.ts';
 import { ask, EagerEngine, openTestFront, PlayedElection, TEAMS } from '../../support/fronts.ts';
 import { openTestPlatform } from '../../support/platform.ts';
 import { RecordedHistory } from '../../support/recorded-engine.ts';
@@ -42,3 +43,41 @@ test.each([
     expect(performance.now() - begun).toBeLessThan(ANSWER_MS * 20);
   },
 );
+
+/** A front on a state that nobody writes, with the deadlines of every day. */
+async function openFront(election: PlayedElection): Promise<string> {
+  const history = new RecordedHistory();
+  const platform = await openTestPlatform({ engine: new EagerEngine(history) });
+  await platform.store.flush();
+  const front = await openTestFront({ history, election, patienceMs: 200 });
+  await front.store.ready();
+  return front.url;
+}
+
+test('a write ends long before its deadline when the leader is not reached any more', async () => {
+  const election = new PlayedElection();
+  const url = await openFront(election);
+  await election.elect(() => {
+    election.isReached = false;
+    return new Promise(() => undefined);
+  });
+
+  const answer = await ask(url + TEAMS, { method: 'POST', body: '{}' });
+
+  expect([answer.code, answer.headers['retry-after']]).toEqual([503, '1']);
+  expect(answer.text).toContain('may still take effect');
+});
+
+test('a write that was made is 504 at once where its replica does not hear etcd', async () => {
+  const election = new PlayedElection();
+  const url = await openFront(election);
+  await election.elect((_request, response) => {
+    election.silentMs = 1_000;
+    response.writeHead(201, { [VERSION_HEADER]: String(Number.MAX_SAFE_INTEGER) }).end('{}');
+  });
+
+  const answer = await ask(url + TEAMS, { method: 'POST', body: '{}' });
+
+  expect(answer.code).toBe(504);
+  expect(answer.text).toContain('the write was made');
+});
