@@ -40,10 +40,17 @@ export class GitProcess {
   #deadline: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(context: GitContext, args: readonly string[], limits: ProcessLimits = QUERY) {
+  /** `trace` gets what the process, or one that it starts, writes to file descriptor 3. */
+  constructor(
+    context: GitContext,
+    args: readonly string[],
+    limits: ProcessLimits = QUERY,
+    trace?: (chunk: Buffer) => void,
+  ) {
     this.#args = args;
     this.#limits = limits;
-    this.#child = start(context, args, limits.cpuSeconds);
+    this.#child = start(context, args, { ...limits, isTraced: trace !== undefined });
+    if (trace !== undefined) this.#child.stdio[3]?.on('data', trace);
     const { stdin, stdout, stderr } = this.#child;
     // A process that ends early is reported by its exit, not by the pipe to it.
     stdin.on('error', () => undefined);
@@ -170,15 +177,15 @@ process.once('exit', () => {
 function start(
   context: GitContext,
   args: readonly string[],
-  cpuSeconds: number | undefined,
+  how: { readonly cpuSeconds?: number; readonly isTraced: boolean },
 ): ChildProcessWithoutNullStreams {
-  const [command, words] = limitedCommand('git', args, cpuSeconds);
+  const [command, words] = limitedCommand('git', args, how.cpuSeconds);
   return spawn(command, words, {
     cwd: context.gitDir,
     env: gitEnvironment(context),
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: how.isTraced ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     detached: IN_GROUP,
-  });
+  }) as ChildProcessWithoutNullStreams;
 }
 
 /** The error for a git process that did not do its work. */

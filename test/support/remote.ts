@@ -160,6 +160,12 @@ export interface GitServer {
   readonly requests: string[];
   /** The status of what came in while it is set; 200 and so on are git's own. */
   refuseWith: number | undefined;
+  /** HTML that answers every request with 200 while it is set. */
+  page: string | undefined;
+  /** The copy of the repository that takes pushes while it is set: reads never see them. */
+  pushesTo: string | undefined;
+  /** Called with each request before it is answered. */
+  onRequest: ((line: string) => void) | undefined;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -182,12 +188,18 @@ export function basic(username: string, password: string): string {
 export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
   const requests: string[] = [];
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    requests.push(`${request.method} ${request.url?.split('?')[0]}`);
+    const line = `${request.method} ${request.url?.split('?')[0]}`;
+    requests.push(line);
+    made.onRequest?.(line);
     const { authorization } = request.headers;
     if (setup.asksForCertificate === true && !showsCertificate(request)) {
       return void response.writeHead(403).end('no certificate\n');
     }
     if (made.refuseWith !== undefined) return void response.writeHead(made.refuseWith).end('no\n');
+    if (made.page !== undefined) {
+      const headers = { 'content-type': 'text/html; charset=utf-8' };
+      return void response.writeHead(200, headers).end(made.page);
+    }
     if (setup.redirectTo !== undefined) {
       const location = `${setup.redirectTo}${request.url}`;
       return void response.writeHead(302, { location }).end();
@@ -196,7 +208,9 @@ export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
       const headers = { 'www-authenticate': 'Basic realm="elsewhere"' };
       return void response.writeHead(401, headers).end('who are you?\n');
     }
-    runBackend(setup.gitDir, request, response);
+    const isPush = request.url?.includes('git-receive-pack') === true;
+    const gitDir = isPush ? (made.pushesTo ?? setup.gitDir) : setup.gitDir;
+    runBackend(gitDir, request, response);
   };
   let caFile: string | undefined;
   let client: GitServer['client'];
@@ -237,6 +251,9 @@ export async function serveGit(setup: GitServerSetup): Promise<GitServer> {
     client,
     requests,
     refuseWith: undefined,
+    page: undefined,
+    pushesTo: undefined,
+    onRequest: undefined,
     stop,
     start: () => listen(port),
   };

@@ -1,10 +1,11 @@
 /**
- * A push whose end is known. Connections break after a push was sent and before its answer: then the
- * remote is asked, until it is clear whether it has the commits.
+ * A push whose end is known. What a remote says of a push is believed once its branch shows it.
+ * Connections break after a push was sent and before its answer: then the remote is asked, until it
+ * is clear whether it has the commits.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runGit, tryGit } from '../git-process.ts';
-import type { Remote, RemotePush } from './remote.ts';
+import type { Remote, RemotePush, RemotePushResult } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
 
 export interface PushParts {
@@ -12,9 +13,9 @@ export interface PushParts {
   readonly gitDir: string;
   /** Brings the remote's branch here and returns its tip; undefined: it does not exist. */
   fetch(): Promise<string | undefined>;
-  /** How long a push that nobody confirmed is asked after. */
+  /** Time from the begin of a push until its outcome is given up as unknown. */
   readonly doubtMs: number;
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the daemon stops. */
   readonly signal: AbortSignal;
 }
 
@@ -24,54 +25,108 @@ export interface MovedElsewhere {
 }
 
 const MOST_RACES = 5;
+const LONGEST_PAUSE_MS = 2_000;
 
 /** Undefined: the remote has the commits. Throws RemoteError otherwise. */
 export async function pushConfirmed(
   parts: PushParts,
   push: RemotePush,
 ): Promise<MovedElsewhere | undefined> {
-  let giveUp: number | undefined;
-  for (let races = 0; races < MOST_RACES; ) {
-    const result = await parts.remote.push(push).catch((error: unknown) => {
-      // Once a push may have been sent, not reaching the remote tells nothing about it.
-      if (giveUp === undefined || !isSilence(error)) throw error;
-      return { ended: 'untold' } as const;
+  const started = performance.now();
+  let giveUp = started + parts.doubtMs;
+  let isAccepted = false;
+  let mayBeThere = false;
+  for (let tries = 1, races = 0; races < MOST_RACES; tries++) {
+    const sent = await sendWatched(parts, push).catch((error: unknown) => {
+      if (!(error instanceof RemoteError)) throw error;
+      // Nothing of this push was sent; an earlier one of the same commit may have arrived.
+      if (mayBeThere) return asUntold(error);
+      const isQuick = performance.now() < started + parts.doubtMs / 2;
+      if (error.problem !== 'unreachable' || tries > 1 || !isQuick) throw error;
+      return undefined;
     });
-    if (result.ended === 'accepted') return undefined;
-    if (result.ended === 'refused') throw result.error;
-    let found: Answer;
-    if (result.ended === 'moved') {
-      found = await look(parts, push);
+    // A connection that was dropped before anything was sent is tried once more, at once.
+    if (sent === undefined) continue;
+    if (sent.ended === 'refused') throw sent.error;
+    let found: Answer | undefined;
+    if (sent.ended === 'moved') {
       races += 1;
-      if (found === 'unmoved') await pause(parts, 100 * races);
-    } else {
-      giveUp ??= performance.now() + parts.doubtMs;
-      found = await resolveDoubt(parts, push, giveUp);
+      found = await look(parts, push).catch(() => undefined);
     }
+    // However long the remote took to accept it, there is time to see it.
+    if (sent.ended === 'accepted' && !isAccepted) giveUp = performance.now() + parts.doubtMs;
+    isAccepted ||= sent.ended === 'accepted';
+    mayBeThere ||= found === undefined;
+    found ??= await resolveDoubt(parts, push, { giveUp, isAccepted });
     if (found !== 'unmoved') return found === 'there' ? undefined : found;
+    await pause(parts, Math.min(50 * 2 ** tries, LONGEST_PAUSE_MS));
   }
-  throw new RemoteError('unreachable', 'its branch stays locked by somebody else');
+  throw new RemoteError('unreachable', 'its branch stays locked by another process');
 }
+
+/**
+ * A push that takes half of the time is accompanied by a question. Where the remote answers neither,
+ * or has the commit already, the push is ended.
+ */
+async function sendWatched(parts: PushParts, push: RemotePush): Promise<RemotePushResult> {
+  const ending = new AbortController();
+  const { remote, doubtMs } = parts;
+  let hangs = false;
+  const ask = async (): Promise<void> => {
+    const tip = await remote.tip(doubtMs / 2).catch((error: unknown) => {
+      hangs = isSilence(error);
+      return undefined;
+    });
+    if (hangs || tip === push.tip) ending.abort();
+  };
+  const timer = setTimeout(() => void ask(), doubtMs / 2);
+  const result = await remote
+    .push({ ...push, signal: ending.signal })
+    .finally(() => clearTimeout(timer));
+  if (hangs && result.ended === 'untold') throw new RemoteError('unknown-outcome', HANGS);
+  return result;
+}
+
+const HANGS = 'neither a push nor a question is answered';
 
 /** Unmoved: the very same push may be sent again; whichever arrives first makes the other void. */
 type Answer = 'there' | 'unmoved' | MovedElsewhere;
 
-async function resolveDoubt(parts: PushParts, push: RemotePush, giveUp: number): Promise<Answer> {
-  for (let wait = 100; ; wait = Math.min(wait * 2, 2_000)) {
+interface Doubt {
+  readonly giveUp: number;
+  /** The remote said that it took the push. */
+  readonly isAccepted: boolean;
+}
+
+/** Asks at least once. Throws RemoteError `unknown-outcome`. */
+async function resolveDoubt(parts: PushParts, push: RemotePush, doubt: Doubt): Promise<Answer> {
+  const { giveUp, isAccepted } = doubt;
+  for (let wait = 100; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    let problem = NOT_SHOWN;
     try {
-      const tip = await parts.remote.tip();
+      const tip = await parts.remote.tip(Math.max(giveUp - performance.now(), LAST_ASK_MS));
       if (tip === push.tip) return 'there';
       if (tip !== push.expected) return await look(parts, push);
-      if (performance.now() < giveUp) {
-        await pause(parts, wait);
-        return 'unmoved';
-      }
+      if (performance.now() < giveUp) return 'unmoved';
     } catch (error) {
-      if (!isSilence(error)) throw error;
+      if (!(error instanceof RemoteError)) throw error;
+      problem = error.message;
     }
-    if (performance.now() > giveUp) throw new RemoteError('unknown-outcome');
+    if (performance.now() > giveUp) {
+      throw new RemoteError('unknown-outcome', isAccepted ? `${SUCCESS}: ${problem}` : problem);
+    }
     await pause(parts, wait);
   }
+}
+
+const LAST_ASK_MS = 5_000;
+const NOT_SHOWN = 'its branch does not show the commit';
+const SUCCESS = 'it reported success';
+
+/** What went wrong with a later push says nothing about an earlier one. */
+function asUntold(error: RemoteError): RemotePushResult {
+  if (isSilence(error)) return { ended: 'untold' };
+  throw new RemoteError('unknown-outcome', error.message, { cause: error });
 }
 
 async function look(parts: PushParts, push: RemotePush): Promise<Answer> {

@@ -69,8 +69,9 @@ export class FencedRemote extends Remote {
     this.#perhaps = push.tip;
     const own = { ref: TERM_REF, expected, to: push.tip };
     const branch = { ref: this.ref, expected: push.expected, to: push.tip };
-    const { objects } = push;
-    const { results, isAtomic } = await this.move([branch, own], { objects, atomic: true });
+    const { objects, signal } = push;
+    const how = { objects, signal, atomic: true };
+    const { results, isAtomic } = await this.move([branch, own], how);
     if (!isAtomic) this.#goWithout('it does not support atomic pushes any more');
     const [result = { ended: 'untold' }, ofOwn] = results;
     if (result.ended === 'accepted') {

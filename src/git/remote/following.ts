@@ -36,7 +36,7 @@ export interface FollowingOptions {
     from: string | undefined;
     to: string;
   }) => Promise<readonly string[]>;
-  /** How long a push that nobody confirmed is asked after. Default: 20 s. */
+  /** Time until the outcome of a push is given up as unknown. Default: 20 s. */
   readonly doubtMs?: number;
   /** How long writes are refused at once after the remote did not answer. Default: 5 s. */
   readonly pauseMs?: number;
@@ -115,7 +115,7 @@ export class Following {
    * RemoteError; the local branch then is where it was.
    */
   refresh(): Promise<string> {
-    return this.#alone(async () => await this.#adopt(await this.#fetch()));
+    return this.#alone(async () => await this.#adopt(await this.#fetch({ asksFirst: true })));
   }
 
   /** The gate: resolves when the remote has the commits. See `Gate`. */
@@ -175,15 +175,19 @@ export class Following {
     if (silence) this.#quietUntil = performance.now() + pauseMs;
   }
 
-  /** The tip that the remote has now; its commits are here. */
-  async #fetch(): Promise<string> {
+  /**
+   * The tip that the remote has now; its commits are here. `asksFirst`: a remote that hangs is found
+   * out by a question, which has a shorter deadline than a fetch.
+   */
+  async #fetch({ asksFirst = false } = {}): Promise<string> {
     const { remote, gitDir, observer } = this.#options;
     const started = performance.now();
     try {
       const known = await readRef(gitDir, remote.trackingRef);
       // A fetch that was killed left it; nobody but us takes it.
       await unlink(join(gitDir, `${remote.trackingRef}.lock`)).catch(() => undefined);
-      await remote.fetch(known === undefined);
+      const isKnown = asksFirst && known !== undefined && (await remote.tip()) === known;
+      if (!isKnown) await remote.fetch(known === undefined);
       const tip = await readRef(gitDir, remote.trackingRef);
       if (tip === undefined) throw new RemoteError('no-branch');
       this.#quietUntil = 0;

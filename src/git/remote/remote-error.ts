@@ -14,6 +14,9 @@ export type RemoteProblem =
   | 'identity'
   | 'no-repository'
   | 'no-branch'
+  /** HTML where git should answer: a login page, a captive portal, a proxy. */
+  | 'web-page'
+  | 'redirected'
   /** It understood, and does not allow it: a protected branch, a hook, missing rights. */
   | 'refused'
   /** Somebody else moved the branch that writes wait on. */
@@ -30,6 +33,9 @@ const SENTENCES: Readonly<Record<RemoteProblem, string>> = {
   identity: 'The remote repository cannot prove its identity',
   'no-repository': 'The remote repository does not exist, or the credentials do not show it',
   'no-branch': 'The remote repository does not have the branch',
+  'web-page':
+    'A web page, and not git, answers at the address of the remote repository (a login page, a captive portal or a proxy)',
+  redirected: 'The address of the remote repository redirects elsewhere, which is not followed',
   refused: 'The remote repository refused the push',
   moved: 'The branch for pending writes was moved by somebody else',
   untrusted: 'The remote branch has commits that no trusted signature vouches for',

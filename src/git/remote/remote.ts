@@ -7,6 +7,7 @@ import { type Ending, GitProcess, processError } from '../git-process.ts';
 import { isObjectId } from '../object-id.ts';
 import { type RemoteAccess, remoteSettings } from './access.ts';
 import type { RemoteAddress } from './address.ts';
+import { ExchangeTrace, TRACE_ENVIRONMENT } from './exchange-trace.ts';
 import { type PushResult, readPushReport } from './push-report.ts';
 import { problemOf, RemoteError, sanitize } from './remote-error.ts';
 
@@ -45,6 +46,8 @@ export interface RemotePush {
   readonly expected: string | undefined;
   /** An object directory that holds what is not in the repository yet. */
   readonly objects?: string | undefined;
+  /** Aborted: the push is ended, and its result is that of a deadline. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One ref of a push: where it must be, and where it goes. */
@@ -75,6 +78,7 @@ interface Finished extends Ending {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
+  readonly trace: ExchangeTrace;
 }
 
 export class Remote {
@@ -98,14 +102,15 @@ export class Remote {
   }
 
   /** The tip of the branch at the remote; undefined when it does not exist. Throws RemoteError. */
-  tip(): Promise<string | undefined> {
-    return this.tipOf(this.ref);
+  tip(withinMs?: number): Promise<string | undefined> {
+    return this.tipOf(this.ref, withinMs);
   }
 
   /** The same of any ref, by its full name. */
-  protected async tipOf(ref: string): Promise<string | undefined> {
+  protected async tipOf(ref: string, withinMs?: number): Promise<string | undefined> {
     const args = ['ls-remote', '--quiet', NAME, ref];
-    const { stdout } = await this.#run(args, { timeoutMs: this.#timeouts.askMs });
+    const timeoutMs = Math.min(this.#timeouts.askMs, withinMs ?? Number.POSITIVE_INFINITY);
+    const { stdout } = await this.#run(args, { timeoutMs });
     const line = stdout.split('\n').find((candidate) => candidate.endsWith(`\t${ref}`));
     const id = line?.slice(0, 40);
     return id !== undefined && isObjectId(id) ? id : undefined;
@@ -136,15 +141,15 @@ export class Remote {
    * Moves the remote's branch from `expected` to `tip`, or not at all. Throws RemoteError only when
    * nothing was sent; `untold` means that it may have been.
    */
-  async push({ tip, expected, objects }: RemotePush): Promise<RemotePushResult> {
-    const { results } = await this.move([{ ref: this.ref, expected, to: tip }], { objects });
+  async push({ tip, expected, ...how }: RemotePush): Promise<RemotePushResult> {
+    const { results } = await this.move([{ ref: this.ref, expected, to: tip }], how);
     return results[0] ?? UNTOLD;
   }
 
   /** The same for several refs; `atomic`: all or none. */
   protected async move(
     moves: readonly RefMove[],
-    of: { readonly objects?: string | undefined; readonly atomic?: boolean },
+    of: Pick<RemotePush, 'objects' | 'signal'> & { readonly atomic?: boolean },
   ): Promise<MovedRefs> {
     const args = ['push', '--porcelain', '--no-verify', '--no-signed'];
     if (of.atomic === true) args.push('--atomic');
@@ -154,8 +159,10 @@ export class Remote {
     args.push(NAME, ...moves.map(({ ref, to }) => `${to}:${ref}`));
     const env = of.objects === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: of.objects };
     const check = this.#options.assertMayAct;
-    const how = { timeoutMs: this.#timeouts.pushMs, env, check };
+    const how = { timeoutMs: this.#timeouts.pushMs, env, check, signal: of.signal };
     const { secrets, ...end } = await this.#end(args, how);
+    // Of a page of HTML git may read an empty list of refs, in which each expected ref has moved.
+    if (end.trace.isUnsent && end.trace.isWebPage) throw new RemoteError('web-page');
     const all = (result: RemotePushResult): MovedRefs => {
       return { results: moves.map(() => result), isAtomic: true };
     };
@@ -164,13 +171,12 @@ export class Remote {
     if (end.code === 0) return all({ ended: 'accepted' });
     if (of.atomic === true && NOT_ATOMIC.test(end.stderr))
       return { ...all(UNTOLD), isAtomic: false };
-    const problem = end.timedOut ? 'unreachable' : problemOf(end.stderr);
-    const error = new RemoteError(problem, sanitize(end.stderr, secrets));
-    if (problem === 'refused') return all({ ended: 'refused', error });
+    const error = this.#errorOf(end, how.timeoutMs, secrets);
     if (end.failure !== undefined) throw processError(args, end, '');
-    // These are said before anything of the push is sent.
-    if (['credentials', 'identity', 'no-repository'].includes(problem)) throw error;
-    if (neverConnected(end)) throw error;
+    if (end.trace.isUnsent && error.problem !== 'refused') throw error;
+    if (end.trace.isResent && !end.trace.isUnsent) return all(UNTOLD);
+    if (error.problem === 'refused') return all({ ended: 'refused', error });
+    if (SAID_FIRST.has(error.problem)) throw error;
     return all(UNTOLD);
   }
 
@@ -182,17 +188,26 @@ export class Remote {
 
   async #run(args: readonly string[], how: RunOptions): Promise<Finished> {
     const { secrets, ...end } = await this.#end(args, how);
-    if (end.code === 0) return end;
+    // Of a page of HTML git may read an empty list of refs.
+    if (end.code === 0 && !end.trace.isWebPage) return end;
     if (end.failure !== undefined) throw processError(args, end, '');
-    if (end.timedOut) {
-      throw new RemoteError('unreachable', `no answer within ${how.timeoutMs / 1000} s`);
+    const error = this.#errorOf(end, how.timeoutMs, secrets);
+    if (error.problem !== 'refused') throw error;
+    // A client that may not even read was not recognized.
+    throw new RemoteError('credentials', error.words);
+  }
+
+  #errorOf(end: Finished, timeoutMs: number, secrets: readonly string[]): RemoteError {
+    const { stderr, timedOut, trace } = end;
+    if (this.#closed) return new RemoteError('unreachable', STOPPING);
+    if (timedOut) {
+      const seconds = (timeoutMs / 1000).toFixed(1).replace('.0', '');
+      return new RemoteError('unreachable', `no answer within ${seconds} s`);
     }
-    const problem = problemOf(end.stderr);
-    // Whoever may not even read was not recognized.
-    throw new RemoteError(
-      problem === 'refused' ? 'credentials' : problem,
-      sanitize(end.stderr, secrets),
-    );
+    if (trace.isWebPage) return new RemoteError('web-page');
+    const { redirect } = trace;
+    if (redirect !== undefined) return new RemoteError('redirected', sanitize(redirect, secrets));
+    return new RemoteError(problemOf(stderr), sanitize(stderr, secrets));
   }
 
   async #end(
@@ -206,26 +221,37 @@ export class Remote {
       ...settings.config,
       ...(how.config ?? []),
     ];
-    const context = { gitDir, env: { ...settings.env, ...how.env }, config };
-    if (this.#closed) throw new RemoteError('unreachable', 'gitplane is stopping');
+    const env = { ...settings.env, ...how.env, ...TRACE_ENVIRONMENT };
+    if (this.#closed || how.signal?.aborted) throw new RemoteError('unreachable', STOPPING);
     how.check?.();
-    return { ...(await this.#await(context, args, how.timeoutMs)), secrets: settings.secrets };
+    const end = await this.#await({ gitDir, env, config }, args, how);
+    return { ...end, secrets: settings.secrets };
   }
 
-  async #await(context: GitContext, args: readonly string[], timeoutMs: number): Promise<Finished> {
-    const limits = { deadlineMs: timeoutMs, outputBytes: MOST_OUTPUT };
-    const git = new GitProcess(context, args, limits);
+  async #await(context: GitContext, args: readonly string[], how: RunOptions): Promise<Finished> {
+    const limits = { deadlineMs: how.timeoutMs, outputBytes: MOST_OUTPUT };
+    const trace = new ExchangeTrace();
+    const git = new GitProcess(context, args, limits, (chunk) => trace.write(chunk));
+    const kill = (): void => git.kill();
+    how.signal?.addEventListener('abort', kill);
     this.#processes.add(git);
     git.stdin.end();
     const chunks: Buffer[] = [];
     git.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     const end = await git.ended;
     this.#processes.delete(git);
+    how.signal?.removeEventListener('abort', kill);
     const limit = git.limitOf(end);
-    const timedOut = limit === 'time';
+    const timedOut = limit === 'time' || how.signal?.aborted === true;
     const { stderr } = git;
     const words = limit === undefined || timedOut ? stderr : git.error(end).message;
-    return { ...end, stdout: Buffer.concat(chunks).toString('utf8'), stderr: words, timedOut };
+    return {
+      ...end,
+      stdout: Buffer.concat(chunks).toString('utf8'),
+      stderr: words,
+      timedOut,
+      trace,
+    };
   }
 }
 
@@ -234,17 +260,12 @@ interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: readonly (readonly [string, string])[];
   readonly check?: (() => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** In the first words of an exchange; a later request may well have been sent before. */
-const NO_CONNECTION =
-  /^fatal: unable to access .*(could not resolve|failed to connect|couldn't connect|unreachable)|^ssh: (connect to host|could not resolve)/im;
-
-/** Whether git failed because no connection came about at all. */
-function neverConnected({ stderr, timedOut }: Finished): boolean {
-  return !timedOut && NO_CONNECTION.test(stderr);
-}
-
+const STOPPING = 'gitplane is stopping';
+/** A server says these before it takes anything of a push. */
+const SAID_FIRST: ReadonlySet<string> = new Set(['credentials', 'identity', 'no-repository']);
 const UNTOLD = { ended: 'untold' } as const;
 /** Said by git here, before it sends anything. */
 const NOT_ATOMIC = /does(?: not|n't) support (?:--)?'?atomic/i;

@@ -1,6 +1,6 @@
 /** A mirror that follows a branch elsewhere, by path and over HTTP(S), with real git on both ends. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stopFollowing } from '../../../src/git/remote/following.ts';
@@ -129,9 +129,9 @@ describe('fetching', () => {
       gitDir: there.gitDir,
       redirectTo: `http://127.0.0.1:${real.port}`,
     });
-    await expect(follow({ url: server.url, access: { token: TOKEN } })).rejects.toThrow(
-      RemoteError,
-    );
+    const redirected = { problem: 'redirected', words: `${real.url}/info/refs` };
+    const start = follow({ url: server.url, access: { token: TOKEN } });
+    await expect(start).rejects.toMatchObject(redirected);
     expect(real.requests).toEqual([]);
   });
 
@@ -245,7 +245,7 @@ describe('writing', () => {
     expect(there.head()).toBe(ids[1]);
     expect(await repository.head()).toBe(ids[1]);
     expect(events.pushed).toEqual([undefined]);
-    expect(server.requests.filter((line) => line.startsWith('POST'))).toHaveLength(1);
+    expect(server.requests.filter((line) => /^POST.*receive-pack/.test(line))).toHaveLength(1);
     expect(readdirSync(join(gitDir, 'gitplane'))).toEqual(['follows']);
     expectSound(gitDir);
     expectSound(there.gitDir);
@@ -339,20 +339,145 @@ describe('a remote that fails', () => {
     await publish(repository, commitOf({ a: '1' }));
   });
 
-  test('one that is silent is given up after the deadline', async () => {
+  test('a connection that is dropped before anything was sent is tried again at once', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
-    const timeouts = { fetchMs: 300, askMs: 300, pushMs: 300 };
-    const { repository, following } = await follow({ url, timeouts, doubtMs: 500 });
+    const { repository } = await follow({ url, doubtMs: 60_000 });
+    let dropped = 0;
+    proxy.onRequest = (_bytes, cut) => {
+      dropped += 1;
+      if (dropped === 1) cut();
+    };
+    const [id] = await publish(repository, commitOf({ a: '1' }));
+    expect(there.head()).toBe(id);
+
+    dropped = 0;
+    proxy.onRequest = (_bytes, cut) => {
+      dropped += 1;
+      cut();
+    };
+    // Nothing was sent, so that nothing has to be asked after for a minute.
+    const lost = publish(repository, commitOf({ b: '1' }));
+    await expect(lost).rejects.toMatchObject({ problem: 'unreachable' });
+    expect(dropped).toBe(2);
+  });
+
+  test('one that hangs is left, and the error tells whether anything was sent', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    // The deadline of a push is longer than the test: a question finds out that it hangs.
+    const timeouts = { askMs: 60_000, pushMs: 60_000 };
+    const { repository, following } = await follow({ url, timeouts, doubtMs: 1_000 });
+    const head = await repository.head();
+    let hangs = false;
+    proxy.onRequest = (bytes) => {
+      hangs ||= bytes.includes('POST ') && bytes.includes('git-receive-pack');
+      return hangs ? new Promise(() => undefined) : undefined;
+    };
+    const sent = publish(repository, commitOf({ a: '1' }));
+    await expect(sent).rejects.toMatchObject({ problem: 'unknown-outcome' });
+    proxy.onRequest = () => new Promise(() => undefined);
+    const unsent = publish(repository, commitOf({ a: '1' }));
+    await expect(unsent).rejects.toMatchObject({ problem: 'unreachable' });
+    expect(await repository.head()).toBe(head);
+    await following.close();
+  });
+
+  test('a fetch from one that hangs waits as long as for a question', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    const timeouts = { askMs: 300, fetchMs: 60_000 };
+    const { following } = await follow({ url, timeouts });
     proxy.onRequest = () => new Promise(() => undefined);
     await expect(following.refresh()).rejects.toMatchObject({ problem: 'unreachable' });
-    const head = await repository.head();
-    await expect(publish(repository, commitOf({ a: '1' }))).rejects.toMatchObject({
+  });
+
+  test('a slow push to a remote that answers is waited for', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const { repository } = await follow({ url: server.url, doubtMs: 1_000 });
+    // The hook goes on once the remote was asked.
+    mkdirSync(join(there.gitDir, 'hooks'));
+    const asked = join(temporaryFolder(), 'asked');
+    const hook = `#!/bin/sh\nuntil test -e ${asked}; do sleep 0.05; done\n`;
+    writeFileSync(join(there.gitDir, 'hooks/pre-receive'), hook, { mode: 0o755 });
+    server.onRequest = (line) => {
+      if (line.startsWith('POST') && line.endsWith('git-upload-pack')) writeFileSync(asked, '');
+    };
+    const [id] = await publish(repository, commitOf({ a: '1' }));
+    expect(there.head()).toBe(id);
+  });
+
+  test.each(['<html>Sign in</html>', '<!doctype html>\n<html>\n<title>Sign in</title>\n</html>\n'])(
+    'a web page is called that, and nothing is believed of it: %j',
+    async (page) => {
+      const there = elsewhere();
+      const server = await serveGit({ gitDir: there.gitDir });
+      const { repository, following } = await follow({ url: server.url, doubtMs: 500 });
+      const head = await repository.head();
+      server.page = page;
+      await expect(following.refresh()).rejects.toMatchObject({ problem: 'web-page' });
+      const write = publish(repository, commitOf({ a: '1' }));
+      await expect(write).rejects.toThrow('A web page, and not git, answers at the address');
+      await expect(follow({ url: server.url })).rejects.toMatchObject({ problem: 'web-page' });
+      server.page = undefined;
+      // A push that a page answers may have arrived.
+      server.onRequest = (line) => {
+        if (line.startsWith('POST')) server.page = page;
+      };
+      const sent = publish(repository, commitOf({ a: '1' }));
+      await expect(sent).rejects.toMatchObject({ problem: 'unknown-outcome' });
+      expect(await repository.head()).toBe(head);
+    },
+  );
+
+  test('credentials that end after a push was sent leave its outcome unknown', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const proxy = await proxyTo(server.port);
+    const url = server.url.replace(String(server.port), String(proxy.port));
+    const { repository } = await follow({ url, doubtMs: 500 });
+    const before = there.head();
+    let isPush = false;
+    proxy.onRequest = (bytes) => {
+      isPush ||= bytes.includes('POST ') && bytes.includes('git-receive-pack');
+    };
+    proxy.onAnswer = async (_bytes, cut) => {
+      if (!isPush || server.refuseWith !== undefined) return;
+      await there.movedFrom(before);
+      server.refuseWith = 401;
+      cut();
+    };
+    const write = publish(repository, commitOf({ a: '1' }));
+    await expect(write).rejects.toMatchObject({ problem: 'unknown-outcome' });
+    expect(there.head()).not.toBe(before);
+  });
+
+  test('a remote that reports success and moves nothing is not believed', async () => {
+    const there = elsewhere();
+    const server = await serveGit({ gitDir: there.gitDir });
+    const { repository } = await follow({ url: server.url, doubtMs: 500 });
+    const before = there.head();
+    const copy = join(temporaryFolder(), 'elsewhere.git');
+    cpSync(there.gitDir, copy, { recursive: true });
+    server.pushesTo = copy;
+    const write = publish(repository, commitOf({ a: '1' }));
+    await expect(write).rejects.toMatchObject({
       problem: 'unknown-outcome',
+      words: 'it reported success: its branch does not show the commit',
     });
-    expect(await repository.head()).toBe(head);
+    expect(await repository.head()).toBe(before);
+    expect(there.head()).toBe(before);
+    expect(git(copy, ['rev-parse', 'main'])).not.toBe(before);
+    server.pushesTo = undefined;
+    const [id] = await publish(repository, commitOf({ a: '1' }));
+    expect(there.head()).toBe(id);
   });
 
   test('a push whose answer is lost succeeded: the remote is asked, nothing is sent twice', async () => {
