@@ -48,6 +48,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   history: ['apimachinery', 'kinds', 'git', 'manifests', 'catalog', 'registry', 'state'],
   oidcserver: ['apimachinery', 'kinds', 'config', 'state', 'registry'],
   storesync: [
+    'files',
     'apimachinery',
     'secretsync',
     'kinds',

@@ -53,6 +53,8 @@ export interface DaemonOptions {
   readonly oidcSigningAlg: SigningAlgorithm;
   /** Subnets that requests may go to although they are link-local or of a metadata service. */
   readonly allowOutbound: readonly string[];
+  /** Folders with files that the configuration may use as credentials. */
+  readonly credentialFolders: readonly string[];
   /** Limit of each git process. */
   readonly gitMemoryMib: number;
   readonly logLevel: string;
@@ -95,6 +97,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     endpointTokenMaxTtl: readTokenTtl(options),
     oidcSigningAlg: readChoice(options, 'oidc-signing-alg', ['RS256', 'ES256']),
     allowOutbound: readSubnets(options, 'allow-outbound'),
+    credentialFolders: options.all('credentials-dir'),
     gitMemoryMib: readNumber(options, 'git-memory', { least: 64 }),
     logLevel: readChoice(options, 'log-level', LOG_LEVELS),
     replica: readReplicaOptions(options),

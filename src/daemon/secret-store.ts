@@ -22,7 +22,7 @@ type Given =
   | 'clock';
 
 export interface SecretStoreParts extends Pick<SecretSyncOptions, Given> {
-  readonly options: Pick<DaemonOptions, 'environment'>;
+  readonly options: Pick<DaemonOptions, 'environment' | 'credentialFolders'>;
   readonly data: Pick<DataDirectory, 'stateKey'>;
   readonly config: Pick<
     ConfigService,
@@ -47,6 +47,7 @@ export function openSecretStore(parts: SecretStoreParts): SecretStore {
     missingVariables: () => config.missingForStore,
     notInForce: (why) => config.tellSecretStore(why),
     environment: options.environment,
+    credentialFolders: options.credentialFolders,
     assertMayAct: parts.replicated && (() => assertHeld(parts.replicated?.term)),
     metrics: createSecretSyncMetrics(observation.metrics.registry),
   });

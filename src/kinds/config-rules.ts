@@ -1,5 +1,4 @@
 /** Rules between the fields of the configuration that its schema cannot say (spec section 2.8). */
-import { parseGoDuration } from '../apimachinery/duration.ts';
 import {
   duplicate,
   type FieldError,
@@ -16,6 +15,7 @@ import {
   oidcServerProblems,
   oidcServerWarnings,
 } from './config-oidc-rules.ts';
+import { type SecretStoreShape, secretStoreProblems } from './config-store-rules.ts';
 import { resourceNameProblems, valueProblems } from './config-value-rules.ts';
 import { readDataStoreEndpoint } from './data-store-endpoint.ts';
 import { type Deprecation, deprecationWarnings } from './deprecation.ts';
@@ -48,10 +48,7 @@ interface ConfigShape {
   readonly oidc?: OidcServerConfig;
   readonly platformHost?: string;
   readonly projectNamespacePrefix?: string;
-  readonly secretStore?: {
-    readonly syncInterval?: string;
-    readonly auth?: { readonly tokenSecretRef?: { readonly key: string } };
-  };
+  readonly secretStore?: SecretStoreShape;
 }
 
 /** Problems with paths inside the configuration. Expects the shape to be checked already. */
@@ -130,24 +127,6 @@ function auditWarnings({ enabled, dataStoreEndpoint, dataStoreTTL = 0 }: Audit):
     return ['audit.dataStoreTTL is not set: events stay in the data store for ever'];
   }
   return [];
-}
-
-function secretStoreProblems(
-  store: NonNullable<ConfigShape['secretStore']>,
-  path: FieldPath,
-): FieldError[] {
-  const errors: FieldError[] = [];
-  const interval = store.syncInterval;
-  if (interval !== undefined && !((parseGoDuration(interval) ?? 0) > 0)) {
-    const detail = 'must be a duration above zero, as in "30s" or "1m30s"';
-    errors.push(invalid([...path, 'syncInterval'], interval, detail));
-  }
-  const key = store.auth?.tokenSecretRef?.key;
-  if (key !== undefined && !/^[-._a-zA-Z0-9]+$/.test(key)) {
-    const detail = "must consist of alphanumeric characters, '-', '_' or '.'";
-    errors.push(invalid([...path, 'auth', 'tokenSecretRef', 'key'], key, detail));
-  }
-  return errors;
 }
 
 /** With a name behind it, the prefix begins the name of a namespace. */

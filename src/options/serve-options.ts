@@ -132,6 +132,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'link-local or metadata addresses that requests of the daemon may go to',
   },
   {
+    name: 'credentials-dir',
+    value: 'DIR',
+    multiple: true,
+    help: 'folder with files that the Config may name as credentials, beside /run/secrets and /var/run/secrets',
+  },
+  {
     name: 'allowed-signers',
     value: 'FILE',
     help: "whose SSH signatures count (git's allowed_signers): every pushed commit must be signed",

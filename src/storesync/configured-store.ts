@@ -2,20 +2,26 @@
  * The connection that the configuration asks for. It is the only one that is used: where it cannot be
  * made there is none, and the connection of an earlier configuration asks the store nothing more.
  */
+import { resolve, sep } from 'node:path';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
+import type { WatchTimes } from '../files/watch-files.ts';
 import { secretDataOf } from '../kinds/secret-data.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Collection, Store } from '../state/store.ts';
+import { checkTls } from './check-tls.ts';
 import type { StoreConnection } from './connection.ts';
+import { FollowedFiles } from './followed-files.ts';
 import {
   connectionOf,
   type Environment,
   readStoreSettings,
   type StoreSettings,
+  settingsFiles,
   TOKEN_NAMESPACE,
   tokenOfEnvironment,
 } from './settings.ts';
+import { SettingsError } from './settings-error.ts';
 
 export interface ConfiguredStoreOptions {
   readonly kinds: KindTable;
@@ -25,11 +31,15 @@ export interface ConfiguredStoreOptions {
   /** Variables that the configuration of the store names and the environment lacks, in a sentence. */
   readonly missingVariables?: () => string | undefined;
   readonly environment: Environment;
+  /** Folders with files that the configuration may use as credentials. */
+  readonly credentialFolders?: readonly string[];
+  /** Of the watch of files; absent: the defaults. */
+  readonly fileTimes?: WatchTimes;
 }
 
 /** Reason and message for conditions. */
 export interface StoreProblem {
-  readonly reason: 'VariableMissing' | 'AddressInvalid' | 'TokenMissing';
+  readonly reason: 'VariableMissing' | 'TokenMissing' | SettingsError['reason'];
   readonly message: string;
 }
 
@@ -43,10 +53,13 @@ export class ConfiguredStore {
   readonly #options: ConfiguredStoreOptions;
   /** Collection of the secrets that hold tokens. */
   readonly secrets: Collection;
+  readonly #files: FollowedFiles;
   #current: StoreSettings | undefined;
 
-  constructor(options: ConfiguredStoreOptions) {
+  /** `changed` is called after a change of a file that the configuration names. */
+  constructor(options: ConfiguredStoreOptions, changed: () => void) {
     this.#options = options;
+    this.#files = new FollowedFiles(changed, options.fileTimes);
     const [group = ''] = options.kinds.groups;
     this.secrets = { group, kind: options.kinds.byPlural(group, 'sharedsecrets')?.kind ?? '' };
   }
@@ -94,26 +107,55 @@ export class ConfiguredStore {
     const { configuration, environment, missingVariables } = this.#options;
     const missing = missingVariables?.();
     if (missing !== undefined) return refused('VariableMissing', missing);
+    this.#files.follow(settingsFiles(configuration(), environment));
     try {
-      const wanted = readStoreSettings(configuration(), environment);
+      const wanted = this.#read();
       if (wanted === undefined) return { connection: undefined, problem: undefined };
+      checkTls(wanted.tls);
       const isSame = before !== undefined && connectionOf(before) === connectionOf(wanted);
       const connection = inUse !== undefined && isSame ? inUse : connect(wanted);
       this.#current = wanted;
       return { connection, problem: this.#tokenProblem(wanted) };
     } catch (error) {
+      if (error instanceof SettingsError) return refused(error.reason, error.message);
       return refused('AddressInvalid', message(error));
     }
   }
 
+  close(): void {
+    this.#files.close();
+  }
+
   /** Undefined as well where they cannot be read: `follow` says why. */
   #settings(): StoreSettings | undefined {
-    const { configuration, environment } = this.#options;
     try {
-      return readStoreSettings(configuration(), environment);
+      return this.#read();
     } catch {
       return undefined;
     }
+  }
+
+  /** Throws `SettingsError`. */
+  #read(): StoreSettings | undefined {
+    const { configuration, environment } = this.#options;
+    const fileText = (field: string, path: string): string => {
+      this.#assertMayRead(field, path);
+      return this.#files.text(field, path);
+    };
+    return readStoreSettings(configuration(), { environment, fileText });
+  }
+
+  /**
+   * Who writes the configuration administers the platform, not its machine: a file that is sent to a
+   * store, or signs for it, has to be in a folder that the operator named.
+   */
+  #assertMayRead(field: string, path: string): void {
+    if (!CREDENTIAL_FIELDS.has(field)) return;
+    const folders = [...CREDENTIAL_FOLDERS, ...(this.#options.credentialFolders ?? [])];
+    const file = resolve(path);
+    if (folders.some((folder) => file.startsWith(resolve(folder) + sep))) return;
+    const message = `${field}: ${path} is in none of the folders for credentials (${folders.join(', ')}); move it there, or start gitplane with --credentials-dir`;
+    throw new SettingsError('FileUnreadable', message);
   }
 
   #tokenProblem({ tokenRef }: StoreSettings): StoreProblem | undefined {
@@ -124,6 +166,10 @@ export class ConfiguredStore {
   }
 }
 
+/** Where container platforms mount secrets. */
+const CREDENTIAL_FOLDERS = ['/run/secrets', '/var/run/secrets'];
+const CREDENTIAL_FIELDS = new Set(['secretStore.clientKeyFile']);
+
 function refused(reason: StoreProblem['reason'], why: string): Followed {
   return { connection: undefined, problem: { reason, message: why } };
 }
@@ -131,5 +177,5 @@ function refused(reason: StoreProblem['reason'], why: string): Followed {
 /** Only sentences of ours: others may quote what they were given. */
 function message(error: unknown): string {
   const text = error instanceof Error ? error.message : '';
-  return /^(The address of the secret store|secretStore\.)/.test(text) ? text : 'An internal error';
+  return text.startsWith('The address of the secret store') ? text : 'An internal error';
 }

@@ -51,9 +51,10 @@ export class ConnectedStore {
   #hasAnswered = false;
   #toldNotInForce: string | undefined;
 
-  constructor(options: ConnectedStoreOptions) {
+  /** `changed` is called when the same configuration means something else. */
+  constructor(options: ConnectedStoreOptions, changed: () => void) {
     this.#options = options;
-    this.#configured = new ConfiguredStore(options);
+    this.#configured = new ConfiguredStore(options, changed);
   }
 
   /** Undefined: none is configured. */
@@ -208,6 +209,7 @@ export class ConnectedStore {
   }
 
   close(): void {
+    this.#configured.close();
     this.#connection?.close();
   }
 }

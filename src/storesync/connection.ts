@@ -55,8 +55,8 @@ export class StoreConnection {
   /** Throws one sentence when the address is none. */
   constructor(options: ConnectionOptions) {
     const { settings, token, clock, sending, warn, random = Math.random, pace = PACE } = options;
-    const { address, skipTLSVerify, namespace, intervalMs } = settings;
-    const transport = options.transport ?? httpTransport({ address, skipTLSVerify });
+    const { address, skipTLSVerify, tls, namespace, intervalMs } = settings;
+    const transport = options.transport ?? httpTransport({ address, skipTLSVerify, tls });
     this.#options = options;
     this.client = new StoreClient({
       transport: pacedTransport(transport, pace, sending),

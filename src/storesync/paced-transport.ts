@@ -18,6 +18,7 @@ export function pacedTransport(
   let next = 0;
   return {
     origin: transport.origin,
+    prefix: transport.prefix ?? '',
     close: () => transport.close(),
     send: async (request) => {
       const now = performance.now();

@@ -66,7 +66,7 @@ export class SecretSync {
     this.#linked = new LinkedSecrets(options);
     this.#cycles = new CycleRunner(options);
     this.#publisher = new SyncPublisher(options);
-    this.#connected = new ConnectedStore(options);
+    this.#connected = new ConnectedStore(options, () => this.configurationChanged());
     options.metrics.follow(() => ({
       objects: this.#publisher.counts(),
       isAvailable: this.#connected.connection && this.#connected.outage === undefined,

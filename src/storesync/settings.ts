@@ -4,6 +4,9 @@
  */
 import { parseGoDuration } from '../apimachinery/duration.ts';
 import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
+import { pemInField } from '../kinds/root-certificates.ts';
+import type { TransportTls } from '../secretsync/store/transport.ts';
+import { SettingsError } from './settings-error.ts';
 
 export interface TokenReference {
   /** Of a SharedSecret in the namespace `default`; may be empty. */
@@ -14,9 +17,10 @@ export interface TokenReference {
 }
 
 export interface StoreSettings {
-  /** `https://host:port`. */
+  /** `https://host:port`, with or without a path. */
   readonly address: string;
   readonly skipTLSVerify: boolean;
+  readonly tls: TransportTls;
   /** Empty: the root. */
   readonly namespace: string;
   /** Absent: see `tokenRef`, and then the environment. */
@@ -27,6 +31,12 @@ export interface StoreSettings {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+export interface SettingsSources {
+  readonly environment: Environment;
+  /** Text of a file; `field` is what names it. Throws `SettingsError`. */
+  readonly fileText: (field: string, path: string) => string;
+}
+
 const DEFAULT_INTERVAL_MS = 60_000;
 /** A store is not asked more often than that, whatever is configured. */
 const SHORTEST_INTERVAL_MS = 1_000;
@@ -34,18 +44,19 @@ const SHORTEST_INTERVAL_MS = 1_000;
 /** Where the secret of a token reference is. */
 export const TOKEN_NAMESPACE = 'default';
 
-/** Undefined: there is no sync. Throws one sentence, without secrets, when something is missing. */
+/** Undefined: there is no sync. Throws `SettingsError` when something is missing. */
 export function readStoreSettings(
   given: SecretStoreConfig | undefined,
-  environment: Environment,
+  sources: SettingsSources,
 ): StoreSettings | undefined {
   if (given?.enabled !== true) return undefined;
+  const { environment } = sources;
   const own = given.address?.trim() ?? '';
   const address = own || fromEnvironment(environment, 'ADDR');
   if (address === undefined) {
-    throw new Error(
-      'secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR in the environment',
-    );
+    const message =
+      'secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR in the environment';
+    throw new SettingsError('AddressInvalid', message);
   }
   const { token, tokenSecretRef } = given.auth ?? {};
   // Who takes the address from the environment means the store that is described there.
@@ -55,11 +66,58 @@ export function readStoreSettings(
   return {
     address: address.replace(/\/+$/, ''),
     skipTLSVerify: given.skipTLSVerify === true,
+    tls: tlsOf(given, sources),
     namespace: namespace.replace(/^\/+|\/+$/g, ''),
     ...(token?.trim() && { token: token.trim() }),
     ...(!token?.trim() && tokenSecretRef && { tokenRef: referenceOf(tokenSecretRef) }),
     intervalMs: Math.max(interval > 0 ? interval : DEFAULT_INTERVAL_MS, SHORTEST_INTERVAL_MS),
   };
+}
+
+/** The files that these settings are read from. */
+export function settingsFiles(
+  given: SecretStoreConfig | undefined,
+  environment: Environment,
+): string[] {
+  if (given?.enabled !== true) return [];
+  return TLS_FIELDS.flatMap(({ part }) => {
+    const { path } = tlsSource(given, environment, part);
+    return path === undefined ? [] : [path];
+  });
+}
+
+const TLS_FIELDS = [
+  { part: 'ca', data: 'caData', file: 'caFile', variable: 'CACERT' },
+  { part: 'cert', data: 'clientCertData', file: 'clientCertFile', variable: 'CLIENT_CERT' },
+  { part: 'key', data: 'clientKeyData', file: 'clientKeyFile', variable: 'CLIENT_KEY' },
+] as const;
+
+interface TlsSource {
+  /** Field or variable. */
+  readonly field: string;
+  readonly text?: string | undefined;
+  readonly path?: string | undefined;
+}
+
+/** The environment has its say where the configuration says nothing. */
+function tlsSource(
+  given: SecretStoreConfig,
+  environment: Environment,
+  part: keyof TransportTls,
+): TlsSource {
+  const { data, file, variable } = TLS_FIELDS.find((one) => one.part === part) ?? TLS_FIELDS[0];
+  if (given[data]) return { field: `secretStore.${data}`, text: given[data] };
+  if (given[file]) return { field: `secretStore.${file}`, path: given[file] };
+  return { field: `BAO_${variable}`, path: fromEnvironment(environment, variable) };
+}
+
+function tlsOf(given: SecretStoreConfig, { environment, fileText }: SettingsSources): TransportTls {
+  const texts = TLS_FIELDS.flatMap(({ part }): [string, string][] => {
+    const { field, text, path } = tlsSource(given, environment, part);
+    if (text !== undefined) return [[part, pemInField(text) ?? text]];
+    return path === undefined ? [] : [[part, fileText(field, path)]];
+  });
+  return Object.fromEntries(texts);
 }
 
 function referenceOf({ name = '', key, optional = false }: WrittenReference): TokenReference {
@@ -73,10 +131,10 @@ export function tokenOfEnvironment(environment: Environment): string | undefined
   return fromEnvironment(environment, 'TOKEN');
 }
 
-/** What differs between two settings beside the interval is another connection. */
+/** What differs between two settings beside the interval and the token is another connection. */
 export function connectionOf(settings: StoreSettings): string {
-  const { address, skipTLSVerify, namespace } = settings;
-  return JSON.stringify([address, skipTLSVerify, namespace]);
+  const { address, skipTLSVerify, tls, namespace } = settings;
+  return JSON.stringify([address, skipTLSVerify, tls, namespace]);
 }
 
 function fromEnvironment(environment: Environment, name: string): string | undefined {

@@ -10,7 +10,11 @@ import { membersAt } from '../../src/secretsync/store/json-members.ts';
 import { kv2 } from '../../src/secretsync/store/kv2.ts';
 import { checkNamespace, detectMount } from '../../src/secretsync/store/mount.ts';
 import { TokenKeeper } from '../../src/secretsync/store/token.ts';
-import { httpTransport, type Transport } from '../../src/secretsync/store/transport.ts';
+import {
+  httpTransport,
+  type Transport,
+  type TransportOptions,
+} from '../../src/secretsync/store/transport.ts';
 import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
 import { errors } from '../support/kv/kv-mount.ts';
 import { KvStore } from '../support/kv/kv-store.ts';
@@ -87,7 +91,7 @@ test('a private authority is trusted when it is given, and nobody is when asked 
   const pems = await ensureServerCertificate({ directory, hostnames: [], clock: systemClock });
   const server = await startKvServer({ tls: { cert: pems.certificatePem, key: pems.keyPem } });
   server.store.mount('secret/').put('a', { key: SECRET });
-  const status = async (options: { ca?: string; skipTLSVerify?: boolean }) => {
+  const status = async (options: Omit<TransportOptions, 'address'>) => {
     const client = clientOf(httpTransport({ address: server.address, ...options }));
     const answer = await client.call(READ).catch((error: StoreError) => error.reason);
     client.close();
@@ -95,13 +99,13 @@ test('a private authority is trusted when it is given, and nobody is when asked 
   };
 
   expect(await status({})).toBe('Unreachable');
-  expect(await status({ ca: pems.caPem })).toBe(200);
+  expect(await status({ tls: { ca: pems.caPem } })).toBe(200);
   expect(await status({ skipTLSVerify: true })).toBe(200);
   await server.close();
   await rm(directory, { recursive: true });
 });
 
-test.each(['store:8200', 'ftp://store', 'https://user:pw@store', 'https://store/base'])(
+test.each(['store:8200', 'ftp://store', 'https://user:pw@store', 'https://store/base?a=b'])(
   'the address %j is refused',
   (address) => {
     expect(() => httpTransport({ address })).toThrow(/address of the secret store/);

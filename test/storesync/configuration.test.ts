@@ -13,6 +13,7 @@ import { defaultConfig, openSynced, PATH, type SyncedPlatform } from './synced-p
 
 describe('settings', () => {
   const ADDRESS = 'https://store.example.com:8200';
+  const fileText = (): string => '';
 
   // covers: secretStore.{enabled,address,namespace,syncInterval} secretStore.auth.token
   // covers: secretStore.auth.tokenSecretRef.{name,key,optional}
@@ -51,16 +52,16 @@ describe('settings', () => {
       VAULT_ADDR: 'http://vault',
       BAO_NAMESPACE: 'team',
     };
-    const settings = readStoreSettings(written, environment);
+    const settings = readStoreSettings(written, { environment, fileText });
 
     if (expected === undefined) expect(settings).toBeUndefined();
     else expect(settings).toMatchObject(expected);
   });
 
   test('without an address anywhere say where one can be given', () => {
-    expect(() => readStoreSettings({ enabled: true, syncInterval: '1m' }, {})).toThrow(
-      'secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR',
-    );
+    expect(() =>
+      readStoreSettings({ enabled: true, syncInterval: '1m' }, { environment: {}, fileText }),
+    ).toThrow('secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR');
   });
 });
 

@@ -32,12 +32,15 @@ export interface KvServer {
 
 export interface KvServerOptions {
   readonly store?: KvStore;
-  readonly tls?: { readonly cert: string; readonly key: string };
+  /** With `ca`: no connection without a client certificate of that authority. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
+  /** Path before `/v1/`, as behind a proxy; requests elsewhere are 404. */
+  readonly prefix?: string;
 }
 
 /** Listens on a port of the kernel's choice, with the root token `root`. */
 export async function startKvServer(options: KvServerOptions = {}): Promise<KvServer> {
-  const { store = new KvStore(), tls } = options;
+  const { store = new KvStore(), tls, prefix = '' } = options;
   store.token('root');
   const faults: KvServer['faults'] = [];
   const seen: KvServer['seen'] = [];
@@ -51,7 +54,8 @@ export async function startKvServer(options: KvServerOptions = {}): Promise<KvSe
       response.writeHead(307, { location: kv.redirectTo + request.url }).end();
       return;
     }
-    const result = store.handle(storeRequest(request, body));
+    if (!request.url?.startsWith(`${prefix}/v1/`)) return void response.writeHead(404).end();
+    const result = store.handle(storeRequest(request, body, prefix));
     if (fault === 'cut-after') return void request.socket.destroy();
     response.writeHead(result.status, { 'content-type': 'application/json', ...result.headers });
     response.end(result.text);
@@ -59,11 +63,13 @@ export async function startKvServer(options: KvServerOptions = {}): Promise<KvSe
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     answer(request, response).catch(() => request.socket.destroy());
   };
-  const server = tls ? createTlsServer(tls, listener) : createServer(listener);
+  const server = tls
+    ? createTlsServer({ ...tls, requestCert: tls.ca !== undefined }, listener)
+    : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const kv: KvServer = {
-    address: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    address: `${tls ? 'https' : 'http'}://127.0.0.1:${port}${prefix}`,
     store,
     faults,
     seen,
@@ -77,11 +83,11 @@ export async function startKvServer(options: KvServerOptions = {}): Promise<KvSe
   return kv;
 }
 
-function storeRequest(request: IncomingMessage, body: string): StoreRequest {
+function storeRequest(request: IncomingMessage, body: string, prefix: string): StoreRequest {
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
   return {
     method: (request.method ?? 'GET') as StoreRequest['method'],
-    path: request.url ?? '/',
+    path: request.url?.slice(prefix.length) ?? '/',
     headers: Object.fromEntries(headers) as Record<string, string>,
     ...(body !== '' && { body }),
   };

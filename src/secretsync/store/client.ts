@@ -146,7 +146,8 @@ export class StoreClient {
       ...(namespace !== undefined && namespace !== '' && { 'x-vault-namespace': namespace }),
       ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
     };
-    let path = `/v1/${call.path}`;
+    const root = `${transport.prefix ?? ''}/v1/`;
+    let path = root + call.path;
     for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
       const { method, body } = call;
       const response = await this.#send({
@@ -157,9 +158,11 @@ export class StoreClient {
       });
       if (response.status !== 307 && response.status !== 308) return response;
       const target = new URL(response.headers['location'] ?? '', transport.origin);
-      if (target.origin !== transport.origin) {
-        // The token would go along.
-        throw this.#error('Redirected', `redirects to ${target.origin}; set that as the address`);
+      if (target.origin !== transport.origin || !target.pathname.startsWith(root)) {
+        // The token would go along. Another path of the same host may be another service.
+        const [base = ''] = target.pathname.split('/v1/');
+        const address = target.origin + base;
+        throw this.#error('Redirected', `redirects to ${address}; set that as the address`);
       }
       path = target.pathname + target.search;
     }

@@ -22,6 +22,8 @@ export interface StoreResponse {
 export interface Transport {
   /** Scheme, host and port, for messages and to judge redirects. */
   readonly origin: string;
+  /** Path before `/v1/` in every request, without a slash at its end; absent: none. */
+  readonly prefix?: string;
   send(request: StoreRequest): Promise<StoreResponse>;
   close(): void;
 }
@@ -38,12 +40,19 @@ export class TransportError extends Error {
 }
 
 export interface TransportOptions {
-  /** `https://host:port`; a path is refused. */
+  /** `https://host:port`, with a path that goes before that of each request. */
   readonly address: string;
-  /** PEM of the authorities to trust in place of the usual ones. */
-  readonly ca?: string;
+  readonly tls?: TransportTls;
   readonly skipTLSVerify?: boolean;
   readonly timeoutMs?: number;
+}
+
+export interface TransportTls {
+  /** PEM of the authorities to trust in place of the usual ones. */
+  readonly ca?: string;
+  /** PEM of the client certificate with its chain, and of its private key: both or none. */
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 const TIMEOUT_MS = 20_000;
@@ -55,17 +64,29 @@ const LARGEST_ANSWER = 8 * 1024 * 1024;
 const BEFORE_SENDING =
   /^(ADDRESS_REFUSED|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|ERR_TLS_CERT_ALTNAME_INVALID)$/;
 
+const UNTRUSTED = /^(CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*)$/;
+const WANTS_CERTIFICATE =
+  /^ERR_SSL_.*ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED|CERTIFICATE_UNKNOWN|HANDSHAKE_FAILURE|UNKNOWN_CA)$/;
+
+function remedyOf(code: string): string {
+  if (UNTRUSTED.test(code)) return '; name the authority of its certificate with caFile or caData';
+  if (!WANTS_CERTIFICATE.test(code)) return '';
+  return '; it takes no connection without a client certificate that it trusts (clientCertFile)';
+}
+
 /** Throws one sentence when the address is none. */
 export function httpTransport(options: TransportOptions): Transport {
-  const { address, ca, skipTLSVerify = false, timeoutMs = TIMEOUT_MS } = options;
+  const { address, tls = {}, skipTLSVerify = false, timeoutMs = TIMEOUT_MS } = options;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw new Error(
       'The address of the secret store must be like "https://store.example.com:8200"',
     );
   }
-  if (url.pathname !== '/' || url.search !== '') {
-    throw new Error(`The address of the secret store must end with the port: ${url.origin}`);
+  if (url.search !== '' || url.hash !== '') {
+    throw new Error(
+      `The address of the secret store must end with the port or a path: ${url.origin}`,
+    );
   }
   const isSecure = url.protocol === 'https:';
   const limits = {
@@ -74,7 +95,7 @@ export function httpTransport(options: TransportOptions): Transport {
     maxFreeSockets: CONNECTIONS,
     lookup: guardedLookup,
   };
-  const trust = { rejectUnauthorized: !skipTLSVerify, ...(ca !== undefined && { ca }) };
+  const trust = { rejectUnauthorized: !skipTLSVerify, ...tls };
   const agent = isSecure ? new HttpsAgent({ ...limits, ...trust }) : new HttpAgent(limits);
   const start = isSecure ? httpsRequest : httpRequest;
 
@@ -93,7 +114,8 @@ export function httpTransport(options: TransportOptions): Transport {
         const code = error.code ?? 'no answer';
         const happened = !BEFORE_SENDING.test(code);
         const why = error instanceof AddressRefusedError ? error.message : code;
-        reject(new TransportError(`Cannot reach ${url.origin}: ${why}`, happened, error));
+        const text = `Cannot reach ${url.origin}: ${why}${remedyOf(code)}`;
+        reject(new TransportError(text, happened, error));
       };
       const timer = setTimeout(() => {
         request.destroy(
@@ -126,7 +148,8 @@ export function httpTransport(options: TransportOptions): Transport {
       });
       request.end(body);
     });
-  return { origin: url.origin, send, close: () => agent.destroy() };
+  const prefix = url.pathname.replace(/\/+$/, '');
+  return { origin: url.origin, prefix, send, close: () => agent.destroy() };
 }
 
 function refusedAddress({ hostname, origin }: URL): TransportError | undefined {

@@ -84,7 +84,7 @@ describe('a secret store', () => {
     const term = new TestTerm();
     const { sync, close } = openSecretStore({
       ...{ kinds, store, branch, registry, history, isReviewed: false, logger, clock: Date },
-      options: { environment: {} },
+      options: { environment: {}, credentialFolders: [] },
       data: { stateKey: `${temporaryFolder()}/state.key` },
       config: {
         current: { secretStore } as unknown as PlatformConfig,

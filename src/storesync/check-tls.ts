@@ -1,0 +1,33 @@
+/** Whether certificates and keys for the store can be used, told by the field that they come from. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { rootsProblem } from '../kinds/root-certificates.ts';
+import type { TransportTls } from '../secretsync/store/transport.ts';
+import { SettingsError } from './settings-error.ts';
+
+/** Throws `SettingsError`, which repeats nothing of them. */
+export function checkTls({ ca, cert, key }: TransportTls): void {
+  const authority = ca === undefined ? undefined : rootsProblem(ca);
+  if (authority !== undefined) refuse('caFile or caData', authority);
+  if (cert === undefined && key === undefined) return;
+  if (cert === undefined) refuse('clientCertFile or clientCertData', 'is missing beside the key');
+  if (key === undefined)
+    refuse('clientKeyFile or clientKeyData', 'is missing beside the certificate');
+  const certificate = rootsProblem(cert);
+  if (certificate !== undefined) refuse('clientCertFile or clientCertData', certificate);
+  const fits = fitting(cert, key);
+  if (fits !== undefined) refuse('clientKeyFile or clientKeyData', fits);
+}
+
+function fitting(cert: string, key: string): string | undefined {
+  try {
+    const privateKey = createPrivateKey(key);
+    const isPair = new X509Certificate(cert).checkPrivateKey(privateKey);
+    return isPair ? undefined : 'is not the key of the client certificate';
+  } catch {
+    return 'must hold a private key as PEM, without a passphrase';
+  }
+}
+
+function refuse(fields: string, problem: string): never {
+  throw new SettingsError('FileUnreadable', `secretStore: ${fields} ${problem}`);
+}

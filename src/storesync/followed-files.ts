@@ -1,0 +1,86 @@
+/**
+ * Texts of the files that the configuration of the store names. They are read when they are first
+ * asked for, and again when they change: a question in between reads nothing from the disk.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
+import { SettingsError } from './settings-error.ts';
+
+const LARGEST_FILE = 1024 * 1024;
+
+interface ReadFile {
+  readonly text?: string;
+  /** Why there is no text. */
+  readonly problem?: string;
+}
+
+export class FollowedFiles {
+  readonly #changed: () => void;
+  readonly #times: WatchTimes | undefined;
+  readonly #read = new Map<string, ReadFile>();
+  #paths = '';
+  #stop: (() => void) | undefined;
+
+  /** `changed` is called after a change of what the files say, also where one comes or goes. */
+  constructor(changed: () => void, times?: WatchTimes) {
+    this.#changed = changed;
+    this.#times = times;
+  }
+
+  /** Follows these files and no others. */
+  follow(paths: readonly string[]): void {
+    const wanted = JSON.stringify(paths);
+    if (wanted === this.#paths) return;
+    this.close();
+    this.#paths = wanted;
+    if (paths.length > 0) this.#stop = watchFiles(paths, () => this.#look(), this.#times);
+  }
+
+  /** Throws `SettingsError` for a file that cannot be read; `field` names it in the message. */
+  text(field: string, path: string): string {
+    const { text, problem } = this.#read.get(path) ?? this.#readAnew(path);
+    if (text !== undefined) return text;
+    const message = `${field}: ${path} cannot be used: ${problem}; it is read again when it changes`;
+    throw new SettingsError('FileUnreadable', message);
+  }
+
+  close(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    this.#paths = '';
+    this.#read.clear();
+  }
+
+  #look(): void {
+    let isOther = false;
+    for (const [path, { text, problem }] of [...this.#read]) {
+      const now = this.#readAnew(path);
+      isOther ||= now.text !== text || now.problem !== problem;
+    }
+    if (isOther) this.#changed();
+  }
+
+  #readAnew(path: string): ReadFile {
+    const found = readFile(path);
+    this.#read.set(path, found);
+    return found;
+  }
+}
+
+/** Regular files only: a pipe would keep the process waiting, and a device has no end. */
+function readFile(path: string): ReadFile {
+  let file: number | undefined;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const status = fstatSync(file);
+    if (!status.isFile()) return { problem: 'it is not a regular file' };
+    const bytes = Buffer.alloc(LARGEST_FILE + 1);
+    const size = readSync(file, bytes);
+    if (size > LARGEST_FILE) return { problem: `it is larger than ${LARGEST_FILE} bytes` };
+    return { text: bytes.toString('utf8', 0, size) };
+  } catch (error) {
+    return { problem: (error as NodeJS.ErrnoException).code ?? 'it cannot be read' };
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

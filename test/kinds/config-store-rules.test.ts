@@ -1,0 +1,38 @@
+/** What the configuration refuses in the block `secretStore`, and where. */
+import { expect, test } from 'vitest';
+import { parseConfigRaw } from '../../src/kinds/config-raw.ts';
+
+const NOT_PEM = '"-----BEGIN CERTIFICATE-----\\nAAAA\\n-----END CERTIFICATE-----\\n"';
+
+test.each<[string, string]>([
+  ['address', 'address: "https://store/?a=b"'],
+  ['address', 'address: "store:8200"'],
+  ['caFile', `caFile: /ca.pem, caData: ${NOT_PEM}`],
+  ['caData', 'caData: one'],
+  ['caData', `caData: ${NOT_PEM}`],
+  ['skipTLSVerify', 'skipTLSVerify: true, caFile: /ca.pem'],
+  ['clientCertFile', 'clientKeyFile: /key.pem'],
+  ['clientKeyFile', 'clientCertFile: /cert.pem'],
+  ['clientKeyFile', 'clientCertFile: /cert.pem, clientKeyFile: /key.pem, clientKeyData: $KEY'],
+  ['clientKeyData', 'clientCertFile: /cert.pem, clientKeyData: AAAA'],
+  ['syncInterval', 'syncInterval: soon'],
+  ['auth.tokenSecretRef.key', 'auth: {tokenSecretRef: {name: a, key: "b/c"}}'],
+])('%s is refused in {%s}', (field, fields) => {
+  const { problems } = parseConfigRaw(`secretStore: {${fields}}\n`);
+
+  expect(problems.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(`^secretStore\\.${field}: `),
+  );
+  expect(problems.every(({ message }) => !message.includes('AAAA'))).toBe(true);
+});
+
+test.each([
+  'caFile: /ca.pem',
+  'clientCertFile: /cert.pem, clientKeyFile: /key.pem',
+  'clientCertFile: /cert.pem, clientKeyData: $KEY',
+  'address: "https://store/team/bao"',
+])('{%s} is taken', (fields) => {
+  const { problems } = parseConfigRaw(`secretStore: {${fields}}\n`);
+
+  expect(problems).toEqual([]);
+});
