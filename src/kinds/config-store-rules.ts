@@ -8,6 +8,8 @@ import {
   invalidSecret,
   required,
 } from '../apimachinery/field-error.ts';
+import type { JsonObject } from '../apimachinery/object.ts';
+import { storeAuthProblems } from './config-store-login-rules.ts';
 import { namedVariable } from './environment-references.ts';
 import { pemInField, rootsProblem } from './root-certificates.ts';
 
@@ -21,7 +23,7 @@ export interface SecretStoreShape {
   readonly clientKeyFile?: string;
   readonly clientKeyData?: string;
   readonly syncInterval?: string;
-  readonly auth?: { readonly tokenSecretRef?: { readonly key: string } };
+  readonly auth?: JsonObject;
 }
 
 export function secretStoreProblems(store: SecretStoreShape, path: FieldPath): FieldError[] {
@@ -31,12 +33,9 @@ export function secretStoreProblems(store: SecretStoreShape, path: FieldPath): F
     const detail = 'must be a duration above zero, as in "30s" or "1m30s"';
     errors.push(invalid([...path, 'syncInterval'], interval, detail));
   }
-  const key = store.auth?.tokenSecretRef?.key;
-  if (key !== undefined && !/^[-._a-zA-Z0-9]+$/.test(key)) {
-    const detail = "must consist of alphanumeric characters, '-', '_' or '.'";
-    errors.push(invalid([...path, 'auth', 'tokenSecretRef', 'key'], key, detail));
-  }
-  return errors;
+  return store.auth === undefined
+    ? errors
+    : [...errors, ...storeAuthProblems(store.auth, [...path, 'auth'])];
 }
 
 function addressProblems({ address = '' }: SecretStoreShape, path: FieldPath): FieldError[] {

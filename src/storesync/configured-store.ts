@@ -12,6 +12,7 @@ import type { Collection, Store } from '../state/store.ts';
 import { checkTls } from './check-tls.ts';
 import type { StoreConnection } from './connection.ts';
 import { FollowedFiles } from './followed-files.ts';
+import { loginSecrets, type SecretReference, withoutBreak } from './login-settings.ts';
 import {
   connectionOf,
   type Environment,
@@ -69,26 +70,37 @@ export class ConfiguredStore {
     return this.#current;
   }
 
-  /** The object that holds the token, where one does. */
-  tokenKey(): ObjectKey | undefined {
-    const name = this.#settings()?.tokenRef?.name;
-    return name ? { ...this.secrets, namespace: TOKEN_NAMESPACE, name } : undefined;
+  /** Whether the configuration reads a credential in the object. */
+  refersTo({ namespace, name }: ObjectKey): boolean {
+    const { enabled, auth = {} } = this.#options.configuration() ?? {};
+    return enabled === true && namespace === TOKEN_NAMESPACE && loginSecrets(auth).includes(name);
   }
 
-  /** The token as it is configured now. */
+  /** The token as it is configured now; undefined as well where a login gives one. */
   token(): string | undefined {
-    const { store, environment } = this.#options;
+    const { environment } = this.#options;
     const settings = this.#settings();
-    if (settings === undefined) return undefined;
+    if (settings === undefined || settings.login !== undefined) return undefined;
     const { token, tokenRef } = settings;
     if (token !== undefined) return token;
     if (tokenRef === undefined) return tokenOfEnvironment(environment);
-    const key = { ...this.secrets, namespace: TOKEN_NAMESPACE, name: tokenRef.name };
-    const stored = tokenRef.name === '' ? undefined : store.get(key);
-    const value = stored && secretDataOf(stored.object)[tokenRef.key];
-    const text = value && Buffer.from(value, 'base64').toString('utf8').trim();
+    const text = this.#secretText(tokenRef)?.trim();
     if (text) return text;
     return tokenRef.optional ? tokenOfEnvironment(environment) : undefined;
+  }
+
+  #secretText({ name = '', key }: SecretReference): string | undefined {
+    if (name === '') return undefined;
+    const place = { ...this.secrets, namespace: TOKEN_NAMESPACE, name };
+    const stored = this.#options.store.get(place);
+    const value = stored && secretDataOf(stored.object)[key];
+    return value ? withoutBreak(Buffer.from(value, 'base64').toString('utf8')) : undefined;
+  }
+
+  /** Text of a file that the configuration names. Throws `SettingsError`. */
+  fileText(field: string, path: string): string {
+    this.#assertMayRead(field, path);
+    return this.#files.text(field, path);
   }
 
   /** True if the configuration of this moment asks for a connection of these settings. */
@@ -138,11 +150,11 @@ export class ConfiguredStore {
   /** Throws `SettingsError`. */
   #read(): StoreSettings | undefined {
     const { configuration, environment } = this.#options;
-    const fileText = (field: string, path: string): string => {
-      this.#assertMayRead(field, path);
-      return this.#files.text(field, path);
-    };
-    return readStoreSettings(configuration(), { environment, fileText });
+    return readStoreSettings(configuration(), {
+      environment,
+      fileText: (field, path) => this.fileText(field, path),
+      secretText: (reference) => this.#secretText(reference),
+    });
   }
 
   /**
@@ -150,7 +162,7 @@ export class ConfiguredStore {
    * store, or signs for it, has to be in a folder that the operator named.
    */
   #assertMayRead(field: string, path: string): void {
-    if (!CREDENTIAL_FIELDS.has(field)) return;
+    if (!isCredential(field)) return;
     const folders = [...CREDENTIAL_FOLDERS, ...(this.#options.credentialFolders ?? [])];
     const file = resolve(path);
     if (folders.some((folder) => file.startsWith(resolve(folder) + sep))) return;
@@ -168,7 +180,11 @@ export class ConfiguredStore {
 
 /** Where container platforms mount secrets. */
 const CREDENTIAL_FOLDERS = ['/run/secrets', '/var/run/secrets'];
-const CREDENTIAL_FIELDS = new Set(['secretStore.clientKeyFile']);
+
+/** Variables of the environment are the operator's own words. */
+function isCredential(field: string): boolean {
+  return field === 'secretStore.clientKeyFile' || field.startsWith('secretStore.auth.');
+}
 
 function refused(reason: StoreProblem['reason'], why: string): Followed {
   return { connection: undefined, problem: { reason, message: why } };

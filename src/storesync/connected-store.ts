@@ -33,7 +33,7 @@ export interface ConnectedStoreOptions extends ConfiguredStoreOptions {
 }
 
 /** Reasons that are about the token, whatever the store answered before. */
-const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid']);
+const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'FileUnreadable']);
 
 const SHORTEST_PAUSE_MS = 1_000;
 /** So that many daemons do not ask as one. */
@@ -89,9 +89,9 @@ export class ConnectedStore {
     return this.#configured.secrets;
   }
 
-  /** The object that holds the token, where one does. */
-  tokenKey(): ObjectKey | undefined {
-    return this.#configured.tokenKey();
+  /** Whether the configuration reads a credential in the object. */
+  refersTo(key: ObjectKey): boolean {
+    return this.#configured.refersTo(key);
   }
 
   report(): StoreReport {
@@ -125,7 +125,7 @@ export class ConnectedStore {
       this.#tell();
       return false;
     }
-    this.#connection?.close();
+    void this.#connection?.close();
     this.#connection = connection;
     this.#outage = undefined;
     this.#hasAnswered = false;
@@ -141,6 +141,7 @@ export class ConnectedStore {
     return new StoreConnection({
       settings,
       token: () => this.#configured.token(),
+      fileText: (field, path) => this.#configured.fileText(field, path),
       clock,
       random,
       sending: (request) => {
@@ -156,7 +157,7 @@ export class ConnectedStore {
 
   /** The configuration may have changed since a request was begun. */
   #assertConfigured(settings: StoreSettings, { headers }: StoreRequest): void {
-    const isSame = headers['x-vault-token'] === this.#configured.token();
+    const isSame = settings.login || headers['x-vault-token'] === this.#configured.token();
     if (isSame && this.#configured.asksFor(settings)) return;
     const message = 'The configuration of the secret store has changed';
     throw new StoreError(message, { reason: 'Reconfigured' });
@@ -208,8 +209,9 @@ export class ConnectedStore {
     return interval * (1 + JITTER * (2 * random() - 1));
   }
 
-  close(): void {
+  /** Never rejects. */
+  async close(): Promise<void> {
     this.#configured.close();
-    this.#connection?.close();
+    await this.#connection?.close();
   }
 }

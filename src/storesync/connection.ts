@@ -2,6 +2,7 @@
  * One store in one namespace: the token that is configured, what is mounted where, and how fast it
  * is asked. No token is used after the configuration has another one, or none.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { StoreLink } from '../kinds/store-link.ts';
 import { StoreError, type StoreSide } from '../secretsync/ports.ts';
@@ -9,16 +10,21 @@ import { StoreClient } from '../secretsync/store/client.ts';
 import { kv1 } from '../secretsync/store/kv1.ts';
 import { kv2 } from '../secretsync/store/kv2.ts';
 import { type Listing, listVersions } from '../secretsync/store/listing.ts';
+import { LoginSession } from '../secretsync/store/login.ts';
 import { checkNamespace, detectMount, type Mount } from '../secretsync/store/mount.ts';
 import { TokenKeeper } from '../secretsync/store/token.ts';
 import { httpTransport, type StoreRequest, type Transport } from '../secretsync/store/transport.ts';
+import { type LoginSettings, loginOf } from './login-settings.ts';
 import { type Pace, pacedTransport } from './paced-transport.ts';
 import type { StoreSettings } from './settings.ts';
+import { SettingsError } from './settings-error.ts';
 
 export interface ConnectionOptions {
   readonly settings: StoreSettings;
-  /** The token as it is configured now; undefined: there is none. */
+  /** The token as it is configured now; undefined: there is none, or a login gives one. */
   readonly token: () => string | undefined;
+  /** Text of a file; `field` is what names it. Throws `SettingsError`. */
+  readonly fileText: (field: string, path: string) => string;
   readonly clock: Clock;
   /** Called before each request; a request that it throws at is not sent. */
   readonly sending: (request: StoreRequest) => void;
@@ -33,13 +39,18 @@ export interface ConnectionOptions {
 /** More than a small store likes to answer besides its other work. */
 const PACE: Pace = { perSecond: 100, burst: 100 };
 
+/** A store that does not answer keeps nobody from stopping; its token ends by itself. */
+const LONGEST_REVOCATION_MS = 2_000;
+
 /** A store may be upgraded, and a policy may be widened. */
 const TRIED_AGAIN_MS = 60 * 60_000;
 
 export class StoreConnection {
   readonly client: StoreClient;
   readonly #options: ConnectionOptions;
+  readonly #transport: Transport;
   readonly #keeper: TokenKeeper;
+  readonly #session: LoginSession | undefined;
   /** Of this cycle. */
   #mounts = new Map<string, Promise<Mount>>();
   /** Folders without listings of versions, and when that is asked again. */
@@ -58,22 +69,59 @@ export class StoreConnection {
     const { address, skipTLSVerify, tls, namespace, intervalMs } = settings;
     const transport = options.transport ?? httpTransport({ address, skipTLSVerify, tls });
     this.#options = options;
+    this.#transport = transport;
     this.client = new StoreClient({
       transport: pacedTransport(transport, pace, sending),
-      token: async () => token(),
+      token: async (refused) => (await this.#session?.token(refused)) ?? token(),
       clock,
       intervalMs,
       random,
       ...(namespace !== '' && { namespace }),
     });
+    const onFailure = (error: unknown): void =>
+      warn(`The token cannot be renewed: ${sentence(error)}`);
+    this.#session = settings.login && this.#sessionOf(settings.login, onFailure);
     this.#keeper = new TokenKeeper({
       client: this.client,
       random,
       onFacts: (facts) => {
         this.#warnings = facts?.warnings ?? [];
       },
-      onFailure: (error) => warn(`The token cannot be renewed: ${sentence(error)}`),
+      onFailure,
     });
+  }
+
+  #sessionOf(login: LoginSettings, onFailure: (error: unknown) => void): LoginSession {
+    const { fileText, random } = this.#options;
+    const { name, path, fields } = loginOf(login, fileText);
+    return new LoginSession({
+      login: { name, path, fields: () => asStoreError(fields) },
+      client: this.client,
+      revoke: (token) => this.#revoke(token),
+      onFailure,
+      random,
+    });
+  }
+
+  /**
+   * Revokes a token that a login gave. This is the one request that also goes to a store that is not
+   * configured any more: it uses nothing but ends what the daemon has there.
+   */
+  async #revoke(token: string): Promise<void> {
+    const { clock, settings } = this.#options;
+    const { intervalMs, namespace } = settings;
+    const client = new StoreClient({
+      transport: this.#transport,
+      token: async () => token,
+      clock,
+      intervalMs,
+      ...(namespace !== '' && { namespace }),
+    });
+    const call = client.call({ method: 'POST', path: 'auth/token/revoke-self' });
+    await Promise.race([
+      call.catch(() => undefined),
+      delay(LONGEST_REVOCATION_MS, undefined, { ref: false }),
+    ]);
   }
 
   /** What is not as it should be although everything works. */
@@ -89,6 +137,7 @@ export class StoreConnection {
    */
   async beginCycle(): Promise<void> {
     this.#mounts = new Map();
+    if (this.#session !== undefined) return await this.client.authenticate();
     const token = this.#options.token();
     if (token !== this.#token) this.client.tryAgain();
     this.#token = token;
@@ -132,8 +181,10 @@ export class StoreConnection {
     return found;
   }
 
-  close(): void {
+  /** Ends renewals, and what a login gave. Never rejects. */
+  async close(): Promise<void> {
     this.#keeper.close();
+    await this.#session?.close();
     this.client.close();
   }
 
@@ -144,6 +195,16 @@ export class StoreConnection {
     await checkNamespace(this.client, mount);
     this.#namespaced.add(uuid);
     return mount;
+  }
+}
+
+/** A file that cannot be read keeps the store from being used, as a dead token does. */
+function asStoreError<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new StoreError(error.message, { reason: error.reason, cause: error });
   }
 }
 

@@ -3,7 +3,6 @@
  * soon after somebody changed some, one more whenever somebody asks. There is one cycle at a time.
  * Level-triggered: a cycle looks at what is there, so a missed one costs only time.
  */
-import { sameKey } from '../apimachinery/key.ts';
 import type { EventRing } from '../apimachinery/object-events.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Store } from '../state/store.ts';
@@ -95,8 +94,7 @@ export class SecretSync {
     const secrets = this.#connected.secrets;
     this.#stops.push(
       store.observe(secrets, ({ current }) => {
-        const token = this.#connected.tokenKey();
-        if (token !== undefined && sameKey(current.key, token)) this.configurationChanged();
+        if (this.#connected.refersTo(current.key)) this.configurationChanged();
       }),
     );
     this.#wake(0);
@@ -133,10 +131,10 @@ export class SecretSync {
     clearTimeout(this.#timer);
     for (const stop of this.#stops) stop();
     this.#linked.close();
-    const impatient = setTimeout(() => this.#connected.close(), LONGEST_GOODBYE_MS);
+    const impatient = setTimeout(() => void this.#connected.close(), LONGEST_GOODBYE_MS);
     await this.#working;
     clearTimeout(impatient);
-    this.#connected.close();
+    await this.#connected.close();
     for (const { resolve } of this.#asked.splice(0)) resolve();
   }
 

@@ -6,6 +6,13 @@ import { parseGoDuration } from '../apimachinery/duration.ts';
 import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
 import { pemInField } from '../kinds/root-certificates.ts';
 import type { TransportTls } from '../secretsync/store/transport.ts';
+import {
+  type LoginSettings,
+  type LoginSources,
+  loginFiles,
+  readLogin,
+  withoutBreak,
+} from './login-settings.ts';
 import { SettingsError } from './settings-error.ts';
 
 export interface TokenReference {
@@ -23,18 +30,17 @@ export interface StoreSettings {
   readonly tls: TransportTls;
   /** Empty: the root. */
   readonly namespace: string;
-  /** Absent: see `tokenRef`, and then the environment. */
+  /** Absent: see `login`, then `tokenRef`, and then the environment. */
   readonly token?: string;
+  readonly login?: LoginSettings;
   readonly tokenRef?: TokenReference;
   readonly intervalMs: number;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface SettingsSources {
+export interface SettingsSources extends LoginSources {
   readonly environment: Environment;
-  /** Text of a file; `field` is what names it. Throws `SettingsError`. */
-  readonly fileText: (field: string, path: string) => string;
 }
 
 const DEFAULT_INTERVAL_MS = 60_000;
@@ -58,7 +64,10 @@ export function readStoreSettings(
       'secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR in the environment';
     throw new SettingsError('AddressInvalid', message);
   }
-  const { token, tokenSecretRef } = given.auth ?? {};
+  const { auth = {} } = given;
+  const { tokenSecretRef } = auth;
+  const token = auth.token?.trim() || tokenInFile(auth.tokenFile, sources);
+  const login = readLogin(auth, sources);
   // Who takes the address from the environment means the store that is described there.
   const namespace =
     given.namespace || (own === '' ? fromEnvironment(environment, 'NAMESPACE') : undefined) || '';
@@ -68,8 +77,9 @@ export function readStoreSettings(
     skipTLSVerify: given.skipTLSVerify === true,
     tls: tlsOf(given, sources),
     namespace: namespace.replace(/^\/+|\/+$/g, ''),
-    ...(token?.trim() && { token: token.trim() }),
-    ...(!token?.trim() && tokenSecretRef && { tokenRef: referenceOf(tokenSecretRef) }),
+    ...(token && { token }),
+    ...(login && { login }),
+    ...(!token && tokenSecretRef && { tokenRef: referenceOf(tokenSecretRef) }),
     intervalMs: Math.max(interval > 0 ? interval : DEFAULT_INTERVAL_MS, SHORTEST_INTERVAL_MS),
   };
 }
@@ -80,10 +90,20 @@ export function settingsFiles(
   environment: Environment,
 ): string[] {
   if (given?.enabled !== true) return [];
-  return TLS_FIELDS.flatMap(({ part }) => {
+  const ofTls = TLS_FIELDS.flatMap(({ part }) => {
     const { path } = tlsSource(given, environment, part);
     return path === undefined ? [] : [path];
   });
+  return [...ofTls, ...loginFiles(given.auth ?? {})];
+}
+
+/** One line without spaces: a header takes nothing else, and other files are no tokens. */
+function tokenInFile(path: string | undefined, { fileText }: SettingsSources): string | undefined {
+  if (!path) return undefined;
+  const field = 'secretStore.auth.tokenFile';
+  const token = withoutBreak(fileText(field, path));
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new SettingsError('FileUnreadable', `${field}: ${path} must hold one token on one line`);
 }
 
 const TLS_FIELDS = [
@@ -133,8 +153,8 @@ export function tokenOfEnvironment(environment: Environment): string | undefined
 
 /** What differs between two settings beside the interval and the token is another connection. */
 export function connectionOf(settings: StoreSettings): string {
-  const { address, skipTLSVerify, tls, namespace } = settings;
-  return JSON.stringify([address, skipTLSVerify, tls, namespace]);
+  const { address, skipTLSVerify, tls, namespace, login } = settings;
+  return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);
 }
 
 function fromEnvironment(environment: Environment, name: string): string | undefined {

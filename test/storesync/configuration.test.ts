@@ -13,7 +13,7 @@ import { defaultConfig, openSynced, PATH, type SyncedPlatform } from './synced-p
 
 describe('settings', () => {
   const ADDRESS = 'https://store.example.com:8200';
-  const fileText = (): string => '';
+  const NOTHING = { fileText: () => '', secretText: () => undefined };
 
   // covers: secretStore.{enabled,address,namespace,syncInterval} secretStore.auth.token
   // covers: secretStore.auth.tokenSecretRef.{name,key,optional}
@@ -52,7 +52,7 @@ describe('settings', () => {
       VAULT_ADDR: 'http://vault',
       BAO_NAMESPACE: 'team',
     };
-    const settings = readStoreSettings(written, { environment, fileText });
+    const settings = readStoreSettings(written, { environment, ...NOTHING });
 
     if (expected === undefined) expect(settings).toBeUndefined();
     else expect(settings).toMatchObject(expected);
@@ -60,7 +60,7 @@ describe('settings', () => {
 
   test('without an address anywhere say where one can be given', () => {
     expect(() =>
-      readStoreSettings({ enabled: true, syncInterval: '1m' }, { environment: {}, fileText }),
+      readStoreSettings({ enabled: true, syncInterval: '1m' }, { environment: {}, ...NOTHING }),
     ).toThrow('secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR');
   });
 });

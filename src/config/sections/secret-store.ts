@@ -24,7 +24,7 @@ export interface SecretStoreConfig {
   readonly clientKeyData?: string;
   /** Namespace inside the store. */
   readonly namespace?: string;
-  /** How the platform authenticates to the store. */
+  /** How the platform authenticates to the store: with a token, or with one login. Absent: `BAO_TOKEN`, else `VAULT_TOKEN`, in the environment. */
   readonly auth?: {
     /** Token. `$NAME` takes it from the environment. */
     readonly token?: string;
@@ -36,6 +36,75 @@ export interface SecretStoreConfig {
       readonly key: string;
       /** If true the secret may be absent. */
       readonly optional?: boolean;
+    };
+    /** Path of a file with the token, in a folder for credentials. Read again when it changes. */
+    readonly tokenFile?: string;
+    /** Login with AppRole. */
+    readonly appRole?: {
+      /** Path of the auth method below `auth/`. Absent: `approle`. */
+      readonly mount?: string;
+      /** ID of the role. */
+      readonly roleId: string;
+      /** Secret ID. `$NAME` takes it from the environment. Absent, like the next two: the role needs none. */
+      readonly secretId?: string;
+      /** Path of a file with the secret ID, in a folder for credentials. Read again when it changes. */
+      readonly secretIdFile?: string;
+      /** SharedSecret of the namespace `default` that holds the secret ID. */
+      readonly secretIdSecretRef?: {
+        /** Name of the secret. */
+        readonly name?: string;
+        /** Key inside the secret. */
+        readonly key: string;
+        /** If true the secret may be absent. */
+        readonly optional?: boolean;
+      };
+    };
+    /** Login with the token of the service account of the pod. */
+    readonly kubernetes?: {
+      /** Path of the auth method below `auth/`. Absent: `kubernetes`. */
+      readonly mount?: string;
+      /** Name of the role. */
+      readonly role: string;
+      /** Path of a file with the token of a service account, in a folder for credentials. Read for each login. Absent: where Kubernetes mounts it. */
+      readonly tokenFile?: string;
+    };
+    /** Login with a JWT of another issuer. */
+    readonly jwt?: {
+      /** Path of the auth method below `auth/`. Absent: `jwt`. */
+      readonly mount?: string;
+      /** Name of the role. Absent: the default role of the auth method. */
+      readonly role?: string;
+      /** Path of a file with the JWT, in a folder for credentials. Read for each login. */
+      readonly tokenFile?: string;
+      /** SharedSecret of the namespace `default` that holds the JWT. */
+      readonly tokenSecretRef?: {
+        /** Name of the secret. */
+        readonly name?: string;
+        /** Key inside the secret. */
+        readonly key: string;
+        /** If true the secret may be absent. */
+        readonly optional?: boolean;
+      };
+    };
+    /** Login with a user name and a password. */
+    readonly userpass?: {
+      /** Path of the auth method below `auth/`. Absent: `userpass`. */
+      readonly mount?: string;
+      /** Name of the user. */
+      readonly username: string;
+      /** Password. `$NAME` takes it from the environment. */
+      readonly password?: string;
+      /** Path of a file with the password, in a folder for credentials. Read again when it changes. */
+      readonly passwordFile?: string;
+      /** SharedSecret of the namespace `default` that holds the password. */
+      readonly passwordSecretRef?: {
+        /** Name of the secret. */
+        readonly name?: string;
+        /** Key inside the secret. */
+        readonly key: string;
+        /** If true the secret may be absent. */
+        readonly optional?: boolean;
+      };
     };
   };
   /** How often the store is read, as in `30s` or `1m`. */

@@ -14,8 +14,11 @@ import {
 
 export interface ClientOptions extends BreakerOptions {
   readonly transport: Transport;
-  /** Read for each request, and again after a 403. Undefined: there is none. */
-  readonly token: () => Promise<string | undefined>;
+  /**
+   * Read for each request, and again after a 403. Undefined: there is none. `refused`: the token
+   * that the store does not know any more; where another one can be had, it is to be another one.
+   */
+  readonly token: (refused?: string) => Promise<string | undefined>;
   readonly namespace?: string;
 }
 
@@ -64,12 +67,31 @@ export class StoreClient {
     this.#breaker.succeeded();
   }
 
+  get origin(): string {
+    return this.#options.transport.origin;
+  }
+
   get namespace(): string | undefined {
     return this.#options.namespace;
   }
 
   /** Resolves for 2xx, for 404 and for a failed check-and-set; rejects with `StoreError`. */
   async call(call: Call): Promise<Answer> {
+    return await this.#guarded(() => this.#authorized(call));
+  }
+
+  /** Sees to it that there is a token other than the refused one. Rejects with `StoreError`. */
+  async authenticate(refused?: string): Promise<void> {
+    await this.#guarded(() => this.#identity(refused));
+  }
+
+  /** For logins. Whether the store is left alone for a while is the question of who needs the token. */
+  async callWithoutToken(call: Call): Promise<Answer> {
+    const identity = { token: undefined, namespace: this.namespace };
+    return this.#judge(await this.#exchange(call, identity), call);
+  }
+
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
     const wait = this.#breaker.wait();
     if (wait > 0) {
       const seconds = Math.ceil(wait / 1000);
@@ -79,7 +101,7 @@ export class StoreClient {
       );
     }
     try {
-      const answer = await this.#authorized(call);
+      const answer = await work();
       this.#breaker.succeeded();
       return answer;
     } catch (error) {
@@ -104,15 +126,25 @@ export class StoreClient {
     const used = await this.#identity();
     const response = await this.#exchange(call, used);
     if (response.status !== 403) return this.#judge(response, call);
-    const now = await this.#identity();
-    if (now.token === used.token) throw await this.#refused(call, used);
+    const now = await this.#successor(call, used);
     const again = await this.#exchange(call, now);
     if (again.status !== 403) return this.#judge(again, call);
     throw await this.#refused(call, now);
   }
 
-  async #identity(): Promise<Identity> {
-    const token = await this.#options.token();
+  /** Another token than the one that was refused. Rejects with the refusal where there is none. */
+  async #successor(call: Call, used: Identity): Promise<Identity> {
+    const now = await this.#identity();
+    if (now.token !== used.token) return now;
+    const refusal = await this.#refused(call, used);
+    if (refusal.reason !== 'TokenInvalid') throw refusal;
+    const other = await this.#identity(used.token);
+    if (other.token === used.token) throw refusal;
+    return other;
+  }
+
+  async #identity(refused?: string): Promise<Identity> {
+    const token = await this.#options.token(refused);
     if (token !== undefined) return { token, namespace: this.namespace };
     throw this.#error('TokenMissing', 'needs a token, and there is none');
   }
@@ -264,6 +296,8 @@ const STORE_WIDE = new Set([
   'RateLimited',
   'TokenInvalid',
   'TokenMissing',
+  'LoginRefused',
+  'FileUnreadable',
   'Redirected',
   'Reconfigured',
   'NamespaceMissing',

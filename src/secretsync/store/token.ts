@@ -1,4 +1,4 @@
-/** The token of a store: what it is good for, and its renewal. Never revoked: it is not ours. */
+/** The token of a store: what it is good for, and its renewal. */
 import { StoreError } from '../ports.ts';
 import type { StoreClient } from './client.ts';
 import { readJson } from './kv-data.ts';
@@ -73,36 +73,29 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SHORTEST_RETRY_MS = 1_000;
 const RETRY_SHARE = 0.1;
 
-export interface TokenKeeperOptions {
-  readonly client: StoreClient;
-  readonly onFacts: (facts: TokenFacts | undefined) => void;
-  /** Told what went wrong; it is tried again until the token ends, and after that. */
+export interface RenewalTimerOptions {
+  /** Resolves to the seconds that the token has then; 0: it does not end. */
+  readonly renew: () => Promise<number>;
+  /** Called with what went wrong; it is tried again until the token ends, and after that. */
   readonly onFailure: (error: unknown) => void;
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
-/** Renews for as long as it is not closed. */
-export class TokenKeeper {
-  readonly #options: TokenKeeperOptions;
+/** Renews when two thirds of the time of a token are over, for as long as it is not closed. */
+export class RenewalTimer {
+  readonly #options: RenewalTimerOptions;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  #ttl = 0;
 
-  constructor(options: TokenKeeperOptions) {
+  constructor(options: RenewalTimerOptions) {
     this.#options = options;
   }
 
-  /** Looks at the token and plans its renewal. Call again when the token was replaced. */
-  async start(): Promise<void> {
+  /** Seconds that are left; 0: nothing is to be renewed. Replaces the plan of before. */
+  plan(ttl: number): void {
     clearTimeout(this.#timer);
-    this.#options.onFacts(undefined);
-    const facts = await lookUpToken(this.#options.client);
-    this.#options.onFacts(facts);
-    if (facts === undefined || !facts.isRenewable || facts.ttl === 0) return;
-    this.#ttl = facts.fullTtl;
     const { random = Math.random } = this.#options;
-    // What is left now may be less than a whole life.
-    this.#after(renewalDelay(facts.ttl, random()));
+    if (ttl > 0) this.#after(Math.max(SHORTEST_RETRY_MS, renewalDelay(ttl, random())), ttl);
   }
 
   close(): void {
@@ -110,24 +103,57 @@ export class TokenKeeper {
     clearTimeout(this.#timer);
   }
 
-  #after(delay: number): void {
+  #after(delay: number, ttl: number): void {
     if (this.#isClosed) return;
     const slice = Math.min(delay, LONGEST_TIMER_MS);
-    const next = (): void => (delay > slice ? this.#after(delay - slice) : this.#renew());
-    this.#timer = setTimeout(next, slice);
-    this.#timer.unref();
+    const next = (): void => (delay > slice ? this.#after(delay - slice, ttl) : this.#renew(ttl));
+    this.#timer = setTimeout(next, slice).unref();
   }
 
-  #renew(): void {
-    const { client, onFailure, random = Math.random } = this.#options;
-    renewToken(client, this.#ttl).then(
-      (ttl) => {
-        if (ttl > 0) this.#after(Math.max(SHORTEST_RETRY_MS, renewalDelay(ttl, random())));
-      },
+  #renew(before: number): void {
+    const { renew, onFailure, random = Math.random } = this.#options;
+    renew().then(
+      (ttl) => this.plan(ttl),
       (error: unknown) => {
         onFailure(error);
-        this.#after(Math.max(SHORTEST_RETRY_MS, this.#ttl * 1000 * RETRY_SHARE * random()));
+        const retry = Math.max(SHORTEST_RETRY_MS, before * 1000 * RETRY_SHARE * random());
+        clearTimeout(this.#timer);
+        this.#after(retry, before);
       },
     );
+  }
+}
+
+export interface TokenKeeperOptions extends Omit<RenewalTimerOptions, 'renew'> {
+  readonly client: StoreClient;
+  readonly onFacts: (facts: TokenFacts | undefined) => void;
+}
+
+/** Renews a token that was handed over, and never revokes it: it is not ours. */
+export class TokenKeeper {
+  readonly #options: TokenKeeperOptions;
+  readonly #renewals: RenewalTimer;
+  #fullTtl = 0;
+
+  constructor(options: TokenKeeperOptions) {
+    this.#options = options;
+    const renew = (): Promise<number> => renewToken(options.client, this.#fullTtl);
+    this.#renewals = new RenewalTimer({ ...options, renew });
+  }
+
+  /** Looks at the token and plans its renewal. Call again when the token was replaced. */
+  async start(): Promise<void> {
+    this.#renewals.plan(0);
+    this.#options.onFacts(undefined);
+    const facts = await lookUpToken(this.#options.client);
+    this.#options.onFacts(facts);
+    if (facts === undefined || !facts.isRenewable) return;
+    this.#fullTtl = facts.fullTtl;
+    // What is left now may be less than a whole life.
+    this.#renewals.plan(facts.ttl);
+  }
+
+  close(): void {
+    this.#renewals.close();
   }
 }

@@ -3,6 +3,7 @@
  * wrong is a field of it. `handle` is a request; test/support/kv-server.ts puts HTTP in front.
  */
 import type { StoreRequest, StoreResponse } from '../../../src/secretsync/store/transport.ts';
+import { type KvLogin, loginAnswer } from './kv-auth.ts';
 import { errors, type KvAnswer, KvMount } from './kv-mount.ts';
 
 export interface KvToken {
@@ -16,6 +17,8 @@ export interface KvToken {
   /** Whether its policies lack an operation. */
   denies: (method: string, path: string) => boolean;
   renewals: number;
+  /** What a renewal gives: less than the first time where the longest life is near. */
+  renewedTtl?: number;
 }
 
 export interface KvStoreOptions {
@@ -27,6 +30,8 @@ export class KvStore {
   /** By namespace (the root is empty), then by path with its slash at the end. */
   readonly mounts = new Map<string, Map<string, KvMount>>([['', new Map()]]);
   readonly tokens = new Map<string, KvToken>();
+  /** Logins by the path of the request, as in `auth/approle/login`. */
+  readonly logins = new Map<string, KvLogin>();
   readonly requests: { readonly method: string; readonly path: string }[] = [];
   isSealed = false;
   isInitialized = true;
@@ -95,8 +100,15 @@ export class KvStore {
     if (this.sealedNamespaces.has(home)) return errors(503, 'namespace is sealed');
     const mounts = this.mounts.get(home);
     if (mounts === undefined) return errors(404, 'namespace not found');
-    const token = this.tokens.get(headers['x-vault-token'] ?? '');
+    const login = method === 'POST' ? this.logins.get(path) : undefined;
+    if (login !== undefined) return loginAnswer(this, login, body);
+    const name = headers['x-vault-token'] ?? '';
+    const token = this.tokens.get(name);
     if (token === undefined) return errors(403, 'permission denied');
+    if (path === 'auth/token/revoke-self') {
+      this.tokens.delete(name);
+      return { status: 204 };
+    }
     if (path.startsWith('auth/token/')) return tokenAnswer(token, path);
     if (path === 'sys/capabilities-self')
       return token.hasDefault ? { status: 200, body: { data: {} } } : DENIED;
@@ -159,7 +171,7 @@ function tokenAnswer(token: KvToken, path: string): KvAnswer {
   if (path.endsWith('renew-self')) {
     if (token.type === 'batch') return errors(400, 'batch tokens cannot be renewed');
     if (!token.renewable) return errors(400, 'lease is not renewable');
-    token.ttl = token.creationTtl;
+    token.ttl = token.renewedTtl ?? token.creationTtl;
     token.renewals += 1;
     return { status: 200, body: { auth: { lease_duration: token.ttl, renewable: true } } };
   }
