@@ -6,6 +6,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import type { Condition } from '../apimachinery/object.ts';
 import type { EventSink } from '../apimachinery/object-events.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { storeLinkOf } from '../kinds/store-link.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { conditionsOf } from '../registry/served.ts';
 import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
@@ -36,9 +37,12 @@ function tell({ events, clock }: ConditionEventsOptions, kind: Kind, event: Jour
   const { type, current, previous } = event;
   if (type === 'DELETED') return;
   const before = conditionsIn(previous);
-  for (const condition of conditionsIn(current)) {
+  const conditions = conditionsIn(current);
+  if (conditions.length === 0) return;
+  const isTied = storeLinkOf(kind, current.object) !== undefined;
+  for (const condition of conditions) {
     const { reason = condition.type, message = '', severity } = condition;
-    if (kind.followsStore && OF_STORE.includes(condition.type)) continue;
+    if (isTied && OF_STORE.includes(condition.type)) continue;
     if (before.some((one) => isSame(one, condition))) continue;
     const isBad = severity === 'Error' || severity === 'Warning';
     const what = { reason, message, type: isBad ? 'Warning' : 'Normal' } as const;

@@ -3,6 +3,9 @@ import type { ObjectKey } from '../apimachinery/key.ts';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import type { Kind } from './kind.ts';
 
+/** Label of a project secret: the shared secret that it follows. */
+export const SOURCE_NAME = 'gitplane.dev/sharedsecret-name';
+
 /** On a source or a copy: nothing is copied. */
 const DISABLE_SYNC = 'gitplane.dev/disable-sync';
 
@@ -57,9 +60,11 @@ export function noteProjectSecret({ metadata }: KubeObject, source: ObjectKey | 
 export function dataToCopy(source: KubeObject | undefined): Record<string, unknown> | undefined {
   if (source === undefined || isCopyingDisabled(source)) return undefined;
   const conditions = valueAt(source, ['status', 'conditions']);
+  // Of one that is tied to the secret store the condition is about the store: git has its data.
+  const isCopy = source.metadata.labels?.[SOURCE_NAME] !== undefined;
   const lacks = (condition: unknown): boolean =>
     isRecord(condition) &&
-    ((condition['type'] === 'Synced' && condition['status'] === 'False') ||
+    ((isCopy && condition['type'] === 'Synced' && condition['status'] === 'False') ||
       condition['reason'] === 'Unreadable');
   if (Array.isArray(conditions) && conditions.some(lacks)) return undefined;
   const data = source.spec?.['data'];

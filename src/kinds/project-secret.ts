@@ -1,6 +1,7 @@
 /**
- * ProjectSecret: the secrets of one project, in its namespace. It has data of its own, or follows
- * a shared secret that two labels name (reference: platform, section 7).
+ * ProjectSecret: the secrets of one project, in its namespace. It has data of its own, which the
+ * secret store may have as well, or follows a shared secret that two labels name (reference:
+ * platform, section 7).
  */
 import { type FieldError, forbidden, invalid, required } from '../apimachinery/field-error.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
@@ -8,12 +9,13 @@ import { dnsLabelProblems, dnsSubdomainProblems } from '../apimachinery/names.ts
 import type { KubeObject } from '../apimachinery/object.ts';
 import { accessWarnings, ownershipProblems } from './access.ts';
 import { AGE, DISPLAY_NAME, OWNER } from './columns.ts';
+import { SOURCE_NAME } from './copying.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
 import { DATA_KEYS, secretDataOf, secretDataProblems } from './secret-data.ts';
+import { storeAnnotations, storeLinkProblems } from './store-link.ts';
 
-const SOURCE_NAME = 'gitplane.dev/sharedsecret-name';
 const SOURCE_NAMESPACE = 'gitplane.dev/sharedsecret-namespace';
 
 const SOURCE: PrinterColumn = {
@@ -40,10 +42,12 @@ export function projectSecret(group: string): Kind {
     hasAccessRules: true,
     secretPaths: secretPathsOf('projectsecret'),
     follows: (object) => sourceOf(group, object),
+    followsStore: true,
     validate: (object) => [
       ...secretDataProblems(object),
       ...sourceProblems(object),
       ...ownershipProblems(object),
+      ...storeLinkProblems(object),
     ],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
   });
@@ -81,6 +85,10 @@ function sourceProblems(object: KubeObject): FieldError[] {
   if (Object.keys(secretDataOf(object)).length > 0) {
     const detail = `must be empty where the label ${SOURCE_NAME} names a shared secret to follow`;
     errors.push(forbidden(['spec', 'data'], detail));
+  }
+  for (const name of storeAnnotations(object)) {
+    const detail = `the label ${SOURCE_NAME} names a shared secret to follow; tie that one to the store`;
+    errors.push(forbidden(['metadata', 'annotations', name], detail));
   }
   return errors;
 }

@@ -79,6 +79,11 @@ export function storeLinkOf(kind: Kind, object: KubeObject): StoreLink | undefin
   return kind.followsStore ? readLink(object).link : undefined;
 }
 
+/** Names of the annotations of an object that are about the store. */
+export function storeAnnotations({ metadata }: KubeObject): string[] {
+  return Object.keys(metadata.annotations ?? {}).filter((name) => name.startsWith(PREFIX));
+}
+
 export function storeLinkProblems(object: KubeObject): readonly FieldError[] {
   return readLink(object).problems;
 }

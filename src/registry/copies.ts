@@ -14,6 +14,7 @@ import {
 import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
 import { isCopyingDisabled, ownPart } from '../kinds/copying.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { storeLinkOf } from '../kinds/store-link.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 import { conditionsOf } from './served.ts';
@@ -47,7 +48,11 @@ export interface CopySource {
 /** The object as it is served: with the data of its source, and with what is to be said of that. */
 export function withCopy(kind: Kind, object: KubeObject, source: CopySource): KubeObject {
   const key = kind.follows?.(object);
-  if (key === undefined) return withCondition(object, undefined);
+  if (key === undefined) {
+    // The condition of the same type is about the secret store then.
+    const isTied = storeLinkOf(kind, object) !== undefined;
+    return isTied ? object : withCondition(object, undefined);
+  }
   const own = ownPart(kind, object);
   const problem = problemOf(key, own, source.object);
   const data = problem === undefined ? source.object?.spec?.['data'] : undefined;
