@@ -3,6 +3,7 @@
  * docs: secret-store). Nothing is tied without a mount and a path, and whatever could remove or
  * cover a value is off unless an annotation asks for it.
  */
+import { parseGoDuration } from '../apimachinery/duration.ts';
 import {
   type FieldError,
   type FieldPath,
@@ -25,6 +26,8 @@ export interface StoreLink {
   /** Absent: the store is asked. */
   readonly version?: 1 | 2;
   readonly policy: SyncPolicy;
+  /** Absent: that of the store. */
+  readonly intervalMs?: number;
   readonly resolution?: Resolution;
 }
 
@@ -36,6 +39,7 @@ const PATH = 'kv-secret-path';
 const VERSION = 'kv-version';
 const RESOLVE = 'resolve';
 const MERGE = 'merge';
+const INTERVAL = 'sync-interval';
 
 /** What a choice is called in an annotation, and in the policy. */
 const CHOICES = {
@@ -57,7 +61,9 @@ const FIELDS: Readonly<Record<keyof typeof CHOICES, keyof SyncPolicy>> = {
 };
 
 const VERSIONS: Readonly<Record<string, 1 | 2>> = { kv1: 1, kv2: 2 };
-const KNOWN = new Set([MOUNT, PATH, VERSION, RESOLVE, MERGE, ...Object.keys(CHOICES)]);
+const KNOWN = new Set([MOUNT, PATH, VERSION, RESOLVE, MERGE, INTERVAL, ...Object.keys(CHOICES)]);
+/** A store is not asked more often for one secret. */
+const SHORTEST_INTERVAL_MS = 1_000;
 
 /** Paths of the store itself: what is read there is no secret of anybody. */
 const NO_MOUNTS = new Set(['sys', 'auth', 'identity', 'cubbyhole']);
@@ -105,6 +111,12 @@ function readLink({ metadata }: KubeObject): ReadLink {
   if (VERSIONS[version ?? ''] === 1 && policy.deletionInGit === 'SoftDelete') {
     problems.push(forbidden(at('deletion-in-git'), 'KV v1 keeps nothing of what is deleted'));
   }
+  const interval = texts.get(INTERVAL);
+  const intervalMs = interval === undefined ? undefined : parseGoDuration(interval);
+  if (interval !== undefined && !((intervalMs ?? 0) >= SHORTEST_INTERVAL_MS)) {
+    const detail = 'must be a duration of at least one second, as in "30s" or "1h"';
+    problems.push(invalid(at(INTERVAL), interval, detail));
+  }
   if (problems.length > 0) return { problems };
   const known = VERSIONS[version ?? ''];
   const link: StoreLink = {
@@ -112,6 +124,7 @@ function readLink({ metadata }: KubeObject): ReadLink {
     path: trimmed(texts.get(PATH) ?? ''),
     policy,
     ...(known !== undefined && { version: known }),
+    ...(intervalMs !== undefined && { intervalMs }),
     ...(resolution !== undefined && { resolution }),
   };
   return { link, problems };

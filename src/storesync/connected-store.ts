@@ -35,6 +35,7 @@ export interface ConnectedStoreOptions extends ConfiguredStoreOptions {
 /** Reasons that are about the token, whatever the store answered before. */
 const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'FileUnreadable']);
 
+const DEFAULT_INTERVAL_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
 /** So that many daemons do not ask as one. */
 const JITTER = 0.1;
@@ -194,6 +195,11 @@ export class ConnectedStore {
     this.#tell();
   }
 
+  /** Milliseconds between two cycles over all secrets. */
+  get intervalMs(): number {
+    return this.#configured.current?.intervalMs ?? DEFAULT_INTERVAL_MS;
+  }
+
   /**
    * Milliseconds until the next cycle: after a failure as long as the store wants to be left alone,
    * else the interval.
@@ -201,7 +207,7 @@ export class ConnectedStore {
   get pauseMs(): number {
     const { random = Math.random } = this.#options;
     const pauseMs = this.#connection?.client.pauseMs ?? 0;
-    const interval = this.#configured.current?.intervalMs ?? 60_000;
+    const interval = this.intervalMs;
     if (this.#outage !== undefined) {
       const wait = pauseMs > 0 ? pauseMs : interval;
       return Math.max(SHORTEST_PAUSE_MS, wait);

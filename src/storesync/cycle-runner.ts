@@ -36,6 +36,7 @@ export interface Surroundings {
 export interface CycleRun extends Surroundings {
   readonly allowDeletions: boolean;
   readonly isFull: boolean;
+  readonly isDue: (secret: LinkedSecret) => boolean;
 }
 
 export class CycleRunner {
@@ -78,6 +79,7 @@ export class CycleRunner {
         tracked: of.tracked(),
         allowDeletions: of.allowDeletions,
         isFull: of.isFull,
+        isDue: of.isDue,
         isStopping: of.isStopping,
         onError,
       },

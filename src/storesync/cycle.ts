@@ -35,6 +35,8 @@ export interface CycleParts {
   readonly allowDeletions: boolean;
   /** Whether this is about all secrets: others delete nothing. */
   readonly isFull: boolean;
+  /** False: its own interval leaves the secret out of this cycle. */
+  readonly isDue: (secret: LinkedSecret) => boolean;
   /** The secret in hand is the last. */
   readonly isStopping: () => boolean;
   /** An error that nothing here expects. */
@@ -53,12 +55,13 @@ export async function runCycle(
   const { owners, disputed } = sharedPaths(secrets);
   for (const [id, first] of disputed) findings.set(id, pathShared(first));
   const gone = parts.isFull ? await departed(parts, secrets) : [];
-  const quiet = await quietAmong(parts, owners);
+  const due = owners.filter((secret) => parts.isDue(secret));
+  const quiet = await quietAmong(parts, due);
   for (const [id, finding] of quiet) findings.set(id, finding);
   const visit = async (secret: LinkedSecret, mayDelete: boolean): Promise<void> => {
     findings.set(secret.id, await syncOne(parts, secret, mayDelete));
   };
-  const open = owners.filter(({ id }) => !quiet.has(id));
+  const open = due.filter(({ id }) => !quiet.has(id));
   await inParallel(parts, open, (secret) => visit(secret, false));
   if (!parts.isFull) return findings;
   await inParallel(parts, gone, (secret) => visit(secret, false));

@@ -11,8 +11,9 @@ import type { Finding } from './conditions.ts';
 import { ConnectedStore, type ConnectedStoreOptions } from './connected-store.ts';
 import type { StoreConnection } from './connection.ts';
 import { CycleRunner, type Surroundings } from './cycle-runner.ts';
+import { DueTimes } from './due-times.ts';
 import type { GitParts } from './git-side.ts';
-import { LinkedSecrets } from './linked-secrets.ts';
+import { type LinkedSecret, LinkedSecrets } from './linked-secrets.ts';
 import { SyncPublisher } from './publisher.ts';
 import { type CycleSummary, type SecretSyncReport, sums } from './report.ts';
 
@@ -48,6 +49,7 @@ export class SecretSync {
   readonly #publisher: SyncPublisher;
   readonly #connected: ConnectedStore;
   readonly #changed = new Set<string>();
+  readonly #dueTimes = new DueTimes();
   readonly #stops: (() => void)[] = [];
   #asked: Waiter[] = [];
   #due = 0;
@@ -150,6 +152,7 @@ export class SecretSync {
       .catch((err: unknown) => {
         this.#options.logger.error({ err }, 'The secret sync failed');
         this.#due = this.#options.clock.now() + AFTER_A_DEFECT_MS;
+        this.#dueTimes.clear();
       })
       .finally(() => {
         this.#working = undefined;
@@ -159,13 +162,22 @@ export class SecretSync {
 
   #untilNext(): number {
     if (this.#asked.length > 0) return 0;
-    const due = Math.max(0, this.#due - this.#options.clock.now());
+    const next = Math.min(this.#due, this.#nextEarly);
+    const due = Math.max(0, next - this.#options.clock.now());
     return this.#changed.size > 0 ? Math.min(SOON_MS, due) : due;
+  }
+
+  /** When a secret is read between cycles; a store that does not answer is left to the cycles. */
+  get #nextEarly(): number {
+    const { connection, outage, intervalMs } = this.#connected;
+    const isUp = connection !== undefined && outage === undefined;
+    return isUp ? this.#dueTimes.nextEarly(intervalMs) : Number.POSITIVE_INFINITY;
   }
 
   async #work(): Promise<void> {
     if (this.#connected.reconnect()) {
       this.#cycles.readAll();
+      this.#dueTimes.clear();
       this.#due = 0;
     }
     const asked = this.#asked.splice(0);
@@ -210,7 +222,12 @@ export class SecretSync {
       ...this.#surroundings(connection),
       allowDeletions,
       isFull: true,
+      isDue: (secret) =>
+        asked.length > 0 ||
+        this.#dueTimes.isDue(secret, started, this.#connected.intervalMs) ||
+        this.#cycles.isNews(secret),
     });
+    this.#noteVisits(secrets, findings);
     this.#connected.noteOutage(outage);
     await this.#publisher.publish(secrets, findings, this.#connected.notInForce === undefined);
     const milliseconds = performance.now() - began;
@@ -227,25 +244,38 @@ export class SecretSync {
     this.#due = this.#news === news ? clock.now() + this.#connected.pauseMs : 0;
   }
 
-  /** Only what changed in git; deletions wait for the next cycle over all. */
+  /** What changed in git and what has a short interval; deletions wait for the next cycle over all. */
   async #smallCycle(connection: StoreConnection): Promise<void> {
     const ids = [...this.#changed];
     this.#changed.clear();
+    const early = this.#dueTimes.early(this.#options.clock.now(), this.#connected.intervalMs);
     // A store that does not answer is asked by the cycle that is due for it.
     if (this.#connected.outage !== undefined) return;
-    const secrets = ids
+    const isEarly = new Set(early);
+    const secrets = [...new Set([...ids, ...early])]
       .flatMap((id) => this.#linked.get(id) ?? [])
-      .filter((one) => this.#cycles.isNews(one));
+      .filter((one) => isEarly.has(one.id) || this.#cycles.isNews(one));
     if (secrets.length === 0) return;
     const { findings, outage } = await this.#cycles.run(secrets, {
       ...this.#surroundings(connection),
       allowDeletions: false,
       isFull: false,
+      isDue: () => true,
     });
+    this.#noteVisits(secrets, findings);
     await this.#publisher.publish(secrets, findings);
     if (outage === undefined) return;
     this.#connected.noteOutage(outage);
     this.#due = Math.min(this.#due, this.#options.clock.now() + this.#connected.pauseMs);
+  }
+
+  #noteVisits(secrets: readonly LinkedSecret[], findings: ReadonlyMap<string, Finding>): void {
+    const now = this.#options.clock.now();
+    for (const secret of secrets) {
+      const finding = findings.get(secret.id);
+      if (finding !== undefined && finding.is !== 'unavailable')
+        this.#dueTimes.visited(secret, now);
+    }
   }
 
   #surroundings(connection: StoreConnection): Surroundings {
@@ -261,6 +291,7 @@ export class SecretSync {
     const { store, logger } = this.#options;
     this.#publisher.forget(id);
     this.#cycles.untie(id);
+    this.#dueTimes.forget(id);
     const found = store.get(key);
     // What is gone may have something to say to the store; what was untied has not.
     if (found === undefined || found.terminating) return;

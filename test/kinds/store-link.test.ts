@@ -57,12 +57,14 @@ test('every policy has an annotation', () => {
       'deletion-in-store': 'delete',
       'foreign-keys': 'ignore',
       resolve: 'store@7',
+      'sync-interval': '1h30m',
     }),
   );
 
   expect(link).toEqual({
     mount: 'secret',
     path: 'app/mail',
+    intervalMs: 5_400_000,
     version: 2,
     resolution: { winner: 'store', id: '7' },
     policy: {
@@ -107,6 +109,8 @@ describe('refused is', () => {
     ['tokens as a mount', { ...TIED, 'kv-mount-path': '/auth/token' }, 'is no KV engine'],
     ['a group of one key', { ...TIED, merge: 'user' }, 'groups of at least two keys'],
     ['a key in two groups', { ...TIED, merge: 'a,b;b,c' }, 'each key once'],
+    ['no interval', { ...TIED, 'sync-interval': 'soon' }, 'a duration of at least one second'],
+    ['too short an interval', { ...TIED, 'sync-interval': '10ms' }, 'at least one second'],
     ['a short commit', { ...TIED, resolve: 'git@abc' }, 'must be git@<commit>'],
     [
       'to delete where nothing is pushed',

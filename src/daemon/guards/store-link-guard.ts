@@ -33,7 +33,7 @@ export function storeLinkGuard(authorizer: Authorizer): Guard {
   };
 }
 
-/** Who wins a conflict is no matter of rights on the store: both sides were granted. */
-function tie({ resolution: _, ...link }: StoreLink): string {
+/** The winner of a conflict and the interval are no matter of rights on the store. */
+function tie({ resolution: _, intervalMs: _interval, ...link }: StoreLink): string {
   return JSON.stringify(link);
 }

@@ -53,9 +53,11 @@ test.each([
 test('whoever edits a tied secret needs no right on the store, but to tie it elsewhere', () => {
   const old = secret('theirs/a');
   const settled = secret('theirs/a', { 'gitplane.dev/secret-store-resolve': 'store@3' });
+  const slower = secret('theirs/a', { 'gitplane.dev/secret-store-sync-interval': '1h' });
 
   expect(guard({ user: ann, kind, object: secret('theirs/a'), old })).toBeUndefined();
   expect(guard({ user: ann, kind, object: settled, old })).toBeUndefined();
+  expect(guard({ user: ann, kind, object: slower, old })).toBeUndefined();
   expect(guard({ user: ann, kind, object: undefined, old })).toBeUndefined();
   expect(guard({ user: ann, kind, object: secret('theirs/b'), old })?.code).toBe(403);
   expect(guard({ user: ann, kind, object: secret('theirs/a', PUSH), old })?.code).toBe(403);
