@@ -9,7 +9,16 @@ import { dirname } from 'node:path';
 export const OWNER_ONLY = 0o600;
 
 /** Makes the file unless it exists. Returns whether it did. */
-export async function createFile(path: string, text: string, mode = OWNER_ONLY): Promise<boolean> {
+export function createFile(path: string, text: string, mode = OWNER_ONLY): Promise<boolean> {
+  return named(path, create(path, text, mode));
+}
+
+/** Makes the file or replaces it. */
+export function replaceFile(path: string, text: string, mode = OWNER_ONLY): Promise<void> {
+  return named(path, replace(path, text, mode));
+}
+
+async function create(path: string, text: string, mode: number): Promise<boolean> {
   const temporary = await writeBeside(path, text, mode);
   try {
     await link(temporary, path);
@@ -23,8 +32,7 @@ export async function createFile(path: string, text: string, mode = OWNER_ONLY):
   return true;
 }
 
-/** Makes the file or replaces it. */
-export async function replaceFile(path: string, text: string, mode = OWNER_ONLY): Promise<void> {
+async function replace(path: string, text: string, mode: number): Promise<void> {
   const temporary = await writeBeside(path, text, mode);
   try {
     await rename(temporary, path);
@@ -55,7 +63,7 @@ async function writeBeside(path: string, text: string, mode: number): Promise<st
     await file.writeFile(text);
     await file.sync();
   } catch (error) {
-    await unlink(temporary);
+    await unlink(temporary).catch(() => undefined);
     throw error;
   } finally {
     await file.close();
@@ -70,6 +78,18 @@ async function syncDirectory(path: string): Promise<void> {
     await directory.sync();
   } finally {
     await directory.close();
+  }
+}
+
+/** A system call on an open file fails without the name of the file. The code of the error stays. */
+async function named<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const { code } = cause as NodeJS.ErrnoException;
+    const words = `cannot write ${path}: ${why}; check the disk and the permissions`;
+    throw Object.assign(new Error(words, { cause }), { code });
   }
 }
 

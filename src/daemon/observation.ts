@@ -36,10 +36,12 @@ export function observeBranch(of: {
   clock: Clock;
   logger: Logger;
   remote: RemoteObservation | undefined;
+  /** Of the state, at this start. */
+  loss: string | undefined;
   /** There: the process may have many of these, one after the other. */
   replicated?: object | undefined;
 }): Observation {
-  const { kinds, store, clock, logger, remote, replicated } = of;
+  const { kinds, store, clock, logger, remote, loss, replicated } = of;
   const problems = new Map<string, string>();
   let branch: Branch | undefined;
   let lastApplied: number | undefined;
@@ -85,7 +87,10 @@ export function observeBranch(of: {
     health: {
       live: { ping: () => undefined },
       ready: Object.fromEntries(READY_CHECKS.map((check) => [check, () => problems.get(check)])),
-      ...(remote === undefined ? {} : { degraded: { remote: () => remote.problem() } }),
+      degraded: {
+        ...(remote === undefined ? {} : { remote: () => remote.problem() }),
+        ...(loss === undefined ? {} : { state: () => loss }),
+      },
     },
     lastApplied: () => lastApplied,
     follow: (opened) => {

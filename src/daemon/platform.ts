@@ -91,9 +91,9 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const source = { ...parts, ...secrets, kinds, opened, remote, signatures };
   const { repository, following } = await openSource(source);
   const onRecovered = (): void => logger.info('The state can be kept again');
-  const store = await openState(parts, kinds, { onError, onRecovered });
+  const { store, loss } = await openState(parts, kinds, { onError, onRecovered });
   opened.push(store);
-  const observation = observeBranch({ ...parts, kinds, store, remote });
+  const observation = observeBranch({ ...parts, kinds, store, remote, loss });
   const { observer, metrics } = observation;
   const rules = rulesFingerprint(options, secrets.fingerprint);
   const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };

@@ -15,7 +15,14 @@ import {
   type StateEngine,
   valuesOf,
 } from './engine.ts';
-import { DATA_FILE, forgetClosed, noteClosed, prepareFiles, wasClosed } from './lmdb-files.ts';
+import {
+  DATA_FILE,
+  forgetClosed,
+  isTruncated,
+  noteClosed,
+  prepareFiles,
+  wasClosed,
+} from './lmdb-files.ts';
 import { lmdbIsReadable } from './lmdb-probe.ts';
 import { commitReason, reason } from './lmdb-reason.ts';
 import { StateError, unreadableState } from './state-error.ts';
@@ -49,6 +56,11 @@ export async function openLmdbEngine(
   options: LmdbEngineOptions,
 ): Promise<StateEngine> {
   prepareFiles(directory);
+  if (isTruncated(directory)) {
+    throw new StateError(
+      `the state in ${directory} cannot be read: the file ${DATA_FILE} is empty; put a backup of it back, or delete the directory, which loses what is not in git`,
+    );
+  }
   if (!wasClosed(directory) && !(await lmdbIsReadable(directory))) {
     throw unreadableState(directory, `the file ${DATA_FILE} is damaged`);
   }

@@ -14,6 +14,13 @@ export function isNewState(directory: string): boolean {
   return !fs.existsSync(join(directory, DATA_FILE));
 }
 
+/** Whether a database that was open has an empty file now. LMDB fills both files when it opens one. */
+export function isTruncated(directory: string): boolean {
+  const sizeOf = (file: string): number | undefined =>
+    fs.statSync(join(directory, file), { throwIfNoEntry: false })?.size;
+  return sizeOf(DATA_FILE) === 0 && (sizeOf(LOCK_FILE) ?? 0) > 0;
+}
+
 /** LMDB would make its files readable for the group; files that exist keep their mode. */
 export function prepareFiles(directory: string): void {
   try {
@@ -49,7 +56,12 @@ function fingerprint(directory: string): string {
 
 /** To be called when it was closed. */
 export function noteClosed(directory: string): void {
-  fs.writeFileSync(join(directory, CLOSED_FILE), fingerprint(directory), { mode: 0o600 });
+  const path = join(directory, CLOSED_FILE);
+  try {
+    fs.writeFileSync(path, fingerprint(directory), { mode: 0o600 });
+  } catch (cause) {
+    throw new StateError(`${path} cannot be written: ${reason(cause)}; check the disk`, { cause });
+  }
 }
 
 /** To be called before anything is written. */

@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ensureAdminToken, readAdminToken } from '../../src/auth/admin-token.ts';
 import { createFile, readIfThere, replaceFile } from '../../src/auth/secret-file.ts';
 import { hasValidChecksum } from '../../src/kinds/access-key-secret.ts';
@@ -67,6 +67,22 @@ describe('replaceFile', () => {
     await expect(replaceFile(join(path, 'below'), 'new')).rejects.toThrow(path);
     expect(await readFile(path, 'utf8')).toBe('old');
   });
+});
+
+test('an error of the disk names the file, and leaves the old one', async () => {
+  await createFile(path, 'old');
+  const handle = await open(path, 'r');
+  const disk = vi.spyOn(Object.getPrototypeOf(handle), 'sync');
+  onTestFinished(() => disk.mockRestore());
+  await handle.close();
+  const failure = Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+  disk.mockRejectedValue(failure);
+  const words = `cannot write ${path}: EIO: i/o error, fsync; check the disk`;
+  const named = { message: expect.stringContaining(words), code: 'EIO' };
+  await expect(replaceFile(path, 'new')).rejects.toMatchObject(named);
+  await expect(createFile(path, 'new')).rejects.toMatchObject(named);
+  expect(await readFile(path, 'utf8')).toBe('old');
+  expect(await readdir(directory)).toEqual(['admin.token']);
 });
 
 test('a file that is not there is no error, one that cannot be read is', async () => {

@@ -51,6 +51,15 @@ function versions(objects: Record<string, Any[]>): number[] {
   );
 }
 
+/** Of the log and of the readiness check of a daemon whose state is gone. */
+const LOSS = 'The state was empty at the start, and is rebuilt from git';
+
+async function readiness(): Promise<string> {
+  const { code, text } = await daemon.call('GET', '/readyz?verbose');
+  expect(code).toBe(200);
+  return text;
+}
+
 async function stop(): Promise<void> {
   expect(await daemon.stop()).toBe(0);
 }
@@ -116,6 +125,8 @@ test('a stop and a start change nothing, not even a resourceVersion', async () =
       objects['OwnedAccessKey']?.filter(({ metadata: { name } }) => name !== 'admin') ?? [],
   });
   expect(comparable(used(await everything()))).toBe(comparable(used(before)));
+  expect(await readiness()).not.toContain('[!]state');
+  expect(daemon.output()).not.toContain(LOSS);
   expect(daemon.token).toBe(token);
   expect((await daemon.call('GET', '/.well-known/jwks.json')).text).toBe(jwks);
   expect(Number((await call('GET', TEAMS)).metadata.resourceVersion)).toBeGreaterThanOrEqual(
@@ -277,6 +288,8 @@ describe('after any history', () => {
       await rm(join(daemon.dataDir, 'state'), { recursive: true });
       await start();
 
+      expect(await readiness()).toContain(`[!]state degraded: ${LOSS}`);
+      expect(daemon.output()).toContain(LOSS);
       const after = await everything();
       expect(comparable(after, REBUILT)).toBe(comparable(before, REBUILT));
       expect(Math.min(...versions(after))).toBeGreaterThan(served);

@@ -127,6 +127,11 @@ describe('one line and exit 1', () => {
         ),
       /state.*(delete|remove|move)/i,
     ],
+    [
+      'a state that was truncated to nothing',
+      async () => serve(await harmed((dir) => truncate(join(dir, 'state/data.mdb')))),
+      /state.*data\.mdb is empty; put a backup/,
+    ],
     ['a corrupt state key', async () => serve(await harmed(garbage('state.key'))), /state\.key/],
     [
       'a corrupt admin token',
