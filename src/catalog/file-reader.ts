@@ -39,6 +39,12 @@ export interface Readers {
     files: readonly WantedFile[],
     take: (file: WantedFile, entry: FileEntry) => void,
   ): Promise<readonly WantedFile[]>;
+  /** Resolves to what is in large files, in their order. */
+  readLarge(files: readonly LargeFile[]): Promise<readonly FileEntry[]>;
+}
+
+export interface LargeFile extends WantedFile {
+  readonly content: Buffer;
 }
 
 export interface FileReader {
@@ -66,7 +72,8 @@ function ownKey({ group, kind, namespace, name }: ObjectKey): ObjectKey {
 
 const namespaces = new TextPool(10_000);
 
-const LARGEST_FILE = 8 * 1024 * 1024;
+/** A larger file is refused by its size alone. */
+export const LARGEST_FILE = 8 * 1024 * 1024;
 
 /**
  * Where a document does not say what it is, nobody knows which of its fields are secret; a key of

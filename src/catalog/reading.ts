@@ -5,7 +5,7 @@ import type { Repository } from '../git/repository.ts';
 import { pathFlaw } from '../git/tree-path.ts';
 import { leavesTree } from '../manifests/layout.ts';
 import { type FileEntry, unreadableFile } from './file.ts';
-import type { FileReader, WantedFile } from './file-reader.ts';
+import { type FileReader, LARGEST_FILE, type LargeFile, type WantedFile } from './file-reader.ts';
 
 /** The part of a repository that reading needs; a push in quarantine offers the same. */
 export type ObjectSource = Pick<Repository, 'readBlobs' | 'listFiles' | 'context'>;
@@ -64,12 +64,39 @@ export async function readEach(
   }
   const left = await readElsewhere({ source, reader }, blobs, take);
   for await (const { lot, contents } of lotsOf({ source, reader }, left)) {
+    const large: LargeFile[] = [];
     for (const [i, seen] of lot.entries()) {
       if (turns.due) await turns.pause();
       const content = contents[i];
       const { path, id } = seen;
-      take(seen, content === undefined ? tooLarge(path, id) : reader.read(path, id, content));
+      if (content === undefined) take(seen, tooLarge(path, id));
+      else if (isForThread(reader, content)) large.push({ ...seen, content });
+      else take(seen, reader.read(path, id, content));
     }
+    await readLarge(reader, large, take);
+  }
+}
+
+/** A smaller file takes a parser some milliseconds, whatever is in it. */
+const LARGE_BYTES = 32 * 1024;
+
+/** True if others would wait while this thread reads a file. */
+function isForThread({ crew }: FileReader, { length }: Buffer): boolean {
+  return crew !== undefined && length > LARGE_BYTES && length <= LARGEST_FILE;
+}
+
+async function readLarge(
+  { crew }: FileReader,
+  files: readonly LargeFile[],
+  take: Taker,
+): Promise<void> {
+  if (files.length === 0 || crew === undefined) return;
+  const entries = await crew.readLarge(files);
+  for (const [i, entry] of entries.entries()) {
+    const { [i]: file } = files;
+    if (file === undefined) continue;
+    const { content: _content, ...seen } = file;
+    take(seen, entry);
   }
 }
 

@@ -3,7 +3,7 @@ import type { SealedParts } from '../admission/manifest-report.ts';
 import { isRecord, valueAt } from '../apimachinery/object.ts';
 import type { ManifestFile, Position } from '../manifests/manifest.ts';
 import { decodeUtf8 } from '../manifests/parse.ts';
-import { positionAt } from '../manifests/positions.ts';
+import { placesIn } from '../manifests/positions.ts';
 import { readManifests } from '../manifests/read.ts';
 import { splitStream } from '../manifests/stream.ts';
 import { clearComments } from '../sealing/comments.ts';
@@ -84,13 +84,17 @@ function commentsIn(
   const offsets = clearComments(text, selection);
   if (offsets.length === 0) return found;
   const slices = splitStream(text);
+  const placeOf = placesIn(text);
+  let next = 0;
   for (const { index } of documents) {
-    const slice = slices[index];
-    const own = offsets.filter((at) => slice && at >= slice.start && at < slice.end);
-    found.set(
-      index,
-      own.map((at) => positionAt(text, at)),
-    );
+    const { start = 0, end = 0 } = slices[index] ?? {};
+    while ((offsets[next] ?? start) < start) next += 1;
+    const own: Position[] = [];
+    for (let at = offsets[next]; at !== undefined && at < end; at = offsets[next]) {
+      own.push(placeOf(at));
+      next += 1;
+    }
+    found.set(index, own);
   }
   return found;
 }

@@ -2,7 +2,13 @@
 import { flatMapInSlices } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
 import type { PathChange, TreeFile } from '../git/repository.ts';
-import { IGNORE_FILE, type PathFilter, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
+import {
+  IGNORE_FILE,
+  LARGEST_IGNORE_FILE,
+  type PathFilter,
+  pathFilter,
+  SOPS_CONFIG,
+} from '../manifests/layout.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { type FileEntry, refuseClear } from './file.ts';
 import { isFile, type ObjectSource, readReadable, type SeenPath, SYMLINK } from './reading.ts';
@@ -61,7 +67,10 @@ export class TreeView {
     return this.#filter.covers(path);
   }
 
-  /** Takes an ignore file by the id of its blob; used when an earlier process is continued. */
+  /**
+   * Takes an ignore file by the id of its blob; used when an earlier process is continued. One that is
+   * too large ignores nothing.
+   */
   async adopt(
     source: ObjectSource,
     blob: string | undefined,
@@ -70,7 +79,8 @@ export class TreeView {
     this.#sealing = sealing;
     this.#ignoreBlob = blob;
     const [content] = blob === undefined ? [] : await readReadable(source, [blob]);
-    this.#filter = pathFilter(this.#under, content?.toString('utf8'));
+    const isTaken = content !== undefined && content.length <= LARGEST_IGNORE_FILE;
+    this.#filter = pathFilter(this.#under, isTaken ? content.toString('utf8') : undefined);
   }
 
   /** Takes over what a commit says about sealing. */
@@ -131,7 +141,7 @@ export async function seenPaths(of: {
   const files = await source.listFiles(revision, of.under);
   return treeDifference(
     known,
-    files.filter((file) => view.includes(file.path)),
+    await flatMapInSlices(files, (file) => (view.includes(file.path) ? [file] : [])),
   );
 }
 

@@ -51,8 +51,8 @@ export function compose(text: string, options: { tokens: boolean }): Composed {
     keepSourceTokens: options.tokens,
     logLevel: 'silent',
   });
-  const { documents, token, tooDeepAt } = read(text, composer);
-  if (tooDeepAt !== undefined) return broken(tooDeepAt, 'nested too deeply');
+  const { documents, token, refused } = withoutStackTraces(() => read(text, composer));
+  if (refused !== undefined) return broken(refused.offset, refused.message);
   const [document, second] = documents;
   if (second !== undefined) return broken(second.range[0], 'unexpected second document');
   const errors = document === undefined ? composer.streamInfo().errors : document.errors;
@@ -66,12 +66,30 @@ export function compose(text: string, options: { tokens: boolean }): Composed {
 interface Stream {
   readonly documents: Document.Parsed[];
   token: CST.Document | undefined;
-  tooDeepAt: number | undefined;
+  refused: Flaw | undefined;
 }
 
-/** Runs the library's three stages, watching how deep the text nests. */
+/**
+ * Lexemes of a document: the library takes microseconds and hundreds of bytes for each. So many make a
+ * megabyte of usual YAML; the fast reader, which larger manifests take, has no such limit.
+ */
+const MAX_LEXEMES = 250_000;
+const TOO_LONG = `more than ${MAX_LEXEMES} words, marks and comments in one document; split it`;
+
+/** The library makes an error for each mistake, and a trace of the stack costs more than parsing. */
+function withoutStackTraces<T>(run: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return run();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** Runs the library's three stages, watching how deep the text nests and how long it is. */
 function read(text: string, composer: Composer): Stream {
-  const stream: Stream = { documents: [], token: undefined, tooDeepAt: undefined };
+  const stream: Stream = { documents: [], token: undefined, refused: undefined };
   const take = (token: CST.Token) => {
     if (token.type === 'document') stream.token = token;
     stream.documents.push(...composer.next(token));
@@ -79,8 +97,11 @@ function read(text: string, composer: Composer): Stream {
   const parser = new Parser();
   const depth = new DepthGuard();
   let offset = 0;
+  let count = 0;
+  const refuse = (message: string): Stream => ({ ...stream, refused: { offset, message } });
   for (const lexeme of new Lexer().lex(text)) {
-    if (!depth.allows(lexeme)) return { ...stream, tooDeepAt: offset };
+    if (!depth.allows(lexeme)) return refuse('nested too deeply');
+    if (++count > MAX_LEXEMES) return refuse(TOO_LONG);
     if (!CONTROL_LEXEMES.has(lexeme)) offset += lexeme.length;
     for (const token of parser.next(lexeme)) take(token);
   }

@@ -27,6 +27,9 @@ export function isControlFile(under: string, path: string): boolean {
 const MANIFEST_EXTENSION = /\.ya?ml$/;
 
 /** Decides which paths of a tree are read. */
+/** Every path is compared with every pattern. */
+export const LARGEST_IGNORE_FILE = 64 * 1024;
+
 export interface PathFilter {
   includes(path: string): boolean;
   /** The same for a path that need not be named like a manifest. */

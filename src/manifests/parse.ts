@@ -7,7 +7,7 @@ import { isAscii } from 'node:buffer';
 import { compose, type Flaw } from './compose.ts';
 import { evaluate } from './evaluate.ts';
 import type { ManifestDocument, ManifestFile, Position } from './manifest.ts';
-import { locator, positionAt } from './positions.ts';
+import { locator, placesIn, positionAt } from './positions.ts';
 import { type StreamSlice, splitStream } from './stream.ts';
 
 /** A file of more documents is refused at the first that is too many. */
@@ -18,26 +18,31 @@ type DocumentProblem = ManifestDocument['problems'][number];
 /** Every document of a stream that holds something. */
 export function parseManifests(text: string): ManifestFile {
   const slices = splitStream(text);
+  const source = { text, placeOf: placesIn(text) };
   const documents: ManifestDocument[] = [];
   for (const slice of slices.slice(0, MAX_DOCUMENTS)) {
-    const document = parseSlice(text, slice);
+    const document = parseSlice(source, slice);
     if (document !== undefined) documents.push(document);
   }
   const surplus = slices[MAX_DOCUMENTS];
   if (surplus !== undefined) {
     const message = `more than ${MAX_DOCUMENTS} documents in one file; split it`;
-    documents.push(
-      documentOf(text, surplus, { flaws: [{ offset: 0, message }], value: undefined }),
-    );
+    documents.push(documentOf(source, surplus, { flaws: [{ offset: 0, message }] }));
   }
   return { documents };
 }
 
-function parseSlice(text: string, slice: StreamSlice): ManifestDocument | undefined {
-  const { contents, flaws } = compose(text.slice(slice.start, slice.end), { tokens: false });
-  if (flaws.length > 0) return documentOf(text, slice, { flaws, value: undefined });
+interface Source {
+  readonly text: string;
+  readonly placeOf: (offset: number) => Position;
+}
+
+function parseSlice(source: Source, slice: StreamSlice): ManifestDocument | undefined {
+  const { contents, flaws } = compose(source.text.slice(slice.start, slice.end), { tokens: false });
+  const root = contents?.range[0];
+  if (flaws.length > 0) return documentOf(source, slice, { flaws, root });
   if (contents === null || holdsNothing(contents)) return undefined;
-  return documentOf(text, slice, evaluate(contents));
+  return documentOf(source, slice, { ...evaluate(contents), root });
 }
 
 /** An empty scalar without a tag or an anchor: comments, or nothing at all. */
@@ -51,17 +56,19 @@ export function holdsNothing(contents: {
 }
 
 function documentOf(
-  text: string,
+  { text, placeOf }: Source,
   slice: StreamSlice,
-  { flaws, value }: { flaws: readonly Flaw[]; value: unknown },
+  of: {
+    readonly flaws: readonly Flaw[];
+    readonly value?: unknown;
+    readonly root?: number | undefined;
+  },
 ): ManifestDocument {
-  const problems = flaws.map(
-    (flaw): DocumentProblem => ({
-      ...positionAt(text, slice.start + flaw.offset),
-      message: flaw.message,
-    }),
+  const problems = of.flaws.map(
+    ({ offset, message }): DocumentProblem => ({ ...placeOf(slice.start + offset), message }),
   );
-  return { index: slice.index, value, problems, locate: locator(text, slice) };
+  const locate = locator(text, { slice, root: of.root, placeOf });
+  return { index: slice.index, value: of.value, problems, locate };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -8,29 +8,68 @@ import { BYTE_ORDER_MARK, type StreamSlice } from './stream.ts';
 
 /** The place of an offset: lines and characters from 1; a byte order mark is no character. */
 export function positionAt(text: string, offset: number): Position {
-  let line = 1;
-  let lineStart = text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
-  for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) {
-    line++;
-    lineStart = at + 1;
+  return placesIn(text)(offset);
+}
+
+/** The same for many offsets of one text, whose lines are found once, when the first is asked for. */
+export function placesIn(text: string): (offset: number) => Position {
+  let starts: readonly number[] | undefined;
+  return (offset) => {
+    starts ??= lineStarts(text);
+    const line = lineOf(starts, offset);
+    return { line, col: charactersIn(text, starts[line - 1] ?? 0, offset) + 1 };
+  };
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [text.startsWith(BYTE_ORDER_MARK) ? 1 : 0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+/** The last line that begins at or before the offset, from 1. */
+function lineOf(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle;
   }
-  return { line, col: [...text.slice(lineStart, Math.max(lineStart, offset))].length + 1 };
+  return low + 1;
+}
+
+function charactersIn(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = from; at < to; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
+}
+
+/** One document of a text. */
+export interface DocumentPlace {
+  readonly slice: Pick<StreamSlice, 'start' | 'bodyStart' | 'end'>;
+  /** Offset of its value in the slice; undefined where it has none. */
+  readonly root: number | undefined;
+  readonly placeOf: (offset: number) => Position;
 }
 
 /**
- * Finds places in one document. Nothing is computed before the first call; from then on the syntax
- * tree is kept for as long as the function is.
+ * Finds places in one document. Nothing is computed before the first call about something inside of it;
+ * from then on the syntax tree is kept for as long as the function is.
  */
 export function locator(
   text: string,
-  slice: Pick<StreamSlice, 'start' | 'bodyStart' | 'end'>,
+  { slice, root, placeOf }: DocumentPlace,
 ): ManifestDocument['locate'] {
   let tree: Tree | undefined;
-  return (path, options) => {
+  const offsetOf = (path: FieldPath, atKey: boolean): number | undefined => {
+    if (path.length === 0) return root;
     tree ??= treeOf(text.slice(slice.start, slice.end));
-    const found = tree.contents === null ? undefined : find(tree, path, options?.atKey === true);
+    return tree.contents === null ? undefined : find(tree, path, atKey);
+  };
+  return (path, options) => {
+    const found = offsetOf(path, options?.atKey === true);
     const offset = found === undefined ? slice.bodyStart : slice.start + found;
-    const start = positionAt(text, offset);
+    const start = placeOf(offset);
     const inside = options?.inside;
     return inside === undefined ? start : placeInside(text, { offset, start }, inside);
   };

@@ -8,7 +8,13 @@ import type { HistoryCommit, Repository } from '../git/repository.ts';
 import { changedPaths, type MergeSource, ownPaths } from '../git/touched-paths.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { ignorePatterns } from '../manifests/ignore-patterns.ts';
-import { defaultPath, IGNORE_FILE, isControlFile, relativeTo } from '../manifests/layout.ts';
+import {
+  defaultPath,
+  IGNORE_FILE,
+  isControlFile,
+  LARGEST_IGNORE_FILE,
+  relativeTo,
+} from '../manifests/layout.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { decodeUtf8 } from '../manifests/parse.ts';
 import { sopsConfigProblems } from '../sealing/sops-config-check.ts';
@@ -31,13 +37,13 @@ export interface ControlFileContext {
   readonly sealer?: Sealer | undefined;
 }
 
-/** Problems of the `.sops.yaml` files among the paths, as a tree has them. */
+/** Problems of the `.sops.yaml` files and the ignore file among the paths, as a tree has them. */
 export async function configProblems(
   context: ControlFileContext,
   view: TreeView,
   paths: readonly string[],
 ): Promise<Problem[]> {
-  const problems: Problem[] = [];
+  const problems = await ignoreProblems(context, view, paths);
   for (const [path, blob] of Object.entries(view.sealing?.configs ?? {})) {
     if (!paths.includes(path)) continue;
     const read = await textOf(context, path, blob);
@@ -51,6 +57,25 @@ export async function configProblems(
   return problems;
 }
 
+async function ignoreProblems(
+  context: ControlFileContext,
+  { ignoreBlob }: TreeView,
+  paths: readonly string[],
+): Promise<Problem[]> {
+  const path = ignorePathOf(context);
+  if (ignoreBlob === undefined || !paths.includes(path)) return [];
+  const text = await textOf(context, path, ignoreBlob);
+  if (typeof text !== 'string') return [text];
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= LARGEST_IGNORE_FILE) return [];
+  const message = `The file has ${bytes} bytes; the limit is ${LARGEST_IGNORE_FILE}, and a larger one ignores nothing`;
+  return [{ path, line: 1, col: 1, message }];
+}
+
+function ignorePathOf({ under }: ControlFileContext): string {
+  return under === '' ? IGNORE_FILE : `${under}/${IGNORE_FILE}`;
+}
+
 /** Places of new objects that an ignore file among the paths covers: the API cannot create there. */
 export async function ignoreWarnings(
   context: ControlFileContext,
@@ -58,7 +83,7 @@ export async function ignoreWarnings(
   paths: readonly string[],
 ): Promise<Problem[]> {
   const { under, kinds } = context;
-  const path = under === '' ? IGNORE_FILE : `${under}/${IGNORE_FILE}`;
+  const path = ignorePathOf(context);
   if (view.ignoreBlob === undefined || !paths.includes(path)) return [];
   const covered = kinds.kinds
     .filter(({ storedIn }) => storedIn === 'git')

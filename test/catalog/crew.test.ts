@@ -127,7 +127,8 @@ describe('what other threads read', () => {
     const head = await headOf(repository);
     let left = 0;
     let taken = 0;
-    const spy: Pick<Crew, 'read'> = {
+    const spy: Pick<Crew, 'read' | 'readLarge'> = {
+      readLarge: (files) => crew.readLarge(files),
       read: async (context, files, take) => {
         const rest = await crew.read(context, files, (file, entry) => {
           taken += 1;
@@ -152,7 +153,8 @@ describe('what other threads read', () => {
     const guessing = new Crew({ ...rules, workers: 2, ...sizes });
     let left = 0;
     let taken = 0;
-    const spy: Pick<Crew, 'read'> = {
+    const spy: Pick<Crew, 'read' | 'readLarge'> = {
+      readLarge: (files) => guessing.readLarge(files),
       read: async (context, files, take) => {
         const rest = await guessing.read(context, files, (file, entry) => {
           taken += 1;

@@ -250,6 +250,15 @@ describe('a push that touches control files', () => {
     },
   );
 
+  test('is refused a .gitplaneignore whose patterns take long to compare', async () => {
+    const pattern = `${'**/'.repeat(200)}a*b*c\n`;
+    const result = await pushAs('steward', { '.gitplaneignore': pattern.repeat(2_000) });
+    expect(result.code).toBe(1);
+    expect(hookSaid(result)[0]).toMatch(
+      /^\.gitplaneignore:1:1: The file has \d+ bytes; the limit is 65536/,
+    );
+  });
+
   test('is told of new objects that .gitplaneignore would keep out', async () => {
     const result = await pushAs('steward', { '.gitplaneignore': '# Not ours\nteams/example*\n' });
     expect(hookSaid(result)).toContain(

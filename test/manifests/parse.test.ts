@@ -259,6 +259,16 @@ describe('hostile text is refused, and quickly', () => {
       `${Array.from({ length: 120 }, (_, i) => `a${i}: &a${i} [${i > 0 ? `*a${i - 1}` : ''}]`).join('\n')}\n`,
       'nested too deeply',
     ],
+    [
+      'commas in a flow map',
+      `{${','.repeat(2_000_000)}`,
+      'more than 250000 words, marks and comments in one document; split it',
+    ],
+    [
+      'a million aliases',
+      `a: &a 1\nb:\n${'- *a\n'.repeat(1_000_000)}`,
+      'more than 250000 words, marks and comments in one document; split it',
+    ],
     ['many documents', '--- 1\n'.repeat(5_001), 'more than 5000 documents in one file; split it'],
   ])('%s', (_title, text, message) => {
     const ms = processorMs(() => {
@@ -267,6 +277,16 @@ describe('hostile text is refused, and quickly', () => {
       );
     });
     expect(ms).toBeLessThan(5_000);
+  });
+
+  test('places of many documents take time in proportion', () => {
+    const ms = (count: number): number => {
+      const { documents } = parseManifests('---\na: *b\n'.repeat(count));
+      return processorMs(() => {
+        for (const { locate } of documents) expect(locate([]).col).toBe(1);
+      });
+    };
+    expect(ms(5_000)).toBeLessThan(2_000);
   });
 
   test('100 levels and long lines are not deep', () => {

@@ -3,14 +3,16 @@
  * elsewhere; what goes wrong there is left to whoever asked, who reads it again and says why.
  */
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { GitContext } from '../../git/git-environment.ts';
 import { gitMemoryMib } from '../../git/process-limits.ts';
 import type { FileEntry } from '../file.ts';
-import type { Readers, WantedFile } from '../file-reader.ts';
+import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
 import { FilesAhead, listAhead, packedObjects } from './ahead.ts';
+import { LargeFiles } from './large-files.ts';
 import { type CrewSetup, type Delivery, type Order, unpackFiles } from './protocol.ts';
 import { Slabs } from './slabs.ts';
+import { startWorker } from './start-worker.ts';
 
 /**
  * Each worker has to load and to compile what reads manifests. Fewer files are read by then, and
@@ -56,9 +58,16 @@ export class Crew implements Readers {
   #isReading = false;
   #lots = 0;
   #slabs = new Slabs();
+  readonly #large: LargeFiles;
 
   constructor(options: CrewOptions) {
     this.#options = options;
+    this.#large = new LargeFiles(() => this.#setup());
+  }
+
+  /** Resolves to what is in the files, in their order; a file that met a limit has a problem. */
+  readLarge(files: readonly LargeFile[]): Promise<FileEntry[]> {
+    return this.#large.read(files);
   }
 
   /**
@@ -137,6 +146,7 @@ export class Crew implements Readers {
 
   close(): void {
     this.#closed = true;
+    this.#large.close();
     this.settle();
     this.#dismiss();
   }
@@ -156,10 +166,7 @@ export class Crew implements Readers {
   }
 
   #hire(context: GitContext): void {
-    const { apiGroup, under, secrets } = this.#options;
-    const memory = { gitMemoryMib: gitMemoryMib() };
-    const setup: CrewSetup = { context, apiGroup, under, ...memory, ...(secrets && { secrets }) };
-    const worker = startWorker(setup);
+    const worker = startWorker({ ...this.#setup(), context });
     worker.unref();
     const member: Member = { worker, lots: new Map() };
     this.#members.add(member);
@@ -167,6 +174,11 @@ export class Crew implements Readers {
     // What it was at is read by whoever asked; an error that counts shows itself there.
     worker.on('error', () => this.#lose(member));
     worker.on('exit', () => this.#lose(member));
+  }
+
+  #setup(): CrewSetup {
+    const { apiGroup, under, secrets } = this.#options;
+    return { apiGroup, under, gitMemoryMib: gitMemoryMib(), ...(secrets && { secrets }) };
   }
 
   #occupy(member: Member): void {
@@ -204,14 +216,4 @@ export class Crew implements Readers {
     if (this.#members.size > 0) return;
     for (const { files, settle } of this.#waiting.splice(0)) settle(files);
   }
-}
-
-/** The built file, or the source through tsx while developing. */
-function startWorker(workerData: CrewSetup): Worker {
-  if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./worker.js', import.meta.url), { workerData });
-  }
-  const source = new URL('./worker.ts', import.meta.url).href;
-  const program = `import('tsx/esm/api').then(({ register }) => (register(), import('${source}')));`;
-  return new Worker(program, { eval: true, workerData });
 }

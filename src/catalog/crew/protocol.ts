@@ -12,7 +12,8 @@ import type { WantedFile } from '../file-reader.ts';
 
 /** What a worker is told when it starts. */
 export interface CrewSetup {
-  readonly context: GitContext;
+  /** Absent: orders bring the contents of their files. */
+  readonly context?: GitContext;
   readonly apiGroup: string;
   readonly under: string;
   /** Limit of the git process that a thread starts. */
@@ -24,6 +25,8 @@ export interface CrewSetup {
 export interface Order {
   readonly lot: number;
   readonly files: readonly WantedFile[];
+  /** Absent: git has them. */
+  readonly contents?: readonly Uint8Array[];
 }
 
 /** `packed` is absent where the lot could not be read: whoever asked does it, and says why. */

@@ -10,33 +10,43 @@ import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol
 
 const { context, apiGroup, under, gitMemoryMib, secrets } = workerData as CrewSetup;
 limitGitMemory(gitMemoryMib);
-const blobs = new BlobStream(context);
+const blobs = context && new BlobStream(context);
 const reading = secrets && {
   keyring: new Keyring(secrets.identities),
   mindsClear: secrets.mindsClear,
 };
 const reader = fileReader(buildKindTable(apiGroup), under, reading);
 
-async function read(files: readonly WantedFile[]): Promise<FileEntry[]> {
+async function read({ files, contents }: Order): Promise<FileEntry[]> {
   const entries: (FileEntry | undefined)[] = [];
   const sealed: { readonly at: number; readonly content: Buffer }[] = [];
   const readOne = (content: Buffer, at: number): void => {
     const { path, id } = files[at] as WantedFile;
     entries[at] = reader.read(path, id, content);
   };
-  const ids = files.map(({ id }) => id);
-  await blobs.read(ids, (content, at) => {
+  const take = (content: Buffer, at: number): void => {
     if (reader.isReady(content)) readOne(content, at);
     else sealed.push({ at, content: Buffer.from(content) });
-  });
+  };
+  if (contents === undefined) {
+    await blobs?.read(
+      files.map(({ id }) => id),
+      take,
+    );
+  } else {
+    for (const [at, { buffer, byteOffset, byteLength }] of contents.entries()) {
+      take(Buffer.from(buffer, byteOffset, byteLength), at);
+    }
+  }
   await reader.prepare(sealed.map(({ content }) => content));
   for (const { at, content } of sealed) readOne(content, at);
   return entries as FileEntry[];
 }
 
-async function fulfil({ lot, files }: Order): Promise<Delivery> {
+async function fulfil(order: Order): Promise<Delivery> {
+  const { lot } = order;
   try {
-    return { lot, packed: packFiles(await read(files)) };
+    return { lot, packed: packFiles(await read(order)) };
   } catch {
     return { lot };
   }
