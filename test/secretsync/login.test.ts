@@ -144,5 +144,6 @@ test('a session that is closed renews nothing, and has revoked its token', async
   await vi.advanceTimersByTimeAsync(TTL * 1000 * 5);
 
   expect(revoked).toHaveLength(1);
+  await expect(read(client)).rejects.toMatchObject({ reason: 'Reconfigured' });
   expect(store.requests).toHaveLength(before);
 });

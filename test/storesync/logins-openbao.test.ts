@@ -167,6 +167,7 @@ describe('OpenBao', () => {
   test.each<[string, () => Promise<[auth: object, folder?: string]>]>([
     ['a wrong secret ID', () => appRole({ secretId: 'wrong' }).then((auth) => [auth])],
     ['a mount that is not there', () => appRole({ mount: 'other' }).then((auth) => [auth])],
+    ['a mount of another method', () => appRole({ mount: 'userpass' }).then((auth) => [auth])],
     ['a wrong password', async () => [{ userpass: { username: 'gitplane', password: 'wrong' } }]],
     [
       'a JWT of another key',

@@ -226,6 +226,17 @@ describe('a token of a login', () => {
     expect(server.store.requests.at(-1)?.path).toBe('/v1/auth/token/revoke-self');
   });
 
+  test('that is given while the daemon stops is revoked as well', async () => {
+    const server = await loginServer();
+    const synced = await syncedWith(server, APP_ROLE);
+    server.store.tokens.clear();
+    const cycle = synced.cycle();
+    await synced.sync.close();
+    await cycle;
+
+    expect(server.store.tokens.size).toBe(0);
+  });
+
   test('that was handed over is not revoked', async () => {
     const server = await loginServer();
     server.store.token('given');

@@ -55,6 +55,10 @@ export class LoginSession {
    * that there is (`refused`). Rejects with `StoreError`.
    */
   async token(refused?: string): Promise<string> {
+    if (this.#isClosed) {
+      // A login now would leave a token behind.
+      throw new StoreError('The session at the secret store has ended', { reason: 'Reconfigured' });
+    }
     if (this.#lease !== undefined && this.#lease.token !== refused) return this.#lease.token;
     return (await this.#logInOnce()).token;
   }
@@ -99,6 +103,9 @@ export class LoginSession {
   }
 }
 
+/** What a store says to a login that it does not take, or where none can be. */
+const REFUSALS = new Set(['Rejected', 'WrongEngine']);
+
 /** The store answered that this token is not renewed any more. */
 function endedAsZero(error: unknown): number {
   const isAnswer = error instanceof StoreError && /^(Forbidden|Rejected)$/.test(error.reason);
@@ -115,7 +122,7 @@ async function requestLogin(client: StoreClient, { name, path, fields }: Login):
   const answer = await client
     .callWithoutToken({ method: 'POST', path, body })
     .catch((error: unknown) => {
-      const isRefusal = error instanceof StoreError && error.reason === 'Rejected';
+      const isRefusal = error instanceof StoreError && REFUSALS.has(error.reason);
       throw isRefusal ? refused('refuses the login; check its credentials and its role') : error;
     });
   if (answer.status === 404) {
