@@ -15,7 +15,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'endpointsync/names.ts':
     'names that another product gives; the sync writes and deletes only what has its annotations',
   'git/hook-server.ts': 'a folder for a socket; a second daemon on it does not start',
-  'git/owner.ts': 'which machine made a temporary file; nobody outside chooses what is hashed',
+  'files/owner.ts': 'which machine made a temporary file; nobody outside chooses what is hashed',
   'signin/connectors/id-token-checks.ts': 'at_hash of OpenID Connect is half a digest: 128 bits',
   'signatures/signature-policy.ts': 'a folder in memory of one process, unique by its time',
   'tls/private-authority.ts': 'the common name of an authority, shown; verification takes the key',

@@ -2,9 +2,9 @@
  * Small files that hold secrets or go with them: written whole or not at all, readable by the owner
  * only unless said otherwise. A crash at any instruction leaves the old file or the new one.
  */
-import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { temporaryPath } from '../files/temporary-files.ts';
 
 export const OWNER_ONLY = 0o600;
 
@@ -55,7 +55,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 async function writeBeside(path: string, text: string, mode: number): Promise<string> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const temporary = temporaryPath(path);
   const file = await open(temporary, 'wx', mode);
   try {
     // The umask may have taken bits away that a public file should have.

@@ -1,6 +1,7 @@
 /** The files that a daemon owns, by name (design section 7). */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { removeTemporariesIn } from '../files/temporary-files.ts';
 import { errnoOf, StartError } from './start-error.ts';
 
 export interface DataDirectory {
@@ -23,7 +24,13 @@ export interface DataDirectory {
   readonly ageKey: string;
 }
 
-/** Makes the directory where it is missing. Throws StartError when it cannot be used. */
+/** Folders of the data directory with files that are written by way of a temporary file. */
+const FOLDERS = ['', 'tls', 'peers', 'oidc'];
+
+/**
+ * Makes the directory where it is missing, and removes temporary files, with secrets in them, that
+ * a killed process left. Throws StartError when the directory cannot be used.
+ */
 export function openDataDirectory(path: string): DataDirectory {
   const root = resolve(path);
   try {
@@ -38,6 +45,7 @@ export function openDataDirectory(path: string): DataDirectory {
       { cause: error },
     );
   }
+  for (const folder of FOLDERS) removeTemporariesIn(join(root, folder));
   return {
     root,
     repository: join(root, 'repo.git'),

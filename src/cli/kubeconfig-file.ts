@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap, YAMLSeq } from 'yaml';
 import { isRecord } from '../apimachinery/object.ts';
 import { replaceFile } from '../auth/secret-file.ts';
+import { removeTemporariesOf } from '../files/temporary-files.ts';
 
 /** What a login adds: a cluster, a user and a context that have one name. */
 export interface KubeconfigEntry {
@@ -177,6 +178,7 @@ async function change(file: string, edit: (document: Document) => void): Promise
   // A link stays one.
   const target = existsSync(file) ? await realpath(file) : file;
   await locked(target, async () => {
+    removeTemporariesOf(target);
     const exists = existsSync(target);
     const document = exists ? await read(target) : newDocument();
     edit(document);

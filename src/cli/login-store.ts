@@ -6,6 +6,7 @@ import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord } from '../apimachinery/object.ts';
 import { readIfThere, replaceFile } from '../auth/secret-file.ts';
+import { removeTemporariesIn } from '../files/temporary-files.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 
 export interface SavedLogin {
@@ -38,6 +39,7 @@ export class LoginStore {
 
   async save(login: SavedLogin): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    removeTemporariesIn(this.#folder);
     await replaceFile(this.#file(login.name), `${JSON.stringify(login, null, 2)}\n`);
   }
 

@@ -1,9 +1,10 @@
 /** `gitplane seal`, `unseal`, `edit`, `rotate` and `recipients`: secrets of files in a work tree. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { isGone, thisOwner } from '../files/owner.ts';
 import { sealedKinds } from '../kinds/secret-places.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
@@ -123,7 +124,7 @@ export async function edit(options: ParsedOptions, out: Output): Promise<number>
 
 /** In memory where the system has files there: what is in the clear must not reach a disk. */
 async function inEditor(editor: string, name: string, text: string): Promise<string> {
-  const folder = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'gitplane-'));
+  const folder = await editorFolder(existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
   try {
     const file = join(folder, name);
     await writeFile(file, text, { mode: 0o600 });
@@ -135,6 +136,16 @@ async function inEditor(editor: string, name: string, text: string): Promise<str
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** A new folder; those that a killed `edit` left go. Folders of other users stay: they cannot be removed. */
+async function editorFolder(parent: string): Promise<string> {
+  for (const name of await readdir(parent)) {
+    const [, owner] = /^gitplane-edit-([0-9a-f]{12}-\d+-\d+)-\w{6}$/.exec(name) ?? [];
+    if (owner === undefined || isGone(owner) !== true) continue;
+    await rm(join(parent, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+  return await mkdtemp(join(parent, `gitplane-edit-${thisOwner}-`));
 }
 
 /** New data keys, for the recipients that `.sops.yaml` names. */

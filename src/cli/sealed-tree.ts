@@ -1,11 +1,11 @@
 /** The folder of manifests that a command works on: its `.sops.yaml`, its files, its keys. */
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { systemClock } from '../apimachinery/clock.ts';
 import { readIfThere } from '../auth/secret-file.ts';
 import { type FileReader, fileReader } from '../catalog/file-reader.ts';
+import { removeTemporariesIn, temporaryPath } from '../files/temporary-files.ts';
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
@@ -48,6 +48,8 @@ export class SealedTree {
   readonly reader: FileReader;
   readonly sealer: Sealer;
   readonly #targets: readonly string[];
+  /** Folders without files that a killed command left: they may be in the clear. */
+  readonly #cleaned = new Set<string>();
 
   private constructor(of: {
     root: string;
@@ -117,7 +119,10 @@ export class SealedTree {
   /** All or nothing: a crash leaves the old file or the new one. */
   async write(path: string, text: string): Promise<void> {
     const file = join(this.root, path);
-    const beside = `${file}.${randomBytes(4).toString('hex')}.tmp`;
+    const folder = dirname(file);
+    if (!this.#cleaned.has(folder)) removeTemporariesIn(folder);
+    this.#cleaned.add(folder);
+    const beside = temporaryPath(file);
     const mode = existsSync(file) ? (await stat(file)).mode : 0o644;
     await writeFile(beside, text, { mode });
     await rename(beside, file);

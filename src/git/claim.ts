@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAbandoned, thisOwner } from '../files/owner.ts';
 import { type DurableFiles, makeDirectories, writeDurably, writeSoon } from './durable-files.ts';
 import { errorCode, RefLockedError } from './git-error.ts';
-import { isAbandoned, thisOwner } from './owner.ts';
 import { removeStaleLock } from './stale-lock.ts';
 
 /** Below the git directory: files that will become refs. */

@@ -1,11 +1,11 @@
 /** Packs that come from elsewhere, and packs that are made to go there. */
 import type { Writable } from 'node:stream';
+import { thisOwner } from '../files/owner.ts';
 import { type DurableFiles, realFiles, writeDurably } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
 import { GitProcess } from './git-process.ts';
 import { assertObjectId } from './object-id.ts';
-import { thisOwner } from './owner.ts';
 import { packFolder, packNames } from './pack-names.ts';
 import { LISTING, QUERY } from './process-limits.ts';
 

@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isAbandoned, thisOwner } from '../files/owner.ts';
 import { CLAIMS, removeAbandonedClaims } from './claim.ts';
 import type { DurableFiles } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
@@ -16,7 +17,6 @@ import { runGit, tryGit } from './git-process.ts';
 import { decodeLog, type LogContent } from './log-format.ts';
 import type { GitLogger } from './logger.ts';
 import { moveRef } from './move-ref.ts';
-import { isAbandoned, thisOwner } from './owner.ts';
 import { packFolder, shortLivedNames, shortLivedPacks } from './pack-names.ts';
 import { readRef } from './ref-file.ts';
 import { savePublications } from './save-log.ts';

@@ -1,9 +1,9 @@
 /** Moving a ref to a commit that is in the repository already, durably and under git's lock. */
 import { dirname, join } from 'node:path';
+import { thisOwner } from '../files/owner.ts';
 import { dropClaim, newClaim, takeLock, writeClaim } from './claim.ts';
 import { type DurableFiles, makeDirectories, realFiles } from './durable-files.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
-import { thisOwner } from './owner.ts';
 import { readRef } from './ref-file.ts';
 import { HeadMovedError } from './repository.ts';
 

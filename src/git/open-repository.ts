@@ -1,6 +1,7 @@
 /** Opening a repository: everything that could be wrong with it is said here, once and clearly. */
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { thisOwner } from '../files/owner.ts';
 import { BareRepository, type HeadSettlement } from './bare-repository.ts';
 import { CLAIMS, removeAbandonedClaims } from './claim.ts';
 import { type CommitSignature, treeOfCommit } from './commit-object.ts';
@@ -13,7 +14,6 @@ import { replayLogs } from './log-replay.ts';
 import { type Agreement, LoggedPublisher } from './logged-publisher.ts';
 import { type GitLogger, silent } from './logger.ts';
 import { Maintenance } from './maintenance.ts';
-import { thisOwner } from './owner.ts';
 import { removeAbandonedPacks } from './pack-names.ts';
 import { type Gate, Publisher, type Publishing } from './publisher.ts';
 import { PublishingThread } from './publishing-thread.ts';

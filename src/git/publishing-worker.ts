@@ -1,7 +1,7 @@
 /** The thread that `PublishingThread` starts. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { thisOwner } from '../files/owner.ts';
 import { realFiles } from './durable-files.ts';
-import { thisOwner } from './owner.ts';
 import { decodePublication, encodeFailure } from './publication-message.ts';
 import type { ThreadAsk, ThreadReply, ThreadRequest, ThreadSetup } from './publishing-thread.ts';
 import { LocalWorkshop } from './workshop.ts';

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
+import { temporaryPath } from '../files/temporary-files.ts';
 import { StateError } from './state-error.ts';
 
 const STATE_KEY_BYTES = 32;
@@ -40,7 +41,7 @@ function readKey(path: string): Buffer | undefined {
  */
 function makeKey(path: string): Buffer {
   const key = randomBytes(STATE_KEY_BYTES);
-  const draft = `${path}.${randomBytes(4).toString('hex')}`;
+  const draft = temporaryPath(path);
   try {
     fs.writeFileSync(draft, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true });
     fs.linkSync(draft, path);

@@ -1,8 +1,18 @@
 /** The commands on files of a work tree, as people run them. */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { edit, recipients, rotate, seal, unseal } from '../../src/cli/seal.ts';
 import { validate } from '../../src/cli/validate.ts';
@@ -210,6 +220,25 @@ describe('edit', () => {
       /nothing was changed/,
     );
     expect(read('a/cdn.yaml')).toBe(before);
+  });
+
+  test('that is killed leaves a file in the clear until the next edit', async () => {
+    await sealAll();
+    const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+    const main = join(import.meta.dirname, '../../src/main.ts');
+    const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+    const child = spawnSync(process.execPath, [
+      ...['--import', tsx, main, 'edit', '--age-key-file', at('ours.key')],
+      ...['--editor', 'kill -9 $PPID; :', at('a/cdn.yaml')],
+    ]);
+    expect(child.signal).toBe('SIGKILL');
+    const left = (): string[] =>
+      readdirSync(memory).filter((name) => name.includes(`-${child.pid}-`));
+    expect(left()).toHaveLength(1);
+
+    await run(edit, '--editor', 'true', at('a/cdn.yaml'));
+
+    expect(left()).toEqual([]);
   });
 
   test('that breaks the file changes nothing', async () => {

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAbandoned } from '../../src/git/owner.ts';
+import { isAbandoned } from '../../src/files/owner.ts';
 import { run } from '../support/daemon.ts';
 import { gitEnv } from '../support/git.ts';
 

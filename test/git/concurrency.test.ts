@@ -5,8 +5,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { thisOwner } from '../../src/files/owner.ts';
 import { RefLockedError } from '../../src/git/git-error.ts';
-import { thisOwner } from '../../src/git/owner.ts';
 import { HeadMovedError, type Repository } from '../../src/git/repository.ts';
 import {
   bareRepository,

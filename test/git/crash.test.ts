@@ -6,11 +6,11 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { thisOwner } from '../../src/files/owner.ts';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { StorageError } from '../../src/git/git-error.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
-import { thisOwner } from '../../src/git/owner.ts';
 import { Crash, type Fault, FragileFiles } from '../support/fragile-files.ts';
 import {
   commitOf,

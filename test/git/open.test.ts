@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { FOREIGN_GRACE_MS, thisOwner } from '../../src/files/owner.ts';
 import { GitError } from '../../src/git/git-error.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
-import { FOREIGN_GRACE_MS, thisOwner } from '../../src/git/owner.ts';
 import {
   bareRepository,
   cloneForTest,

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { thisOwner } from '../../src/files/owner.ts';
 import { realFiles } from '../../src/git/durable-files.ts';
-import { thisOwner } from '../../src/git/owner.ts';
 import { SpareFiles, type Stock } from '../../src/git/spare-files.ts';
 import { LocalWorkshop } from '../../src/git/workshop.ts';
 import { temporaryFolder } from '../support/git.ts';

@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { thisOwner } from '../../src/files/owner.ts';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { realFiles } from '../../src/git/durable-files.ts';
 import { StorageError } from '../../src/git/git-error.ts';
@@ -24,7 +25,6 @@ import { LoggedPublisher } from '../../src/git/logged-publisher.ts';
 import { silent } from '../../src/git/logger.ts';
 import { packsOfMultiPackIndex } from '../../src/git/multi-pack-index.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
-import { thisOwner } from '../../src/git/owner.ts';
 import { isShortLived } from '../../src/git/pack-names.ts';
 import { Crash, FragileFiles, type Remains } from '../support/fragile-files.ts';
 import {

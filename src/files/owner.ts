@@ -19,8 +19,13 @@ export const thisOwner = `${machine()}-${process.pid}-${startOf(process.pid) ?? 
  * (another container on the same volume) only the age of the file tells.
  */
 export function isAbandoned(owner: string, ageMs: number): boolean {
+  return isGone(owner) ?? ageMs > FOREIGN_GRACE_MS;
+}
+
+/** The same, where age tells nothing; undefined: the owner cannot be looked up from here. */
+export function isGone(owner: string): boolean | undefined {
   const [, where, pidText, start] = ownerPattern.exec(owner) ?? [];
-  if (where !== machine()) return ageMs > FOREIGN_GRACE_MS;
+  if (where !== machine()) return undefined;
   const pid = Number(pidText);
   if (start !== '0') return startOf(pid) !== Number(start);
   return !answers(pid);
