@@ -140,6 +140,16 @@ async function write(
   }
 }
 
+/**
+ * The same for the directory of a ref. Git removes one that becomes empty, after it flushed the ref
+ * to packed-refs: nothing is left to flush.
+ */
+export async function syncRefDirectory(files: DurableFiles, path: string): Promise<void> {
+  await files.syncDirectory(path).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  });
+}
+
 /** Makes a directory and those above it, each name durable in its parent. */
 export async function makeDirectories(files: DurableFiles, path: string): Promise<void> {
   if (fs.existsSync(path)) return;

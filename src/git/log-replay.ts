@@ -10,7 +10,7 @@ import { lstat, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isAbandoned, thisOwner } from '../files/owner.ts';
 import { CLAIMS, removeAbandonedClaims } from './claim.ts';
-import type { DurableFiles } from './durable-files.ts';
+import { type DurableFiles, syncRefDirectory } from './durable-files.ts';
 import type { GitContext } from './git-environment.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
 import { runGit, tryGit } from './git-process.ts';
@@ -19,6 +19,7 @@ import type { GitLogger } from './logger.ts';
 import { moveRef } from './move-ref.ts';
 import { packFolder, shortLivedNames, shortLivedPacks } from './pack-names.ts';
 import { readRef } from './ref-file.ts';
+import { HeadMovedError } from './repository.ts';
 import { savePublications } from './save-log.ts';
 import { outwaitLock } from './stale-lock.ts';
 import { logPaths } from './write-log.ts';
@@ -86,7 +87,7 @@ async function replay(
   }
   await settleShortLived(gitDir, files, new Set(publications.map((one) => one.tip)));
   if (tip === undefined || ref === undefined) return;
-  const outcome = await mendRef({ gitDir, ref, tip }, files);
+  const outcome = await mendMovingRef({ gitDir, ref, tip }, files);
   const { length: groups } = publications;
   if (outcome === 'elsewhere') {
     await runGit({ gitDir }, ['update-ref', `refs/gitplane/lost/${tip}`, tip]);
@@ -115,11 +116,25 @@ async function settleShortLived(
   await remove(files, join(folder, 'multi-pack-index'));
   for (const [tip, names] of packs) {
     const { pack, index } = shortLivedNames(gitDir, tip, thisOwner);
-    if (!logged.has(tip) && (await isSound(gitDir, index))) await keepPack({ pack, index }, files);
+    const isNeeded = !logged.has(tip) && (await isSound(gitDir, index));
+    if (isNeeded) await keepPack({ pack, index }, files).catch(unlessReplaced(gitDir, names));
     // The index, which git looks for, goes before the pack.
     for (const name of names) await remove(files, join(folder, name));
   }
+  // A `git repack` that goes on may have made another one meanwhile.
+  await remove(files, join(folder, 'multi-pack-index'));
   await files.syncDirectory(folder);
+}
+
+/**
+ * A `git repack` of a daemon that was killed goes on, and removes packs that it replaced while they
+ * are renamed here. Their objects are in its pack then, flushed.
+ */
+function unlessReplaced(gitDir: string, names: readonly string[]): (error: unknown) => void {
+  return (error) => {
+    const isThere = names.every((name) => existsSync(join(packFolder(gitDir), name)));
+    if (errorCode(error) !== 'ENOENT' || isThere) throw error;
+  };
 }
 
 async function isSound(gitDir: string, index: string): Promise<boolean> {
@@ -152,17 +167,35 @@ async function remove(files: DurableFiles, path: string): Promise<void> {
   });
 }
 
+type Outcome = 'there' | 'ahead' | 'behind' | 'damaged' | 'elsewhere';
+
+interface RefToMend {
+  readonly gitDir: string;
+  readonly ref: string;
+  readonly tip: string;
+}
+
+/** Pushes that may end while a branch is mended: their `git receive-pack` outlived the daemon. */
+const MOST_MOVES = 4;
+
+async function mendMovingRef(at: RefToMend, files: DurableFiles): Promise<Outcome> {
+  for (let left = MOST_MOVES; ; left--) {
+    try {
+      return await mendRef(at, files);
+    } catch (error) {
+      if (!(error instanceof HeadMovedError) || left === 0) throw error;
+    }
+  }
+}
+
 /** Where the branch was found, and left unless it was behind. */
-async function mendRef(
-  { gitDir, ref, tip }: { gitDir: string; ref: string; tip: string },
-  files: DurableFiles,
-): Promise<'there' | 'ahead' | 'behind' | 'damaged' | 'elsewhere'> {
+async function mendRef({ gitDir, ref, tip }: RefToMend, files: DurableFiles): Promise<Outcome> {
   const found = await usableRef(gitDir, ref);
   if (found === tip) return 'there';
   if (found === undefined) {
     // What is in packed-refs is older still.
     await remove(files, join(gitDir, ref));
-    await files.syncDirectory(dirname(join(gitDir, ref)));
+    await syncRefDirectory(files, dirname(join(gitDir, ref)));
     await moveRef(gitDir, { ref, from: await readRef(gitDir, ref), to: tip }, files);
     return 'damaged';
   }

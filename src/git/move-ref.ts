@@ -2,7 +2,12 @@
 import { dirname, join } from 'node:path';
 import { thisOwner } from '../files/owner.ts';
 import { dropClaim, newClaim, takeLock, writeClaim } from './claim.ts';
-import { type DurableFiles, makeDirectories, realFiles } from './durable-files.ts';
+import {
+  type DurableFiles,
+  makeDirectories,
+  realFiles,
+  syncRefDirectory,
+} from './durable-files.ts';
 import { errorCode, GitError, StorageError } from './git-error.ts';
 import { readRef } from './ref-file.ts';
 import { HeadMovedError } from './repository.ts';
@@ -35,7 +40,7 @@ export async function moveRef(
     if (actual !== from) throw new HeadMovedError(from, actual);
     await files.rename(lock.file, path);
     isLocked = false;
-    await files.syncDirectory(dirname(path));
+    await syncRefDirectory(files, dirname(path));
   } catch (error) {
     if (isLocked) await files.remove(lock.file).catch(() => undefined);
     if (error instanceof GitError || errorCode(error) === undefined) throw error;

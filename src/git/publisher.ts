@@ -18,7 +18,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { dropClaim, newClaim, takeLock, writeClaim } from './claim.ts';
-import { type DurableFiles, writeDurably } from './durable-files.ts';
+import { type DurableFiles, syncRefDirectory, writeDurably } from './durable-files.ts';
 import { errorCode, GitError, RefLockedError, StorageError } from './git-error.ts';
 import { withOutgoing } from './outgoing.ts';
 import { type PackNames, packNames } from './pack-names.ts';
@@ -156,7 +156,7 @@ export class Publisher implements Publishing {
       await this.#showPack(names);
       await renameIntoPlace(files, file, ref);
       state = 'moved';
-      await files.syncDirectory(dirname(ref));
+      await syncRefDirectory(files, dirname(ref));
     } catch (error) {
       if (state === 'locked') await files.remove(file).catch(() => undefined);
       // Behind the gate the commits are there already: our branch will follow.

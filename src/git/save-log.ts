@@ -1,7 +1,7 @@
 /** What a write log holds is brought to where git keeps it: one pack, and the branch, both flushed. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type DurableFiles, writeDurably } from './durable-files.ts';
+import { type DurableFiles, syncRefDirectory, writeDurably } from './durable-files.ts';
 import { errorCode, GitError } from './git-error.ts';
 import { decodeLog } from './log-format.ts';
 import { packFolder, packNames } from './pack-names.ts';
@@ -72,5 +72,5 @@ async function syncRef(files: DurableFiles, ref: string): Promise<void> {
     // Somebody else removed it, or moved it to packed-refs, which git flushes.
     if (errorCode(error) !== 'ENOENT') throw error;
   });
-  await files.syncDirectory(dirname(ref));
+  await syncRefDirectory(files, dirname(ref));
 }
