@@ -39,6 +39,8 @@ export interface DaemonOptions {
   readonly ageKeyFiles: readonly string[];
   /** Whether a repository that seals takes secrets in the clear all the same. */
   readonly allowPlaintextSecrets: boolean;
+  /** Where a repository that encrypts refuses pushed secrets in the clear. */
+  readonly refusePlaintext: 'all' | 'branch';
   /** Absent: the repository is hosted here. */
   readonly remote: RemoteSource | undefined;
   /** Whose signatures pushed commits take; undefined: none. */
@@ -89,6 +91,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     configFile: options.text('config'),
     environment: options.environment,
     ageKeyFiles: options.all('age-key-file'),
+    refusePlaintext: readChoice(options, 'refuse-plaintext', ['all', 'branch']),
     allowPlaintextSecrets: options.isOn('allow-plaintext-secrets'),
     remote: readRemote(options),
     signatures: readSignatures(options),

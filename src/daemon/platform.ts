@@ -124,10 +124,8 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const history = new History({ repository, branch, kinds, reader, under: options.under });
   const judge = new PushJudge({
     ...shared,
-    branch,
-    repository,
-    authorizer: access.authorizer,
-    signatures: signatures.judge,
+    ...{ branch, repository, authorizer: access.authorizer, signatures: signatures.judge },
+    refusePlaintext: options.refusePlaintext,
   });
   const grounds = [store, following, repository, signatures];
   const reading = { store, readable, history, config, observation };

@@ -98,6 +98,10 @@ export class BareRepository implements Repository {
     return this.#reader.history(from, to);
   }
 
+  newHistory(tips: readonly string[]): AsyncIterable<HistoryCommit> {
+    return this.#reader.newHistory(tips);
+  }
+
   rootCommit(revision: string): Promise<string> {
     return this.#reader.rootCommit(revision);
   }

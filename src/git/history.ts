@@ -26,23 +26,27 @@ interface ListedCommit extends CommitRoots {
   readonly committerTime: number;
 }
 
+/** Commits that `tips` reach, and `not`, a commit or all refs, does not. */
+export interface HistoryRange {
+  readonly tips: readonly string[];
+  readonly not: string | undefined;
+}
+
 /**
  * A commit that is beyond the limits changes nothing; those on top of it are compared with the
  * commit that stands for it.
  */
 export async function* history(
   context: GitContext,
-  { from, to }: { readonly from: string | undefined; readonly to: string },
+  range: HistoryRange,
   bounds: CommitBounds,
 ): AsyncGenerator<HistoryCommit> {
-  assertObjectId(to);
-  if (from !== undefined) assertObjectId(from);
   // Its own process: a long history must not delay other questions.
   const diffs = new RequestProcess(context, diffTreeProtocol);
   const standIns = new StandIns(bounds);
   try {
     const ahead: Promise<HistoryCommit[]>[] = [];
-    for await (const group of grouped(listCommits(context, from, to))) {
+    for await (const group of grouped(listCommits(context, range))) {
       const compared = compareGroup(context, diffs, await standIns.planFor(group));
       // Awaited in its turn; until then a failure must not count as unhandled.
       compared.catch(() => undefined);
@@ -156,12 +160,14 @@ async function* grouped(commits: AsyncIterable<ListedCommit>): AsyncGenerator<Li
 /** `<committer time> SP <id> SP <tree> SP (<parent> SP)*` a line. */
 async function* listCommits(
   context: GitContext,
-  from: string | undefined,
-  to: string,
+  { tips, not }: HistoryRange,
 ): AsyncGenerator<ListedCommit> {
+  for (const id of tips) assertObjectId(id);
+  if (not !== undefined && not !== 'all refs') assertObjectId(not);
   const format = ['--timestamp', '--no-commit-header', '--format=%H %T %P'];
-  const args = ['rev-list', '--topo-order', '--reverse', ...format, to];
-  if (from !== undefined) args.push(`^${from}`);
+  const args = ['rev-list', '--topo-order', '--reverse', ...format, ...tips];
+  if (not === 'all refs') args.push('--not', '--all');
+  else if (not !== undefined) args.push(`^${not}`);
   for await (const line of gitLines(context, args)) {
     const [time, id = '', tree = '', ...parents] = line.trimEnd().split(' ');
     yield { id, tree, parents, committerTime: Number(time) };

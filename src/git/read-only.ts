@@ -45,6 +45,7 @@ export function readOnlyRepository(
     readBlobs: (ids) => reader.readBlobs(ids),
     readCommits: (ids) => reader.readCommits(ids),
     history: (from, to) => reader.history(from, to),
+    newHistory: (tips) => reader.newHistory(tips),
     rootCommit: (revision) => reader.rootCommit(revision),
     mergeBases: (one, other) => reader.mergeBases(one, other),
     isAncestor: (ancestor, descendant) => reader.isAncestor(ancestor, descendant),

@@ -36,6 +36,7 @@ export type ObjectReader = Pick<
   | 'readBlobs'
   | 'readCommits'
   | 'history'
+  | 'newHistory'
   | 'mergeBases'
   | 'rootCommit'
   | 'isAncestor'
@@ -131,8 +132,12 @@ export class Reader implements ObjectReader {
 
   async *history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
     const next = from === undefined ? undefined : await this.#nextCommit(from, to);
-    if (next === undefined) yield* history(this.#context, { from, to }, this.#bounds);
-    else yield next;
+    if (next !== undefined) yield next;
+    else yield* history(this.#context, { tips: [to], not: from }, this.#bounds);
+  }
+
+  newHistory(tips: readonly string[]): AsyncGenerator<HistoryCommit> {
+    return history(this.#context, { tips, not: 'all refs' }, this.#bounds);
   }
 
   async mergeBases(one: string, other: string): Promise<string[]> {

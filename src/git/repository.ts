@@ -129,6 +129,8 @@ export interface Repository {
    * changed against every parent.
    */
   history(from: string | undefined, to: string): AsyncIterable<HistoryCommit>;
+  /** The same for commits reachable from `tips`, tags among them, and from no ref. */
+  newHistory(tips: readonly string[]): AsyncIterable<HistoryCommit>;
   /** The bytes of commit objects, in the order of `ids`. Rejects when one is missing or no commit. */
   readCommits(ids: readonly string[]): Promise<Buffer[]>;
   /** Where two lines of history parted: none when they have nothing in common, seldom several. */

@@ -164,6 +164,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'further age identities that open sealed secrets, beside age.key in the data directory',
   },
   {
+    name: 'refuse-plaintext',
+    value: 'all|branch',
+    default: 'all',
+    help: 'refuse pushed secrets in the clear on every branch and tag, or on the served branch alone, in a repository that encrypts them',
+  },
+  {
     name: 'allow-plaintext-secrets',
     help: 'take pushes with secrets in the clear, in a repository that seals them',
   },

@@ -4,11 +4,13 @@
  */
 
 import { unavailable } from '../apimachinery/status-error.ts';
+import type { Problem } from '../manifests/manifest.ts';
 import type { BranchOptions } from './branch-options.ts';
 import type { Approval } from './consent.ts';
 import type { Hold } from './consent-rules.ts';
 import { DesiredState } from './desired-state.ts';
 import { type Foresight, type ForesightContext, foresee, type PushedRange } from './foresight.ts';
+import { type LeakSource, leaksOf } from './pushed-leaks.ts';
 import type { Sealer } from './sealer.ts';
 import { Turns } from './turns.ts';
 import type { Write, Written } from './write.ts';
@@ -115,6 +117,16 @@ export class Branch {
     const { catalog, view } = this.#state;
     const context = { repository, under, reader, kinds, sealer };
     return await foresee(context, { catalog, view }, range);
+  }
+
+  /**
+   * Secrets in the clear in commits that the tips bring and no ref has. None where the repository
+   * does not encrypt.
+   */
+  async leaksOf(source: LeakSource, tips: readonly string[]): Promise<readonly Problem[]> {
+    const { view } = this.#state;
+    if (view.sealing === undefined || tips.length === 0) return [];
+    return await leaksOf({ source, reader: this.#options.reader, view }, tips);
   }
 
   /** Refuses new writes and resolves when those in flight are answered. */

@@ -29,6 +29,7 @@ import type { KindTable } from '../kinds/table.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.ts';
 import { PassingStates } from './passing-states.ts';
+import { leakInCommit } from './pushed-leaks.ts';
 import type { Sealer } from './sealer.ts';
 
 /** What is ready for when the branch gets to where a push leads. */
@@ -264,12 +265,8 @@ class Leaks {
     for await (const { id } of repository.history(from, to)) {
       if (id === to) continue;
       const told = this.#found.get(id) ?? [];
-      leaks.push(...told.map((leak) => ({ ...leak, message: inCommit(id, leak.message) })));
+      leaks.push(...told.map((leak) => ({ ...leak, message: leakInCommit(id, leak.message) })));
     }
     return leaks;
   }
-}
-
-function inCommit(id: string, message: string): string {
-  return `in commit ${id.slice(0, 12)}: ${message}. Later commits do not take it out of history: rewrite this one (git rebase -i)`;
 }

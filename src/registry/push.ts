@@ -44,7 +44,14 @@ export interface PushAdmission {
 export type PushSource = ForesightContext['repository'] &
   Pick<
     Repository,
-    'isAncestor' | 'noteOf' | 'readCommits' | 'diff' | 'mergeBases' | 'boundsOf' | 'objectionsTo'
+    | 'isAncestor'
+    | 'noteOf'
+    | 'readCommits'
+    | 'diff'
+    | 'mergeBases'
+    | 'boundsOf'
+    | 'objectionsTo'
+    | 'newHistory'
   >;
 
 /** What following the branch to a commit would come to, and what a push of it would be told. */
@@ -65,6 +72,8 @@ export interface PushJudgeOptions extends WriteParts {
   readonly branch: Branch;
   readonly repository: Pick<Repository, 'ref' | 'head'>;
   readonly authorizer: Authorizer;
+  /** Where secrets in the clear are refused. Default: on every branch and tag. */
+  readonly refusePlaintext?: 'all' | 'branch' | undefined;
   /** Absent: nobody has to sign. */
   readonly signatures?: SignatureVerdict | undefined;
 }
@@ -94,14 +103,15 @@ export class PushJudge {
   }
 
   /**
-   * Of other branches and tags only the limits of size and of names are judged. Never rejects for
-   * what a push contains.
+   * Of other branches and tags the limits of size, names, and secrets in the clear are judged. Never
+   * rejects for what a push contains.
    */
   async judge(push: Push): Promise<Verdict> {
     const update = push.updates.find(({ ref }) => ref === this.#options.repository.ref);
     const tips = push.updates.flatMap(({ newId: id }) => id ?? []);
     const beyond = await push.source.objectionsTo({ tips, known: 'all refs' });
-    const refused = beyond.length === 0 ? undefined : beyondLimits(beyond);
+    const refused =
+      beyond.length > 0 ? beyondLimits(beyond) : await this.#leaksElsewhere(push, update);
     if (update === undefined) return refused ?? { ok: true, lines: [] };
     const { newId } = update;
     if (newId === undefined)
@@ -112,6 +122,21 @@ export class PushJudge {
       (await this.#judgeMove(push, update.oldId, newId));
     this.verdicts.note(newId, verdict);
     return verdict;
+  }
+
+  async #leaksElsewhere(
+    { updates, source }: Push,
+    served: RefMove | undefined,
+  ): Promise<Verdict | undefined> {
+    const { branch, refusePlaintext = 'all' } = this.#options;
+    if (refusePlaintext === 'branch') return undefined;
+    const tips = updates.flatMap((update) => (update === served ? [] : (update.newId ?? [])));
+    const leaks = await branch.leaksOf(source, tips);
+    if (leaks.length === 0) return undefined;
+    return {
+      ...refusal([...capped(leaks.map(formatProblem)), 'nothing was changed']),
+      problems: leaks,
+    };
   }
 
   /** Moves nothing. `user` absent: the operator. */

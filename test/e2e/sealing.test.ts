@@ -127,6 +127,21 @@ describe('a push', () => {
     await git('reset', '-q', '--hard', 'origin/main');
   });
 
+  test('with a secret in the clear to another branch, or of a tag, is refused', async () => {
+    write(FILE, read(FILE).replace(/\.dockerconfigjson: ENC.*/, `.dockerconfigjson: ${VALUE}`));
+    await git('commit', '-qam', 'leak');
+    await git('tag', 'leak');
+    for (const ref of ['HEAD:refs/heads/proposal', 'leak']) {
+      const { code, stderr } = await git('push', '-q', 'origin', ref);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`${FILE}:\\d+:\\d+: in commit [0-9a-f]{12}: `));
+    }
+    const refs = await daemon.git(['for-each-ref'], join(daemon.dataDir, 'repo.git'));
+    expect(refs.stdout).not.toMatch(/proposal|leak/);
+    await git('tag', '-d', 'leak');
+    await git('reset', '-q', '--hard', 'HEAD~1');
+  });
+
   test('is taken after the command that it names', async () => {
     const program = join(import.meta.dirname, '../../dist/main.js');
     const cleared = read(FILE)
