@@ -8,24 +8,30 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** IPv4-mapped IPv6 addresses count as the IPv4 address. */
 const REFUSED = new BlockList();
+/** This machine: connections to the unspecified address reach it as well. */
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('::', 127, 'ipv6');
+addIPv4(LOOPBACK, '127.0.0.0', 8);
+addIPv4(LOOPBACK, '0.0.0.0', 8);
 REFUSED.addSubnet('fe80::', 10, 'ipv6');
 // Metadata services of AWS (machines, pods) and Google.
 for (const address of ['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254']) {
   REFUSED.addAddress(address, 'ipv6');
 }
-refuseIPv4('169.254.0.0', 16);
+addIPv4(REFUSED, '169.254.0.0', 16);
 // Metadata services of Alibaba, Azure and Oracle.
-for (const address of ['100.100.100.200', '168.63.129.16', '192.0.0.192']) refuseIPv4(address, 32);
+for (const address of ['100.100.100.200', '168.63.129.16', '192.0.0.192'])
+  addIPv4(REFUSED, address, 32);
 
 /** Also as IPv6 addresses that gateways translate: IPv4-compatible, SIIT, NAT64 and 6to4. */
-function refuseIPv4(address: string, length: number): void {
-  REFUSED.addSubnet(address, length, 'ipv4');
+function addIPv4(list: BlockList, address: string, length: number): void {
+  list.addSubnet(address, length, 'ipv4');
   const bytes = Buffer.from(address.split('.').map(Number)).toString('hex');
   const groups = `${bytes.slice(0, 4)}:${bytes.slice(4)}`;
   for (const prefix of ['::', '::ffff:0:', '64:ff9b::', '64:ff9b:1::']) {
-    REFUSED.addSubnet(`${prefix}${groups}`, 96 + length, 'ipv6');
+    list.addSubnet(`${prefix}${groups}`, 96 + length, 'ipv6');
   }
-  REFUSED.addSubnet(`2002:${groups}::`, 16 + length, 'ipv6');
+  list.addSubnet(`2002:${groups}::`, 16 + length, 'ipv6');
 }
 
 /** Of the process, as the operator gave it. */
@@ -52,33 +58,60 @@ function longest(address: string): number {
   return isIP(address) === 6 ? 128 : 32;
 }
 
+const METADATA = 'a link-local address or one of a metadata service';
+const HERE = 'on the loopback, which only an issuer on the loopback may name';
+
 export class AddressRefusedError extends Error {
   readonly code = 'ADDRESS_REFUSED';
 
-  constructor(host: string, address: string) {
+  constructor(host: string, address: string, kind = METADATA) {
     const of = host === address ? address : `${host} is at ${address}, which`;
-    super(
-      `${of} is a link-local address or one of a metadata service; --allow-outbound ${address} lets the daemon connect to it`,
-    );
+    super(`${of} is ${kind}; --allow-outbound ${address} lets the daemon connect to it`);
   }
 }
 
 /** Of a URL, whose parser writes each form of an address in one way. Names are checked by `guardedLookup`. */
 export function refuseAddress(hostname: string): void {
-  const address = hostname.replace(/^\[|\]$/g, '');
+  const address = addressIn(hostname);
   if (isRefused(address)) throw new AddressRefusedError(address, address);
+}
+
+/** The same for the loopback. Names of it count too. */
+export function refuseLoopback(hostname: string): void {
+  const address = addressIn(hostname);
+  const isAllowed = isIP(address) !== 0 && isIn(allowed, address);
+  if (isLoopback(hostname) && !isAllowed) throw new AddressRefusedError(address, address, HERE);
+}
+
+/** By its address, or by a name that is never anything else (RFC 6761). */
+export function isLoopback(hostname: string): boolean {
+  return /(?:^|\.)localhost\.?$/i.test(hostname) || isIn(LOOPBACK, addressIn(hostname));
+}
+
+function addressIn(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 /** `lookup` of a connection: fails when any of the addresses of the name is refused. */
 export const guardedLookup: LookupFunction = guarded(lookup);
 
-export function guarded(resolve: typeof lookup): LookupFunction {
+/** The same, and fails for addresses of the loopback. */
+export const remoteLookup: LookupFunction = guarded(lookup, { refusesLoopback: true });
+
+export function guarded(
+  resolve: typeof lookup,
+  { refusesLoopback = false }: { refusesLoopback?: boolean } = {},
+): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, []);
       const refused = found.find(({ address }) => isRefused(address));
       if (refused !== undefined) {
         return callback(new AddressRefusedError(hostname, refused.address), []);
+      }
+      const here = found.find(({ address }) => isIn(LOOPBACK, address) && !isIn(allowed, address));
+      if (refusesLoopback && here !== undefined) {
+        return callback(new AddressRefusedError(hostname, here.address, HERE), []);
       }
       if (options.all === true) return callback(null, found);
       const [first] = found;
@@ -88,8 +121,10 @@ export function guarded(resolve: typeof lookup): LookupFunction {
 }
 
 function isRefused(address: string): boolean {
+  return isIn(REFUSED, address) && !isIn(allowed, address);
+}
+
+function isIn(list: BlockList, address: string): boolean {
   const family = isIP(address);
-  if (family === 0) return false;
-  const name = family === 6 ? 'ipv6' : 'ipv4';
-  return REFUSED.check(address, name) && !allowed.check(address, name);
+  return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }

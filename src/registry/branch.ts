@@ -70,11 +70,14 @@ export class Branch {
     this.#refusal = reason;
   }
 
-  submit(write: Write): Promise<Written> {
-    if (this.#refusal !== undefined) {
-      return Promise.reject(unavailable(this.#refusal, RETRY_REFUSED_SECONDS));
-    }
-    return this.#queue.submit(write);
+  /** Throws 503 while no write is taken. */
+  assertTakesWrites(): void {
+    if (this.#refusal !== undefined) throw unavailable(this.#refusal, RETRY_REFUSED_SECONDS);
+  }
+
+  async submit(write: Write): Promise<Written> {
+    this.assertTakesWrites();
+    return await this.#queue.submit(write);
   }
 
   /** Whether the branch got there by writes that readers see, or are about to. */

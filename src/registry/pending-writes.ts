@@ -115,6 +115,7 @@ export class PendingWrites implements ObjectRegistry {
 
   /** Decided anew where somebody else moved the branch. */
   async #write<T extends WriteResult>(work: (shadow: Shadow) => Promise<T>): Promise<T> {
+    this.#options.served.branch.assertTakesWrites();
     for (let races = 0; races < MOST_RACES; races++) {
       try {
         const result = await this.#attempt(work);

@@ -6,7 +6,14 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { deadline } from '../apimachinery/deadline.ts';
-import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/address-guard.ts';
+import {
+  AddressRefusedError,
+  guardedLookup,
+  isLoopback,
+  refuseAddress,
+  refuseLoopback,
+  remoteLookup,
+} from '../outbound/address-guard.ts';
 import { SignInError } from './sign-in-error.ts';
 
 export interface ProviderTrust {
@@ -14,6 +21,11 @@ export interface ProviderTrust {
   readonly ca?: string;
   /** No certificate is looked at. */
   readonly isInsecure?: boolean;
+  /**
+   * URL that the operator gave. Other hosts are what its discovery document names, and are not on the
+   * loopback unless it is. Absent: the operator gave every host.
+   */
+  readonly issuer?: string | undefined;
 }
 
 export interface ProviderHttp {
@@ -43,11 +55,13 @@ export function providerHttp(
   limits: { deadlineMs?: number; mostBytes?: number } = {},
 ): ProviderHttp {
   const { deadlineMs = DEADLINE_MS, mostBytes = MOST_BYTES } = limits;
+  const isGiven = givenHosts(trust.issuer);
   const agent = new Agent({
     maxResponseSize: mostBytes,
     connect: {
       timeout: deadlineMs,
-      lookup: guardedLookup,
+      lookup: (host, options, callback) =>
+        (isGiven(host) ? guardedLookup : remoteLookup)(host, options, callback),
       ...(trust.ca === undefined ? {} : { ca: [...rootCertificates, trust.ca] }),
       ...(trust.isInsecure === true ? { rejectUnauthorized: false } : {}),
     },
@@ -58,7 +72,9 @@ export function providerHttp(
   ): Promise<Response> => {
     const signal = deadline(deadlineMs, ...(init.signal ? [init.signal] : []));
     try {
-      refuseAddress(new URL(input instanceof Request ? input.url : input).hostname);
+      const { hostname } = new URL(input instanceof Request ? input.url : input);
+      refuseAddress(hostname);
+      if (!isGiven(hostname)) refuseLoopback(hostname);
       const response = await undiciFetch(input as string, {
         ...(init as object),
         redirect: 'manual',
@@ -78,6 +94,12 @@ export function providerHttp(
     }
   };
   return { fetch, close: () => agent.destroy() };
+}
+
+function givenHosts(issuer: string | undefined): (hostname: string) => boolean {
+  if (issuer === undefined || !URL.canParse(issuer)) return () => true;
+  const { hostname } = new URL(issuer);
+  return isLoopback(hostname) ? () => true : (host) => host === hostname;
 }
 
 /** The limit of the connection is one of bytes on the wire; a packed answer may hold a thousand times that. */

@@ -1,8 +1,11 @@
 /** A start without the key that git is sealed for: no new key, and everybody is told. */
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
+import { ETCD_MISSING, startEtcd } from '../support/etcd.ts';
+import { freePorts } from '../support/machine.ts';
 
 const KEY = /age1[a-z0-9]+/;
 
@@ -81,3 +84,28 @@ test('a key that was replaced, as earlier versions did, is no less loud', async 
   expect(daemon.output()).toMatch(new RegExp(`"missing":\\["${recipient}"\\]`));
   await daemon.stop();
 });
+
+test.skipIf(ETCD_MISSING !== undefined)(
+  'the first leader of replicas makes no new key either',
+  async () => {
+    const first = await startDaemon();
+    await first.stop();
+    const keyFile = join(first.dataDir, 'age.key');
+    const recipient = KEY.exec(readFileSync(keyFile, 'utf8'))?.[0] ?? '';
+    rmSync(keyFile);
+    const etcd = await startEtcd();
+    onTestFinished(() => etcd.stop());
+    const stateKey = join(first.dataDir, 'shared.key');
+    writeFileSync(stateKey, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+    const [peer = 0] = await freePorts(1);
+    const address = `127.0.0.1:${peer}`;
+    const args = ['--state', etcd.state, '--state-key', stateKey, '--listen-peer', address];
+
+    const daemon = await startDaemon({ dataDir: first.dataDir, args });
+
+    const missing = new RegExp(`"missing":\\["${recipient}"\\]`);
+    await vi.waitFor(() => expect(daemon.output()).toMatch(missing), { timeout: 20_000 });
+    expect(existsSync(keyFile)).toBe(false);
+    await daemon.stop();
+  },
+);

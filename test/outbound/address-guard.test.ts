@@ -5,8 +5,10 @@ import { Transport } from '../../src/kubeclient/transport.ts';
 import {
   allowAddresses,
   guarded,
+  isLoopback,
   isSubnet,
   refuseAddress,
+  refuseLoopback,
 } from '../../src/outbound/address-guard.ts';
 import { httpTransport } from '../../src/secretsync/store/transport.ts';
 import { providerHttp } from '../../src/signin/provider-http.ts';
@@ -138,4 +140,70 @@ test.each([
   ['::/129', false],
 ])('%j is a subnet: %s', (text, is) => {
   expect(isSubnet(text)).toBe(is);
+});
+
+describe('the loopback, to hosts that a discovery document names', () => {
+  const HERE = [
+    'https://0.0.0.0',
+    'https://0',
+    'https://127.0.0.1',
+    'https://127.8.9.10',
+    'https://2130706433',
+    'https://localhost',
+    'https://LOCALHOST.',
+    'https://idp.localhost',
+    'https://[::]',
+    'https://[::1]',
+    'https://[::ffff:127.0.0.1]',
+    'https://[::ffff:0.0.0.0]',
+    'https://[64:ff9b::127.0.0.1]',
+  ];
+  const ELSEWHERE = ['https://idp.example', 'https://10.0.0.1', 'https://localhost.example'];
+
+  test.each(HERE)('%s is on it', async (url) => {
+    expect(isLoopback(new URL(url).hostname)).toBe(true);
+    expect(() => refuseLoopback(new URL(url).hostname)).toThrow(/on the loopback/);
+    const http = providerHttp({ issuer: 'https://idp.example' });
+    await expect(http.fetch(`${url}/token`)).rejects.toMatchObject({ reason: 'address-refused' });
+    await http.close();
+  });
+
+  test.each(ELSEWHERE)('%s is not', (url) => {
+    expect(isLoopback(new URL(url).hostname)).toBe(false);
+    expect(() => refuseLoopback(new URL(url).hostname)).not.toThrow();
+  });
+
+  test.each(['127.0.0.1', '0.0.0.0', '::1'])(
+    'a name at %s is refused once it is resolved',
+    (at) => {
+      const resolve = ((_name: string, _options: object, done: (...all: unknown[]) => void) =>
+        done(null, [
+          { address: at, family: at.includes(':') ? 6 : 4 },
+        ])) as unknown as typeof lookup;
+      const outcome = (of: ReturnType<typeof guarded>): unknown => {
+        let error: unknown;
+        of('token.idp.example', {}, (failure) => {
+          error = failure;
+        });
+        return error;
+      };
+
+      expect(String(outcome(guarded(resolve, { refusesLoopback: true })))).toMatch(
+        `token.idp.example is at ${at}, which is on the loopback`,
+      );
+      expect(outcome(guarded(resolve))).toBeNull();
+      allowAddresses([at]);
+      expect(outcome(guarded(resolve, { refusesLoopback: true }))).toBeNull();
+    },
+  );
+
+  test('an issuer there, and hosts that the operator gave, are reached', async () => {
+    for (const issuer of ['http://127.0.0.1:1', undefined]) {
+      const http = providerHttp({ issuer });
+      await expect(http.fetch('http://127.0.0.1:1/token')).rejects.toMatchObject({
+        reason: 'provider-unreachable',
+      });
+      await http.close();
+    }
+  });
 });

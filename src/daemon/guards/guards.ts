@@ -37,7 +37,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     copyGuard(kinds, authorizer),
     impersonationGuard(authorizer),
     membershipGuard({ rights: rules, directory, group }),
-    clusterRolesGuard(rules),
+    clusterRolesGuard(rules, group),
     scopeGuard(parts),
     keyGuard(parts),
     kubeconfigGuard(authorizer),

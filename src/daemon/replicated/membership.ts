@@ -5,7 +5,6 @@
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Auditor } from '../../audit/auditor.ts';
-import { openIdentities } from '../../bootstrap/age-key.ts';
 import type { Etcd } from '../../etcd/etcd.ts';
 import { Cluster, type ClusterRecord } from '../../replication/cluster.ts';
 import { isHandedOver } from '../../replication/hand-over.ts';
@@ -22,6 +21,7 @@ import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
 import { VERSION } from '../../version.ts';
 import type { PushReception } from '../git-service.ts';
 import { openTls, shownHost } from '../listening.ts';
+import { ensureIdentities } from '../repository/secrets.ts';
 import { fetchFromPeers } from './fetch-from-peers.ts';
 import type { Ground } from './ground.ts';
 import { openLeader } from './leader.ts';
@@ -255,7 +255,7 @@ async function found(
   await files.pull();
   await ensurePeerAuthority(data.root, clock);
   await openTls({ options, data, clock });
-  await openIdentities({ own: data.ageKey, given: [] });
+  await ensureIdentities({ options, data });
   await files.push(term);
   await cluster.found(term, url);
 }

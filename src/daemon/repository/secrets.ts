@@ -29,6 +29,28 @@ export interface Secrets {
   close(): Promise<void>;
 }
 
+interface KeyPlace {
+  readonly options: Pick<DaemonOptions, 'branch' | 'ageKeyFiles'>;
+  readonly data: Pick<DataDirectory, 'repository' | 'ageKey'>;
+}
+
+/**
+ * The identities of this platform. Makes `age.key` where there is none, unless files of the branch are
+ * encrypted for keys that are not here. Throws StartError.
+ */
+export function ensureIdentities({ options, data }: KeyPlace): ReturnType<typeof openIdentities> {
+  const missing = missingIn({ options, data });
+  return openIdentities({ own: data.ageKey, given: options.ageKeyFiles, missing });
+}
+
+function missingIn({
+  options,
+  data,
+}: KeyPlace): (here: readonly string[]) => Promise<MissingKeys | undefined> {
+  const ref = `refs/heads/${options.branch}`;
+  return (here) => missingKeys({ gitDir: data.repository, ref, here });
+}
+
 /** Makes the key of this platform where there is none. Throws StartError. */
 export async function openSecrets(of: {
   readonly options: DaemonOptions;
@@ -39,10 +61,9 @@ export async function openSecrets(of: {
 }): Promise<Secrets> {
   const { options, data, kinds, clock, logger } = of;
   const ref = `refs/heads/${options.branch}`;
-  const missing = (here: readonly string[]): Promise<MissingKeys | undefined> =>
-    missingKeys({ gitDir: data.repository, ref, here });
+  const missing = missingIn({ options, data });
   const own = data.ageKey;
-  const opened = await openIdentities({ own, given: options.ageKeyFiles, missing });
+  const opened = await ensureIdentities({ options, data });
   const { identities, recipient } = opened;
   const keyring = new Keyring(identities, { marks: true });
   const mindsClear = !options.allowPlaintextSecrets;

@@ -1,7 +1,7 @@
 /** A client of an OpenID provider, as its discovery document and the configuration make it. */
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
 import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
-import { refuseAddress } from '../../outbound/address-guard.ts';
+import { isLoopback, refuseAddress } from '../../outbound/address-guard.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { KEYS_LIVE_MS } from './id-token-checks.ts';
 
@@ -16,8 +16,8 @@ const ALGORITHMS = [
 ];
 const DEFAULT_ALGORITHM = 'RS256';
 
-/** Of a URL that the parser wrote. */
-const LOOPBACK = /^http:\/\/(127(\.\d+){3}|\[::1\]|localhost)(:\d+)?(\/|$)/;
+/** Of a URL that the parser wrote. Plain HTTP is taken nowhere else. */
+const PLAIN_LOOPBACK = /^http:\/\/(127(\.\d+){3}|\[::1\]|localhost)(:\d+)?(\/|$)/;
 
 /** The client of now: its keys are those that the provider published in the last minute. */
 export type CurrentClient = () => Configuration;
@@ -37,7 +37,7 @@ export async function discover(
   }
   const ask: CustomFetch = async (url, options) => await of.fetch(url, options as RequestInit);
   // Nobody is between us and ourselves.
-  const isInsecure = isLoopback(issuerUrl);
+  const isInsecure = isPlainLoopback(issuerUrl);
   const found = await library.discovery(new URL(issuerUrl), clientId, undefined, library.None(), {
     timeout: TIMEOUT_SECONDS,
     [library.customFetch]: ask,
@@ -69,8 +69,12 @@ export async function discover(
   };
 }
 
-function isLoopback(url: string): boolean {
-  return URL.canParse(url) && LOOPBACK.test(new URL(url).href);
+function isPlainLoopback(url: string): boolean {
+  return URL.canParse(url) && PLAIN_LOOPBACK.test(new URL(url).href);
+}
+
+function isOnLoopback(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname);
 }
 
 /** Members of a discovery document that requests and browsers go to, with secrets. */
@@ -100,20 +104,16 @@ function refuseEndpoints(metadata: ServerMetadata, issuer: string): void {
 }
 
 function endpointProblem(endpoint: string, issuer: string): string | undefined {
-  const isPlainHere = isLoopback(endpoint);
-  if (isPlainHere && isLoopback(issuer)) return undefined;
+  const isPlainHere = isPlainLoopback(endpoint);
+  if (isPlainHere && isPlainLoopback(issuer)) return undefined;
   if (isPlainHere || !/^https:/i.test(endpoint) || !URL.canParse(endpoint)) {
     return 'is not an https URL';
   }
-  if (isLoopback(asPlain(endpoint)) && !isLoopback(asPlain(issuer))) {
+  if (isOnLoopback(endpoint) && !isOnLoopback(issuer)) {
     return 'is on the loopback, which only an issuer on the loopback may name';
   }
   refuseAddress(new URL(endpoint).hostname);
   return undefined;
-}
-
-function asPlain(url: string): string {
-  return url.replace(/^https:/i, 'http:');
 }
 
 function algorithmsOf(metadata: ServerMetadata): string[] {

@@ -31,7 +31,8 @@ export async function oidcConnector(
     context.warn('insecureCa: whoever is between here and the provider decides who signs in');
   }
   const library = await import('openid-client');
-  const http = openTrustedHttp({ caFile: block.caFile, isInsecure: block.insecureCa });
+  const { caFile, insecureCa: isInsecure, issuerUrl: issuer } = block;
+  const http = openTrustedHttp({ caFile, isInsecure, issuer });
   try {
     const client = await discover(library, block, { fetch: http.fetch, clock: context.clock });
     return new OidcConnector({ id, block, context, library, http, client });

@@ -7,8 +7,9 @@ export interface TrustedHttp extends ProviderHttp {}
 export function openTrustedHttp(of: {
   readonly caFile?: string | undefined;
   readonly isInsecure?: boolean | undefined;
+  readonly issuer?: string | undefined;
 }): TrustedHttp {
-  const { caFile, isInsecure = false } = of;
+  const { caFile, isInsecure = false, issuer } = of;
   let looks = '';
   let open: ProviderHttp | undefined;
   const current = (): ProviderHttp => {
@@ -16,7 +17,7 @@ export function openTrustedHttp(of: {
     if (open !== undefined && now === looks) return open;
     const ca = caFile ? { ca: readCertificates(caFile) } : {};
     const before = open;
-    open = providerHttp({ ...ca, isInsecure });
+    open = providerHttp({ ...ca, isInsecure, issuer });
     looks = now;
     // What is under way over it ends first.
     if (before !== undefined) setTimeout(() => void before.close(), OLD_ONE_MS).unref();

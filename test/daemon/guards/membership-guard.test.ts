@@ -240,7 +240,7 @@ describe('assigning a cluster role to a team or a user', () => {
     ['that one may bind', 'wheel', grant('b', 'bind clusterroles wheel', 'User:eve'), true],
     ['while one may bind another', 'wheel', grant('b', 'bind clusterroles x', 'User:eve'), false],
   ])('%s', async (_claim, role, extra, allowed) => {
-    const { at, eve } = await platform(...extra);
+    const { at, eve } = await platform(...extra, ...grant('t', 'bind teams', 'User:eve'));
     const code = allowed ? 200 : 403;
     const patched = await at.patch(eve, 'teams', 'empty', (it) => {
       it.spec = assigned(role);
@@ -251,6 +251,28 @@ describe('assigning a cluster role to a team or a user', () => {
     expect((await at.push(eve, filesOf([team]))).code).toBe(code);
     const user = object('User', 'fresh', { spec: assigned(role) });
     expect((await at.create(eve, 'users', user)).code).toBe(code);
+  });
+
+  test('takes `bind` on the team, unless one is in it', async () => {
+    const { at, eve } = await platform(...grant('t', 'bind teams readers', 'User:eve'));
+    const assign = (name: string): ReturnType<typeof at.patch> =>
+      at.patch(eve, 'teams', name, (it) => {
+        it.spec = { ...it.spec, ...assigned('eve') };
+      });
+    const refused = await assign('empty');
+    expect([refused.code, refused.text]).toEqual([
+      403,
+      expect.stringContaining('cannot bind teams "empty"'),
+    ]);
+    const team = (name: string): object => object('Team', name, { spec: assigned('eve') });
+    expect((await at.push(eve, filesOf([team('empty')]))).code).toBe(403);
+    expect((await at.create(eve, 'teams', team('fresh'))).code).toBe(403);
+    expect((await assign('readers')).code).toBe(200);
+
+    await at.patch(eve, 'teams', 'auditors', (it) => {
+      it.spec.users = ['eve'];
+    });
+    expect((await assign('auditors')).code).toBe(200);
   });
 
   test('by a key whose scope does not reach the role', async () => {

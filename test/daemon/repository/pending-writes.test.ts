@@ -243,3 +243,17 @@ test('a right on the object that readers see changes no other one that is pendin
   const deletion = pending.delete({ ...target, delete: {}, options: writeOptions });
   await expect(deletion).rejects.toMatchObject(refused);
 });
+
+test('while the repository is damaged, no write is pending', async () => {
+  const { platform, pending, log } = await open({ 'teams/a.yaml': team('a') });
+  platform.branch.refuseWrites('The newest objects cannot be read; writes are refused');
+
+  const refused = { code: 503, message: expect.stringContaining('cannot be read') };
+  await expect(create(pending, 'b')).rejects.toMatchObject(refused);
+  await expect(rename(pending, 'a', 'Alpha')).rejects.toMatchObject(refused);
+  expect(log()).toEqual([]);
+
+  platform.branch.refuseWrites(undefined);
+  await create(pending, 'b');
+  expect(log()).toHaveLength(1);
+});
