@@ -203,15 +203,30 @@ export class Sealer {
     }
     const staying = open.file.documents.filter((document) => document.index !== index);
     const manifests = [...staying.map(({ value }) => value as JsonObject), ...added];
+    await this.#refuseUnnamed(of, open);
     const keeps =
-      of.sealing === undefined ||
-      (open.isOwn &&
-        sameNames(open.key.age, await this.#recipientsOf(of)) &&
-        manifests.every((manifest) => this.#hidesSecrets(rule, manifest)));
+      open.isOwn &&
+      sameNames(open.key.age, await this.#recipientsOf(of)) &&
+      manifests.every((manifest) => this.#hidesSecrets(rule, manifest));
     if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
     const key = await this.#options.keyring.make(await this.#recipientsOf(of));
     const clear = unsealText(text, open.key.dataKey);
     return { text: clear, key, rule: this.#widened(rule, manifests), reuse: new Reuse([]) };
+  }
+
+  /**
+   * Without `.sops.yaml` nothing says whether other recipients of a file were put there by a person
+   * who may. Throws SealingError.
+   */
+  async #refuseUnnamed({ path, sealing }: Place, { key }: OpenFile): Promise<void> {
+    if (sealing !== undefined || this.#options.forOthers === true) return;
+    const mine = await this.recipients();
+    const others = key.age.map(({ recipient }) => recipient).filter((one) => !mine.includes(one));
+    if (others.length === 0) return;
+    const all = [...mine.slice(0, 1), ...others].map((one) => `--recipient ${one}`).join(' ');
+    throw new SealingError(
+      `${path} is encrypted for ${others.join(', ')}, and no .sops.yaml names them; make one for those who may read, as with "gitplane seal --init ${all}"`,
+    );
   }
 
   /** A rule that encrypts what `rule` does, and every secret. Throws SealingError. */

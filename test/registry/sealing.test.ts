@@ -594,6 +594,44 @@ describe('a repository from before', () => {
   });
 });
 
+describe('a repository without .sops.yaml', () => {
+  beforeEach(async () => {
+    platform = await openTestPlatform({ keyring });
+  });
+
+  test('takes no write to a file that is encrypted for others too', async () => {
+    const text = await sealed(manifest({ password: CLEAR }), ours.recipient, theirs.recipient);
+    await platform.commit({ [PATH]: text });
+
+    const error = await refusal(rename());
+    expect(error.code).toBe(409);
+    expect(error.message).toContain(`${PATH} is encrypted for ${theirs.recipient}`);
+    expect(error.message).toContain(
+      `gitplane seal --init --recipient ${ours.recipient} --recipient ${theirs.recipient}`,
+    );
+    expect(`${inGit()}\n`).toBe(text);
+    await platform.commit({ '.sops.yaml': config(ours.recipient) });
+    await rename();
+    expect(inGit()).not.toContain(theirs.recipient);
+  });
+
+  test('replaces a data key that another principal chose', async () => {
+    const stranger = await Keyring.open([theirs.identity], { marks: true });
+    const key = await stranger.make([ours.recipient]);
+    const rule = ruleOfKeys(['data']);
+    await platform.commit({
+      [PATH]: sealText(manifest({ password: CLEAR }), { key, rule, now: 0 }),
+    });
+
+    await patch((object) => {
+      object.spec.data.later = 'bmV3';
+    });
+
+    expect(await keyOf(inGit())).not.toEqual(key.dataKey);
+    expect(dataOf()).toEqual({ password: CLEAR, later: 'bmV3' });
+  });
+});
+
 describe('a configuration', () => {
   const raw = (text: string): string =>
     `apiVersion: ${API}\nkind: Config\nmetadata:\n  name: platform\nspec:\n  raw: |\n    ${text}\n`;
