@@ -140,7 +140,10 @@ function satisfies(requirement: Requirement, labels: Labels): boolean {
   }
 }
 
+const EVERY_LABEL: LabelSelector = { empty: true, matches: () => true };
+
 export function parseLabelSelector(text: string): LabelSelector {
+  if (text === '') return EVERY_LABEL;
   const requirements = new SelectorParser(text).parse();
   // Objects that follow one another often have the same labels, and then the same value of them.
   let last: { labels: Labels | undefined; matches: boolean } | undefined;
@@ -166,6 +169,14 @@ export interface FieldSelector {
   readonly isOfKey: boolean;
   matches(object: KubeObject): boolean;
 }
+
+const EVERY_FIELD: FieldSelector = {
+  empty: true,
+  name: undefined,
+  fitsKey: () => true,
+  isOfKey: true,
+  matches: () => true,
+};
 
 interface FieldTerm {
   readonly field: string;
@@ -215,6 +226,7 @@ export function parseFieldSelector(
   selectable: readonly string[],
   textOf: (object: KubeObject, field: string) => string | undefined = () => undefined,
 ): FieldSelector {
+  if (text === '') return EVERY_FIELD;
   const terms = splitTerms(text).map(parseTerm);
   for (const { field } of terms) {
     if (!selectable.includes(field)) throw badRequest(`field label not supported: ${field}`);

@@ -88,12 +88,15 @@ const LONGEST_MS = 60_000;
 const WRITING = ['create', 'update', 'patch', 'delete'];
 
 /** The answer to a write, or 504 when it takes too long: it may still take effect. */
-export async function withinDeadline<T>(
+export function withinDeadline<T>(
   info: RequestInfo,
   answer: Promise<T>,
   longest = LONGEST_MS,
 ): Promise<T> {
-  if (!info.isResource || !WRITING.includes(info.verb)) return await answer;
+  return info.isResource && WRITING.includes(info.verb) ? timed(info, answer, longest) : answer;
+}
+
+async function timed<T>(info: RequestInfo, answer: Promise<T>, longest: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     const asked = parseGoDuration(info.query.get('timeout') ?? '') ?? 0;

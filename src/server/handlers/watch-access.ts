@@ -24,7 +24,10 @@ export class WatchAccess {
   readonly #deps: ServerDependencies;
   readonly #request: ResourceRequest;
   readonly #wish: WatchWish;
-  readonly #replay: NamedReplay;
+  /** The newest version when the watch was opened. */
+  readonly #opened: number;
+  /** For a reader of single names, from their first event on. */
+  #replay: NamedReplay | undefined;
   readonly #timer: NodeJS.Timeout;
   /** Absent: the reader has the right on every name. */
   #filter: PastFilter | undefined;
@@ -36,8 +39,7 @@ export class WatchAccess {
     this.#deps = deps;
     this.#request = request;
     this.#wish = wish;
-    const opened = deps.store.resourceVersion;
-    this.#replay = new NamedReplay({ ...wish, kind: request.kind, opened });
+    this.#opened = deps.store.resourceVersion;
     this.#check();
     this.#timer = setInterval(() => this.#check(), ACCESS_INTERVAL_MS);
   }
@@ -50,7 +52,7 @@ export class WatchAccess {
   next(event: JournalEvent): ToldEvent | 'end' | undefined {
     const isDeletion = event.type === 'DELETED';
     if (!isDeletion && performance.now() - this.#asked >= ACCESS_KEPT_MS) this.#check();
-    if (this.#filter !== undefined) return this.#replay.next(event, () => this.#filterNow());
+    if (this.#filter !== undefined) return this.#replayed(event);
     const { selection, shown } = this.#wish;
     // A right that follows from the object itself goes with it: its end is still told.
     if (!isDeletion && !this.#open) return 'end';
@@ -60,6 +62,12 @@ export class WatchAccess {
 
   stop(): void {
     clearInterval(this.#timer);
+  }
+
+  #replayed(event: JournalEvent): ToldEvent | 'end' | undefined {
+    const { kind } = this.#request;
+    this.#replay ??= new NamedReplay({ ...this.#wish, kind, opened: this.#opened });
+    return this.#replay.next(event, () => this.#filterNow());
   }
 
   /** A name may have another object at every event: no decision of before counts. */

@@ -45,11 +45,13 @@ export async function handleWatch(
 
 /** Headers go out at once: a client must know that it watches before anything happens. */
 function begin(request: ResourceRequest, response: ServerResponse): void {
-  for (const [name, value] of request.hijack()) response.setHeader(name, value);
-  response.setHeader('content-type', 'application/json');
-  response.setHeader('cache-control', 'no-cache, private');
   request.raw.request.socket.setNoDelay(true);
-  response.writeHead(200);
+  // Headers that are set one by one stay in memory as long as the watch does.
+  response.writeHead(200, {
+    ...Object.fromEntries(request.hijack()),
+    'content-type': 'application/json',
+    'cache-control': 'no-cache, private',
+  });
   response.flushHeaders();
 }
 
@@ -166,7 +168,7 @@ function startTimers(options: ListOptions, on: { watch: Watch; tick: () => void 
     on.tick();
     on.watch.close();
   }, seconds * 1000);
-  const beat = setInterval(on.tick, BOOKMARK_INTERVAL_MS);
+  const beat = options.allowBookmarks ? setInterval(on.tick, BOOKMARK_INTERVAL_MS) : undefined;
   return () => {
     clearTimeout(end);
     clearInterval(beat);
