@@ -177,6 +177,20 @@ describe('a write of owners and access rules', () => {
     ],
     ['hands ownership to one’s own team', mine, { owner: { team: 'blue' } }, [], undefined],
     [
+      'makes an object of another and gives rights on it',
+      undefined,
+      { owner: { user: 'bob' }, access: [{ verbs: ['get'], users: ['carol'] }] },
+      ['makeowner users bob'],
+      'not currently held',
+    ],
+    [
+      'makes an object of another team and gives rights on it',
+      undefined,
+      { owner: { team: 'red' }, access: [{ verbs: ['get'], users: ['carol'] }] },
+      ['makeowner teams red'],
+      'not currently held',
+    ],
+    [
       'names a team of others',
       mine,
       { ...mine, access: [{ verbs: ['get'], teams: ['red'] }] },

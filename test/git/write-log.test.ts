@@ -313,6 +313,20 @@ test('a log of a process that is still there is left alone', async () => {
   expect(before).toContain(`pack-gitplane-${id}.pack`);
 });
 
+test('a log of a process that is gone is brought to git by another that has not the place to itself', async () => {
+  const { gitDir, repository } = await scene();
+  const [id = ''] = await publish(repository, commitOf({ d: '1' }));
+  ageLock(gitDir);
+
+  await replayLogs(gitDir, { files: realFiles, logger: silent, isOwn: false });
+
+  expect(readdirSync(join(gitDir, 'gitplane')).filter((name) => name.startsWith('log-'))).toEqual(
+    [],
+  );
+  expect(packFiles(gitDir).some((name) => isShortLived(name))).toBe(false);
+  expect(git(gitDir, ['rev-parse', 'main'])).toBe(id);
+});
+
 test('a log that nothing waits in is left alone by others, whoever may write it', async () => {
   const { gitDir, repository } = await scene('0123456789ab-7-7');
   const [id = ''] = await publish(repository, commitOf({ d: '1' }));

@@ -380,6 +380,36 @@ describe('the decision', () => {
     expect(ask({ winner: 'store', id: '3' }, live(P({ a: '4' })))).toBe('hold');
   });
 
+  test.each<[string, 'git' | 'store', Partial<SyncPolicy>, string]>([
+    ['for the store deletes where deletions are followed', 'store', {}, 'delete-in-git'],
+    [
+      'for the store deletes nothing that is retained',
+      'store',
+      { deletionInStore: 'Retain' },
+      'rest',
+    ],
+    [
+      'for the store deletes nothing where git takes nothing',
+      'store',
+      { direction: 'Push' },
+      'rest',
+    ],
+    ['for git deletes nothing, though it may not write', 'git', { direction: 'Pull' }, 'rest'],
+    ['for git writes what was deleted', 'git', {}, 'push'],
+  ])('a decision on a secret that an older store does not have %s', (_what, winner, more, done) => {
+    const policy: SyncPolicy = { ...BOTH, deletionInStore: 'Delete', ...more };
+    const older = { reason: 'StoreOlder' } as NonNullable<Situation['older']>;
+    const shown = situation({ base: ONE, git: git(TWO), older, policy });
+    const held = {
+      commit: 'c2',
+      git: fingerprints.whole(TWO),
+      version: 0,
+      store: fingerprints.whole(P({})),
+    };
+    const resolution = { winner, id: winner === 'git' ? 'c2' : '0' };
+    expect(decide({ ...shown, state: { ...shown.state, held }, resolution }).do).toBe(done);
+  });
+
   test('nothing is written while a covered value waits for somebody', () => {
     const shown = situation({ base: ONE, git: git(TWO), store: live(ONE) });
 

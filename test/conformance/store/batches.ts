@@ -163,6 +163,14 @@ export function testBatches(make: MakeHarness): void {
     expect(fixture.store.note('head')).toEqual({ revision: 'two' });
   });
 
+  test('what was prepared is not applied to a store that is closed', async () => {
+    const { store } = fixture;
+    const step = store.prepare([put('ops', { a: 1 })], {}, []);
+    await fixture.restart();
+    expect(() => step()).toThrow('is closed');
+    expect(fixture.store.get(keyOf('ops'))).toBeUndefined();
+  });
+
   test('a batch that cannot be encoded changes nothing at all', async () => {
     const { store } = fixture;
     store.apply([put('ops', { a: 1 })], { head: { revision: 'one' } });

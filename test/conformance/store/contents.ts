@@ -131,6 +131,33 @@ export function testContents(make: MakeHarness): void {
     await after.close();
   });
 
+  test('a crash before anything else happens gives no version twice', async () => {
+    const { store, harness } = fixture;
+    store.fill(teams(MANY), fillingOf(), { head: { revision: 'x' } });
+    await store.flush();
+    harness.crash();
+
+    const after = await harness.open({ clock: fixture.clock });
+
+    expect(after.note('head')).toBeUndefined();
+    expect(after.resourceVersion).toBeGreaterThan(store.resourceVersion);
+    await after.close();
+  });
+
+  test('the store is filled when all of them are saved, and at once where there are none', async () => {
+    const { store, harness } = fixture;
+    await store.filled();
+    const settled: string[] = [];
+    store.fill(teams(MANY), fillingOf([], settled), { head: { revision: 'x' } });
+    await store.filled();
+    expect(settled.length).toBe(MANY);
+    await store.flush();
+    harness.crash();
+    const after = await harness.open({ clock: fixture.clock });
+    expect(paths(after.list(TEAMS)).length).toBe(MANY);
+    await after.close();
+  });
+
   test('what changes while they are saved is kept as it became', async () => {
     const settled: string[] = [];
     const { store, harness } = fixture;
