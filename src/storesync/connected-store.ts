@@ -16,16 +16,19 @@ import {
 } from './configured-store.ts';
 import { StoreConnection } from './connection.ts';
 import type { Outage } from './outage.ts';
+import type { Timing } from './paced-transport.ts';
 import type { StoreReport } from './report.ts';
 import type { StoreSettings } from './settings.ts';
 
 export interface ConnectedStoreOptions extends ConfiguredStoreOptions {
-  readonly metrics: Pick<SecretSyncMetrics, 'requests'>;
+  readonly metrics: Pick<SecretSyncMetrics, 'requests' | 'refused'>;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly random?: () => number;
   /** Absent: HTTP. */
   readonly transport?: (address: string) => Transport;
+  /** Of the pace of requests; absent: the clock of the system. */
+  readonly timing?: Timing;
   /** Called before every request; throws where this process must not act any more. */
   readonly assertMayAct?: (() => void) | undefined;
   /** Called with why the configured store is not in use, for the status of the Config; undefined: it is. */
@@ -37,6 +40,7 @@ const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'File
 
 const DEFAULT_INTERVAL_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
+const REFUSAL_TOLD_MS = 60 * 60_000;
 /** So that many daemons do not ask as one. */
 const JITTER = 0.1;
 
@@ -51,6 +55,7 @@ export class ConnectedStore {
   #token: string | undefined;
   #hasAnswered = false;
   #toldNotInForce: string | undefined;
+  #refusalToldAt = Number.NEGATIVE_INFINITY;
 
   /** `changed` is called when the same configuration means something else. */
   constructor(options: ConnectedStoreOptions, changed: () => void) {
@@ -138,7 +143,7 @@ export class ConnectedStore {
   }
 
   #connect(settings: StoreSettings): StoreConnection {
-    const { logger, clock, metrics, transport, random } = this.#options;
+    const { logger, clock, metrics, transport, random, timing } = this.#options;
     return new StoreConnection({
       settings,
       token: () => this.#configured.token(),
@@ -151,9 +156,20 @@ export class ConnectedStore {
         this.#requests += 1;
         metrics.requests.inc();
       },
+      timing,
+      refused: () => this.#noteRefusal(),
       warn: (why) => logger.warn({ why }, 'The secret store needs attention'),
       ...(transport && { transport: transport(settings.address) }),
     });
+  }
+
+  /** Logged once for each hour at most. */
+  #noteRefusal(): void {
+    const { logger, clock, metrics } = this.#options;
+    metrics.refused.inc();
+    if (clock.now() < this.#refusalToldAt + REFUSAL_TOLD_MS) return;
+    this.#refusalToldAt = clock.now();
+    logger.warn('The secret store refuses requests over its quota; the pace follows the quota');
   }
 
   /** The configuration may have changed since a request was begun. */

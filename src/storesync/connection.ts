@@ -15,7 +15,8 @@ import { checkNamespace, detectMount, type Mount } from '../secretsync/store/mou
 import { TokenKeeper } from '../secretsync/store/token.ts';
 import { httpTransport, type StoreRequest, type Transport } from '../secretsync/store/transport.ts';
 import { type LoginSettings, loginOf } from './login-settings.ts';
-import { type Pace, pacedTransport } from './paced-transport.ts';
+import { LearnedPace } from './pace.ts';
+import { pacedTransport, systemTiming, type Timing } from './paced-transport.ts';
 import type { StoreSettings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 
@@ -33,11 +34,14 @@ export interface ConnectionOptions {
   readonly random?: (() => number) | undefined;
   /** Absent: HTTP. */
   readonly transport?: Transport | undefined;
-  readonly pace?: Pace | undefined;
+  /** Absent: the clock of the system. */
+  readonly timing?: Timing | undefined;
+  /** Called when the store refuses a request over its quota. */
+  readonly refused?: (() => void) | undefined;
 }
 
 /** More than a small store likes to answer besides its other work. */
-const PACE: Pace = { perSecond: 100, burst: 100 };
+const FASTEST = { perSecond: 100, burst: 100 };
 
 /** A store that does not answer keeps nobody from stopping; its token ends by itself. */
 const LONGEST_REVOCATION_MS = 2_000;
@@ -47,6 +51,7 @@ const TRIED_AGAIN_MS = 60 * 60_000;
 
 export class StoreConnection {
   readonly client: StoreClient;
+  readonly pace = new LearnedPace(FASTEST);
   readonly #options: ConnectionOptions;
   readonly #transport: Transport;
   readonly #keeper: TokenKeeper;
@@ -65,13 +70,19 @@ export class StoreConnection {
 
   /** Throws one sentence when the address is none. */
   constructor(options: ConnectionOptions) {
-    const { settings, token, clock, sending, warn, random = Math.random, pace = PACE } = options;
+    const { settings, token, clock, sending, warn, random = Math.random } = options;
+    const { timing = systemTiming, refused: onRefusal = () => {} } = options;
     const { address, skipTLSVerify, tls, namespace, intervalMs } = settings;
     const transport = options.transport ?? httpTransport({ address, skipTLSVerify, tls });
     this.#options = options;
     this.#transport = transport;
     this.client = new StoreClient({
-      transport: pacedTransport(transport, pace, sending),
+      transport: pacedTransport(transport, {
+        pace: this.pace,
+        timing,
+        sending,
+        refused: onRefusal,
+      }),
       token: async (refused) => (await this.#session?.token(refused)) ?? token(),
       clock,
       intervalMs,
@@ -128,7 +139,11 @@ export class StoreConnection {
   get warnings(): readonly string[] {
     const { skipTLSVerify } = this.#options.settings;
     const insecure = skipTLSVerify ? ['the certificate of the store is not checked'] : [];
-    return [...insecure, ...this.#warnings];
+    const pace = this.pace.perSecond.toFixed(1);
+    const limited = this.pace.isLimited
+      ? [`the store refuses requests over its quota; the pace is ${pace} requests per second`]
+      : [];
+    return [...insecure, ...limited, ...this.#warnings];
   }
 
   /**

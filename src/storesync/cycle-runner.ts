@@ -6,6 +6,7 @@ import type { KindTable } from '../kinds/table.ts';
 import { Fingerprints, samePrints } from '../secretsync/prints.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
+import type { Finding } from './conditions.ts';
 import type { StoreConnection } from './connection.ts';
 import { findingOf, runCycle } from './cycle.ts';
 import { type GitParts, secretValues } from './git-side.ts';
@@ -13,6 +14,7 @@ import type { LinkedSecret } from './linked-secrets.ts';
 import { SyncNotes } from './memory.ts';
 import { asOutage, type Cycle, type Outage, withCause } from './outage.ts';
 import { QuietSecrets } from './quiet.ts';
+import { VisitOrder } from './visit-order.ts';
 
 export interface CycleRunnerOptions extends GitParts {
   readonly kinds: KindTable;
@@ -30,6 +32,10 @@ export interface Surroundings {
   /** The outage that the cycle before met. */
   readonly knownOutage: Outage | undefined;
   readonly isStopping: () => boolean;
+  /** As `CycleParts` has it. */
+  readonly nextChange: (isInWork: (id: string) => boolean) => LinkedSecret | undefined;
+  /** Called with each finding as soon as it is certain, but for those of an outage. */
+  readonly found: (secret: LinkedSecret, finding: Finding) => void;
 }
 
 /** As `CycleParts` has them. */
@@ -45,8 +51,7 @@ export class CycleRunner {
   readonly #quiet = new QuietSecrets();
   readonly #fingerprints: Fingerprints;
   readonly #owner: string;
-  /** How each secret was tied in the newest cycle that was about it. */
-  readonly #syncedAs = new Map<string, string>();
+  readonly #order = new VisitOrder();
 
   constructor(options: CycleRunnerOptions) {
     this.#options = options;
@@ -57,7 +62,6 @@ export class CycleRunner {
   }
 
   async run(secrets: readonly LinkedSecret[], of: CycleRun): Promise<Cycle> {
-    for (const { id, link } of secrets) this.#syncedAs.set(id, JSON.stringify(link));
     const { store, branch, registry, history, isReviewed, kinds, logger } = this.#options;
     const onError = (err: unknown): void => logger.error({ err }, 'A secret could not be synced');
     try {
@@ -71,6 +75,7 @@ export class CycleRunner {
         connection: of.connection,
         notes: this.#notes,
         quiet: this.#quiet,
+        order: this.#order,
         git: { store, branch, registry, history, isReviewed },
         store,
         kinds: kinds.kinds,
@@ -81,17 +86,27 @@ export class CycleRunner {
         isFull: of.isFull,
         isDue: of.isDue,
         isStopping: of.isStopping,
+        isChanged: (secret) => this.#order.isChanged(secret) && this.#differsFromBase(secret),
+        nextChange: of.nextChange,
+        found: (secret, finding) => {
+          if (finding.is === 'unavailable') return;
+          this.#order.visited(secret);
+          this.#quiet.note(secret, finding);
+          of.found(secret, finding);
+        },
         onError,
       },
       secrets,
     );
-    this.#quiet.note(secrets, findings);
     return withCause(findings, [undefined, of.knownOutage]);
   }
 
   /** Whether a secret changed since its cycle. What the sync itself brought into git is no news. */
-  isNews({ id, uid, key, link }: LinkedSecret): boolean {
-    if (this.#syncedAs.get(id) !== JSON.stringify(link)) return true;
+  isNews(secret: LinkedSecret): boolean {
+    return this.#order.isTiedAnew(secret) || this.#differsFromBase(secret);
+  }
+
+  #differsFromBase({ id, uid, key, link }: LinkedSecret): boolean {
     const { base } = this.#notes.stateOf(id, { uid, link });
     const stored = this.#options.store.get(key);
     if (base === undefined || stored === undefined) return true;
@@ -105,7 +120,7 @@ export class CycleRunner {
 
   /** The secret is tied no more; what is remembered of it stays for the store's sake. */
   untie(id: string): void {
-    this.#syncedAs.delete(id);
+    this.#order.forget(id);
   }
 
   /** What is remembered of the secret goes too. */

@@ -18,11 +18,13 @@ import { GitError, type GitParts, gitSide } from './git-side.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
 import type { SyncNotes } from './memory.ts';
 import type { QuietSecrets } from './quiet.ts';
+import type { VisitOrder } from './visit-order.ts';
 
 export interface CycleParts {
   readonly connection: StoreConnection;
   readonly notes: SyncNotes;
   readonly quiet: QuietSecrets;
+  readonly order: Pick<VisitOrder, 'oldestFirst'>;
   readonly git: GitParts;
   readonly store: Pick<Store, 'get'>;
   readonly kinds: readonly Kind[];
@@ -39,54 +41,155 @@ export interface CycleParts {
   readonly isDue: (secret: LinkedSecret) => boolean;
   /** The secret in hand is the last. */
   readonly isStopping: () => boolean;
+  /** True if git changed the secret since its newest visit, in another way than the sync did. */
+  readonly isChanged: (secret: LinkedSecret) => boolean;
+  /** The next secret that git changed since the cycle began, of those that are not in work. */
+  readonly nextChange: (isInWork: (id: string) => boolean) => LinkedSecret | undefined;
+  /** Called with each finding as soon as it is certain; a secret may have several. */
+  readonly found: (secret: LinkedSecret, finding: Finding) => void;
   /** An error that nothing here expects. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Secrets in work at once; pulls of that many share a flush. */
+/** Secrets in work at once, at half the highest pace and above; pulls of that many share a flush. */
 const AT_ONCE = 16;
 
-/** Findings by id; of secrets that are gone as well. */
 export async function runCycle(
   parts: CycleParts,
   secrets: readonly LinkedSecret[],
-): Promise<Map<string, Finding>> {
-  const findings = new Map<string, Finding>();
-  const { owners, disputed } = sharedPaths(secrets);
-  for (const [id, first] of disputed) findings.set(id, pathShared(first));
-  const gone = parts.isFull ? await departed(parts, secrets) : [];
-  const due = owners.filter((secret) => parts.isDue(secret));
-  const quiet = await quietAmong(parts, due);
-  for (const [id, finding] of quiet) findings.set(id, finding);
-  const visit = async (secret: LinkedSecret, mayDelete: boolean): Promise<void> => {
-    findings.set(secret.id, await syncOne(parts, secret, mayDelete));
-  };
-  const open = due.filter(({ id }) => !quiet.has(id));
-  await inParallel(parts, open, (secret) => visit(secret, false));
-  if (!parts.isFull) return findings;
-  await inParallel(parts, gone, (secret) => visit(secret, false));
-  const wanting = [...owners, ...gone].filter(({ id }) => wantedDeletion(findings.get(id)));
-  for (const side of ['DeleteInGit', 'DeleteInStore']) {
-    const doomed = wanting.filter(({ id }) => wantedDeletion(findings.get(id)) === side);
-    const isTooMuch = isMassDeletion(doomed.length, parts.tracked + gone.length);
-    if (isTooMuch && !parts.allowDeletions) continue;
-    await inParallel(parts, doomed, (secret) => visit(secret, true));
-  }
-  return findings;
+): Promise<ReadonlyMap<string, Finding>> {
+  return await new RunningCycle(parts, secrets).run();
 }
 
-/** Whatever goes wrong with listings is found out by reading as well. */
-async function quietAmong(
-  { quiet, connection, notes, isFull }: CycleParts,
-  secrets: readonly LinkedSecret[],
-): Promise<ReadonlyMap<string, Finding>> {
-  if (!isFull) return new Map();
-  try {
-    return await quiet.among(secrets, { connection, notes });
-  } catch (error) {
-    if (error instanceof StoreError) return new Map();
-    throw error;
+class RunningCycle {
+  readonly #parts: CycleParts;
+  readonly #secrets: readonly LinkedSecret[];
+  readonly #paths: SharedPaths;
+  /** Findings by id; of secrets that are gone as well. */
+  readonly #findings = new Map<string, Finding>();
+  readonly #inWork = new Set<string>();
+
+  constructor(parts: CycleParts, secrets: readonly LinkedSecret[]) {
+    this.#parts = parts;
+    this.#secrets = secrets;
+    this.#paths = sharedPaths(secrets);
   }
+
+  /** Changes of git come first, then the secrets whose newest visit is the oldest. */
+  async run(): Promise<ReadonlyMap<string, Finding>> {
+    const { order, isFull } = this.#parts;
+    const { owners, disputed } = this.#paths;
+    for (const [secret, first] of disputed) this.#found(secret, pathShared(first));
+    const gone = isFull ? await departed(this.#parts, this.#secrets) : [];
+    const due = owners.filter((secret) => this.#parts.isDue(secret));
+    const sorted = order.oldestFirst(due);
+    await this.#inParallel(
+      sorted.filter((secret) => this.#parts.isChanged(secret)),
+      (secret) => this.#visitOnce(secret),
+    );
+    if (isFull) await this.#listFolders(sorted);
+    await this.#inParallel([...sorted, ...gone], (secret) => this.#visitOnce(secret));
+    await this.#deletions([...owners, ...gone], gone.length);
+    return this.#findings;
+  }
+
+  async #listFolders(secrets: readonly LinkedSecret[]): Promise<void> {
+    const { quiet, connection, notes } = this.#parts;
+    const open = secrets.filter(({ id }) => !this.#findings.has(id));
+    await this.#inParallel(quiet.folders(open), async (members) => {
+      const unchanged = await quiet
+        .unchanged(members, { connection, notes })
+        .catch((error: unknown): ReadonlyMap<LinkedSecret, Finding> => {
+          // Reading the secrets meets the same failure.
+          if (error instanceof StoreError) return new Map();
+          throw error;
+        });
+      for (const [secret, finding] of unchanged) {
+        if (!this.#findings.has(secret.id)) this.#found(secret, finding);
+      }
+    });
+  }
+
+  async #deletions(secrets: readonly LinkedSecret[], goneCount: number): Promise<void> {
+    const { isFull, allowDeletions, tracked } = this.#parts;
+    const wanting = secrets.filter(({ id }) => wantedDeletion(this.#findings.get(id)));
+    for (const side of isFull ? ['DeleteInGit', 'DeleteInStore'] : []) {
+      const doomed = wanting.filter(({ id }) => wantedDeletion(this.#findings.get(id)) === side);
+      const isTooMuch = isMassDeletion(doomed.length, tracked + goneCount);
+      if (isTooMuch && !allowDeletions) continue;
+      await this.#inParallel(doomed, (secret) => this.#visit(secret, { mayDelete: true, isFull }));
+    }
+    for (const secret of wanting) {
+      const finding = this.#findings.get(secret.id);
+      if (finding !== undefined && wantedDeletion(finding)) this.#parts.found(secret, finding);
+    }
+  }
+
+  async #visitOnce(secret: LinkedSecret): Promise<void> {
+    const { isFull } = this.#parts;
+    if (!this.#findings.has(secret.id)) await this.#visit(secret, { mayDelete: false, isFull });
+  }
+
+  /** A secret that is in work as a change of git is not visited beside that. */
+  async #visit(secret: LinkedSecret, mode: VisitMode): Promise<void> {
+    if (this.#inWork.has(secret.id)) return;
+    this.#inWork.add(secret.id);
+    try {
+      this.#found(secret, await syncOne(this.#parts, secret, mode));
+    } finally {
+      this.#inWork.delete(secret.id);
+    }
+  }
+
+  /** A deletion is reported once all of them are counted. */
+  #found(secret: LinkedSecret, finding: Finding): void {
+    this.#findings.set(secret.id, finding);
+    if (!wantedDeletion(finding)) this.#parts.found(secret, finding);
+  }
+
+  /** A secret that git changed since the cycle began. */
+  async #visitChange(secret: LinkedSecret): Promise<void> {
+    const { mount, path, policy } = secret.link;
+    const place = `${mount}/${path}`;
+    const owner = this.#paths.first.get(place);
+    if (mayPush(policy) && owner === undefined) this.#paths.first.set(place, secret);
+    if (mayPush(policy) && owner !== undefined && owner.id !== secret.id) {
+      this.#found(secret, pathShared(owner));
+    } else await this.#visit(secret, { mayDelete: false, isFull: false });
+  }
+
+  /** As many at once as the pace of the store is worth. Changes of git do not wait for the items. */
+  async #inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+    const { isStopping, nextChange, connection } = this.#parts;
+    const waiting = items.values();
+    const running = new Set<Promise<void>>();
+    const next = (): Promise<void> | undefined => {
+      if (isStopping()) return undefined;
+      const change = nextChange((id) => this.#inWork.has(id));
+      if (change !== undefined) return this.#visitChange(change);
+      const item = waiting.next();
+      return item.done === true ? undefined : work(item.value);
+    };
+    try {
+      for (;;) {
+        while (running.size < AT_ONCE * Math.min(1, 2 * connection.pace.share)) {
+          const begun = next();
+          if (begun === undefined) break;
+          const ended: Promise<void> = begun.finally(() => running.delete(ended));
+          running.add(ended);
+        }
+        if (running.size === 0) return;
+        await Promise.race(running);
+      }
+    } finally {
+      await Promise.allSettled(running);
+    }
+  }
+}
+
+interface VisitMode {
+  readonly mayDelete: boolean;
+  readonly isFull: boolean;
 }
 
 function wantedDeletion(finding: Finding | undefined): SyncOutcome['reason'] {
@@ -94,24 +197,27 @@ function wantedDeletion(finding: Finding | undefined): SyncOutcome['reason'] {
   return isWanting ? finding.outcome.reason : undefined;
 }
 
+interface SharedPaths {
+  /** By place, the one secret that is pushed there. */
+  readonly first: Map<string, LinkedSecret>;
+  readonly owners: readonly LinkedSecret[];
+  /** The others, with the secret that is pushed to their place. */
+  readonly disputed: ReadonlyMap<LinkedSecret, LinkedSecret>;
+}
+
 /** Two secrets that push to one path would undo each other for ever: the first one has it. */
-function sharedPaths(secrets: readonly LinkedSecret[]): {
-  owners: LinkedSecret[];
-  disputed: Map<string, LinkedSecret>;
-} {
+function sharedPaths(secrets: readonly LinkedSecret[]): SharedPaths {
   const first = new Map<string, LinkedSecret>();
+  const disputed = new Map<LinkedSecret, LinkedSecret>();
   for (const secret of secrets) {
     const { mount, path, policy } = secret.link;
+    if (!mayPush(policy)) continue;
     const place = `${mount}/${path}`;
-    if (mayPush(policy) && !first.has(place)) first.set(place, secret);
+    const owner = first.get(place);
+    if (owner === undefined) first.set(place, secret);
+    else disputed.set(secret, owner);
   }
-  const disputed = new Map<string, LinkedSecret>();
-  for (const secret of secrets) {
-    const owner = first.get(`${secret.link.mount}/${secret.link.path}`);
-    const isOther = owner !== undefined && owner !== secret;
-    if (isOther && mayPush(secret.link.policy)) disputed.set(secret.id, owner);
-  }
-  return { owners: secrets.filter(({ id }) => !disputed.has(id)), disputed };
+  return { first, owners: secrets.filter((secret) => !disputed.has(secret)), disputed };
 }
 
 function pathShared({ key }: LinkedSecret): Finding {
@@ -153,7 +259,7 @@ async function departed(
 async function syncOne(
   parts: CycleParts,
   secret: LinkedSecret,
-  mayDelete: boolean,
+  { mayDelete, isFull }: VisitMode,
 ): Promise<Finding> {
   const { connection, notes, git, fingerprints, owner } = parts;
   const { id, uid, link, kind, key } = secret;
@@ -167,7 +273,7 @@ async function syncOne(
       policy: link.policy,
       owner: `${owner}/${uid}`,
       mayDelete,
-      isFull: parts.isFull,
+      isFull,
       ...(link.resolution && { resolution: link.resolution }),
     });
     return { is: 'outcome', outcome, held: notes.stateOf(id, { uid, link }).held };
@@ -185,19 +291,4 @@ export function findingOf({ onError }: Pick<CycleParts, 'onError'>, error: unkno
   }
   onError(error);
   return { is: 'failed', reason: 'InternalError', message: 'See the log of gitplane' };
-}
-
-async function inParallel<T>(
-  { isStopping }: CycleParts,
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
-  const worker = async (): Promise<void> => {
-    for (const item of waiting) {
-      if (isStopping()) return;
-      await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
 }

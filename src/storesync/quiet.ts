@@ -21,44 +21,41 @@ const FEWEST = 3;
 export class QuietSecrets {
   readonly #rests = new Map<string, Rest>();
 
-  /** Forgets nothing that was at rest and was not looked at. */
-  note(secrets: Iterable<LinkedSecret>, findings: ReadonlyMap<string, Finding>): void {
-    for (const secret of secrets) {
-      const finding = findings.get(secret.id);
-      if (finding === undefined) continue;
-      if (!isRest(finding)) this.#rests.delete(secret.id);
-      else this.#rests.set(secret.id, { finding: atRest(finding), asked: askedBy(secret) });
-    }
+  /** Forgets nothing that was at rest and could not be read. */
+  note(secret: LinkedSecret, finding: Finding): void {
+    if (finding.is === 'unavailable') return;
+    if (!isRest(finding)) this.#rests.delete(secret.id);
+    else this.#rests.set(secret.id, { finding: atRest(finding), asked: askedBy(secret) });
   }
 
   clear(): void {
     this.#rests.clear();
   }
 
-  /** What is known of secrets without reading them. Rejects with `StoreError`. */
-  async among(
-    secrets: readonly LinkedSecret[],
-    of: { connection: StoreConnection; notes: SyncNotes },
-  ): Promise<Map<string, Finding>> {
+  /** Secrets at rest, in groups that one listing each is about. */
+  folders(secrets: readonly LinkedSecret[]): LinkedSecret[][] {
     const folders = new Map<string, LinkedSecret[]>();
     for (const secret of secrets) {
       if (this.#rests.get(secret.id)?.asked !== askedBy(secret)) continue;
       const folder = JSON.stringify([secret.link.mount, folderOf(secret)]);
       folders.set(folder, [...(folders.get(folder) ?? []), secret]);
     }
-    const known = new Map<string, Finding>();
-    for (const members of folders.values()) {
-      const [first] = members;
-      if (first === undefined || members.length < FEWEST) continue;
-      const listed = await of.connection.listing(first.link.mount, folderOf(first));
-      if (listed === undefined) continue;
-      for (const secret of members) {
-        const state = of.notes.stateOf(secret.id, secret);
-        const rest = this.#rests.get(secret.id);
-        if (rest !== undefined && isAsAgreed(secret, state, listed)) {
-          known.set(secret.id, rest.finding);
-        }
-      }
+    return [...folders.values()].filter((members) => members.length >= FEWEST);
+  }
+
+  /** Members of one folder that a listing shows to be unchanged. Rejects with `StoreError`. */
+  async unchanged(
+    members: readonly LinkedSecret[],
+    of: { connection: StoreConnection; notes: SyncNotes },
+  ): Promise<Map<LinkedSecret, Finding>> {
+    const known = new Map<LinkedSecret, Finding>();
+    const [first] = members;
+    const listed = first && (await of.connection.listing(first.link.mount, folderOf(first)));
+    if (listed === undefined) return known;
+    for (const secret of members) {
+      const state = of.notes.stateOf(secret.id, secret);
+      const rest = this.#rests.get(secret.id);
+      if (rest !== undefined && isAsAgreed(secret, state, listed)) known.set(secret, rest.finding);
     }
     return known;
   }

@@ -1,5 +1,4 @@
 /** How the sync stands, for whoever asks. */
-import type { Finding } from './conditions.ts';
 import type { Attention } from './publisher.ts';
 
 export interface CycleSummary {
@@ -26,16 +25,4 @@ export interface SecretSyncReport extends StoreReport {
   readonly counts: Readonly<Record<string, number>>;
   readonly attention: readonly Attention[];
   readonly lastCycle: CycleSummary | undefined;
-}
-
-/** Keys that a cycle wrote. */
-export function sums(findings: ReadonlyMap<string, Finding>): { pulled: number; pushed: number } {
-  let pulled = 0;
-  let pushed = 0;
-  for (const finding of findings.values()) {
-    if (finding.is !== 'outcome') continue;
-    pulled += finding.outcome.pulled;
-    pushed += finding.outcome.pushed;
-  }
-  return { pulled, pushed };
 }

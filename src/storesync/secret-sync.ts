@@ -12,10 +12,11 @@ import { ConnectedStore, type ConnectedStoreOptions } from './connected-store.ts
 import type { StoreConnection } from './connection.ts';
 import { CycleRunner, type Surroundings } from './cycle-runner.ts';
 import { DueTimes } from './due-times.ts';
+import { Findings } from './findings.ts';
 import type { GitParts } from './git-side.ts';
 import { type LinkedSecret, LinkedSecrets } from './linked-secrets.ts';
 import { SyncPublisher } from './publisher.ts';
-import { type CycleSummary, type SecretSyncReport, sums } from './report.ts';
+import type { CycleSummary, SecretSyncReport } from './report.ts';
 
 export interface SecretSyncOptions extends ConnectedStoreOptions {
   /** As readers of the state have it, and the notes beside. */
@@ -72,6 +73,7 @@ export class SecretSync {
       objects: this.#publisher.counts(),
       isAvailable: this.#connected.connection && this.#connected.outage === undefined,
       isInForce: this.#isOff ? undefined : this.#connected.notInForce === undefined,
+      pace: this.#connected.connection?.pace.perSecond,
       lastSuccess: this.#lastSuccess,
     }));
   }
@@ -218,8 +220,9 @@ export class SecretSync {
     this.#changed.clear();
     const secrets = this.#linked.all();
     const allowDeletions = asked.some((waiter) => waiter.allowDeletions);
+    const found = new Findings(this.#linked, this.#publisher);
     const { findings, outage } = await this.#cycles.run(secrets, {
-      ...this.#surroundings(connection),
+      ...this.#surroundings(connection, found),
       allowDeletions,
       isFull: true,
       isDue: (secret) =>
@@ -229,7 +232,8 @@ export class SecretSync {
     });
     this.#noteVisits(secrets, findings);
     this.#connected.noteOutage(outage);
-    await this.#publisher.publish(secrets, findings, this.#connected.notInForce === undefined);
+    await this.#publishRest(secrets, findings);
+    await found.published();
     const milliseconds = performance.now() - began;
     if (outage === undefined) this.#lastSuccess = clock.now() / 1000;
     metrics.cycles.inc({ result: outage === undefined ? 'complete' : 'unavailable' });
@@ -239,7 +243,8 @@ export class SecretSync {
       milliseconds,
       requests: this.#connected.requests - requests,
       secrets: secrets.length,
-      ...sums(findings),
+      pulled: found.pulled,
+      pushed: found.pushed,
     };
     this.#due = this.#news === news ? clock.now() + this.#connected.pauseMs : 0;
   }
@@ -256,14 +261,16 @@ export class SecretSync {
       .flatMap((id) => this.#linked.get(id) ?? [])
       .filter((one) => isEarly.has(one.id) || this.#cycles.isNews(one));
     if (secrets.length === 0) return;
+    const found = new Findings(this.#linked, this.#publisher);
     const { findings, outage } = await this.#cycles.run(secrets, {
-      ...this.#surroundings(connection),
+      ...this.#surroundings(connection, found),
       allowDeletions: false,
       isFull: false,
       isDue: () => true,
     });
     this.#noteVisits(secrets, findings);
-    await this.#publisher.publish(secrets, findings);
+    await this.#publishRest(secrets, findings);
+    await found.published();
     if (outage === undefined) return;
     this.#connected.noteOutage(outage);
     this.#due = Math.min(this.#due, this.#options.clock.now() + this.#connected.pauseMs);
@@ -278,8 +285,30 @@ export class SecretSync {
     }
   }
 
-  #surroundings(connection: StoreConnection): Surroundings {
+  /** Findings of an outage, which is known once the cycle has ended. */
+  async #publishRest(
+    secrets: readonly LinkedSecret[],
+    findings: ReadonlyMap<string, Finding>,
+  ): Promise<void> {
+    const met = secrets.filter(({ id }) => findings.get(id)?.is === 'unavailable');
+    await this.#publisher.publish(met, findings, this.#connected.notInForce === undefined);
+  }
+
+  /** The next secret that git changed, of those that are not in work. */
+  #nextChange(isInWork: (id: string) => boolean): LinkedSecret | undefined {
+    for (const id of this.#changed) {
+      if (isInWork(id)) continue;
+      this.#changed.delete(id);
+      const secret = this.#linked.get(id);
+      if (secret !== undefined && this.#cycles.isNews(secret)) return secret;
+    }
+    return undefined;
+  }
+
+  #surroundings(connection: StoreConnection, found: Findings): Surroundings {
     return {
+      nextChange: (isInWork) => this.#nextChange(isInWork),
+      found: (secret, finding) => found.add(secret, finding),
       connection,
       tracked: () => this.#linked.all().length,
       knownOutage: this.#connected.outage,

@@ -8,6 +8,8 @@ export interface SecretSyncFacts {
   readonly isAvailable: boolean | undefined;
   /** True if the store answers as it is configured; undefined: none is configured. */
   readonly isInForce: boolean | undefined;
+  /** Requests per second; undefined: there is no store. */
+  readonly pace: number | undefined;
   /** Seconds since the epoch. */
   readonly lastSuccess: number | undefined;
 }
@@ -16,6 +18,7 @@ export interface SecretSyncMetrics {
   readonly cycles: Counter<'result'>;
   readonly duration: Histogram;
   readonly requests: Counter;
+  readonly refused: Counter;
   readonly keys: Counter<'direction'>;
   readonly failures: Counter<'reason'>;
   /** `facts` are asked at each scrape. */
@@ -30,6 +33,7 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
     objects: {},
     isAvailable: undefined,
     isInForce: undefined,
+    pace: undefined,
     lastSuccess: undefined,
   });
   new Gauge({
@@ -72,6 +76,16 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
       if (lastSuccess !== undefined) this.set(lastSuccess);
     },
   });
+  new Gauge({
+    name: 'gitplane_secret_sync_pace',
+    help: 'Requests per second that the secret store is sent at most, learned from its quota; absent without a store',
+    registers,
+    collect() {
+      const { pace } = facts();
+      this.remove();
+      if (pace !== undefined) this.set(pace);
+    },
+  });
   return {
     cycles: new Counter({
       name: 'gitplane_secret_sync_cycles_total',
@@ -88,6 +102,11 @@ export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
     requests: new Counter({
       name: 'gitplane_secret_sync_requests_total',
       help: 'Requests to the secret store',
+      registers,
+    }),
+    refused: new Counter({
+      name: 'gitplane_secret_sync_refused_total',
+      help: 'Requests that the secret store refused over its quota (429); they are sent again',
       registers,
     }),
     keys: new Counter({

@@ -272,12 +272,6 @@ describe('a store that is in trouble', () => {
       'Sealed',
     ],
     [
-      'over its quota',
-      (synced: SyncedPlatform, on: boolean) =>
-        (synced.server.store.quota = { left: on ? 1000 : 0, retryAfter: '0' }),
-      'RateLimited',
-    ],
-    [
       'failing',
       (synced: SyncedPlatform, on: boolean) => {
         const answer = { status: 503, headers: {}, text: '{"errors":[]}' };

@@ -218,7 +218,7 @@ export class StoreClient {
     if (status === 400 && text.includes(CAS)) return { status, text, isOutrun: true };
     if (status === 429) {
       const detail = 'asks for fewer requests';
-      throw new Postponed(this.#text(detail), retryAfter(response, this.#options.clock.now()));
+      throw new Postponed(this.#text(detail), retryAfterMs(response, this.#options.clock.now()));
     }
     const [reason, detail] = MEANINGS.find((meaning) => meaning.is(status, text))?.says ?? [
       status >= 500 ? 'StoreFailed' : 'Rejected',
@@ -273,7 +273,9 @@ const MEANINGS: readonly Meaning[] = [
     says: ['Sealed', 'is sealed'],
   },
   {
-    is: (status, text) => status === 400 && text.includes('exceeded maximum number of strings'),
+    // OpenBao 2.4 says only that it cannot parse the body, which is valid JSON.
+    is: (status, text) =>
+      status === 400 && /exceeded maximum number of strings|error parsing JSON/.test(text),
     says: ['TooLarge', 'finds too many strings in the request'],
   },
   { is: (status) => status === 501, says: ['NotInitialized', 'is not initialised'] },
@@ -314,7 +316,7 @@ const NEVER_DONE = new Set(['Sealed', 'NotInitialized', 'TooLarge']);
 const LONGEST_RETRY_AFTER_MS = 5 * 60_000;
 
 /** RFC 9110 section 10.2.3: seconds or a date. Milliseconds; 0 where nothing is said. */
-function retryAfter({ headers }: StoreResponse, now: number): number {
+export function retryAfterMs({ headers }: StoreResponse, now: number): number {
   const value = headers['retry-after'];
   if (value === undefined) return 0;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;

@@ -52,6 +52,9 @@ const MERGE_PATCH = 'application/merge-patch+json';
 /** What a mount keeps when nobody says how many. */
 const KEPT_VERSIONS = 10;
 
+/** `max_versions` of mounts. A mount is found anew in each cycle. */
+const VERSIONS_OF_MOUNTS = new WeakMap<Mount, number>();
+
 export function kv2(options: KvPath): StoreSide {
   return new Kv2(options);
 }
@@ -208,11 +211,15 @@ class Kv2 implements StoreSide {
   }
 
   async #maxVersionsOfMount(seen: number): Promise<number> {
+    const known = VERSIONS_OF_MOUNTS.get(this.#mount);
+    if (known !== undefined) return known;
     const path = `${encodePath(this.#mount.path.slice(0, -1))}/config`;
     try {
       const answer = await this.#client.call({ method: 'GET', path });
       const { data } = readJson(answer, this.#where) as { data?: { max_versions?: number } };
-      return data?.max_versions || KEPT_VERSIONS;
+      const most = data?.max_versions || KEPT_VERSIONS;
+      VERSIONS_OF_MOUNTS.set(this.#mount, most);
+      return most;
     } catch (error) {
       if (!(error instanceof StoreError) || error.reason !== 'Forbidden') throw error;
       return Math.max(1, seen);

@@ -5,6 +5,7 @@
 import type { StoreRequest, StoreResponse } from '../../../src/secretsync/store/transport.ts';
 import { type KvLogin, loginAnswer } from './kv-auth.ts';
 import { errors, type KvAnswer, KvMount } from './kv-mount.ts';
+import type { RateVerdict } from './rate-limit.ts';
 
 export interface KvToken {
   ttl: number;
@@ -40,6 +41,8 @@ export class KvStore {
   ignoresNamespaces = false;
   /** How many of the next requests meet the quota, and what they are told. */
   quota = { left: 0, retryAfter: undefined as string | undefined };
+  /** Judges each request; absent: there is no quota. */
+  limit: (() => RateVerdict) | undefined;
   /** Answers to give in place of the store's own, one each; undefined: the store answers. */
   readonly scripted: (StoreResponse | undefined)[] = [];
   mostStrings = 1000;
@@ -81,13 +84,18 @@ export class KvStore {
     const path = decodeURIComponent(url.pathname).replace(/^\/v1\//, '');
     this.requests.push({ method: request.method, path: url.pathname + url.search });
     if (scripted !== undefined) return scripted;
+    const verdict = this.limit?.();
+    if (verdict?.isAllowed === false) {
+      return { ...rendered(errors(429, OVER_QUOTA)), headers: verdict.headers };
+    }
     if (this.quota.left > 0 && path !== 'sys/health') {
       this.quota.left -= 1;
       const { retryAfter } = this.quota;
       const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-      return { ...rendered(errors(429, 'request path "x": rate limit quota exceeded')), headers };
+      return { ...rendered(errors(429, OVER_QUOTA)), headers };
     }
-    return rendered(this.#answer(request, path, url.searchParams));
+    const answer = rendered(this.#answer(request, path, url.searchParams));
+    return verdict === undefined ? answer : { ...answer, headers: verdict.headers };
   }
 
   #answer(request: StoreRequest, path: string, query: URLSearchParams): KvAnswer {
@@ -148,6 +156,7 @@ export class KvStore {
   }
 }
 
+const OVER_QUOTA = 'request path "x": rate limit quota exceeded';
 /** What a policy says; of a token that is not known only the middle is said. */
 const DENIED = errors(403, '1 error occurred:\n\t* permission denied\n\n');
 const TOO_COMPLEX = 'refused JSON input due to high complexity: exceeded maximum number of strings';
