@@ -104,7 +104,7 @@ const PEERS = [
   {
     name: 'OpenBao',
     isThere: () => has('bao'),
-    marker: /OPENBAO_RELEASES/,
+    marker: /OPENBAO_MISSING|OPENBAO_RELEASES/,
     remedy: 'bash scripts/openbao.sh',
   },
   {

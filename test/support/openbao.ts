@@ -22,6 +22,11 @@ export const OPENBAO_RELEASES = [
   { release: '2.4', program: find('bao-2.4') },
 ] as const;
 
+/** Reason why the newest release cannot run here; undefined: it can. */
+export const OPENBAO_MISSING = OPENBAO_RELEASES[0].program
+  ? undefined
+  : 'OpenBao is missing: bash scripts/openbao.sh';
+
 /** Standard error has a line for each release that is not here. */
 export function warnOfMissingReleases(): void {
   for (const { release, program } of OPENBAO_RELEASES) {
@@ -66,7 +71,7 @@ export class OpenBao {
   /** Resolves with a server that is initialised and unsealed, with a KV v2 engine at `secret/`. */
   static async start(setup: OpenBaoSetup = {}): Promise<OpenBao> {
     const { program = OPENBAO_RELEASES[0].program, storage = 'inmem' } = setup;
-    if (program === undefined) throw new Error('OpenBao is missing: bash scripts/openbao.sh');
+    if (program === undefined) throw new Error(OPENBAO_MISSING);
     const folder = mkdtempSync(join(fastPlace(), 'gitplane-openbao-'));
     const [port = 0, clusterPort = 0] = await freePorts(2);
     const bao = new OpenBao({ program, folder, port });
