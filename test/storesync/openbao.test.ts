@@ -161,7 +161,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
       expect(synced.sync.report()).toMatchObject({ state: 'available', counts: { synced: count } });
       expect(synced.log.join('\n')).not.toContain('does not answer');
       expect(refused).toBeLessThan(sent / 2);
-      if (process.env['GITPLANE_STORE_QUOTAS'] === undefined) return;
+      if (process.env['GITPLANE_TEST_STORE_QUOTAS'] === undefined) return;
       const share = ((sent - refused) / seconds / rate).toFixed(2);
       process.stdout.write(
         `quota ${rate}/s: ${count} changes in ${seconds.toFixed(1)} s, ${sent - refused} requests accepted, ${refused} refused, share ${share}\n`,
@@ -171,7 +171,7 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
   );
 });
 
-/** Requests per second; `GITPLANE_STORE_QUOTAS=4,10,30,60` takes minutes and prints figures. */
+/** Requests per second; `GITPLANE_TEST_STORE_QUOTAS=4,10,30,60` takes minutes and prints figures. */
 function ratesOfQuotas(): readonly number[] {
-  return (process.env['GITPLANE_STORE_QUOTAS'] ?? '30').split(',').map(Number);
+  return (process.env['GITPLANE_TEST_STORE_QUOTAS'] ?? '30').split(',').map(Number);
 }
