@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runGit, tryGit } from '../git-process.ts';
-import type { Remote, RemotePush, RemotePushResult } from './remote.ts';
+import { HANGS, type Remote, type RemotePush, type RemotePushResult } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
 
 export interface PushParts {
@@ -86,8 +86,6 @@ async function sendWatched(parts: PushParts, push: RemotePush): Promise<RemotePu
   if (hangs && result.ended === 'untold') throw new RemoteError('unknown-outcome', HANGS);
   return result;
 }
-
-const HANGS = 'neither a push nor a question is answered';
 
 /** Unmoved: the very same push may be sent again; whichever arrives first makes the other void. */
 type Answer = 'there' | 'unmoved' | MovedElsewhere;

@@ -78,6 +78,8 @@ interface Finished extends Ending {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
+  /** The caller ended it. */
+  readonly aborted: boolean;
   readonly trace: ExchangeTrace;
 }
 
@@ -198,8 +200,9 @@ export class Remote {
   }
 
   #errorOf(end: Finished, timeoutMs: number, secrets: readonly string[]): RemoteError {
-    const { stderr, timedOut, trace } = end;
+    const { stderr, timedOut, aborted, trace } = end;
     if (this.#closed) return new RemoteError('unreachable', STOPPING);
+    if (aborted) return new RemoteError('unreachable', HANGS);
     if (timedOut) {
       const seconds = (timeoutMs / 1000).toFixed(1).replace('.0', '');
       return new RemoteError('unreachable', `no answer within ${seconds} s`);
@@ -242,7 +245,8 @@ export class Remote {
     this.#processes.delete(git);
     how.signal?.removeEventListener('abort', kill);
     const limit = git.limitOf(end);
-    const timedOut = limit === 'time' || how.signal?.aborted === true;
+    const timedOut = limit === 'time';
+    const aborted = how.signal?.aborted === true;
     const { stderr } = git;
     const words = limit === undefined || timedOut ? stderr : git.error(end).message;
     return {
@@ -250,6 +254,7 @@ export class Remote {
       stdout: Buffer.concat(chunks).toString('utf8'),
       stderr: words,
       timedOut,
+      aborted,
       trace,
     };
   }
@@ -263,6 +268,8 @@ interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** For a push that is ended because the remote answers nothing else either. */
+export const HANGS = 'neither a push nor a question is answered';
 const STOPPING = 'gitplane is stopping';
 /** A server says these before it takes anything of a push. */
 const SAID_FIRST: ReadonlySet<string> = new Set(['credentials', 'identity', 'no-repository']);

@@ -379,10 +379,11 @@ describe('a remote that fails', () => {
       return hangs ? new Promise(() => undefined) : undefined;
     };
     const sent = publish(repository, commitOf({ a: '1' }));
-    await expect(sent).rejects.toMatchObject({ problem: 'unknown-outcome' });
+    const words = 'neither a push nor a question is answered';
+    await expect(sent).rejects.toMatchObject({ problem: 'unknown-outcome', words });
     proxy.onRequest = () => new Promise(() => undefined);
     const unsent = publish(repository, commitOf({ a: '1' }));
-    await expect(unsent).rejects.toMatchObject({ problem: 'unreachable' });
+    await expect(unsent).rejects.toMatchObject({ problem: 'unreachable', words });
     expect(await repository.head()).toBe(head);
     await following.close();
   });
@@ -401,7 +402,7 @@ describe('a remote that fails', () => {
   test('a slow push to a remote that answers is waited for', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
-    const { repository } = await follow({ url: server.url, doubtMs: 1_000 });
+    const { repository } = await follow({ url: server.url, doubtMs: 10_000 });
     // The hook goes on once the remote was asked.
     mkdirSync(join(there.gitDir, 'hooks'));
     const asked = join(temporaryFolder(), 'asked');
@@ -419,7 +420,7 @@ describe('a remote that fails', () => {
     async (page) => {
       const there = elsewhere();
       const server = await serveGit({ gitDir: there.gitDir });
-      const { repository, following } = await follow({ url: server.url, doubtMs: 500 });
+      const { repository, following } = await follow({ url: server.url, doubtMs: 5_000 });
       const head = await repository.head();
       server.page = page;
       await expect(following.refresh()).rejects.toMatchObject({ problem: 'web-page' });
@@ -442,7 +443,7 @@ describe('a remote that fails', () => {
     const server = await serveGit({ gitDir: there.gitDir });
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
-    const { repository } = await follow({ url, doubtMs: 500 });
+    const { repository } = await follow({ url, doubtMs: 5_000 });
     const before = there.head();
     let isPush = false;
     proxy.onRequest = (bytes) => {
@@ -462,7 +463,7 @@ describe('a remote that fails', () => {
   test('a remote that reports success and moves nothing is not believed', async () => {
     const there = elsewhere();
     const server = await serveGit({ gitDir: there.gitDir });
-    const { repository } = await follow({ url: server.url, doubtMs: 500 });
+    const { repository } = await follow({ url: server.url, doubtMs: 5_000 });
     const before = there.head();
     const copy = join(temporaryFolder(), 'elsewhere.git');
     cpSync(there.gitDir, copy, { recursive: true });
