@@ -15,6 +15,8 @@ export interface LogKeeperOptions {
   readonly workshop: Workshop;
   /** Of each of the two files of the log. */
   readonly logBytes: number;
+  /** Time that packs stay after another one replaced them, in milliseconds. Default: 1,000. */
+  readonly graceMs?: number | undefined;
   /** Runs something when no publication is under way: a group is of one file or of the other. */
   between(work: () => void): Promise<void>;
 }
@@ -25,6 +27,18 @@ const ROOM_FOR = 16;
 const MOST_PACKS = 64;
 const SAVE_AFTER_MS = 1_000;
 const RETRY_AFTER_MS = 2_000;
+/**
+ * A git process that finds an object missing scans the pack directory once, and opens the indexes that
+ * it listed after that. A pack that came after the listing, and one that went before its index was
+ * opened, are both missed: the replaced pack has to outlive the scans that began before the new one.
+ */
+const GRACE_MS = 1_000;
+
+interface Replaced {
+  readonly tip: string;
+  /** Milliseconds of `performance.now()`. */
+  readonly since: number;
+}
 
 export class LogKeeper {
   readonly #options: LogKeeperOptions;
@@ -34,9 +48,10 @@ export class LogKeeper {
   #saved: readonly string[] = [];
   #saving: Promise<boolean> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Groups whose packs are replaced. */
-  #replaced: string[] = [];
+  /** Groups whose packs are replaced, the oldest first. */
+  #replaced: Replaced[] = [];
   #still = 0;
+  #isClosing = false;
 
   constructor(options: LogKeeperOptions) {
     this.#options = options;
@@ -105,6 +120,7 @@ export class LogKeeper {
 
   /** To be called when nothing is under way; what could not be saved stays in the log. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     const isSaved = (await this.save()) && (await this.save());
     clearTimeout(this.#timer);
     const log = this.#log;
@@ -116,22 +132,26 @@ export class LogKeeper {
   async #save(): Promise<boolean> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const { workshop, between, gitDir } = this.#options;
-    await between(() => this.#turn());
+    await this.#options.between(() => this.#turn());
     const log = this.#log;
-    if (log?.isOtherUsed !== true) return true;
     try {
-      const tips = this.#saved;
-      await workshop.save({ path: logPaths(gitDir)[log.other], tips });
-      this.#saved = [];
-      this.#replaced.push(...tips);
+      if (log?.isOtherUsed === true) await this.#saveOther(log);
       await this.#removeReplaced();
-      await log.release();
       return true;
     } catch {
       this.saveSoon(RETRY_AFTER_MS);
       return false;
     }
+  }
+
+  async #saveOther(log: WriteLog): Promise<void> {
+    const { workshop, gitDir } = this.#options;
+    const tips = this.#saved;
+    await workshop.save({ path: logPaths(gitDir)[log.other], tips });
+    this.#saved = [];
+    const since = performance.now();
+    this.#replaced.push(...tips.map((tip) => ({ tip, since })));
+    await log.release();
   }
 
   #turn(): void {
@@ -142,11 +162,15 @@ export class LogKeeper {
     this.#unsaved = [];
   }
 
-  /** Who looks at all packs would miss one. */
+  /** Readers of all packs would miss one. */
   async #removeReplaced(): Promise<void> {
-    if (this.#still > 0 || this.#replaced.length === 0) return;
-    const tips = this.#replaced;
-    await this.#options.workshop.remove(tips);
-    this.#replaced = this.#replaced.slice(tips.length);
+    const graceMs = this.#isClosing ? 0 : (this.#options.graceMs ?? GRACE_MS);
+    const until = performance.now() - graceMs;
+    const due = this.#replaced.filter(({ since }) => since <= until).map(({ tip }) => tip);
+    if (this.#still === 0 && due.length > 0) {
+      await this.#options.workshop.remove(due);
+      this.#replaced = this.#replaced.slice(due.length);
+    }
+    if (this.#replaced.length > 0 && Number.isFinite(graceMs)) this.saveSoon(SAVE_AFTER_MS);
   }
 }

@@ -9,8 +9,8 @@
  *
  * So git never sees a commit that a loss of power could take, and a process that is killed leaves a
  * whole repository. What a loss of power leaves is the log's to mend, see `log-replay.ts`. Soon
- * after, everything since the last time becomes one pack, which is flushed, and so is the ref; the
- * packs that it replaces go, then the log is used again.
+ * after, everything since the last time becomes one pack, which is flushed, and so is the ref. The log is
+ * used again then, and the packs that are replaced go a little later: readers may be about to open them.
  *
  * Where somebody else has to have the commits too, that one is asked while they go to the log, and
  * the branch moves when both have them. A crash in between leaves them in the log alone, or there
@@ -42,6 +42,8 @@ import type { WriteLog } from './write-log.ts';
 export interface LoggedPublisherOptions extends Omit<PublisherOptions, 'gate'> {
   /** Of each of the two files of the log. */
   readonly logBytes?: number;
+  /** See `LogKeeperOptions`. */
+  readonly graceMs?: number | undefined;
   /** Where work is done that takes longer; absent: where the caller is. */
   readonly workshop?: Workshop;
   /** Has to resolve before anything is published; asked again when it rejected. */

@@ -48,6 +48,8 @@ export interface OpenOptions extends ReaderOptions {
   readonly ownThread?: boolean;
   /** Publishes by way of a log of two files of so many bytes, on the thread of the caller. */
   readonly logBytes?: number;
+  /** Time that packs of the log stay after another one replaced them. Default: 1,000 ms. */
+  readonly graceMs?: number;
   /** The file system, for tests that break off in the middle. */
   readonly files?: DurableFiles;
   /** The process that temporary files are marked with, for tests that play another one. */
@@ -92,10 +94,11 @@ async function publishingTo(
   options: OpenOptions,
 ): Promise<Publishing> {
   const { files = realFiles, owner = thisOwner, lockPatienceMs = 2_000, gate } = options;
-  const { logBytes, agree } = options;
+  const { logBytes, graceMs, agree } = options;
   if (options.ownThread === true) return publishingWithThread(where, { lockPatienceMs, agree });
   if (logBytes === undefined) return new Publisher(where, { files, owner, lockPatienceMs, gate });
-  const publisher = new LoggedPublisher(where, { files, owner, lockPatienceMs, logBytes, agree });
+  const logged = { files, owner, lockPatienceMs, logBytes, graceMs, agree };
+  const publisher = new LoggedPublisher(where, logged);
   await publisher.opened();
   return publisher;
 }

@@ -36,9 +36,9 @@ const workshop: Pick<Workshop, 'save' | 'remove'> = {
   remove: async (tips) => void removed.push(tips),
 };
 
-async function keeper(logBytes = 64 * BLOCK): Promise<LogKeeper> {
+async function keeper(logBytes = 64 * BLOCK, graceMs = 0): Promise<LogKeeper> {
   const opened = new LogKeeper({
-    ...{ gitDir, ref: 'refs/heads/main', owner: 'me', files, logBytes },
+    ...{ gitDir, ref: 'refs/heads/main', owner: 'me', files, logBytes, graceMs },
     workshop: workshop as Workshop,
     between: async (work) => work(),
   });
@@ -209,6 +209,26 @@ test('packs stay while all packs are looked at, and go with the next save', asyn
   await one.save();
   expect(removed.at(-1)).toEqual(['d']);
   await one.close();
+});
+
+test('a pack that is replaced stays for scans that listed it, and goes without further writes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const one = await keeper(64 * BLOCK, 1_500);
+  await add(one, 'a');
+  await one.save();
+  expect([tipsSaved(), removed]).toEqual([['a'], []]);
+  vi.advanceTimersByTime(1_000);
+  await add(one, 'b');
+  await one.save();
+  expect(removed).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  await vi.waitFor(() => expect(removed).toEqual([['a']]));
+  vi.advanceTimersByTime(1_000);
+  await vi.waitFor(() => expect(removed).toEqual([['a'], ['b']]));
+  expect(vi.getTimerCount()).toBe(0);
+  await add(one, 'c');
+  await one.close();
+  expect(removed.at(-1)).toEqual(['c']);
 });
 
 test('work on all packs that fails lets packs go again', async () => {
