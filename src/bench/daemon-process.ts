@@ -26,9 +26,10 @@ export interface DaemonProcess {
   memory(): number | undefined;
   /** Processor time used so far, in steps of 10 ms; undefined where the system does not tell. */
   processorMs(): number | undefined;
-  stop(): Promise<void>;
+  /** Resolves with the exit code; null: it had to be killed. */
+  stop(): Promise<number | null>;
   /** SIGKILL; resolves when it has ended. */
-  kill(): Promise<void>;
+  kill(): Promise<unknown>;
 }
 
 export interface DaemonSetup {
@@ -95,13 +96,17 @@ async function untilServing(child: ChildProcess): Promise<string> {
   return output;
 }
 
-async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+async function stop(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exited = once(child, 'exit');
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
   child.kill(signal);
   await exited;
   clearTimeout(timer);
+  return child.exitCode;
 }
 
 /** One that nobody had a moment ago. */

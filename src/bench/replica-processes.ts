@@ -83,10 +83,10 @@ export class ReplicaProcesses {
     await replica.kill();
   }
 
-  /** As for an upgrade; resolves when it has ended. */
-  async stop(replica: ReplicaProcess): Promise<void> {
+  /** As for an upgrade; resolves with the exit code when it has ended. */
+  async stop(replica: ReplicaProcess): Promise<number | null> {
     this.#running.delete(replica);
-    await replica.stop();
+    return await replica.stop();
   }
 
   /** Everything; nobody needs the data any more. */

@@ -13,10 +13,13 @@ import { DISKS_MISSING } from '../support/small-disk.ts';
 import { budget, isLong, SEED, say, timeoutMs } from './budget.ts';
 import { DISKS } from './replicas/disk-faults.ts';
 import { QUOTA } from './replicas/etcd-faults.ts';
-import { FIRST_FAULTS } from './replicas/faults.ts';
+import { FIRST_FAULTS, faultsHere } from './replicas/faults.ts';
 import { type RunReport, runOnce } from './replicas/run.ts';
+import { writeTable } from './replicas/table.ts';
 
 const SECONDS = 20;
+/** A page that the table of the runs is written into. */
+const TABLE = process.env['GITPLANE_FAULTS_TABLE'];
 const title =
   ETCD_MISSING === undefined ? 'three replicas' : `three replicas (SKIPPED: ${ETCD_MISSING})`;
 
@@ -45,17 +48,21 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
       const goOn = budget(SECONDS);
       const reports: RunReport[] = [];
       const wrong: string[] = [];
+      const begun = new Date();
+      // In a long run each of them as often as the others.
+      const faults = isLong ? faultsHere(set) : FIRST_FAULTS;
       for (let run = 0; run < 1 || goOn(); run++) {
         const seed = SEED + run;
-        const first = isLong ? undefined : FIRST_FAULTS[run % FIRST_FAULTS.length];
+        const first = faults[run % faults.length];
         const report = await runOnce(set, { seed, keys, first });
         reports.push(report);
         say(lineOf(seed, report));
         const told = `seed ${seed}: ${report.faults.join('; ')}`;
-        for (const violation of report.violations) {
-          wrong.push(`${told}: ${violation}`);
-          say(`  ${violation}`);
+        for (const { harm, text } of report.violations) {
+          wrong.push(`${told}: ${harm}: ${text}`);
+          say(`  ${harm}: ${text}`);
         }
+        if (TABLE !== undefined) writeTable(TABLE, reports, begun);
       }
       say(summaryOf(reports));
       expect(wrong, wrong.length === 0 ? '' : set.output()).toEqual([]);

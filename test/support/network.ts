@@ -26,6 +26,11 @@ export interface Network {
   way(from: readonly Place[], to: Place, port: number): Promise<Way>;
   /** Nothing passes between these, in either direction, until what is returned is called. */
   part(some: readonly Place[], others: readonly Place[]): () => void;
+  /** Nothing passes from the ones to the others until what is returned is called. */
+  hold(from: readonly Place[], to: readonly Place[]): () => void;
+  /** Makes the cable of a place slow, and fast again. */
+  slow(place: Place, milliseconds: number): void;
+  hurry(place: Place): void;
   /** A cable: without it nobody reaches the place, clients neither. */
   plug(place: Place, isIn: boolean): void;
   /** Ends what still runs in its places. */
@@ -62,6 +67,18 @@ export class ProxyNetwork implements Network {
 
   part(): () => void {
     throw new Error('Places that share an address cannot be parted');
+  }
+
+  hold(): () => void {
+    throw new Error('Places that share an address cannot be parted');
+  }
+
+  slow(): void {
+    throw new Error('Places that share an address have no cable');
+  }
+
+  hurry(): void {
+    throw new Error('Places that share an address have no cable');
   }
 
   plug(): void {

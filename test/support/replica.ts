@@ -1,5 +1,6 @@
 /** One replica of a platform: a process over several lives, with a clock, a disk and ways of its own. */
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -30,6 +31,8 @@ export interface Replica {
   start(): Promise<void>;
   /** SIGTERM unless told otherwise; resolves with the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Kills it, also while it starts. Resolves when it is gone. */
+  abort(): Promise<void>;
   /** SIGSTOP and SIGCONT. */
   pause(): void;
   resume(): void;
@@ -138,6 +141,14 @@ export class OneReplica implements Replica {
     // A process that is stopped takes no other signal.
     this.resume();
     return await ended;
+  }
+
+  async abort(): Promise<void> {
+    const child = this.#starting?.child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
   }
 
   pause(): void {

@@ -79,7 +79,7 @@ export async function expectCommits(scene: Scene, since: string): Promise<Logged
     const asked = scene.keys.has(id) ? id : key;
     if (asked === undefined || !scene.keys.has(asked)) {
       scene.violation(`nobody asked for commit ${id} ${subject}`);
-    } else if (made.has(asked)) scene.violation(`${asked} became two commits`);
+    } else if (made.has(asked)) scene.violation(`${asked} became two commits`, 'doubled');
     else made.set(asked, id);
     if (scene.refused.has(id)) scene.violation(`push ${id} was refused and is in history`);
   }
@@ -88,7 +88,9 @@ export async function expectCommits(scene: Scene, since: string): Promise<Logged
     const found = made.get(key);
     const what = `${input.op} of ${name} with ${key}`;
     if (output.ok && found === undefined) {
-      if (changes(output, commit)) scene.violation(`${what} was acknowledged and is in no commit`);
+      if (changes(output, commit)) {
+        scene.violation(`${what} was acknowledged and is in no commit`, 'lost');
+      }
     } else if (!output.ok && found !== undefined) {
       scene.violation(`${what} was refused (${end}) and is commit ${found}`);
     } else if (output.ok && commit !== undefined && commit !== found) {
@@ -116,12 +118,26 @@ function settled(operations: readonly Recorded[], commits: readonly LoggedCommit
 export function expectLinearizable(scene: Scene, commits: readonly LoggedCommit[]): void {
   const operations = settled(scene.operations, commits);
   for (const name of scene.names) {
-    const history = operations.filter((operation) => operation.name === name);
+    const own = operations.filter((operation) => operation.name === name);
+    const history = scene.isPutBack ? own.flatMap(withoutVersion) : own;
     const verdict = check<ReturnType<typeof initial>, Input, Output>(objectModel, history);
     if (verdict.linearizable) continue;
     const shown = told(history, verdict);
-    scene.violation(`what was seen of ${name} is not one order:\n${shown}`);
+    scene.violation(`what was seen of ${name} is not one order:\n${shown}`, 'stale');
   }
+}
+
+/** Where versions begin anew, values tell: each is written once. What a version refused says nothing then. */
+function withoutVersion(operation: Recorded): Recorded[] {
+  const { input, output } = operation;
+  if (output?.ok === false && output.reason === 'Conflict') return [];
+  return [
+    {
+      ...operation,
+      input: input.op === 'update' ? { ...input, version: 'any' } : input,
+      output: output?.ok && output.version !== undefined ? { ...output, version: 'any' } : output,
+    },
+  ];
 }
 
 const SHOWN_BEFORE_MS = 2_000;

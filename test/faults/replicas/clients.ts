@@ -131,6 +131,7 @@ class Client {
     if (version < this.#newest) {
       this.#scene.violation(
         `${what} from ${this.#replica.name} is at ${version}: its client knows ${this.#newest}`,
+        'stale',
       );
     }
     this.#newest = Math.max(this.#newest, version);

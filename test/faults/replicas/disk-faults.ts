@@ -1,8 +1,10 @@
 /** What befalls disks: they are full, or take their time. */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { slowDisk } from '../../support/slow-disk.ts';
 import { Asker } from './ask.ts';
-import type { Fault, FaultScene } from './fault.ts';
+import { away, type Fault, type FaultScene } from './fault.ts';
 import { MERGE_PATCH, TEAMS } from './scene.ts';
 
 /** Mebibytes. etcd takes two times 64 for its log before it has written anything. */
@@ -43,6 +45,40 @@ export const fullMember: Fault = {
     if (!at.member.isRunning) await at.member.start();
   },
 };
+
+/**
+ * All packs of a replica are damaged while it is down. It may not start, and must serve nothing wrong; an
+ * operator gives it an empty disk then.
+ */
+export const damagedPacks: Fault = {
+  name: 'kill -9, and its packs are damaged',
+  endsTerm: true,
+  run: (at) =>
+    away(at, async () => {
+      const { victim } = at;
+      await victim.stop('SIGKILL');
+      at.struck();
+      damagePacks(join(victim.dataDir, 'repo.git/objects/pack'));
+      const started = victim.start().catch(() => undefined);
+      await Promise.race([started, sleep(at.milliseconds)]);
+      if (victim.isRunning) await sleep(at.milliseconds);
+      await victim.abort();
+      await started;
+      rmSync(victim.dataDir, { recursive: true, force: true });
+      await victim.start();
+    }),
+};
+
+function damagePacks(folder: string): void {
+  for (const name of readdirSync(folder).filter((one) => one.endsWith('.pack'))) {
+    const file = join(folder, name);
+    const bytes = readFileSync(file);
+    bytes.fill(0xa5, Math.floor(bytes.length / 3), Math.floor(bytes.length / 2));
+    // Packs are read-only, and may have a second name.
+    rmSync(file);
+    writeFileSync(file, bytes);
+  }
+}
 
 /** It must serve reads, say of writes that there is no room, and take them when there is. */
 export const fullReplica: Fault = {

@@ -1,5 +1,7 @@
 /** What befalls etcd. */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { scratchDir } from '../../support/daemon.ts';
 import type { Fault } from './fault.ts';
 
 export const memberKilled: Fault = {
@@ -57,6 +59,30 @@ export const compactionWhileAway: Fault = {
     for (const proxy of at.victim.toEtcd) proxy.heal();
   },
 };
+
+/** What was written since the snapshot is on the disks of replicas alone. A supervisor starts those that end. */
+export const restored: Fault = {
+  name: 'etcd is put back from a snapshot',
+  isAlone: true,
+  run: async (at) => {
+    const { etcd, replicas } = at.scene.set;
+    const snapshot = join(scratchDir(), `${at.scene.seed}.snapshot`);
+    await etcd.save(snapshot);
+    await sleep(at.milliseconds);
+    at.scene.isPutBack = true;
+    await etcd.restore(snapshot);
+    const giveUp = performance.now() + NOTICED_WITHIN_MS;
+    const isRunning = (): boolean => replicas.some((one) => one.isRunning);
+    while (isRunning() && performance.now() < giveUp) await sleep(50);
+    for (const replica of replicas.filter((one) => one.isRunning)) {
+      at.scene.violation(`${replica.name} goes on with an etcd that was put back`);
+      await replica.stop('SIGKILL');
+    }
+    await Promise.all(replicas.map((replica) => replica.start()));
+  },
+};
+
+const NOTICED_WITHIN_MS = 30_000;
 
 /** The alarm stays until somebody makes room, compacts, and takes it back. */
 export const fullEtcd: Fault = {

@@ -12,6 +12,8 @@ export interface Fault {
   readonly endsTerm?: boolean;
   /** What has to be there for it. */
   readonly needs?: 'namespaces' | 'proxies' | 'small disks' | 'slow disks';
+  /** Stops and starts all replicas, or members: nothing else happens meanwhile. */
+  readonly isAlone?: boolean;
   /** Two that stop and start members of etcd, or their disks, are in each other's way. */
   readonly meetsMembers?: boolean;
 }

@@ -12,7 +12,7 @@ import type { Fault } from './fault.ts';
 import * as network from './network-faults.ts';
 import * as processes from './process-faults.ts';
 
-const FAULTS: readonly Fault[] = [
+export const FAULTS: readonly Fault[] = [
   processes.kill,
   processes.lostDisk,
   processes.pause,
@@ -24,6 +24,9 @@ const FAULTS: readonly Fault[] = [
   network.brokenConnections,
   network.slowEtcd,
   network.unreachablePeer,
+  network.deafToPeers,
+  network.muteToPeers,
+  network.slowPeer,
   network.brokenPeer,
   network.isolated,
   network.unplugged,
@@ -31,12 +34,18 @@ const FAULTS: readonly Fault[] = [
   network.memberUnplugged,
   network.twoSides,
   network.strangers,
+  network.oneWay,
+  network.deafMember,
+  network.muteMember,
+  network.slowMemberCable,
   etcd.memberKilled,
   etcd.memberPaused,
   etcd.quorumLost,
   etcd.compaction,
   etcd.compactionWhileAway,
   etcd.fullEtcd,
+  etcd.restored,
+  disks.damagedPacks,
   disks.slowMember,
   disks.slowReplica,
   disks.fullMember,
@@ -55,8 +64,13 @@ export const FIRST_FAULTS: readonly Fault[] = [
 const ONLY = (process.env['GITPLANE_FAULTS_ONLY'] ?? '').split('|');
 
 export function pickFault(random: Random, set: ReplicaSet): Fault {
+  return random.pick(faultsHere(set));
+}
+
+/** All that can be made on this machine and are asked for. */
+export function faultsHere(set: ReplicaSet): Fault[] {
   const isWanted = ({ name }: Fault): boolean => ONLY.some((part) => name.includes(part));
-  return random.pick(FAULTS.filter((fault) => isPossible(fault, set) && isWanted(fault)));
+  return FAULTS.filter((fault) => isPossible(fault, set) && isWanted(fault));
 }
 
 function isPossible({ needs }: Fault, set: ReplicaSet): boolean {

@@ -54,6 +54,33 @@ export const unreachablePeer: Fault = {
   },
 };
 
+export const deafToPeers: Fault = {
+  name: 'what other replicas send to it is lost',
+  run: async (at) => {
+    at.victim.toPeer.blackhole('up');
+    await sleep(at.milliseconds);
+    at.victim.toPeer.heal();
+  },
+};
+
+export const muteToPeers: Fault = {
+  name: 'what it answers to other replicas is lost',
+  run: async (at) => {
+    at.victim.toPeer.blackhole('down');
+    await sleep(at.milliseconds);
+    at.victim.toPeer.heal();
+  },
+};
+
+export const slowPeer: Fault = {
+  name: 'the way of other replicas to it is slow',
+  run: async (at) => {
+    at.victim.toPeer.delay(20 + at.random.below(200));
+    await sleep(at.milliseconds);
+    at.victim.toPeer.heal();
+  },
+};
+
 export const brokenPeer: Fault = {
   name: 'connections of replicas to it break',
   run: async (at) => {
@@ -163,5 +190,46 @@ export const strangers: Fault = {
   run: (at) => {
     const others = at.scene.set.replicas.filter((one) => one !== at.victim);
     return parted(at, [at.victim.place], [at.random.pick(others).place]);
+  },
+};
+
+async function held(at: FaultScene, from: readonly Place[], to: readonly Place[]): Promise<void> {
+  const mend = at.scene.set.network.hold(from, to);
+  await sleep(at.milliseconds);
+  mend();
+}
+
+const otherMembers = ({ scene, member }: FaultScene): Place[] =>
+  scene.set.etcd.members.filter((one) => one !== member).map(({ place }) => place);
+
+export const oneWay: Fault = {
+  name: 'what it sends to one other replica is lost',
+  needs: 'namespaces',
+  run: (at) => {
+    const others = at.scene.set.replicas.filter((one) => one !== at.victim);
+    return held(at, [at.victim.place], [at.random.pick(others).place]);
+  },
+};
+
+export const deafMember: Fault = {
+  name: 'a member of etcd does not hear the others',
+  needs: 'namespaces',
+  run: (at) => held(at, otherMembers(at), [at.member.place]),
+};
+
+export const muteMember: Fault = {
+  name: 'the others do not hear a member of etcd',
+  needs: 'namespaces',
+  run: (at) => held(at, [at.member.place], otherMembers(at)),
+};
+
+export const slowMemberCable: Fault = {
+  name: 'the cable of a member of etcd is slow',
+  needs: 'namespaces',
+  run: async (at) => {
+    const { network } = at.scene.set;
+    network.slow(at.member.place, 20 + at.random.below(200));
+    await sleep(at.milliseconds);
+    network.hurry(at.member.place);
   },
 };

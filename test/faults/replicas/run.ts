@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom } from '../../support/random.ts';
 import type { Replica } from '../../support/replica.ts';
 import type { ReplicaSet } from '../../support/replicas.ts';
+import { isLong } from '../budget.ts';
 import { repositoryOf } from '../history.ts';
 import { Asker } from './ask.ts';
 import {
@@ -18,12 +19,14 @@ import { useApi } from './clients.ts';
 import type { Fault } from './fault.ts';
 import { pickFault } from './faults.ts';
 import { usePushes } from './pushes.ts';
-import { MERGE_PATCH, Scene, TEAMS } from './scene.ts';
+import { MERGE_PATCH, Scene, TEAMS, type Violation } from './scene.ts';
 import { WanderingWatch } from './wandering-watch.ts';
 
 export interface RunReport {
   readonly faults: readonly string[];
-  readonly violations: readonly string[];
+  /** Of those that were made. */
+  readonly names: readonly string[];
+  readonly violations: readonly Violation[];
   readonly operations: number;
   /** Without an answer after all tries. */
   readonly unknown: number;
@@ -68,6 +71,7 @@ export async function runOnce(
   await expectSameState(scene);
   return {
     faults,
+    names: faults.map((text) => text.slice(0, text.lastIndexOf(' ('))),
     violations: scene.violations,
     operations: scene.operations.length,
     unknown: scene.operations.filter(({ output }) => output === undefined).length,
@@ -96,11 +100,11 @@ function planOf(
   first: Fault | undefined,
 ): Planned[] {
   const count = random.chance(0.25) ? 2 : 1;
-  return Array.from({ length: count }, (_, index) => {
+  const plan = Array.from({ length: count }, (_, index) => {
     const picked = pickFault(random, set);
     return {
       fault: index === 0 && first !== undefined ? first : picked,
-      meetsLeader: random.chance(0.7) || (index === 0 && first !== undefined),
+      meetsLeader: random.chance(0.7) || (index === 0 && first !== undefined && !isLong),
       other: random.below(2),
       member: random.below(3),
       milliseconds: SHORTEST_FAULT_MS + random.below(LONGEST_FAULT_MS),
@@ -108,6 +112,8 @@ function planOf(
       seed: random.below(2 ** 31),
     };
   });
+  const alone = plan.filter(({ fault }) => fault.isAlone === true);
+  return alone.length === 0 ? plan : alone.slice(0, 1);
 }
 
 /** One after the other begins; all are mended when it resolves. */

@@ -9,6 +9,14 @@ import type { Input, Output } from '../object-model.ts';
 export const TEAMS = `${API}/teams`;
 export const MERGE_PATCH = 'application/merge-patch+json';
 
+/** `lost`: acknowledged and gone. `doubled`: done twice. `stale`: a fresh read of before. */
+export type Harm = 'lost' | 'doubled' | 'stale' | 'other';
+
+export interface Violation {
+  readonly harm: Harm;
+  readonly text: string;
+}
+
 export interface Recorded extends Operation<Input, Output> {
   readonly name: string;
   /** Of writes of the API: the idempotency key. Of pushes: the commit. */
@@ -25,7 +33,7 @@ export class Scene {
   readonly random: Random;
   readonly names: readonly string[];
   readonly operations: Recorded[] = [];
-  readonly violations: string[] = [];
+  readonly violations: Violation[] = [];
   /** Replicas that nobody should begin to talk to: a load balancer would have noticed. */
   readonly away = new Set<Replica>();
   /** Of everything that was sent, in whatever run. */
@@ -35,6 +43,8 @@ export class Scene {
   pushes = 0;
   pushesLost = 0;
   over = false;
+  /** etcd was put back: what was written since has another version, once. */
+  isPutBack = false;
   #marks = 0;
 
   constructor(of: { set: ReplicaSet; seed: number; random: Random; keys: Set<string> }) {
@@ -56,8 +66,8 @@ export class Scene {
     return key;
   }
 
-  violation(text: string): void {
-    this.violations.push(text);
+  violation(text: string, harm: Harm = 'other'): void {
+    this.violations.push({ harm, text });
   }
 
   /** One that seems to work; any when none does. */
