@@ -53,6 +53,9 @@ export function rightOnObject(subresource: string, verb: string): string | undef
   return subresource === 'rollback' && verb === 'create' ? 'update' : undefined;
 }
 
+/** Stands for files of the repository that belong to no object and steer all of them. */
+export const CONTROL_FILES = { resource: 'repository', subresource: 'controlfiles' } as const;
+
 export interface PathAttributes {
   readonly verb: string;
   readonly path: string;

@@ -132,7 +132,7 @@ async function judge(
     newId: NO_ID.test(newId) ? undefined : newId,
   }));
   const { led, repository } = platform;
-  const refs = await refObjections({ gitDir: repository.gitDir }, updates);
+  const refs = await refObjections(repository, updates);
   if (refs.length > 0) return { ok: false, lines: [...refs, 'nothing was changed'] };
   const source = await withQuarantine(repository, quarantine, { maxPaths: repository.maxPaths });
   try {

@@ -15,11 +15,12 @@ export interface PushedCommitsParts {
   readonly bounds: CommitBounds;
   readonly sizes: TreeSizes;
   readonly maxPaths: number;
+  readonly maxCommits: number;
   readonly readTrees: ReadTrees;
   ask(id: string): Promise<CatFileReply>;
 }
 
-const MAX_COMMITS = 100_000;
+export const MAX_COMMITS = 100_000;
 /** A tag of a tag of a tag. */
 const MAX_TAGS = 8;
 
@@ -36,7 +37,7 @@ export async function commitObjections(
     let count = 0;
     for await (const id of newCommits(parts.context, commits, known)) {
       count += 1;
-      if (count > MAX_COMMITS) throw new PushLimitError(tooManyCommits);
+      if (count > parts.maxCommits) throw new PushLimitError(tooMany(parts.maxCommits));
       await judged.add(id);
     }
     return added.flaws;
@@ -46,7 +47,8 @@ export async function commitObjections(
   }
 }
 
-const tooManyCommits = `This push has more than ${MAX_COMMITS} commits; push the older ones first, to a branch`;
+const tooMany = (most: number): string =>
+  `This push has more than ${most} commits; push the older ones first, to a branch`;
 
 class PushLimitError extends Error {}
 

@@ -10,28 +10,34 @@ const MAX_REFS = 10_000;
 
 const OWN_FOLDER = /^refs\/(?:heads|tags)\/(.+)$/;
 
-/** Why the refs of a push are not taken, a line each. Removing one is left to git's own settings. */
+/** Why the refs of a push are not taken, a line each; `ref`: the served branch. Removing one is left to git's own settings. */
 export async function refObjections(
-  context: GitContext,
+  { gitDir, ref }: { readonly gitDir: string; readonly ref: string },
   moves: readonly RefMove[],
 ): Promise<readonly string[]> {
   if (moves.length > MAX_REFS_IN_PUSH) {
     return [`This push has ${moves.length} refs; push at most ${MAX_REFS_IN_PUSH} at a time`];
   }
-  const doubled = moves.find(({ ref }, index) => moves.findIndex((one) => one.ref === ref) < index);
+  const doubled = moves.find((move, at) => moves.findIndex((one) => one.ref === move.ref) < at);
   if (doubled !== undefined) {
     return [`${JSON.stringify(doubled.ref)} is named twice; push each ref once`];
   }
   const made = moves.filter(({ newId }) => newId !== undefined);
-  const lines = made.flatMap(({ ref }) => refFlaw(ref) ?? []);
+  const lines = made.flatMap((move) => caseFlaw(move.ref, ref) ?? refFlaw(move.ref) ?? []);
   if (lines.length > 0) return lines;
   const added = made.filter(({ oldId }) => oldId === undefined).length;
   if (added === 0) return [];
-  const present = await countRefs(context);
+  const present = await countRefs({ gitDir });
   if (present + added <= MAX_REFS) return [];
   return [
     `The repository would have ${present + added} branches and tags, more than ${MAX_REFS}; push fewer`,
   ];
+}
+
+/** Where files are found in any letter case, such a ref is the served branch to git. */
+function caseFlaw(ref: string, served: string): string | undefined {
+  if (ref === served || ref.toLowerCase() !== served.toLowerCase()) return undefined;
+  return `${JSON.stringify(ref)} differs from ${JSON.stringify(served)} by case alone`;
 }
 
 function refFlaw(ref: string): string | undefined {

@@ -13,7 +13,7 @@ import { processError, runGit, tryGit } from './git-process.ts';
 import { history } from './history.ts';
 import { assertObjectId, type ObjectType } from './object-id.ts';
 import { GitLimitError } from './process-limits.ts';
-import { commitObjections } from './pushed-commits.ts';
+import { commitObjections, MAX_COMMITS } from './pushed-commits.ts';
 import type {
   Bounded,
   CommitNote,
@@ -51,6 +51,8 @@ export interface ReaderOptions {
   readonly maxBlobBytes?: number;
   /** Files and folders of a tree that is walked; trees with more are refused. Default: 1,000,000. */
   readonly maxPaths?: number | undefined;
+  /** Commits in one push. Default: 100,000. */
+  readonly maxCommits?: number;
   /** Processes that may read objects at a time; starting one holds everything for some milliseconds. */
   readonly objectProcesses?: number;
 }
@@ -70,6 +72,7 @@ export class Reader implements ObjectReader {
   readonly #bounds: CommitBounds;
   readonly #sizes: TreeSizes;
   readonly #maxPaths: number;
+  readonly #maxCommits: number;
   readonly #commits = new Set<string>();
   #lastRoot: { revision: string; root: string } | undefined;
 
@@ -83,6 +86,7 @@ export class Reader implements ObjectReader {
     );
     this.#diffs = new RequestProcess(context, diffTreeProtocol);
     this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
+    this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
     this.#sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), this.#maxPaths);
     this.#bounds = new CommitBounds(this.#sizes, (id) => this.readObject(id, 'commit'));
   }
@@ -215,6 +219,7 @@ export class Reader implements ObjectReader {
       bounds: this.#bounds,
       sizes: this.#sizes,
       maxPaths: this.#maxPaths,
+      maxCommits: this.#maxCommits,
       readTrees: (ids: readonly string[], take: TakeTree) => this.#readTrees(ids, take),
       ask: (id: string) => this.#leastBusy().ask(id),
     };

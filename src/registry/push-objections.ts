@@ -5,7 +5,7 @@
 import { objectProblems } from '../admission/check.ts';
 import { formatFieldError } from '../apimachinery/field-error.ts';
 import { describeKey } from '../apimachinery/key.ts';
-import type { Authorizer, User } from '../apimachinery/request.ts';
+import { type Authorizer, CONTROL_FILES, type User } from '../apimachinery/request.ts';
 import { shownPath } from '../apimachinery/text.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -68,8 +68,7 @@ export class PushObjections {
   ofControlFiles(paths: readonly string[], user: User): string[] {
     const { kinds, authorizer } = this.#options;
     const [group = ''] = kinds.groups;
-    const file = { group, resource: 'repository', subresource: 'controlfiles' };
-    const asked = { verb: 'update', ...file, namespace: '', name: '' };
+    const asked = { verb: 'update', group, ...CONTROL_FILES, namespace: '', name: '' };
     if (paths.length === 0 || authorizer.authorize(user, asked).allowed) return [];
     const name = JSON.stringify(user.name);
     const right = `repository/controlfiles in API group ${JSON.stringify(group)}`;

@@ -57,6 +57,10 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return { status: tooLarge(DEFAULT_MAX_BODY_BYTES), unexpected: false };
   }
+  if (isBrokenOff(error)) {
+    const text = 'The connection was closed before the whole body came';
+    return { status: new StatusError(400, 'BadRequest', text), unexpected: false };
+  }
   if (code?.startsWith('FST_ERR_') === true && isOfClient(error)) {
     return { status: new StatusError(400, 'BadRequest', messageOf(error)), unexpected: false };
   }
@@ -66,6 +70,11 @@ export function toStatusError(error: unknown): { status: StatusError; unexpected
     'Internal error occurred: see the log of the server',
   );
   return { status, unexpected: true };
+}
+
+/** True if the client closed the connection in the middle of a request, as node says it. */
+export function isBrokenOff(error: unknown): boolean {
+  return isOfClient(error) && codeOf(error) === 'ECONNRESET';
 }
 
 /** Errors of fastify say what they are answered with. */

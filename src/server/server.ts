@@ -20,7 +20,7 @@ import {
 } from './access.ts';
 import { type AuditedPart, beginAudit, endAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
-import { toStatusError } from './errors.ts';
+import { isBrokenOff, toStatusError } from './errors.ts';
 import { fastGet } from './fast-get.ts';
 import type { Front } from './front/front.ts';
 import { registerGit } from './git.ts';
@@ -293,13 +293,10 @@ function errorAnswer(
   request: FastifyRequest,
 ): { readonly answer: Answer; readonly unexpected: boolean } {
   const { status, unexpected } = toStatusError(error);
-  if (unexpected) {
-    const { method, url, id } = request;
-    deps.logger.error(
-      { err: error, method, path: redactedUrl(url).split('?')[0], requestId: id },
-      'Request failed',
-    );
-  }
+  const { method, url, id } = request;
+  const facts = { method, path: redactedUrl(url).split('?')[0], requestId: id };
+  if (unexpected) deps.logger.error({ err: error, ...facts }, 'Request failed');
+  else if (isBrokenOff(error)) deps.logger.info(facts, 'Request broken off by the client');
   const retry = status.details?.retryAfterSeconds;
   const headers = {
     ...(retry === undefined ? {} : { 'retry-after': String(retry) }),

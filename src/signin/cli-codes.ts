@@ -7,10 +7,12 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../apimachinery/clock.ts';
 
 const LIFE_MS = 60_000;
-/** Only people who signed in get codes; this bounds what one of them can make of the memory. */
 const MOST_CODES = 10_000;
+/** Of one user: their oldest code makes room, so that nobody takes the codes of all. */
+const MOST_OF_ONE_USER = 20;
 
 interface Issued<Grant> {
+  readonly user: string;
   readonly grant: Grant;
   readonly challenge: string;
   readonly endsAt: number;
@@ -20,33 +22,55 @@ interface Issued<Grant> {
 export class CliCodes<Grant> {
   readonly #clock: Clock;
   readonly #codes = new Map<string, Issued<Grant>>();
+  /** Codes of each user, the oldest first. */
+  readonly #byUser = new Map<string, Set<string>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Undefined: there are too many codes that nobody fetched a key for. */
-  issue(grant: Grant, challenge: string): string | undefined {
+  issue(
+    grant: Grant,
+    of: { readonly user: string; readonly challenge: string },
+  ): string | undefined {
     const now = this.#clock.now();
     this.#forgetEnded(now);
+    this.#makeRoomOf(of.user);
     if (this.#codes.size >= MOST_CODES) return undefined;
     const code = randomBytes(32).toString('base64url');
-    this.#codes.set(code, { grant, challenge, endsAt: now + LIFE_MS });
+    this.#codes.set(code, { ...of, grant, endsAt: now + LIFE_MS });
+    const own = this.#byUser.get(of.user) ?? new Set();
+    this.#byUser.set(of.user, own.add(code));
     return code;
   }
 
   /** Works once, and a wrong verifier uses the code up. */
   redeem(code: string, verifier: string): Grant | undefined {
     const issued = this.#codes.get(code);
-    this.#codes.delete(code);
+    this.#forget(code);
     if (issued === undefined || this.#clock.now() >= issued.endsAt) return undefined;
     return isProof(verifier, issued.challenge) ? issued.grant : undefined;
+  }
+
+  #makeRoomOf(user: string): void {
+    const own = this.#byUser.get(user);
+    const [oldest] = own ?? [];
+    if (own?.size === MOST_OF_ONE_USER && oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget(code: string): void {
+    const user = this.#codes.get(code)?.user;
+    this.#codes.delete(code);
+    const own = user === undefined ? undefined : this.#byUser.get(user);
+    own?.delete(code);
+    if (user !== undefined && own?.size === 0) this.#byUser.delete(user);
   }
 
   #forgetEnded(now: number): void {
     for (const [code, { endsAt }] of this.#codes) {
       if (endsAt > now) return;
-      this.#codes.delete(code);
+      this.#forget(code);
     }
   }
 }

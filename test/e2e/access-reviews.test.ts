@@ -330,6 +330,41 @@ describe('kubectl', () => {
     expect(await ask(...as('plain', 'auth', 'can-i', 'get', '/metrics'))).toBe('yes');
   });
 
+  test('auth can-i answers about control files as a push does', async () => {
+    const steward = { metadata: { name: 'steward' } };
+    const right = { apiGroups: [GROUP], resources: ['repository/controlfiles'], verbs: ['update'] };
+    const apiGroup = 'rbac.authorization.k8s.io';
+    const made = async (path: string, body: object) => {
+      const answer = await daemon.call('POST', path, { body: { ...steward, ...body } });
+      expect(answer.code, answer.text).toBe(201);
+      return answer.json();
+    };
+    await made(`${API}/users`, {});
+    const { spec } = await made(`${API}/ownedaccesskeys`, { spec: { user: 'steward' } });
+    await made(`${RBAC}/clusterroles`, { rules: [right] });
+    await made(`${RBAC}/clusterrolebindings`, {
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'steward' },
+      subjects: [{ apiGroup, kind: 'User', name: 'steward' }],
+    });
+    const kubectl = kubectlOf(daemon);
+    const mayUpdate = async (token: string, ...words: string[]): Promise<string> =>
+      (await kubectl.run(['--token', token, 'auth', 'can-i', 'update', ...words])).stdout.trim();
+    const asked = [
+      ['repository/controlfiles'],
+      ['repository', '--subresource=controlfiles'],
+      [`repository.${GROUP}`, '--subresource=controlfiles'],
+    ];
+    for (const words of asked) {
+      expect(await mayUpdate(spec.key, ...words)).toBe('yes');
+      expect(await mayUpdate(key('plain'), ...words)).toBe('no');
+    }
+    expect(await mayUpdate(spec.key, 'repository/other')).toBe('no');
+    const list = await kubectl.run(['--token', spec.key, 'auth', 'can-i', '--list']);
+    expect(list.stdout).toMatch(
+      /^repository\.management\.gitplane\.dev\/controlfiles .*\[update\]$/m,
+    );
+  });
+
   test('auth can-i --list prints the rights of the key', async () => {
     const { stdout, stderr } = await kubectlOf(daemon).run(
       as('teams', 'auth', 'can-i', '--list', '-n', NAMESPACE),

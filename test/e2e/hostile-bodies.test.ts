@@ -1,5 +1,5 @@
 /** Bodies made to break the reader: each is refused with a reason, and nothing of it is kept. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,6 +18,29 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await daemon.stop();
+});
+
+test('a body that breaks off is one line of the log, without a stack', async () => {
+  const path = `${API}/teams?brokenOff=1`;
+  await new Promise<void>((resolve) => {
+    const ca = readFileSync(join(daemon.dataDir, 'tls/ca.crt'), 'utf8');
+    const headers = { authorization: `Bearer ${daemon.token}`, 'content-length': '5000' };
+    const sent = request(`${daemon.url}${path}`, { method: 'POST', headers, ca });
+    sent.on('error', () => resolve());
+    sent.write('{"a":', () => setImmediate(() => sent.destroy(new Error('broken off'))));
+  });
+  const lines = () =>
+    daemon
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"POST"'));
+  await expect.poll(() => lines().length).toBe(1);
+  expect(JSON.parse(lines()[0] ?? '')).toMatchObject({
+    level: 'info',
+    path: `${API}/teams`,
+    msg: 'Request broken off by the client',
+  });
+  expect(daemon.output()).not.toContain('abortIncoming');
 });
 
 function team(name: string, spec: string): string {

@@ -2,7 +2,7 @@
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
 import { type JsonObject, type KubeObject, valueAt } from '../../apimachinery/object.ts';
-import type { Attributes } from '../../apimachinery/request.ts';
+import { type Attributes, CONTROL_FILES } from '../../apimachinery/request.ts';
 import {
   badRequest,
   invalidObject,
@@ -154,7 +154,20 @@ function asked({ deps, request, spec }: Question): Attributes {
     deps.kinds.byPlural(group, plural)?.plural ?? plural;
   const found = askedAttributes(spec, canonical);
   if ('errors' in found) throw refused(request, found.errors);
-  return found.attributes;
+  return controlFilesAsked(deps.kinds.groups[0] ?? '', found.attributes) ?? found.attributes;
+}
+
+/**
+ * The right on control files as kubectl asks about it. Discovery has no such resource, so that kubectl
+ * leaves the group in the name of the resource, or out, and takes `repository/controlfiles` for a name.
+ */
+function controlFilesAsked(group: string, attributes: Attributes): Attributes | undefined {
+  if ('path' in attributes || ![group, ''].includes(attributes.group)) return undefined;
+  const { verb, resource, subresource, name } = attributes;
+  const isRepository = [CONTROL_FILES.resource, `${CONTROL_FILES.resource}.${group}`];
+  if (!isRepository.includes(resource)) return undefined;
+  if ((subresource || name) !== CONTROL_FILES.subresource) return undefined;
+  return { verb, group, ...CONTROL_FILES, namespace: '', name: '' };
 }
 
 function refused({ kind }: ResourceRequest, errors: readonly FieldError[]): Error {

@@ -94,7 +94,7 @@ async function decide(exchange: Exchange): Promise<FastifyReply> {
   back.searchParams.set('state', state);
   if (form.get('decision') === 'allow') {
     const agreed = { key: session.key, displayName: `${client} on ${device}`, redirectUri };
-    const code = deps.signIn.programs.codes.issue(agreed, challenge);
+    const code = deps.signIn.programs.codes.issue(agreed, { user: session.user.name, challenge });
     if (code === undefined) throw tooManyAttempts(60, 'too many programs are signing in');
     back.searchParams.set('code', code);
   } else {
