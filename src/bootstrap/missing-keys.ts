@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { grepRevision } from '../git/grep.ts';
+import { Reader } from '../git/reader.ts';
+import { readRef } from '../git/ref-file.ts';
 
 export interface MissingKeys {
   /** Recipients whose keys would open the files. */
@@ -19,11 +21,15 @@ const RECIPIENT = 'recipient"?: *"?age1[a-z0-9]+';
 export async function missingKeys(of: {
   readonly gitDir: string;
   readonly ref: string;
+  /** Trees with more files and folders are not searched, but what stands for them. */
+  readonly maxPaths?: number | undefined;
   /** Recipients whose keys are here. */
   readonly here: readonly string[];
 }): Promise<MissingKeys | undefined> {
   if (!existsSync(join(of.gitDir, 'HEAD'))) return undefined;
-  const found = await grepRevision({ gitDir: of.gitDir }, of.ref, RECIPIENT);
+  const revision = await searchable(of);
+  if (revision === undefined) return undefined;
+  const found = await grepRevision({ gitDir: of.gitDir }, revision, RECIPIENT);
   const missing = new Set<string>();
   let files = 0;
   for (const matches of found.values()) {
@@ -35,4 +41,20 @@ export async function missingKeys(of: {
   return files === 0
     ? undefined
     : { recipients: [...missing].sort(), files, all: files === found.size };
+}
+
+/** The commit of the branch, or the nearest of its first parents that a process may walk. */
+async function searchable(of: {
+  readonly gitDir: string;
+  readonly ref: string;
+  readonly maxPaths?: number | undefined;
+}): Promise<string | undefined> {
+  const tip = await readRef(of.gitDir, of.ref);
+  if (tip === undefined) return undefined;
+  const reader = new Reader({ gitDir: of.gitDir }, { maxPaths: of.maxPaths });
+  try {
+    return (await reader.boundsOf(tip)).standIn;
+  } finally {
+    await reader.close();
+  }
 }

@@ -115,7 +115,7 @@ async function checkKeys({ options, root, gitDir, ref }: Examined): Promise<Find
   const files = [...(existsSync(own) ? [own] : []), ...options.ageKeyFiles];
   const identities = (await Promise.all(files.map(identitiesIn))).flat();
   const here = await new Keyring(identities).recipients();
-  const missing = await missingKeys({ gitDir, ref, here });
+  const missing = await missingKeys({ gitDir, ref, here, maxPaths: options.maxPaths });
   if (missing !== undefined) {
     const names = missing.recipients.join(', ');
     const problem = `${missing.files} sealed files cannot be opened: the keys of ${names} are not here`;

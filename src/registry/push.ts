@@ -368,5 +368,6 @@ async function goesOnFrom(
   served: string | undefined,
   to: string,
 ): Promise<boolean> {
-  return served !== undefined && (await source.isAncestor(served, to));
+  // Readers have nothing yet where the first commit is held: whatever releases it goes on.
+  return served === undefined || (await source.isAncestor(served, to));
 }

@@ -343,6 +343,42 @@ test('a first start on a held branch serves, without a first administrator', asy
 });
 
 describe('a bomb that somebody put into the hosted repository by hand', () => {
+  test('as its first commit is taken out by a push by path', async () => {
+    const dataDir = join(scratchDir(), 'data');
+    mkdirSync(dataDir, { mode: 0o700 });
+    const gitDir = join(dataDir, 'repo.git');
+    execFileSync('git', ['init', '-q', '--bare', '-b', 'main', gitDir], { env: gitEnv });
+    const bomb = { mode: '040000', name: 'bomb', id: wideBomb(gitDir, 10, 8) } as const;
+    const first = gitSync(gitDir, ['commit-tree', '-m', 'one', tree(gitDir, [bomb])]);
+    gitSync(gitDir, ['update-ref', 'refs/heads/main', first]);
+    const held = await startDaemon({
+      dataDir,
+      seed: undefined,
+      env: { PATH: path },
+      token: 'none',
+    });
+    try {
+      const work = join(scratchDir(), 'work.git');
+      execFileSync('git', ['clone', '-q', '--bare', gitDir, work], { env: gitEnv });
+      const text = manifest('Team', 'mended');
+      const entry = { mode: '100644', name: 'team.yaml', id: blob(work, text) } as const;
+      const clean = tree(work, [entry]);
+      const mended = gitSync(work, ['commit-tree', '-p', first, '-m', 'Take it out', clean]);
+      const pushed = await held.git(['push', gitDir, `${mended}:main`], work);
+      expect(pushed.code, pushed.stderr).toBe(0);
+    } finally {
+      await held.stop();
+    }
+    // The first administrator is made by the next start.
+    const next = await startDaemon({ dataDir, seed: undefined, env: { PATH: path } });
+    try {
+      const answer = await next.call('GET', `${API}/teams/mended`);
+      expect(answer.code, answer.text).toBe(200);
+    } finally {
+      await next.stop();
+    }
+  });
+
   test('is held, and the platform goes on', async () => {
     const own = await startDaemon({ env: { PATH: path } });
     try {

@@ -30,7 +30,7 @@ export interface Secrets {
 }
 
 interface KeyPlace {
-  readonly options: Pick<DaemonOptions, 'branch' | 'ageKeyFiles'>;
+  readonly options: Pick<DaemonOptions, 'branch' | 'ageKeyFiles' | 'maxPaths'>;
   readonly data: Pick<DataDirectory, 'repository' | 'ageKey'>;
 }
 
@@ -48,7 +48,7 @@ function missingIn({
   data,
 }: KeyPlace): (here: readonly string[]) => Promise<MissingKeys | undefined> {
   const ref = `refs/heads/${options.branch}`;
-  return (here) => missingKeys({ gitDir: data.repository, ref, here });
+  return (here) => missingKeys({ gitDir: data.repository, ref, here, maxPaths: options.maxPaths });
 }
 
 /** Makes the key of this platform where there is none. Throws StartError. */
