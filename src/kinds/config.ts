@@ -63,11 +63,15 @@ function holdsSecret(raw: string): boolean {
   return SECRETS.some((path) => hasValue({ status }, path));
 }
 
-/** A field that holds a secret, with a value that does not name a variable. */
-const LOOKS_SECRET =
-  /\b(?:clientSecret|bearerToken|password|token|dataStoreEndpoint|dataSource)["']?\s*:\s*(?!["']?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})["']?\s*(?:[#,}]|$))["']?[^\s"'#]/m;
-
 const SECRETS = secretPathsOf('config').filter(([first]) => first === 'status');
+
+const SECRET_FIELDS = new Set(SECRETS.map((path) => path.findLast((step) => step !== '*')));
+
+/** A field that holds a secret, with a value that does not name a variable. */
+const LOOKS_SECRET = new RegExp(
+  String.raw`\b(?:${[...SECRET_FIELDS].join('|')})["']?\s*:\s*(?!["']?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})["']?\s*(?:[#,}]|$))["']?[^\s"'#]`,
+  'm',
+);
 
 /** What names a variable of the environment is no secret itself. */
 function hasValue(value: unknown, [step, ...rest]: readonly string[]): boolean {

@@ -25,13 +25,20 @@ async function followed() {
     kind: string,
     conditions: readonly object[],
     labels: Record<string, string> = {},
+    annotations: Record<string, string> = {},
   ) => {
     const namespace = kind === 'SharedSecret' ? 'apps' : '';
     const status = conditions.length === 0 ? {} : { status: { conditions: [...conditions] } };
     const object = {
       apiVersion: 'example.dev/v1',
       kind,
-      metadata: { name: 'it', uid: 'u', labels, ...(namespace === '' ? {} : { namespace }) },
+      metadata: {
+        name: 'it',
+        uid: 'u',
+        labels,
+        annotations,
+        ...(namespace === '' ? {} : { namespace }),
+      },
       ...status,
     };
     store.apply([
@@ -83,10 +90,17 @@ test('a condition that is no trouble is a normal event', async () => {
   expect(told()).toEqual(['Normal InForce 1']);
 });
 
-test('what the sync with a store says is left to it', async () => {
+test('a sync with the secret store tells its own events of a secret that is tied', async () => {
   const { put, told } = await followed();
-  put('SharedSecret', [
-    { type: 'Synced', status: 'False', severity: 'Error', reason: 'Forbidden' },
-  ]);
+  const annotations = {
+    'gitplane.dev/secret-store-kv-mount-path': 'kv',
+    'gitplane.dev/secret-store-kv-secret-path': 'it',
+  };
+  const refused = { type: 'Synced', status: 'False', severity: 'Error', reason: 'Forbidden' };
+  put('SharedSecret', [refused], {}, annotations);
   expect(told()).toEqual([]);
+
+  put('SharedSecret', []);
+  put('SharedSecret', [refused]);
+  expect(told()).toEqual(['Warning Forbidden 1']);
 });

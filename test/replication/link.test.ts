@@ -159,7 +159,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`who leads ${ETCD_MISSING ?? ''}`, (
 
     expect(overlapped).toBe(false);
     expect(term.isHeld()).toBe(false);
-    expect(term.signal.aborted).toBe(true);
+    await vi.waitFor(() => expect(term.signal.aborted).toBe(true), LONG);
     await vi.waitFor(() => expect(first.link.silentMs).toBeGreaterThan(0), LONG);
     proxy.heal();
     await vi.waitFor(

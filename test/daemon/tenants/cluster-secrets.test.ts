@@ -78,6 +78,11 @@ const tenant = (project: string | undefined): void =>
   });
 const project = (data: object, status: object = {}, namespace = 'p-web'): void =>
   put('ProjectSecret', namespace, 'registry', { spec: { data }, status });
+const follower = (data: object, status: object): void => {
+  const labels = { 'gitplane.dev/sharedsecret-name': 'registry' };
+  const metadata = { name: 'registry', namespace: 'p-web', labels };
+  put('ProjectSecret', 'p-web', 'registry', { metadata, spec: { data }, status });
+};
 
 function at(url: string) {
   const surface = clusters.find(url);
@@ -172,8 +177,16 @@ describe('a Secret with the label', () => {
   });
 });
 
+const synced = (status: string): object => ({ conditions: [{ type: 'Synced', status }] });
+
+test('a copy has what git has while a sync with the secret store fails', async () => {
+  project(ONE, synced('True'));
+  await create();
+  project(TWO, synced('False'));
+  await seen(TWO);
+});
+
 describe('a copy keeps what it had', () => {
-  const synced = (status: string): object => ({ conditions: [{ type: 'Synced', status }] });
   test.each<[string, () => void]>([
     [
       'when the project secret is gone',
@@ -185,7 +198,7 @@ describe('a copy keeps what it had', () => {
           },
         ]),
     ],
-    ['when the project secret has nothing to follow', () => project({}, synced('False'))],
+    ['when the project secret has nothing to follow', () => follower({}, synced('False'))],
     [
       'when no key opens it',
       () =>
