@@ -39,7 +39,7 @@ export interface DaemonOptions {
   readonly ageKeyFiles: readonly string[];
   /** Whether a repository that seals takes secrets in the clear all the same. */
   readonly allowPlaintextSecrets: boolean;
-  /** Where a repository that encrypts refuses pushed secrets in the clear. */
+  /** Refs on which a repository that encrypts refuses pushed secrets in the clear. */
   readonly refusePlaintext: 'all' | 'branch';
   /** Absent: the repository is hosted here. */
   readonly remote: RemoteSource | undefined;

@@ -34,7 +34,7 @@ export async function refObjections(
   ];
 }
 
-/** Where files are found in any letter case, such a ref is the served branch to git. */
+/** On a file system that ignores letter case, such a ref is the served branch to git. */
 function caseFlaw(ref: string, served: string): string | undefined {
   if (ref === served || ref.toLowerCase() !== served.toLowerCase()) return undefined;
   return `${JSON.stringify(ref)} differs from ${JSON.stringify(served)} by case alone`;

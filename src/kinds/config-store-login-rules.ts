@@ -11,7 +11,7 @@ import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 interface LoginRule {
   /** Fields that hold the credential; at most one is set. */
   readonly credentials: readonly string[];
-  /** Whether one of them has to be. */
+  /** True: one of them has to be set. */
   readonly needsOne: boolean;
 }
 

@@ -72,7 +72,7 @@ export interface PushJudgeOptions extends WriteParts {
   readonly branch: Branch;
   readonly repository: Pick<Repository, 'ref' | 'head'>;
   readonly authorizer: Authorizer;
-  /** Where secrets in the clear are refused. Default: on every branch and tag. */
+  /** Refs on which secrets in the clear are refused. Default: every branch and tag. */
   readonly refusePlaintext?: 'all' | 'branch' | undefined;
   /** Absent: nobody has to sign. */
   readonly signatures?: SignatureVerdict | undefined;

@@ -1,9 +1,9 @@
 /**
  * How a leader knows that nobody else has led up to this moment, without asking etcd each time. When
  * etcd says that the leader's key is of our term, it is so at some moment after the question was sent.
- * Whoever leads next lets its first `SILENT_MS` pass before it writes anything that can be read, unless
- * this leader handed over, and its term begins after that moment. So for `READS_MS` from when the question was sent, nobody else has
- * written. This needs nothing of the clock of etcd, and of ours only that they go about equally fast:
+ * The next leader lets its first `SILENT_MS` pass before it writes anything that can be read, unless
+ * this leader handed over, and its term begins after that moment. So for `READS_MS` from when the
+ * question was sent, no other leader has written. This needs nothing of the clock of etcd, and of ours only that they go about equally fast:
  * SILENT_MS by the clock of the next leader must not be shorter than READS_MS by that of this one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -8,7 +8,7 @@ import type { LargeFile } from '../file-reader.ts';
 import { type CrewSetup, type Delivery, type Order, unpackFiles } from './protocol.ts';
 import { startWorker } from './start-worker.ts';
 
-/** What a file of 8 MiB takes, several times over. */
+/** Memory limit of the thread: several times the need of a file of 8 MiB. */
 const LIMITS = { memoryMib: 512, deadlineMs: 120_000 };
 /** A thread takes a second to start, and history may have many versions of a file. */
 const IDLE_MS = 10_000;

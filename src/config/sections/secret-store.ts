@@ -24,7 +24,7 @@ export interface SecretStoreConfig {
   readonly clientKeyData?: string;
   /** Namespace inside the store. */
   readonly namespace?: string;
-  /** How the platform authenticates to the store: with a token, or with one login. Absent: `BAO_TOKEN`, else `VAULT_TOKEN`, in the environment. */
+  /** Authentication of the platform to the store: a token, or one login. Absent: `BAO_TOKEN`, else `VAULT_TOKEN`, in the environment. */
   readonly auth?: {
     /** Token. `$NAME` takes it from the environment. */
     readonly token?: string;

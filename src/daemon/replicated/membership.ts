@@ -41,7 +41,7 @@ interface Opened {
 export interface Membership {
   readonly link: Link;
   readonly role: Role;
-  /** What a front knows of the leader. */
+  /** A front's view of the leader. */
   readonly leaders: Leaders;
   /** Where other replicas reach this one. */
   readonly peer: string;

@@ -121,7 +121,7 @@ const LAST_ASK_MS = 5_000;
 const NOT_SHOWN = 'its branch does not show the commit';
 const SUCCESS = 'it reported success';
 
-/** What went wrong with a later push says nothing about an earlier one. */
+/** A failure of a later push says nothing about an earlier one. */
 function asUntold(error: RemoteError): RemotePushResult {
   if (isSilence(error)) return { ended: 'untold' };
   throw new RemoteError('unknown-outcome', error.message, { cause: error });
