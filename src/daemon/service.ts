@@ -115,8 +115,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   };
   const tenants = syncTenants(parts, platform, { clusters, dependencies });
   const prefix = `/${options.proxyPrefix}`;
-  // A replica that takes over goes on meanwhile: a git process reads the packs, and nobody takes writes.
-  if (parts.replicated === undefined) await objects.begun;
+  await objects.begun;
   const effects = planEffects({ loops: tenants, clusters, prefix });
   const planner = platform.planner.foreseeing(effects);
   return {

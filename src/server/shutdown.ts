@@ -41,7 +41,7 @@ export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSi
     heard.add(socket);
     silent.delete(otherEnd(socket));
   });
-  /** No later connection counts: whoever opens one after the other could keep the server open. */
+  /** No later connection counts: a client that opens one after the other could keep the server open. */
   const isAwaited = (last: number): boolean =>
     [...silent.values()].some(
       (since) => since <= last && performance.now() - since < FIRST_REQUEST_MS,

@@ -14,7 +14,7 @@ export function isNewState(directory: string): boolean {
   return !fs.existsSync(join(directory, DATA_FILE));
 }
 
-/** Whether a database that was open has an empty file now. LMDB fills both files when it opens one. */
+/** True if a database that was open has an empty file now. LMDB fills both files when it opens one. */
 export function isTruncated(directory: string): boolean {
   const sizeOf = (file: string): number | undefined =>
     fs.statSync(join(directory, file), { throwIfNoEntry: false })?.size;

@@ -1,4 +1,4 @@
-/** Whether certificates and keys for the store can be used, told by the field that they come from. */
+/** Check of the certificates and keys for the store; problems are told by the field that they come from. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { rootsProblem } from '../kinds/root-certificates.ts';
 import type { TransportTls } from '../secretsync/store/transport.ts';

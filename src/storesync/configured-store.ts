@@ -70,7 +70,7 @@ export class ConfiguredStore {
     return this.#current;
   }
 
-  /** Whether the configuration reads a credential in the object. */
+  /** True if the configuration reads a credential in the object. */
   refersTo({ namespace, name }: ObjectKey): boolean {
     const { enabled, auth = {} } = this.#options.configuration() ?? {};
     return enabled === true && namespace === TOKEN_NAMESPACE && loginSecrets(auth).includes(name);

@@ -95,7 +95,7 @@ export class ConnectedStore {
     return this.#configured.secrets;
   }
 
-  /** Whether the configuration reads a credential in the object. */
+  /** True if the configuration reads a credential in the object. */
   refersTo(key: ObjectKey): boolean {
     return this.#configured.refersTo(key);
   }

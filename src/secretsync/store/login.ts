@@ -103,7 +103,7 @@ export class LoginSession {
   }
 }
 
-/** What a store says to a login that it does not take, or where none can be. */
+/** Answers of a store that takes no such login, or has no such method. */
 const REFUSALS = new Set(['Rejected', 'WrongEngine']);
 
 /** The store answered that this token is not renewed any more. */

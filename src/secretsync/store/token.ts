@@ -149,7 +149,7 @@ export class TokenKeeper {
     this.#options.onFacts(facts);
     if (facts === undefined || !facts.isRenewable) return;
     this.#fullTtl = facts.fullTtl;
-    // What is left now may be less than a whole life.
+    // The time that is left may be less than a whole life.
     this.#renewals.plan(facts.ttl);
   }
 

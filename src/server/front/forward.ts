@@ -65,7 +65,7 @@ export interface Forwarded {
 const PATIENCE_MS = 10_000;
 const ANSWER_MS = 30_000;
 const CONNECT_MS = 3_000;
-/** Whether the leader is still reached. */
+/** True while the leader is reached. */
 const LOOK_EVERY_MS = 250;
 /** Of an answer that has begun, and does not end by itself. */
 const SILENT_MS = 60_000;

@@ -143,7 +143,7 @@ export class Front {
     while (performance.now() < end) {
       const reached = await store.reached(version, TURN_MS).catch(() => 'late' as const);
       if (reached === true) return true;
-      // What does not arrive from etcd is not shown before that is heard again.
+      // A write that etcd did not send is not shown before etcd is heard again.
       if (isDeaf(leaders)) break;
       const isOver = reached !== 'late' || leaders.leader?.term !== term;
       if (isOver && leaders.leader?.ready === true) {
