@@ -9,8 +9,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../src/commands.ts';
-import { coverageTable } from './config-coverage.ts';
 import { configTypes, SECTIONS_FOLDER } from './config-types.ts';
+import { coverageTable, ruleTable } from './coverage.ts';
 import { fieldTable } from './field-table.ts';
 import { columnTable, factTable, kindTable } from './kind-tables.ts';
 import { layerTable } from './layer-table.ts';
@@ -29,6 +29,7 @@ const GENERATORS: Readonly<Record<string, (subject: string) => string>> = {
   metrics: metricTable,
   layers: layerTable,
   coverage: coverageTable,
+  rules: ruleTable,
 };
 
 const MARKED = /<!-- generated: (\w+) ?(\S*) -->\n[\s\S]*?<!-- end -->/g;

@@ -63,13 +63,18 @@ const MODULES: Readonly<Record<string, Module>> = {
   },
   merge: {
     files: ['fieldmanagement/walk', 'fieldmanagement/manage', 'secretsync/decide'],
-    tests: ['fieldmanagement/structured-merge', 'secretsync/core', 'secretsync/model'],
+    tests: ['fieldmanagement/walk', 'fieldmanagement/structured-merge'].concat([
+      'secretsync/core',
+      'secretsync/model',
+    ]),
   },
   editor: {
     files: ['align', 'entries', 'match', 'plan', 'replace', 'slots', 'splice', 'stream'].map(
       (name) => `manifests/edit/${name}`,
     ),
-    tests: ['edit', 'edit-lists', 'edit-stream', 'edit-laws'].map((name) => `manifests/${name}`),
+    tests: ['align', 'edit', 'edit-lists', 'edit-stream', 'edit-laws'].map(
+      (name) => `manifests/${name}`,
+    ),
   },
   replication: {
     files: ['agreed-mark', 'newest-line', 'read-lease', 'repository-log', 'log-record'].map(

@@ -116,8 +116,8 @@ const PEERS = [
   {
     name: 'helm',
     isThere: () => has('helm'),
-    marker: /hasHelm/,
-    remedy: 'go install helm.sh/helm/v3/cmd/helm@v3.19.0',
+    marker: /findProgram\('helm'\)/,
+    remedy: 'GOBIN=~/.cache/gitplane/bin go install helm.sh/helm/v3/cmd/helm@v3.19.0',
   },
   {
     name: 'promtool',

@@ -87,6 +87,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'git',
     'manifests',
     'sealing',
+    'signatures',
     'auth',
     'tls',
     'catalog',

@@ -64,6 +64,8 @@ export class StatusError extends Error {
   readonly details: StatusDetails | undefined;
   /** List metadata of the Status: a continue token to go on with, where there is one. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Texts of `Warning` headers that were found before the error. */
+  warnings: readonly string[] = [];
 
   constructor(
     code: number,
@@ -91,6 +93,16 @@ export class StatusError extends Error {
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.code,
     };
+  }
+}
+
+/** The result of `work`. An error of it carries the warnings, as Kubernetes sends them with errors too. */
+export function withWarnings<T>(warnings: readonly string[], work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof StatusError) error.warnings = [...warnings, ...error.warnings];
+    throw error;
   }
 }
 

@@ -42,8 +42,13 @@ export interface AuditedAnswer {
   readonly revision?: string | undefined;
   /** Asked for once, a moment later: what it gives must not depend on when. */
   readonly bodies?: (() => AuditedBodies) | undefined;
+  /** The object of a write, where the URL does not name all of it. Asked for as `bodies`. */
+  readonly object?: (() => ObjectIdentity) | undefined;
   readonly remarks?: Remarks | undefined;
 }
+
+/** Completes the reference to an object. */
+export type ObjectIdentity = Partial<Readonly<Record<'namespace' | 'name' | 'uid', string>>>;
 
 /** By the last part of the name of the annotation. */
 export type Remarks = Readonly<Record<string, string>>;
@@ -76,7 +81,7 @@ export function eventParts({ call, level, stage, now, answer }: Happening): Even
     call.impersonated === undefined
       ? ''
       : `,"impersonatedUser":${JSON.stringify(call.impersonated)}`;
-  const begun = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":"${call.id}","stage":"${stage}"${routeText(call.route)}${userText(call.user)}${impersonated}${clientText(call)},"requestReceivedTimestamp":"${received.text(call.receivedAt)}","stageTimestamp":"${noted.text(now)}"`;
+  const begun = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}","auditID":"${call.id}","stage":"${stage}"${routeText(call.route, answer?.object?.())}${userText(call.user)}${impersonated}${clientText(call)},"requestReceivedTimestamp":"${received.text(call.receivedAt)}","stageTimestamp":"${noted.text(now)}"`;
   if (answer === undefined) return { text: begun, bytes: undefined };
   const { requestObject, responseObject, remarks } = answer.bodies?.() ?? NO_BODIES;
   const all =
@@ -93,21 +98,29 @@ const NO_BODIES: AuditedBodies = {};
 
 const routes = new WeakMap<AuditedRoute, string>();
 
-function routeText(route: AuditedRoute): string {
+function routeText(route: AuditedRoute, object: ObjectIdentity | undefined): string {
+  if (object !== undefined) return routeWith(route, object);
   const known = routes.get(route);
   if (known !== undefined) return known;
-  const { url, verb } = route;
-  const said = { requestURI: redactedUrl(url), verb, ...objectRef(route) };
-  const text = `,${JSON.stringify(said).slice(1, -1)}`;
+  const text = routeWith(route, {});
   routes.set(route, text);
   return text;
 }
 
-function objectRef({ resource, apiVersion }: AuditedRoute): object {
+function routeWith(route: AuditedRoute, object: ObjectIdentity): string {
+  const { url, verb } = route;
+  const said = { requestURI: redactedUrl(url), verb, ...objectRef(route, object) };
+  return `,${JSON.stringify(said).slice(1, -1)}`;
+}
+
+/** As in Kubernetes, the URL comes before the object. */
+function objectRef({ resource, apiVersion }: AuditedRoute, object: ObjectIdentity): object {
   if (resource === undefined) return {};
-  const { group, subresource, namespace, name } = resource;
-  const given = { namespace, name, apiGroup: group, apiVersion, subresource };
-  const filled = Object.entries(given).filter(([, value]) => value !== '');
+  const { group, subresource } = resource;
+  const namespace = resource.namespace || object.namespace;
+  const name = resource.name || object.name;
+  const given = { namespace, name, uid: object.uid, apiGroup: group, apiVersion, subresource };
+  const filled = Object.entries(given).filter(([, value]) => value !== '' && value !== undefined);
   return { objectRef: { resource: resource.resource, ...Object.fromEntries(filled) } };
 }
 

@@ -152,6 +152,14 @@ export class AccessKeyIndex {
     return now < this.#expiresAt(entry.key) && this.#isOfPresentOwner(entry);
   }
 
+  /** The holder of the key of that name, as `authenticate` gives it; undefined while it does not work. */
+  holder(name: string): Authenticated | undefined {
+    const entry = this.#byName.get(name);
+    if (entry === undefined || !entry.key.forRequests || !this.works(name)) return undefined;
+    const identity = this.#identity(entry);
+    return 'reason' in identity ? undefined : accepted(entry, identity, this.#expiresAt(entry.key));
+  }
+
   /** Why the owner of a key makes it useless; undefined: it does not. */
   ownerProblem(name: string): Exclude<Identity, { user: User }> | undefined {
     const entry = this.#byName.get(name);

@@ -2,7 +2,7 @@
  * Answers to questions about access (Kubernetes: `authorization.k8s.io`, `authentication.k8s.io`).
  * About oneself they count the scope of the key; about others roles alone, since no key is named.
  */
-import { type FieldError, invalid } from '../apimachinery/field-error.ts';
+import { type FieldError, forbidden, invalid, required } from '../apimachinery/field-error.ts';
 import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import {
   type Attributes,
@@ -35,7 +35,52 @@ export function askedAttributes(
   if (isRecord(path)) {
     return { attributes: { verb: text(path['verb']) ?? '', path: text(path['path']) ?? '' } };
   }
-  return { attributes: resourceAttributes(isRecord(resource) ? resource : {}, canonical) };
+  const asked = isRecord(resource) ? resource : {};
+  const errors = SELECTORS.flatMap((field) => selectorErrors(asked[field], field));
+  return errors.length > 0 ? { errors } : { attributes: resourceAttributes(asked, canonical) };
+}
+
+const SELECTORS = ['fieldSelector', 'labelSelector'] as const;
+const WITH_VALUES = ['In', 'NotIn'];
+const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
+
+/** Problems of a selector that narrows the question, as Kubernetes finds them. */
+function selectorErrors(selector: unknown, field: (typeof SELECTORS)[number]): FieldError[] {
+  if (!isRecord(selector)) return [];
+  const path = ['spec', 'resourceAttributes', field];
+  const raw = text(selector['rawSelector']) ?? '';
+  const requirements = Array.isArray(selector['requirements']) ? selector['requirements'] : [];
+  if (raw !== '' && requirements.length > 0) {
+    const detail = 'may not specified at the same time as requirements';
+    return [invalid([...path, 'rawSelector'], raw, detail)];
+  }
+  if (raw === '' && requirements.length === 0) {
+    const detail = `when ${path.join('.')} is specified, requirements or rawSelector is required`;
+    return [required([...path, 'requirements'], detail)];
+  }
+  return requirements.flatMap((one, index) => {
+    const { key, operator, values } = isRecord(one) ? one : {};
+    const at = [...path, 'requirements', index];
+    const hasValues = texts(values).length > 0;
+    const known = [...WITH_VALUES, ...WITHOUT_VALUES].includes(String(operator));
+    return [
+      ...(text(key) ? [] : [required([...at, 'key'], 'must be specified')]),
+      ...(known
+        ? []
+        : [invalid([...at, 'operator'], operator ?? '', 'not a valid selector operator')]),
+      ...(WITH_VALUES.includes(String(operator)) && !hasValues
+        ? [required([...at, 'values'], "must be specified when `operator` is 'In' or 'NotIn'")]
+        : []),
+      ...(WITHOUT_VALUES.includes(String(operator)) && hasValues
+        ? [
+            forbidden(
+              [...at, 'values'],
+              "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            ),
+          ]
+        : []),
+    ];
+  });
 }
 
 function resourceAttributes(

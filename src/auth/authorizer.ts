@@ -5,8 +5,11 @@
  * nothing.
  *
  * A Role or RoleBinding without a namespace is a ClusterRole or ClusterRoleBinding.
+ *
+ * Roles of `spec.clusterRoles` are bindings of their own: they hold in clusters and give nothing on
+ * the platform, as bindings of the platform give nothing inside a cluster.
  */
-import type { KubeObject } from '../apimachinery/object.ts';
+import { jsonEqual, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import {
   type Attributes,
   AUTHENTICATED_GROUP,
@@ -34,6 +37,10 @@ export interface RuleSource extends Authorizer {
   objectsNaming(user: User): Iterable<ObjectName>;
   /** The rules of a role, aggregated ones included; undefined when there is no such role. */
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined;
+  /** Every rule that a user has inside clusters by `spec.clusterRoles`. */
+  rulesInClusters(user: User): PolicyRule[];
+  /** True if a ClusterRole gives its rules to anybody inside clusters, by its name or by aggregation. */
+  isAssignedInClusters(role: KubeObject): boolean;
 }
 
 /** One object, as a request names it. */
@@ -60,6 +67,9 @@ const NO_OPINION: Decision = { allowed: false, reason: '' };
 export class RbacAuthorizer implements RuleSource {
   readonly #roles = new RoleIndex();
   readonly #bindings = new BindingIndex();
+  readonly #inClusters = new BindingIndex();
+  /** Team or user → the bindings that it stands for in clusters. */
+  readonly #assigned = new Map<string, readonly KubeObject[]>();
   readonly #access: AccessSource;
   #revision = 0;
 
@@ -99,20 +109,31 @@ export class RbacAuthorizer implements RuleSource {
     this.#bindings.remove(namespace, name);
   }
 
+  /** `bindings`: those that a team or user stands for, see `roleAssignments`. Whether they changed. */
+  setAssignments(assignee: string, bindings: readonly KubeObject[]): boolean {
+    const before = this.#assigned.get(assignee) ?? [];
+    if (jsonEqual(before, bindings)) return false;
+    this.#revision++;
+    for (const { metadata } of before) this.#inClusters.remove('', metadata.name ?? '');
+    for (const binding of bindings) this.#inClusters.set(binding);
+    if (bindings.length === 0) this.#assigned.delete(assignee);
+    else this.#assigned.set(assignee, bindings);
+    return true;
+  }
+
+  /** Every binding in clusters, by the team or user that stands for it. */
+  get assignments(): ReadonlyMap<string, readonly KubeObject[]> {
+    return this.#assigned;
+  }
+
   /** A denial's reason names the roles that the user is bound to but that do not exist. */
   authorize(user: User, attributes: Attributes): Decision {
     if (user.groups.includes(SUPERUSER_GROUP)) return SUPERUSER;
     if (user.groups.includes(AUTHENTICATED_GROUP)) {
       if (EVERYONES_RULES.some((rule) => ruleAllows(rule, attributes))) return EVERYONE;
     }
-    const missing = new Set<string>();
-    const namespace = 'path' in attributes ? '' : attributes.namespace;
-    const grant = this.#bindings.find(user, namespace, ({ binding }) => {
-      const rules = this.#rulesOf(binding);
-      if (rules === undefined) missing.add(binding.roleMissing);
-      return rules?.some((rule) => ruleAllows(rule, attributes)) ?? false;
-    });
-    if (grant !== undefined) return { allowed: true, reason: `RBAC: allowed by ${grant.text}` };
+    const bound = this.#byBindings(this.#bindings, user, attributes);
+    if (bound.allowed) return bound;
     const own = 'path' in attributes ? [] : this.#grantsTo(user, attributes);
     const title = own.find(({ rule }) => ruleAllows(toPolicyRule(rule), attributes))?.title;
     if (title !== undefined) {
@@ -121,19 +142,18 @@ export class RbacAuthorizer implements RuleSource {
         reason: `allowed by access rule ${JSON.stringify(title)} of the object`,
       };
     }
-    return missing.size === 0 ? NO_OPINION : { allowed: false, reason: missingText(missing) };
+    return bound;
+  }
+
+  /** Inside a cluster: by the roles of `spec.clusterRoles` alone, with the attributes of the request. */
+  authorizeInClusters(user: User, attributes: Attributes): Decision {
+    return this.#byBindings(this.#inClusters, user, attributes);
   }
 
   rulesFor(user: User, namespace: string, about?: ObjectName): PolicyRule[] {
     if (user.groups.includes(SUPERUSER_GROUP)) return [...FULL_AUTHORITY];
     const rules = user.groups.includes(AUTHENTICATED_GROUP) ? [...EVERYONES_RULES] : [];
-    const seen = new Set<Binding>();
-    const collect = ({ binding }: Grant): boolean => {
-      if (!seen.has(binding)) rules.push(...(this.#rulesOf(binding) ?? []));
-      seen.add(binding);
-      return false;
-    };
-    this.#bindings.find(user, namespace, collect);
+    rules.push(...this.#rulesBy(this.#bindings, user, namespace));
     if (about === undefined) return rules;
     return [...rules, ...this.#grantsTo(user, about).map(({ rule }) => toPolicyRule(rule))];
   }
@@ -148,6 +168,41 @@ export class RbacAuthorizer implements RuleSource {
 
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined {
     return this.#roles.rules(role);
+  }
+
+  rulesInClusters(user: User): PolicyRule[] {
+    if (user.groups.includes(SUPERUSER_GROUP)) return [...FULL_AUTHORITY];
+    return this.#rulesBy(this.#inClusters, user, '');
+  }
+
+  isAssignedInClusters(role: KubeObject): boolean {
+    const names = new Set(
+      [...this.#assigned.values()].flat().map((one) => String(valueAt(one, ['roleRef', 'name']))),
+    );
+    return [...names].some((name) => this.#roles.gathers(name, role));
+  }
+
+  #byBindings(bindings: BindingIndex, user: User, attributes: Attributes): Decision {
+    const missing = new Set<string>();
+    const namespace = 'path' in attributes ? '' : attributes.namespace;
+    const grant = bindings.find(user, namespace, ({ binding }) => {
+      const rules = this.#rulesOf(binding);
+      if (rules === undefined) missing.add(binding.roleMissing);
+      return rules?.some((rule) => ruleAllows(rule, attributes)) ?? false;
+    });
+    if (grant !== undefined) return { allowed: true, reason: `RBAC: allowed by ${grant.text}` };
+    return missing.size === 0 ? NO_OPINION : { allowed: false, reason: missingText(missing) };
+  }
+
+  #rulesBy(bindings: BindingIndex, user: User, namespace: string): PolicyRule[] {
+    const rules: PolicyRule[] = [];
+    const seen = new Set<Binding>();
+    bindings.find(user, namespace, ({ binding }: Grant): boolean => {
+      if (!seen.has(binding)) rules.push(...(this.#rulesOf(binding) ?? []));
+      seen.add(binding);
+      return false;
+    });
+    return rules;
   }
 
   #grantsTo(user: User, object: ObjectName): AccessGrant[] {

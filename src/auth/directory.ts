@@ -34,6 +34,8 @@ export interface DirectoryTeam {
   readonly uid: string | undefined;
   readonly users: readonly string[];
   readonly groups: readonly string[];
+  /** Empty: the team has none. */
+  readonly username: string;
 }
 
 /** What resolving an identity needs to know. */
@@ -46,6 +48,8 @@ export interface Directory {
   usersOf(identity: ProviderIdentity): string[];
   /** Names of the teams that have a group, sorted. */
   teamsWith(group: string): string[];
+  /** Names of the teams with a `spec.username`, sorted; more than one is a mistake. */
+  teamsNamed(username: string): string[];
   /** Names of the teams that list the user or one of its groups, sorted. */
   teamsOf(user: Pick<DirectoryUser, 'name' | 'groups'>): string[];
 }
@@ -55,6 +59,7 @@ export class DirectoryIndex implements Directory {
   readonly #teams = new Map<string, DirectoryTeam>();
   readonly #teamsByUser = new Multimap();
   readonly #teamsByGroup = new Multimap();
+  readonly #teamsByUsername = new Multimap();
   readonly #usersByIdentity = new Multimap();
   #version = 0;
 
@@ -76,6 +81,10 @@ export class DirectoryIndex implements Directory {
 
   teamsWith(group: string): string[] {
     return [...this.#teamsByGroup.get(group)].sort();
+  }
+
+  teamsNamed(username: string): string[] {
+    return [...this.#teamsByUsername.get(username)].sort();
   }
 
   teamsOf(user: Pick<DirectoryUser, 'name' | 'groups'>): string[] {
@@ -111,6 +120,7 @@ export class DirectoryIndex implements Directory {
     this.#teams.set(team.name, team);
     for (const user of team.users) this.#teamsByUser.add(user, team.name);
     for (const group of team.groups) this.#teamsByGroup.add(group, team.name);
+    if (team.username !== '') this.#teamsByUsername.add(team.username, team.name);
   }
 
   removeTeam(name: string): void {
@@ -118,6 +128,7 @@ export class DirectoryIndex implements Directory {
     this.#teams.delete(name);
     for (const user of team?.users ?? []) this.#teamsByUser.delete(user, name);
     for (const group of team?.groups ?? []) this.#teamsByGroup.delete(group, name);
+    if (team?.username) this.#teamsByUsername.delete(team.username, name);
     this.#version++;
   }
 }
@@ -160,5 +171,6 @@ function readTeam(object: KubeObject): DirectoryTeam {
     uid: object.metadata.uid,
     users: texts(spec['users']),
     groups: texts(spec['groups']),
+    username: text(spec['username']) ?? '',
   };
 }

@@ -9,7 +9,14 @@
  * access key that asked) and `scope` (null: unrestricted).
  */
 import { randomUUID } from 'node:crypto';
-import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import {
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
 import type { Clock } from '../apimachinery/clock.ts';
 import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
 import { isRecord, type JsonObject } from '../apimachinery/object.ts';
@@ -27,6 +34,7 @@ const DEFAULT_MAX_TTL_SECONDS = 86_400;
 
 /** Agents behind proxies with small header limits must be able to receive the token. */
 const MAX_TOKEN_BYTES = 8192;
+/** For the clocks of others: replicas that sign, clusters that verify. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 const TTL = ['spec', 'ttl'];
 
@@ -103,15 +111,24 @@ export class EndpointTokens {
 
   /**
    * The claims of a token that we signed and that has not ended, for one of the audiences (absent:
-   * whatever it is for). Throws an error of jose for any other.
+   * whatever it is for). Throws an error of jose for any other. No leeway at the end: it was our own
+   * clock that set it.
    */
   async verify(token: string, audience?: string | string[]): Promise<JWTPayload> {
-    return await verifyEndpointToken(token, {
+    const now = this.#options.clock.now();
+    const claims = await verifyEndpointToken(token, {
       jwks: this.jwks(),
       issuer: this.#options.issuer,
-      now: this.#options.clock.now(),
+      now,
       audience,
     });
+    if ((claims.exp ?? 0) * 1000 > now) return claims;
+    throw new errors.JWTExpired(
+      '"exp" claim timestamp check failed',
+      claims,
+      'exp',
+      'check_failed',
+    );
   }
 
   #grant(request: TokenRequest): { seconds: number; warnings: string[] } {

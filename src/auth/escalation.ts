@@ -1,7 +1,8 @@
 /**
  * Nobody grants by roles what they do not hold themselves (Kubernetes: registry/rbac
  * `policybased`). Writing a Role or ClusterRole takes every right in it, or the verb `escalate` on
- * it; writing a binding takes every right of the role it names, or the verb `bind` on that role.
+ * it. A ClusterRole that `spec.clusterRoles` names takes every right in it inside clusters, too.
+ * Writing a binding takes every right of the role it names, or the verb `bind` on that role.
  */
 import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
@@ -70,7 +71,11 @@ function roleProblem(
   const role = { group: RBAC_GROUP, resource: plural, namespace, name };
   if (rights.authorize(user, { verb: 'escalate', ...role }).allowed) return undefined;
   const owned = rights.rulesFor(user, namespace);
-  const missing = uncoveredRules(owned, policyRules(object['rules']));
+  const rules = policyRules(object['rules']);
+  const missing = uncoveredRules(owned, rules);
+  // Rights on the platform are none inside clusters, where the role counts as well.
+  const isInClusters = namespace === '' && rights.isAssignedInClusters(object);
+  if (isInClusters) missing.push(...uncoveredRules(rights.rulesInClusters(user), rules));
   if (missing.length > 0) {
     return forbiddenError(
       refusal(object, plural, describeMissing(user, missing)),

@@ -86,6 +86,8 @@ function beyond(
     uncoveredRules(rights.rulesFor(user, namespace), rights.rulesFor(holder, namespace)),
   );
   if (byRoles.length > 0) return byRoles;
+  const inClusters = uncoveredRules(rights.rulesInClusters(user), rights.rulesInClusters(holder));
+  if (inClusters.length > 0) return inClusters;
   for (const object of rights.objectsNaming(holder)) {
     const { namespace } = object;
     const held = rights.rulesFor(user, namespace, object);

@@ -65,6 +65,25 @@ export class RoleIndex {
     return rules;
   }
 
+  /**
+   * True if the rules of a ClusterRole count as rules of the one called `name`: it is that one, or
+   * that one selects it, straight away or through others.
+   */
+  gathers(name: string, { metadata }: KubeObject, seen = new Set<Role>()): boolean {
+    if (name === metadata.name) return true;
+    const clusterRoles = this.#roles.get('');
+    const role = clusterRoles?.get(name);
+    if (role?.selectors === undefined || seen.has(role)) return false;
+    seen.add(role);
+    const { selectors } = role;
+    const isSelected = (labels: Labels): boolean =>
+      selectors.some((selector) => selects(selector, labels));
+    if (isSelected(metadata.labels ?? {})) return true;
+    return [...(clusterRoles?.values() ?? [])].some(
+      (one) => isSelected(one.labels) && this.gathers(one.name, { metadata } as KubeObject, seen),
+    );
+  }
+
   /** Depth first; `seen` lets roles that select each other end. */
   #gather(role: Role, seen: Set<Role>): PolicyRule[] {
     if (seen.has(role)) return [];

@@ -1,7 +1,7 @@
 /**
  * The prepared sets of permissions that `spec.scope.roles` names (spec section 2.5). Like the rest
- * of a scope they narrow and never grant. What each lets through is a table; kinds in it that this
- * version does not serve are there for the day it does.
+ * of a scope they narrow and never grant. What each lets through is two tables, of the platform and
+ * of the clusters that are served here; kinds that this version does not serve are in the first.
  *
  * As in the product that the specification follows: of several entries with one role the first
  * counts; `agent` and `virtual-cluster` imply `network-peer`, without limits unless an entry of its
@@ -16,6 +16,8 @@ import {
   type PathPermit,
   type Permit,
   type ResourcePermit,
+  type Target,
+  type TargetKind,
 } from './scope-permits.ts';
 
 /** A role that a scope has; an empty list does not limit. */
@@ -98,6 +100,25 @@ const PERMISSIONS: Readonly<Record<string, readonly RoleRule[]>> = {
   ],
 };
 
+/**
+ * Inside clusters: what an agent there observes and reports. Namespaces are its owner's to make and
+ * to remove.
+ */
+const IN_CLUSTERS: readonly RoleRule[] = [
+  { verbs: READ, resources: ['namespaces', 'services', 'endpoints', 'secrets', 'events'] },
+  {
+    verbs: ['create', 'update', 'patch', 'delete'],
+    resources: ['services', 'endpoints', 'secrets'],
+  },
+  { verbs: ['create', 'update', 'patch'], resources: ['events'] },
+];
+
+/** The clusters that a role is for: those of tenants, and control planes. */
+const CLUSTERS_OF: Readonly<Record<string, readonly TargetKind[]>> = {
+  agent: ['ProjectVirtualCluster', 'Cluster'],
+  'virtual-cluster': ['ProjectVirtualCluster'],
+};
+
 /** Paths that roles open, unless the entry is limited. `metrics-writer` opens nothing here. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
   // It reads there whether the platform takes its audit events.
@@ -131,6 +152,7 @@ export function rolePermits(entry: ScopeRole, managementGroup: string): Permit[]
   const permits: Permit[] = rules.flatMap(({ verbs, group = managementGroup, resources }) =>
     resources.flatMap((resource) => resourcePermit(entry, verbs, { group, resource })),
   );
+  permits.push(...clusterPermits(entry));
   const limited = entry.projects.length > 0 || entry.virtualClusters.length > 0;
   const paths = limited ? [] : (own(PATHS, entry.role) ?? []);
   return paths.length === 0 ? permits : [...permits, pathPermit(paths)];
@@ -160,6 +182,39 @@ function resourcePermit(
     namespaces: inProject && projects.length > 0 ? projects.map(inNamespaceOf) : 'all',
   };
   return [permit];
+}
+
+/** A limit names clusters of tenants, so it leaves no control plane. */
+function clusterPermits(entry: ScopeRole): ResourcePermit[] {
+  const isLimited = entry.projects.length > 0 || entry.virtualClusters.length > 0;
+  const kinds = own(CLUSTERS_OF, entry.role) ?? [];
+  const targets = kinds.flatMap((kind): Target[] => {
+    if (kind === 'ProjectVirtualCluster') return virtualClustersOf(entry);
+    return isLimited ? [] : [{ kind, parts: {} }];
+  });
+  if (targets.length === 0) return [];
+  return IN_CLUSTERS.map(({ verbs, resources }) => ({
+    on: 'resources',
+    targets,
+    verbs: new Set(verbs),
+    resources: resources.map((resource) => ({ group: '', resource })),
+    names: 'all',
+    namespaces: 'all',
+  }));
+}
+
+function virtualClustersOf({ projects, virtualClusters }: ScopeRole): Target[] {
+  const ofProjects = projects.length === 0 ? [{}] : projects.map((project) => ({ project }));
+  const named =
+    virtualClusters.length === 0
+      ? [{}]
+      : virtualClusters.map((virtualCluster) => ({ virtualCluster }));
+  return ofProjects.flatMap((project) =>
+    named.map((name) => ({
+      kind: 'ProjectVirtualCluster' as const,
+      parts: { ...project, ...name },
+    })),
+  );
 }
 
 function inNamespaceOf(project: string): NamespacePattern {

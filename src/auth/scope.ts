@@ -62,6 +62,13 @@ export class Scope implements Narrowing {
     return this.#permits.some((permit) => permitAllows(permit, request, this.#context));
   }
 
+  /** True if it lets anything through at a door. */
+  reaches(target: Target): boolean {
+    return this.#permits.some(({ targets }) =>
+      targets.some((pattern) => targetCovers(pattern, target)),
+    );
+  }
+
   /**
    * Whether another scope is within this one, whatever the platform looks like now or later. False
    * when that cannot be told from the two alone. Roles count by name as well as by what they permit

@@ -3,6 +3,7 @@
  * Everything that asks about rights asks here, escalation checks included: asking `rbac` itself
  * would forget the scope.
  */
+import type { KubeObject } from '../apimachinery/object.ts';
 import type { Attributes, Decision, User } from '../apimachinery/request.ts';
 import type { ObjectName, RbacAuthorizer, RuleSource } from './authorizer.ts';
 import { EVERY_KEYS_RULES } from './built-in-rights.ts';
@@ -59,6 +60,22 @@ export class ScopedAuthorizer implements RuleSource {
 
   objectsNaming(user: User): Iterable<ObjectName> {
     return this.#rbac.objectsNaming(user);
+  }
+
+  /**
+   * By the roles of `spec.clusterRoles` alone: the cluster asks the scope itself, about itself.
+   */
+  authorizeInClusters(user: User, attributes: Attributes): Decision {
+    return this.#rbac.authorizeInClusters(user, attributes);
+  }
+
+  /** None with a scope: which clusters it reaches is no matter of rules. */
+  rulesInClusters(user: User): PolicyRule[] {
+    return scopeOf(user) === undefined ? this.#rbac.rulesInClusters(user) : [];
+  }
+
+  isAssignedInClusters(role: KubeObject): boolean {
+    return this.#rbac.isAssignedInClusters(role);
   }
 
   roleRules(role: RoleKey): readonly PolicyRule[] | undefined {

@@ -31,7 +31,7 @@ const HEAD_NOTE = 'catalog';
 const FILE_PREFIX = 'file:';
 
 /** Grows when what is kept gets another form. */
-const FORMAT = 3;
+const FORMAT = 4;
 
 interface HeadNote {
   format?: number;

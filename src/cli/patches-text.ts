@@ -1,7 +1,6 @@
 /** What patches did to an object, for people: step by step, then the difference as a whole. */
 
 import type { JsonObject } from '../apimachinery/object.ts';
-import type { PatchProgram } from '../endpointsync/program.ts';
 import type {
   PatchFailure,
   PatchMatch,
@@ -33,12 +32,12 @@ const SKIPPED: Readonly<Record<SkipReason, string>> = {
 };
 
 /** Without a newline at its end. */
-export function formatTrial(trial: Trial, program: PatchProgram): string {
+export function formatTrial(trial: Trial): string {
   const { name, before, outcome, differences } = trial;
   const { report, object } = outcome;
   return [
     `${name}, ${report.direction === 'forward' ? 'to the control plane' : 'back to the tenant'}`,
-    ...report.patches.flatMap((run) => runLines(run, program)),
+    ...report.patches.flatMap(runLines),
     ...(report.failure === undefined ? [] : [`failed: ${failureText(report.failure)}`]),
     ...differences.map(differenceLine),
     ...(object === undefined ? ['nothing would be written'] : diffLines(before, object)),
@@ -50,14 +49,13 @@ function diffLines(before: unknown, after: unknown): string[] {
   return lines.length === 0 ? ['nothing changes'] : ['', ...lines];
 }
 
-function runLines(run: PatchRun, program: PatchProgram): string[] {
+function runLines(run: PatchRun): string[] {
   const shown = run.matches.slice(0, MOST_SHOWN).map((match) => `    ${matchLine(match)}`);
   const more = run.matches.length - shown.length;
   return [
     `  patches[${run.patch}] ${JSON.stringify(run.path)} (${run.mode}): ${statusText(run)}`,
     ...shown,
     ...(more > 0 ? [`    … and ${more} more`] : []),
-    ...noteLines(run, program),
   ];
 }
 
@@ -67,13 +65,6 @@ function statusText({ status, skipped, matches, missed, failure }: PatchRun): st
   const places = `${matches.length} ${matches.length === 1 ? 'match' : 'matches'}`;
   const misses = missed === 0 ? '' : `, ${missed} without the field`;
   return `${status}, ${places}${misses}`;
-}
-
-/** The subsets of Endpoints never flow back (reference of the format, section 9). */
-function noteLines({ patch, path }: PatchRun, program: PatchProgram): string[] {
-  const reverse = program.patches[patch]?.expressions.reverse !== undefined;
-  if (!reverse || !path.trim().startsWith('subsets')) return [];
-  return ['    note: subsets never flow back to the tenant; this reverseExpression runs here only'];
 }
 
 function matchLine({ path, change, before, after, note }: PatchMatch): string {

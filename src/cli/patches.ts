@@ -8,15 +8,20 @@ import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachi
 import { PatchEngine } from '../endpointsync/engine.ts';
 import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
 import type { Direction } from '../endpointsync/report.ts';
+import { deadReverseExpressions } from '../endpointsync/reverse-paths.ts';
 import { roundTrip } from '../endpointsync/round-trip.ts';
-import { readEndpointsSetting } from '../endpointsync/settings.ts';
+import {
+  readEndpointsSetting,
+  readServicesSetting,
+  type SyncedKindName,
+} from '../endpointsync/settings.ts';
 import { type TenantCluster, tenantClusterOf } from '../endpointsync/tenant.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
 import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
-import { translateEndpoints } from '../tenantsync/translate.ts';
+import { SYNCED_KINDS, syncedKindOf } from '../tenantsync/synced-kinds.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial, type Trial } from './patches-text.ts';
 
@@ -51,17 +56,18 @@ export async function patches(options: ParsedOptions, around: Surroundings): Pro
   const inputs = options.all('input');
   if (inputs.length === 0) throw new UsageError('Say which objects to try: -i endpoints.yaml');
   const objects = await readObjects(inputs, around.stdin);
-  const program = compilePatches({
-    tenant: tenantOf(options, { file, config }),
-    patches: readEndpointsSetting(config).patches,
-  });
+  const tenant = tenantOf(options, { file, config });
+  const programs = {
+    Endpoints: compilePatches({ tenant, patches: readEndpointsSetting(config).patches }),
+    Service: compilePatches({ tenant, patches: readServicesSetting(config).patches }),
+  };
   const direction: Direction = options.isOn('reverse') ? 'reverse' : 'forward';
   const engine = around.engine ?? new PatchEngine();
   const isTranslated = direction === 'forward' && !options.isOn('patches-only');
   const tried: Tried = { objects, direction, isTranslated };
-  const trials = await tryAll(engine, program, tried);
+  const trials = await tryAll(engine, programs, tried);
   if (around.engine === undefined) await engine.close();
-  around.out.write(output === 'json' ? jsonOf(trials) : textOf(trials, program));
+  around.out.write(output === 'json' ? jsonOf(trials) : textOf(trials));
   return trials.some(({ outcome }) => outcome.object === undefined) ? 1 : 0;
 }
 
@@ -84,8 +90,9 @@ async function readConfig(
   const problems = [
     ...checkEndpointsSetting(document.value),
     ...checkNamespacesSetting(document.value, placeOf(options, { file: path, config })),
-  ].map(located);
-  return { config, problems };
+  ];
+  const found = problems.length > 0 ? problems : deadReverseExpressions(config);
+  return { config, problems: found.map(located) };
 }
 
 interface TenantFile {
@@ -119,12 +126,15 @@ function folderName(file: string): string {
 
 async function tryAll(
   engine: PatchEngine,
-  program: PatchProgram,
+  programs: Readonly<Record<SyncedKindName, PatchProgram>>,
   { objects, direction, isTranslated }: Tried,
 ): Promise<Trial[]> {
   const forward = direction === 'forward';
   return await Promise.all(
     objects.map(async (given) => {
+      // Any other object is tried with the patches on Endpoints.
+      const kind = syncedKindOf(given) ?? SYNCED_KINDS.Endpoints;
+      const program = programs[kind.name];
       const object = isTranslated ? translated(given, program) : given;
       const ends = forward ? { virtualObject: given } : { hostObject: given };
       const outcome = await engine.apply(program, { object, direction, ...ends });
@@ -136,12 +146,14 @@ async function tryAll(
 
 /** As the patches of the loop find it: with the names and marks of the control-plane cluster. */
 function translated(object: JsonObject, { tenant }: PatchProgram): JsonObject {
-  const { apiVersion, kind, metadata } = object;
-  const isEndpoints = apiVersion === 'v1' && kind === 'Endpoints' && isRecord(metadata);
-  if (!isEndpoints || typeof metadata['name'] !== 'string') return object;
+  const { metadata } = object;
+  const kind = syncedKindOf(object);
+  if (kind === undefined || !isRecord(metadata) || typeof metadata['name'] !== 'string') {
+    return object;
+  }
   const { namespace } = metadata;
   const placed = typeof namespace === 'string' ? object : inDefault(object, metadata);
-  return translateEndpoints(placed as unknown as KubeObject, tenant) as unknown as JsonObject;
+  return kind.translate(placed as unknown as KubeObject, tenant) as unknown as JsonObject;
 }
 
 /** Where kubectl would put it. */
@@ -165,6 +177,6 @@ function jsonOf(trials: readonly Trial[]): string {
   return `${JSON.stringify(results.length === 1 ? results[0] : results, null, 2)}\n`;
 }
 
-function textOf(trials: readonly Trial[], program: PatchProgram): string {
-  return trials.map((trial) => `${formatTrial(trial, program)}\n`).join('\n');
+function textOf(trials: readonly Trial[]): string {
+  return trials.map((trial) => `${formatTrial(trial)}\n`).join('\n');
 }

@@ -1,4 +1,4 @@
-/** What changed tenants will do to Endpoints that are given, for plans without a daemon. */
+/** Effects of changed tenants on Endpoints and Services that are given, for plans without a daemon. */
 import type { KubeObject } from '../apimachinery/object.ts';
 import { PatchEngine } from '../endpointsync/engine.ts';
 import type { ForeseeEffects } from '../history/plan.ts';
@@ -6,6 +6,7 @@ import { tenantVersions } from '../kinds/patched-tenant.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
 import { effectsOf, type Observed } from '../tenantsync/effects.ts';
+import { syncedKindOf } from '../tenantsync/synced-kinds.ts';
 import { readObjects } from './objects-input.ts';
 
 export interface EffectsOnInput {
@@ -29,7 +30,7 @@ export async function effectsOnInput(
   };
 }
 
-/** Where Services are given too, they say which Endpoints are synced. */
+/** Services that are given are synced as well, and say which Endpoints are. */
 function observedIn(objects: readonly KubeObject[]): Observed[] {
   const all = objects.map((object) => {
     const { namespace = 'default', name = '', ...metadata } = object.metadata ?? {};
@@ -37,12 +38,14 @@ function observedIn(objects: readonly KubeObject[]): Observed[] {
   });
   const services = new Map<string, KubeObject>();
   for (const object of all) if (object.kind === 'Service') services.set(idOf(object), object);
-  const found = all.filter(({ kind }) => kind === 'Endpoints');
-  if (found.length === 0) throw new UsageError('There are no Endpoints in what --endpoints names');
-  return found.map((endpoints) => ({
-    endpoints,
-    service: services.size === 0 ? null : services.get(idOf(endpoints)),
-  }));
+  if (!all.some(({ kind }) => kind === 'Endpoints')) {
+    throw new UsageError('There are no Endpoints in what --endpoints names');
+  }
+  return all.flatMap((object) => {
+    const kind = syncedKindOf(object);
+    const service = services.size === 0 ? null : services.get(idOf(object));
+    return kind === undefined ? [] : [{ kind, object, service }];
+  });
 }
 
 function idOf({ metadata }: KubeObject): string {

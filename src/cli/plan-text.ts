@@ -53,7 +53,7 @@ function effectLines({
   if (unknown !== undefined) return [`    what its patches do is not known: ${unknown}`];
   const rest = changed - items.length;
   return [
-    `    ${changed} of ${objects} Endpoints become others on the control-plane cluster`,
+    `    ${changed} of ${objects} objects become others on the control-plane cluster`,
     ...items.flatMap(effectOf),
     ...(rest > 0 ? [`    … and ${rest} more`] : []),
     ...(unseen > 0 ? [`    ${unseen} more were not looked at`] : []),
@@ -63,8 +63,8 @@ function effectLines({
 
 const EFFECT_MARKS = { create: '+', update: '~', delete: '-', fail: '!' } as const;
 
-function effectOf({ verb, source, before, after, message }: PlanEffect): string[] {
-  const head = `    ${EFFECT_MARKS[verb]} ${source.namespace}/${source.name}`;
+function effectOf({ verb, kind, source, before, after, message }: PlanEffect): string[] {
+  const head = `    ${EFFECT_MARKS[verb]} ${kind} ${source.namespace}/${source.name}`;
   if (verb === 'fail') return [`${head}: fails and stays as it is: ${message}`];
   const name = nameOf(before ?? after);
   if (verb !== 'update') return [`${head}: ${name} ${verb === 'create' ? 'is made' : 'goes'}`];

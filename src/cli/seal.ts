@@ -10,7 +10,10 @@ import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import type { OpenFile } from '../registry/sealer.ts';
 import { wrapDataKey } from '../sealing/data-keys.ts';
-import { Reuse, sealedComments, sealText, unsealText } from '../sealing/seal.ts';
+import { SOPS } from '../sealing/metadata.ts';
+import { metadataOf } from '../sealing/open.ts';
+import { wrapForPgp } from '../sealing/pgp.ts';
+import { documentsOf, Reuse, sealedComments, sealText, unsealText } from '../sealing/seal.ts';
 import { SealingError } from '../sealing/sealing-error.ts';
 import {
   changeRecipients,
@@ -164,6 +167,10 @@ export async function recipients(options: ParsedOptions, out: Output): Promise<n
   if (action === 'list') {
     for (const name of new Set(config.rules.flatMap((rule) => rule.recipients)))
       out.write(`${name}\n`);
+    for (const name of new Set(config.rules.flatMap((rule) => rule.pgp))) {
+      out.write(`pgp ${name}${tree.pgpKeys?.has(name) === true ? '' : ' (public key missing)'}\n`);
+    }
+    await listPgpFiles(tree, out);
     return 0;
   }
   const removes = action === 'remove';
@@ -185,6 +192,19 @@ export async function recipients(options: ParsedOptions, out: Output): Promise<n
   return commit(tree, { options, changed: [...changed, basename(tree.configFile)], message });
 }
 
+/** Files that holders of PGP keys read as well, or alone. */
+async function listPgpFiles(tree: SealedTree, out: Output): Promise<void> {
+  for await (const { path, text } of tree.files()) {
+    if (!text.includes(SOPS)) continue;
+    const metadata = await inPlace(tree, path, () => metadataOf(documentsOf(text)));
+    if (metadata?.pgp === undefined) continue;
+    const keys = metadata.pgp.map(({ fp }) => fp).join(', ');
+    const how =
+      metadata.age.length === 0 ? 'readable by PGP keys alone' : 'also readable by PGP keys';
+    out.write(`${tree.shown(path)}: ${how}: ${keys}\n`);
+  }
+}
+
 /** Seals every sealed file for whom the config says. All are worked out before one is written. */
 async function rekey(
   tree: SealedTree,
@@ -196,12 +216,21 @@ async function rekey(
   for await (const { file, open } of sealedFiles(tree)) {
     const { path, text } = file;
     const { metadata } = open.file;
-    const names = creationRuleFor(config, path)?.recipients ?? [];
-    const all = names.length > 0 ? names : (metadata?.age ?? []).map(({ recipient }) => recipient);
+    const { recipients: names = [], pgp: named = [] } = creationRuleFor(config, path) ?? {};
+    const had = metadata?.pgp ?? [];
+    const age = names.length > 0 ? names : (metadata?.age ?? []).map(({ recipient }) => recipient);
+    const pgp = names.length > 0 ? named : had.map(({ fp }) => fp);
     const { keyring } = tree;
     const rule = metadata?.rule ?? { name: 'encrypted_regex' as const, text: '' };
     const sealed = await inPlace(tree, path, async () => {
-      const key = anew ? await keyring.make(all) : await keyring.wrap(open.key.dataKey, all);
+      const { dataKey } = open.key;
+      const missing = pgp.filter((name) => !had.some(({ fp }) => fp === name));
+      const key = anew
+        ? await tree.sealer.make({ path }, { age, pgp })
+        : {
+            ...(await keyring.wrap(dataKey, age)),
+            pgp: [...had, ...(await wrapForPgp(dataKey, missing, tree.pgpKeys))],
+          };
       const source = anew ? unsealText(text, open.key.dataKey) : text;
       return sealText(source, { key, rule, now: Date.now() });
     });

@@ -1,6 +1,7 @@
 /** The folder of manifests that a command works on: its `.sops.yaml`, its files, its keys. */
-import { existsSync } from 'node:fs';
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdtemp, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { systemClock } from '../apimachinery/clock.ts';
 import { readIfThere } from '../auth/secret-file.ts';
@@ -11,11 +12,16 @@ import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { Sealer } from '../registry/sealer.ts';
 import { Keyring, parseIdentities } from '../sealing/data-keys.ts';
+import type { PgpKeys } from '../sealing/pgp.ts';
 import { parseSopsConfig, type SopsConfig } from '../sealing/sops-config.ts';
+import { openGpgKeyring } from '../signatures/gpg-keyring.ts';
+import { SignatureFileError } from '../signatures/signature-error.ts';
 import { manifestPaths } from './manifest-paths.ts';
 
 /** Where a daemon in this folder keeps its key. */
 const OWN_KEY = 'data/age.key';
+/** Usual file of public keys beside `.sops.yaml`. */
+const PGP_KEYS = '.sops.pub.asc';
 
 /**
  * The identities that `--age-key-file` names, or those of a daemon in this folder. Without any,
@@ -35,6 +41,21 @@ export async function keyringOf(options: ParsedOptions): Promise<Keyring> {
   return await Keyring.open(identities);
 }
 
+/** The public keys that `--pgp-keys` names, or those beside `.sops.yaml`. */
+async function pgpKeysOf(options: ParsedOptions, root: string): Promise<PgpKeys | undefined> {
+  const beside = join(root, PGP_KEYS);
+  const file = options.text('pgp-keys') ?? (existsSync(beside) ? beside : undefined);
+  if (file === undefined) return undefined;
+  const home = await mkdtemp(join(tmpdir(), 'gitplane-gpg-'));
+  process.once('exit', () => rmSync(home, { recursive: true, force: true }));
+  try {
+    return await openGpgKeyring(file, home);
+  } catch (error) {
+    if (!(error instanceof SignatureFileError)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}
+
 export interface TreeFile {
   /** Below the root. */
   readonly path: string;
@@ -47,6 +68,8 @@ export class SealedTree {
   readonly kinds: KindTable;
   readonly reader: FileReader;
   readonly sealer: Sealer;
+  /** Public keys of PGP recipients; undefined: none is here. */
+  readonly pgpKeys: PgpKeys | undefined;
   readonly #targets: readonly string[];
   /** Folders without files that a killed command left: they may be in the clear. */
   readonly #cleaned = new Set<string>();
@@ -56,6 +79,7 @@ export class SealedTree {
     keyring: Keyring;
     kinds: KindTable;
     targets: readonly string[];
+    pgpKeys: PgpKeys | undefined;
   }) {
     const { root, keyring, kinds, targets } = of;
     this.root = root;
@@ -63,7 +87,15 @@ export class SealedTree {
     this.kinds = kinds;
     this.#targets = targets;
     this.reader = fileReader(kinds, '', { keyring, mindsClear: true });
-    this.sealer = new Sealer({ keyring, kinds, clock: systemClock, forOthers: true });
+    this.pgpKeys = of.pgpKeys;
+    const forOthers = true as const;
+    this.sealer = new Sealer({
+      keyring,
+      kinds,
+      clock: systemClock,
+      forOthers,
+      pgpKeys: of.pgpKeys,
+    });
   }
 
   /** Of the folder above the operands that holds `.sops.yaml`, else `.git`. */
@@ -78,7 +110,14 @@ export class SealedTree {
     const outside = targets.find((target) => target !== root && !target.startsWith(root + sep));
     if (outside !== undefined) throw new UsageError(`${outside} is not below ${root}`);
     const kinds = buildKindTable(options.required('api-group'));
-    return new SealedTree({ root, keyring: await keyringOf(options), kinds, targets });
+    const keyring = await keyringOf(options);
+    return new SealedTree({
+      root,
+      keyring,
+      kinds,
+      targets,
+      pgpKeys: await pgpKeysOf(options, root),
+    });
   }
 
   get configFile(): string {

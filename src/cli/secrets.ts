@@ -5,7 +5,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { getSecret, setSecret, type ValueInput } from './secret-values.ts';
 import type { Output } from './validate.ts';
 
-const HELP = `Write: gitplane secrets sync [--now [--wait] [--allow-deletions]]; get [[NAMESPACE/]NAME [KEY]]; or set [NAMESPACE/]NAME KEY with the value on standard input or --from-file FILE`;
+const HELP = `Write: gitplane secrets sync [--now [--wait] [--store NAME] [--allow-deletions]]; get [[NAMESPACE/]NAME [KEY]]; or set [NAMESPACE/]NAME KEY with the value on standard input or --from-file FILE`;
 
 export async function secrets(options: ParsedOptions, input: ValueInput): Promise<number> {
   const act = ACTIONS[options.operands[0] ?? ''];
@@ -30,13 +30,15 @@ const PATIENCE_MS = 120_000;
 async function sync(connection: Connection, options: ParsedOptions, out: Output): Promise<number> {
   const [now, wait] = [options.isOn('now'), options.isOn('wait')];
   const allowDeletions = options.isOn('allow-deletions');
+  const store = options.text('store');
   if (!now) {
-    if (wait || allowDeletions) throw new UsageError(HELP);
+    if (wait || allowDeletions || store !== undefined) throw new UsageError(HELP);
     return tell(await connection.ask('GET', 'secret-store'), out);
   }
   const query = new URLSearchParams({ timeout: `${PATIENCE_MS / 1000}s` });
   if (wait) query.set('wait', 'true');
   if (allowDeletions) query.set('allowDeletions', 'true');
+  if (store !== undefined) query.set('store', store);
   const report = await connection.ask('POST', `secret-store/sync?${query}`, PATIENCE_MS + 5_000);
   if (wait) return tell(report, out);
   out.write('a cycle over all secrets begins\n');
@@ -44,11 +46,9 @@ async function sync(connection: Connection, options: ParsedOptions, out: Output)
 }
 
 function tell(report: unknown, out: Output): number {
-  const { state, address, message, warnings, counts, attention } = isRecord(report) ? report : {};
-  const where = typeof address === 'string' ? ` (${address})` : '';
-  const why = typeof message === 'string' ? `: ${message}` : '';
-  const lines = [`secret store ${String(state)}${where}${why}`];
-  for (const warning of list(warnings)) lines.push(`warning: ${String(warning)}`);
+  const { counts, attention, stores } = isRecord(report) ? report : {};
+  const all = [report, ...list(stores)].filter(isRecord);
+  const lines = all.flatMap((store) => storeLines(store, all.length > 1));
   const standing = Object.entries(isRecord(counts) ? counts : {}).filter(
     ([, count]) => count !== 0,
   );
@@ -59,7 +59,39 @@ function tell(report: unknown, out: Output): number {
     lines.push(`${standing}: ${kind} ${namespace}/${name}: ${reason}: ${text}`);
   }
   out.write(`${lines.join('\n')}\n`);
-  return state === 'unavailable' || list(attention).length > 0 ? 1 : 0;
+  const isAway = all.some(({ state }) => state === 'unavailable');
+  const isComplete = all.flatMap(({ pulls }) => list(pulls)).every(isPulled);
+  return isAway || list(attention).length > 0 || !isComplete ? 1 : 0;
+}
+
+function isPulled(pull: unknown): boolean {
+  return isRecord(pull) && pull['problem'] === undefined && list(pull['refused']).length === 0;
+}
+
+function pullLines(pull: Readonly<Record<string, unknown>>): string[] {
+  const { name, place, namespace, tied, untied, refused, refusedCount, problem } = pull;
+  const counts = Object.entries({ tied, untied, refused: refusedCount })
+    .filter(([, count]) => count !== 0)
+    .map(([state, count]) => `${count} ${state}`);
+  const why = isRecord(problem) ? `: ${problem['reason']}: ${problem['message']}` : '';
+  return [
+    `pull ${name} of ${place} into ${namespace}: ${counts.join(', ') || 'nothing'}${why}`,
+    ...list(refused)
+      .filter(isRecord)
+      .map(({ reason, message }) => `refused: ${reason}: ${message}`),
+  ];
+}
+
+function storeLines(report: Readonly<Record<string, unknown>>, hasName: boolean): string[] {
+  const { name, state, address, message, warnings, pulls } = report;
+  const which = hasName ? ` ${String(name)}` : '';
+  const where = typeof address === 'string' ? ` (${address})` : '';
+  const why = typeof message === 'string' ? `: ${message}` : '';
+  return [
+    `secret store${which} ${String(state)}${where}${why}`,
+    ...list(warnings).map((warning) => `warning: ${String(warning)}`),
+    ...list(pulls).filter(isRecord).flatMap(pullLines),
+  ];
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -6,6 +6,7 @@ import type { JsonObject } from '../apimachinery/object.ts';
 import { configDefaults } from '../kinds/config-raw.ts';
 import type { PlatformConfig } from './platform-config.ts';
 import { type Environment, type MissingVariable, resolveReferences } from './references.ts';
+import { secretStoreAt, withoutStores } from './secret-stores.ts';
 
 /** Called after the change, in the order of subscription. */
 export type ConfigListener = (config: PlatformConfig, before: PlatformConfig) => void;
@@ -50,14 +51,17 @@ export class ConfigFeed implements PlatformConfigSource {
   /**
    * Puts a configuration that passed its checks into force, unless it names variables that are not
    * there. `leaveOut`: there is nothing to fall back to, so that blocks that name them are left out.
-   * The block of the secret store never falls back: secrets would go to a store that is not
+   * The block of a secret store never falls back: secrets would go to a store that is not
    * configured any more.
    */
   offer(written: JsonObject, leaveOut: boolean): Offered {
     const { config, missing } = resolveReferences(written, this.#environment);
-    const needed = missing.filter(({ path }) => path[0] !== STORE);
-    if (needed.length > 0 && !leaveOut) {
-      if (needed.length < missing.length) this.#publish(without(this.#current, STORE));
+    const stores = missing.flatMap(({ path }) => secretStoreAt(written, path) ?? []);
+    if (stores.length < missing.length && !leaveOut) {
+      if (stores.length > 0) {
+        const kept = withoutStores(this.#current, new Set(stores));
+        this.#publish(kept as unknown as JsonObject);
+      }
       return { taken: false, missing };
     }
     this.#publish(config);
@@ -79,13 +83,6 @@ export class ConfigFeed implements PlatformConfigSource {
       }
     }
   }
-}
-
-const STORE = 'secretStore';
-
-function without(config: PlatformConfig, block: keyof PlatformConfig): JsonObject {
-  const { [block]: _withdrawn, ...rest } = config;
-  return rest as unknown as JsonObject;
 }
 
 function frozen<T>(value: T): T {

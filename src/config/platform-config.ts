@@ -61,9 +61,9 @@ export interface PlatformConfig {
       readonly clusters?: readonly string[];
       /** Title. Absent: the name of the chart. */
       readonly title?: string;
-      /** URL of an icon. Absent: the icon of the chart. */
+      /** URL of an icon. The icon of the chart is not read: a write without one is warned. */
       readonly iconUrl?: string;
-      /** URL of a readme. Absent: worked out from a public chart hub. */
+      /** URL of a readme. Absent: the page of the chart on Artifact Hub. */
       readonly readmeUrl?: string;
     }[];
   };
@@ -79,6 +79,8 @@ export interface PlatformConfig {
   readonly uiSettings?: UISettingsConfig;
   /** The external secret store. */
   readonly secretStore?: SecretStoreConfig;
+  /** Further secret stores by name, each with the fields of `secretStore`. A secret names its store with the annotation `gitplane.dev/secret-store`. */
+  readonly secretStores?: readonly SecretStoreConfig[];
   /** If true the configuration cannot be changed through the user interface and the config endpoint. */
   readonly disableConfigEndpoint?: boolean;
   /** If true `/version` needs authentication. Tenant clusters need version 0.27 or later. */

@@ -41,6 +41,7 @@ const BLOCKS: readonly (readonly string[])[] = [
   ['oidc', 'clients', '*'],
   ['apps', 'repositories', '*'],
   ['secretStore'],
+  ['secretStores', '*'],
   ['database'],
 ];
 

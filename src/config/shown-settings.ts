@@ -2,12 +2,15 @@
 import type { PlatformConfig } from './platform-config.ts';
 import type { UISettingsConfig } from './sections/ui-settings.ts';
 
+type ShownUISettings = UISettingsConfig & { readonly platformVersion?: string };
+
 /** For everybody, before they sign in. `version`: only where it is no secret. */
 export function uiSettings(
   { uiSettings: look }: PlatformConfig,
   version: string | undefined,
-): UISettingsConfig & { readonly platformVersion?: string } {
-  return { ...look, ...(version === undefined ? {} : { platformVersion: version }) };
+): ShownUISettings {
+  const { platformVersion: _ofStatus, ...shown }: ShownUISettings = look ?? {};
+  return { ...shown, ...(version === undefined ? {} : { platformVersion: version }) };
 }
 
 type Apps = NonNullable<PlatformConfig['apps']>;

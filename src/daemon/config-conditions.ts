@@ -8,9 +8,10 @@ export interface ConfigProblem extends ToldProblem {
     | 'VariableMissing'
     | 'ChecksTurnedOff'
     | 'AuditLogFails'
-    | 'SecretStoreNotInUse';
+    | 'SecretStoreNotInUse'
+    | 'SecretsLeftOut';
 }
 
 export type ConfigProblems = Readonly<
-  Record<'InForce' | 'SignInVerified' | 'AuditWritten', ConfigProblem | undefined>
+  Record<'InForce' | 'SignInVerified' | 'AuditWritten' | 'SecretsPulled', ConfigProblem | undefined>
 >;

@@ -11,6 +11,11 @@ import { ConfigFeed, type ConfigListener, DEFAULTS } from '../config/config-feed
 import { ConfigFileError, readConfigFile } from '../config/config-file.ts';
 import type { PlatformConfig } from '../config/platform-config.ts';
 import type { MissingVariable } from '../config/references.ts';
+import {
+  type SecretStoreBlock,
+  secretStoreAt,
+  secretStoreBlocks,
+} from '../config/secret-stores.ts';
 import { uncheckedProviders } from '../config/sign-in.ts';
 import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
 import { placeInRaw } from '../kinds/config-raw.ts';
@@ -56,8 +61,8 @@ interface Wanted {
 interface Offer {
   readonly json: string;
   readonly words: string | undefined;
-  /** The part of `words` that is about the secret store. */
-  readonly store: string | undefined;
+  /** The parts of `words` that are about secret stores, by the name of the store. */
+  readonly stores: ReadonlyMap<string, string>;
 }
 
 export class ConfigService implements ServedConfig {
@@ -72,6 +77,7 @@ export class ConfigService implements ServedConfig {
   #problem: string | undefined;
   #audit: ConfigProblem | undefined;
   #secretStore: ConfigProblem | undefined;
+  #pulls: ConfigProblem | undefined;
   #missingChanged: () => void = () => {};
   #isOpen = false;
 
@@ -107,9 +113,9 @@ export class ConfigService implements ServedConfig {
     return this.#problem ?? this.#secretStore?.message;
   }
 
-  /** Variables that the block of the secret store names and the environment lacks, in a sentence. */
-  get missingForStore(): string | undefined {
-    return this.#offered?.store;
+  /** The secret stores that are configured, by name. */
+  get secretStores(): ReadonlyMap<string, SecretStoreBlock> {
+    return secretStoreBlocks(this.current, this.#offered?.stores);
   }
 
   subscribe(listener: ConfigListener): () => void {
@@ -122,8 +128,8 @@ export class ConfigService implements ServedConfig {
     this.#read();
   }
 
-  /** One listener, called after each change of `missingForStore`. */
-  onMissingForStore(listener: () => void): void {
+  /** One listener, called after each change of what the blocks of secret stores lack. */
+  onMissingForStores(listener: () => void): void {
     this.#missingChanged = listener;
   }
 
@@ -131,6 +137,13 @@ export class ConfigService implements ServedConfig {
   tellSecretStore(message: string | undefined): void {
     const reason = 'SecretStoreNotInUse';
     this.#secretStore = message === undefined ? undefined : { reason, message };
+    this.#read();
+  }
+
+  /** Why pulls of secret stores left secrets out, for the status until they do not (undefined). */
+  tellPulls(message: string | undefined): void {
+    if (this.#pulls?.message === message) return;
+    this.#pulls = message === undefined ? undefined : { reason: 'SecretsLeftOut', message };
     this.#read();
   }
 
@@ -147,7 +160,8 @@ export class ConfigService implements ServedConfig {
       const counts = index === 0 && !this.fromFile;
       const SignInVerified = counts ? uncheckedSignIn(this.#feed.current) : undefined;
       const AuditWritten = counts ? this.#audit : undefined;
-      this.#tell(stored, { InForce, SignInVerified, AuditWritten });
+      const SecretsPulled = counts ? this.#pulls : undefined;
+      this.#tell(stored, { InForce, SignInVerified, AuditWritten, SecretsPulled });
     }
   }
 
@@ -174,10 +188,10 @@ export class ConfigService implements ServedConfig {
     if (before?.json === json) return before.words;
     const { taken, missing } = this.#feed.offer(written, !this.#isOpen);
     const words = missing.length === 0 ? undefined : missingWords(wanted, missing, taken);
-    const ofStore = missing.filter(({ path }) => path[0] === 'secretStore');
-    const store = ofStore.length === 0 ? undefined : listOf(wanted, ofStore);
-    this.#offered = { json, words, store };
-    if (before?.store !== store) this.#missingChanged();
+    const stores = missingForStores(wanted, written, missing);
+    this.#offered = { json, words, stores };
+    const [was, is] = [before?.stores ?? [], stores].map((one) => JSON.stringify([...one]));
+    if (was !== is) this.#missingChanged();
     return words;
   }
 
@@ -252,6 +266,19 @@ function listOf({ raw }: Wanted, missing: readonly MissingVariable[]): string {
       `${formatPath(path)} (${placeInRaw(raw, path)}) names $${variable}, which is not in the environment`,
   );
   return list.join('; ');
+}
+
+function missingForStores(
+  wanted: Wanted,
+  written: JsonObject,
+  missing: readonly MissingVariable[],
+): ReadonlyMap<string, string> {
+  const stores = new Map<string, MissingVariable[]>();
+  for (const one of missing) {
+    const name = secretStoreAt(written, one.path);
+    if (name !== undefined) stores.set(name, [...(stores.get(name) ?? []), one]);
+  }
+  return new Map([...stores].map(([name, ofStore]) => [name, listOf(wanted, ofStore)]));
 }
 
 function missingWords(wanted: Wanted, missing: readonly MissingVariable[], taken: boolean): string {

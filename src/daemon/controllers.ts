@@ -30,7 +30,7 @@ export interface ControllersParts extends Omit<SecretStoreParts, 'registry'> {
   readonly access: AccessControl;
   readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
   /** Writes to the branch that is served, wherever those of others go. */
-  readonly served: Pick<ObjectRegistry, 'update' | 'delete'>;
+  readonly served: Pick<ObjectRegistry, 'create' | 'update' | 'delete'>;
   onError(error: unknown): void;
 }
 

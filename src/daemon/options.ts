@@ -37,6 +37,8 @@ export interface DaemonOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Files with identities of age, beside our own. */
   readonly ageKeyFiles: readonly string[];
+  /** File with public keys of PGP recipients. */
+  readonly pgpKeys: string | undefined;
   /** Whether a repository that seals takes secrets in the clear all the same. */
   readonly allowPlaintextSecrets: boolean;
   /** Refs on which a repository that encrypts refuses pushed secrets in the clear. */
@@ -91,6 +93,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     configFile: options.text('config'),
     environment: options.environment,
     ageKeyFiles: options.all('age-key-file'),
+    pgpKeys: options.text('pgp-keys'),
     refusePlaintext: readChoice(options, 'refuse-plaintext', ['all', 'branch']),
     allowPlaintextSecrets: options.isOn('allow-plaintext-secrets'),
     remote: readRemote(options),

@@ -18,7 +18,7 @@ import { PushJudge } from '../registry/push.ts';
 import { ReadableStore } from '../registry/readable-store.ts';
 import { type ObjectRegistry, Registry } from '../registry/registry.ts';
 import type { Sealer } from '../registry/sealer.ts';
-import type { WriteParts } from '../registry/write-context.ts';
+import type { Advice, WriteParts } from '../registry/write-context.ts';
 import type { LedRepository } from '../replication/led-repository.ts';
 import type { Store } from '../state/store.ts';
 import { VERSION } from '../version.ts';
@@ -29,6 +29,8 @@ import { type ConfigService, openConfig } from './config-service.ts';
 import { startControllers } from './controllers.ts';
 import { type CoreObjects, openCoreObjects } from './core/core-objects.ts';
 import { writeGuards } from './guards/guards.ts';
+import { storeLinkAdvice } from './guards/store-link-guard.ts';
+import { uniqueNameAdvice } from './guards/unique-name-advice.ts';
 import { type Observation, observeBranch } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Opened, PlatformParts } from './platform-parts.ts';
@@ -78,6 +80,11 @@ export async function openPlatform(parts: PlatformParts): Promise<Platform> {
   }
 }
 
+function writeAdvice(config: ConfigService, { directory }: AccessControl): Advice {
+  const advices = [storeLinkAdvice(() => config.secretStores), uniqueNameAdvice(directory)];
+  return (kind, object) => advices.flatMap((one) => one(kind, object));
+}
+
 async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform> {
   const { options, data, logger, clock } = parts;
   const kinds = buildKindTable(options.apiGroup);
@@ -108,7 +115,9 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const guards = writeGuards({ kinds, access, clock, limits: () => config.current.auth });
   // Readers see what follows from owners and access rules; whatever writes does not.
   const readable = new ReadableStore(store, kinds);
-  const shared: WriteParts = { kinds, store, clock, under: options.under, guards };
+  const advice = writeAdvice(config, access);
+  const checks = { guards, advice, authorizer: access.authorizer };
+  const shared: WriteParts = { kinds, store, clock, under: options.under, ...checks };
   const tokens = await openTokens(parts, { store, kinds, access, onError });
   const served = new Registry({
     ...shared,

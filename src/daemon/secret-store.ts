@@ -1,7 +1,8 @@
-/** The sync of secrets with the store that is configured, put together. */
+/** The sync of secrets with the stores that are configured, put together. */
 import { hkdfSync } from 'node:crypto';
 import type { EventRing } from '../apimachinery/object-events.ts';
 import type { DataDirectory } from '../bootstrap/data-directory.ts';
+import type { PlatformConfig } from '../config/platform-config.ts';
 import { assertHeld } from '../replication/term.ts';
 import { loadStateKey } from '../state/state-key.ts';
 import { SecretSync, type SecretSyncOptions } from '../storesync/secret-sync.ts';
@@ -26,7 +27,7 @@ export interface SecretStoreParts extends Pick<SecretSyncOptions, Given> {
   readonly data: Pick<DataDirectory, 'stateKey'>;
   readonly config: Pick<
     ConfigService,
-    'current' | 'subscribe' | 'missingForStore' | 'onMissingForStore' | 'tellSecretStore'
+    'secretStores' | 'subscribe' | 'onMissingForStores' | 'tellSecretStore' | 'tellPulls'
   >;
   readonly observation: Pick<Observation, 'metrics'>;
   readonly events: EventRing;
@@ -43,20 +44,20 @@ export function openSecretStore(parts: SecretStoreParts): SecretStore {
   const sync = new SecretSync({
     ...parts,
     secret: fingerprintSecret(loadStateKey(data.stateKey)),
-    configuration: () => config.current.secretStore,
-    missingVariables: () => config.missingForStore,
+    stores: () => config.secretStores,
     notInForce: (why) => config.tellSecretStore(why),
+    pullsIncomplete: (why) => config.tellPulls(why),
     environment: options.environment,
     credentialFolders: options.credentialFolders,
     assertMayAct: parts.replicated && (() => assertHeld(parts.replicated?.term)),
     metrics: createSecretSyncMetrics(observation.metrics.registry),
   });
+  const ofStores = ({ secretStore, secretStores }: PlatformConfig): string =>
+    JSON.stringify([secretStore, secretStores]);
   const unsubscribe = config.subscribe((now, before) => {
-    if (JSON.stringify(now.secretStore) !== JSON.stringify(before.secretStore)) {
-      sync.configurationChanged();
-    }
+    if (ofStores(now) !== ofStores(before)) sync.configurationChanged();
   });
-  config.onMissingForStore(() => sync.configurationChanged());
+  config.onMissingForStores(() => sync.configurationChanged());
   sync.start();
   return {
     sync,

@@ -19,7 +19,7 @@ import { loadStateKey } from '../state/state-key.ts';
 import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
 import { VERSION } from '../version.ts';
 import { openAudit } from './audit-service.ts';
-import { serveLeases } from './core/leases.ts';
+import { serveClientState } from './core/client-state.ts';
 import { openFairness } from './fairness-service.ts';
 import type { PushReception } from './git-service.ts';
 import { collectAfter } from './memory.ts';
@@ -27,11 +27,14 @@ import { openPlatform, type Platform } from './platform.ts';
 import type { PlatformParts } from './platform-parts.ts';
 import { openOidcService } from './sign-in/oidc-service.ts';
 import { openSignIn } from './sign-in/sign-in-service.ts';
+import { redoLogIn } from './state.ts';
 import { type RemoteNews, syncService } from './sync-service.ts';
 import { clusterSocket } from './tenants/cluster-socket.ts';
 import { type Clusters, openClusters } from './tenants/clusters.ts';
 import { planEffects } from './tenants/plan-effects.ts';
+import { SyncPlaces } from './tenants/sync-places.ts';
 import { TenantLoops } from './tenants/tenant-loops.ts';
+import { TenantRoles } from './tenants/tenant-roles.ts';
 
 export interface ServiceParts extends PlatformParts {
   readonly pushes: PushReception;
@@ -101,6 +104,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     sync: syncService(platform, follower, remote?.news),
     hooks: remote?.hooks,
     oidc,
+    tokenHolders: platform.tokens.holders,
     secretStore: platform.secretStore.sync,
     health: platform.observation.health,
     metrics,
@@ -111,7 +115,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     version: VERSION,
     root,
     clusters,
-    leases: serveLeases({ clusters, clock }),
+    clientState: serveClientState({ clusters, clock }),
   };
   const tenants = syncTenants(parts, platform, { clusters, dependencies });
   const prefix = `/${options.proxyPrefix}`;
@@ -146,6 +150,7 @@ async function serveClusters(
     prefix: `/${options.proxyPrefix}`,
     clock,
     onError: (err) => logger.error({ err }, 'The clusters cannot be kept'),
+    redo: redoLogIn(data.clusters, logger),
   });
   undo.push(() => clusters.close());
   await clusters.ready();
@@ -178,10 +183,25 @@ function syncTenants(
     clock,
   });
   undo.push(() => loops.close());
-  clusters.follow((name) => loops.follow(name));
+  const roles = new TenantRoles({
+    ...platform,
+    replicated,
+    tenants: clusters.tenants,
+    places: async () => new SyncPlaces(await clusters.part('cluster-roles')),
+    assignments: platform.access.assignments,
+    kubeconfigs: data.kubeconfigs,
+    logger,
+    clock,
+  });
+  undo.push(() => roles.close());
+  clusters.follow((name) => {
+    loops.follow(name);
+    roles.follow(name);
+  });
   if (clusters.wasUsed) {
     const failed = (err: unknown): void => logger.error({ err }, 'Tenants are not followed');
     loops.resume(options.pruneBudget).catch(failed);
+    roles.resume(options.pruneBudget).catch(failed);
   }
   return loops;
 }

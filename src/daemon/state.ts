@@ -1,11 +1,14 @@
 /** The state of the platform, in the engine that keeps it. */
 import { existsSync } from 'node:fs';
+import { bootId } from '../files/owner.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { sealingCodec, strictCodec } from '../state/codec.ts';
 import { openStore } from '../state/journaled-store.ts';
 import { openLmdbEngine } from '../state/lmdb-engine.ts';
+import type { RedoOptions } from '../state/redo-log.ts';
 import { loadStateKey } from '../state/state-key.ts';
 import type { Store } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
 export interface OpenedState {
@@ -35,12 +38,27 @@ export async function openState(
   const codec = followed
     ? strictCodec(stateKey)
     : sealingCodec(stateKey, (key) => secretKinds.has(key.kind));
-  const store = await openStore({ engine, codec, onError: listener.onError, followed });
+  const redo = redoLogIn(data.state, logger);
+  const store = await openStore({ engine, codec, onError: listener.onError, followed, redo });
   if (followed || !isKnown || !store.pristine) return { store, loss: undefined };
   logger.warn({ place: data.state, remedy: REMEDY }, LOSS);
   return { store, loss: LOSS };
 }
 
+/** The redo log of a store, beside its engine. */
+export function redoLogIn(directory: string, logger: Logger): RedoOptions {
+  return {
+    directory,
+    boot: bootId(),
+    onLost: (reason) => logger.warn({ reason }, 'After a crash watches will have to list again'),
+    onUnused: (reason, isExpected) => {
+      if (isExpected) logger.info({ place: directory, reason }, LIST_AGAIN);
+      else logger.warn({ place: directory, reason }, LIST_AGAIN);
+    },
+  };
+}
+
+const LIST_AGAIN = 'The redo log of the former process cannot be used: watches list again';
 const LOSS =
   'The state was empty at the start, and is rebuilt from git: pending deletions, status, sign-in sessions and revocations are lost';
 const REMEDY =

@@ -27,6 +27,7 @@ export {
   type Patch,
   type ReferenceRule,
   readEndpointsSetting,
+  readServicesSetting,
 } from './settings.ts';
 export type { PatchedTenant, TenantCluster } from './tenant.ts';
 export { checkEndpointsSetting } from './validate.ts';

@@ -1,11 +1,16 @@
 /**
- * `sync.toHost.endpoints` of a vcluster.yaml (spec section 2.9) as this folder reads it. A value
- * is checked first (validate.ts); reading takes it at its word.
+ * `sync.toHost.endpoints` and `sync.toHost.services` of a vcluster.yaml (spec section 2.9) as this
+ * folder reads them. A value is checked first (validate.ts); reading takes it at its word.
  */
 import { type JsonObject, valueAt } from '../apimachinery/object.ts';
 
-/** Where the setting stands in the file. */
-export const ENDPOINTS_SETTING = ['sync', 'toHost', 'endpoints'] as const;
+/** The place of the setting of each kind in the file. Endpoints come first: Services need them. */
+export const SYNC_SETTINGS = {
+  Endpoints: ['sync', 'toHost', 'endpoints'],
+  Service: ['sync', 'toHost', 'services'],
+} as const;
+
+export type SyncedKindName = keyof typeof SYNC_SETTINGS;
 
 /** Treats a value as a reference to another object. The paths are relative to the value. */
 export interface ReferenceRule {
@@ -27,6 +32,7 @@ export interface Patch {
   readonly labels?: JsonObject;
 }
 
+/** The same for Endpoints and for Services. */
 export interface EndpointsSetting {
   /** Default true. */
   readonly enabled: boolean;
@@ -35,7 +41,17 @@ export interface EndpointsSetting {
 
 /** The setting of a vcluster.yaml that `checkEndpointsSetting` found nothing wrong with. */
 export function readEndpointsSetting(config: unknown): EndpointsSetting {
-  const setting = (valueAt(config, ENDPOINTS_SETTING) ?? {}) as Partial<EndpointsSetting>;
+  return readSetting(config, 'Endpoints');
+}
+
+/** Services are synced beside Endpoints, and not without them. */
+export function readServicesSetting(config: unknown): EndpointsSetting {
+  const { enabled, patches } = readSetting(config, 'Service');
+  return { enabled: enabled && readEndpointsSetting(config).enabled, patches };
+}
+
+function readSetting(config: unknown, kind: SyncedKindName): EndpointsSetting {
+  const setting = (valueAt(config, SYNC_SETTINGS[kind]) ?? {}) as Partial<EndpointsSetting>;
   const patches = (setting.patches ?? []).map(withoutNulls);
   return { enabled: setting.enabled ?? true, patches };
 }

@@ -1,6 +1,6 @@
 /** What patches know of the tenant cluster whose objects they change. Plain data. */
 import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
-import type { Patch } from './settings.ts';
+import type { Patch, SyncedKindName } from './settings.ts';
 
 export interface TenantCluster {
   readonly name: string;
@@ -20,10 +20,16 @@ export interface TenantCluster {
   readonly referenceNames: 'short' | 'concat';
 }
 
-/** A tenant with its patches, `sync.toHost.endpoints.patches`. */
+/** A tenant with its patches on one kind, such as `sync.toHost.endpoints.patches`. */
 export interface PatchedTenant {
   readonly tenant: TenantCluster;
   readonly patches: readonly Patch[];
+}
+
+/** A tenant with the patches of each kind that is synced. A kind that is absent is not synced. */
+export interface SyncedTenant {
+  readonly tenant: TenantCluster;
+  readonly patches: Readonly<Partial<Record<SyncedKindName, readonly Patch[]>>>;
 }
 
 /** `sync.toHost.namespaces`. */

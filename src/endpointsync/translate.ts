@@ -9,15 +9,15 @@ export interface ObjectName {
 
 export type NameForm = 'concat' | 'short' | 'cluster';
 
-/** Group and kind of what the sync itself names in full. Everything else is called `v…`. */
+/** Kinds that the sync itself makes: a reference gives the name that the object has. */
+const SYNCED_KINDS: ReadonlySet<string> = new Set(['/Endpoints', '/Service']);
+/** Kinds that the original product names in full. Everything else is called `v…`. */
 const CONCAT_KINDS: ReadonlySet<string> = new Set([
   '/ConfigMap',
-  '/Endpoints',
   '/Event',
   '/PersistentVolumeClaim',
   '/Pod',
   '/Secret',
-  '/Service',
   '/ServiceAccount',
   'discovery.k8s.io/EndpointSlice',
   'gateway.networking.k8s.io/Gateway',
@@ -41,9 +41,10 @@ export interface ObjectType {
 
 /** How a reference to an object of this type is named. */
 export function nameForm({ apiVersion, kind }: ObjectType, tenant: TenantCluster): NameForm {
-  if (tenant.referenceNames === 'short') return 'short';
   const slash = apiVersion.indexOf('/');
   const type = `${slash < 0 ? '' : apiVersion.slice(0, slash)}/${kind}`;
+  if (SYNCED_KINDS.has(type)) return 'concat';
+  if (tenant.referenceNames === 'short') return 'short';
   if (CLUSTER_KINDS.has(type)) return 'cluster';
   return CONCAT_KINDS.has(type) ? 'concat' : 'short';
 }

@@ -1,5 +1,5 @@
 /**
- * What is wrong with `sync.toHost.endpoints` of a vcluster.yaml. Every problem is found, none is
+ * Problems of `sync.toHost.endpoints` and `sync.toHost.services` of a vcluster.yaml. Every problem is found, none is
  * thrown. Other settings of the file are not looked at: they belong to other programs.
  */
 import { distance } from 'fastest-levenshtein';
@@ -13,11 +13,11 @@ import {
   typeInvalid,
   unknownField,
 } from '../apimachinery/field-error.ts';
-import { isRecord } from '../apimachinery/object.ts';
+import { isRecord, valueAt } from '../apimachinery/object.ts';
 import { expressionProblem } from './expressions/syntax.ts';
 import { parsePath } from './paths/parse.ts';
 import { type Path, PathSyntaxError } from './paths/path.ts';
-import { ENDPOINTS_SETTING } from './settings.ts';
+import { readEndpointsSetting, SYNC_SETTINGS } from './settings.ts';
 
 type Rule = (value: unknown, at: FieldPath) => FieldError[];
 
@@ -46,13 +46,32 @@ const SETTING_FIELDS: Readonly<Record<string, Rule>> = { enabled: boolean, patch
  * place inside an expression or a path is in `at`.
  */
 export function checkEndpointsSetting(config: unknown): FieldError[] {
-  let value = config;
-  for (const [depth, step] of ENDPOINTS_SETTING.entries()) {
-    if (value === undefined || value === null) return [];
-    if (!isRecord(value)) return [notA('map', value, ENDPOINTS_SETTING.slice(0, depth))];
-    value = Object.hasOwn(value, step) ? value[step] : undefined;
+  const above = checkPlace(config);
+  if (above.length > 0) return above;
+  const errors = Object.values(SYNC_SETTINGS).flatMap((at) => {
+    const value = valueAt(config, at);
+    return given(value) ? fieldsOf(value, at, SETTING_FIELDS) : [];
+  });
+  return errors.length > 0 ? errors : checkServicesAlone(config);
+}
+
+/** The maps that hold both settings. */
+function checkPlace(config: unknown): FieldError[] {
+  const steps = SYNC_SETTINGS.Endpoints.slice(0, -1);
+  for (let depth = 0; depth <= steps.length; depth++) {
+    const at = steps.slice(0, depth);
+    const value = valueAt(config, at);
+    if (!given(value)) return [];
+    if (!isRecord(value)) return [notA('map', value, at)];
   }
-  return given(value) ? fieldsOf(value, ENDPOINTS_SETTING, SETTING_FIELDS) : [];
+  return [];
+}
+
+/** A Service without its Endpoints would lead nowhere. */
+function checkServicesAlone(config: unknown): FieldError[] {
+  const at = [...SYNC_SETTINGS.Service, 'enabled'];
+  if (valueAt(config, at) !== true || readEndpointsSetting(config).enabled) return [];
+  return [forbidden(at, 'Services are synced beside Endpoints: enable sync.toHost.endpoints, too')];
 }
 
 /** A field that is null says nothing, as in Go. */

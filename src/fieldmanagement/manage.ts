@@ -48,9 +48,15 @@ export function updateManagers(update: UpdateOfFields): Map<string, Owned> {
   const changes = ownChanges(compare(shape, before, after));
   const managers = takeFromOthers(update.managers, changes, undefined);
   const taken = changes.modified.union(changes.added);
-  if (taken.isEmpty) return managers;
   const id = managerId(manager);
-  const had = managers.get(id)?.fields ?? new FieldSet();
+  const own = managers.get(id);
+  if (taken.isEmpty) {
+    const lost = update.managers.get(id)?.fields.intersection(changes.removed);
+    // A field that its manager removes changes the time of the entry (spec section 2.2).
+    if (own !== undefined && lost?.isEmpty === false) managers.set(id, { ...own, time });
+    return managers;
+  }
+  const had = own?.fields ?? new FieldSet();
   managers.set(id, { manager, fields: had.union(taken), time });
   return managers;
 }

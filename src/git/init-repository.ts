@@ -1,6 +1,15 @@
 /** Making the repository that the daemon owns. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SIZE_LIMITS } from './git-environment.ts';
 import { errorCode, StorageError } from './git-error.ts';
@@ -51,11 +60,50 @@ export async function initRepository(options: { gitDir: string; branch: string }
   }
   if (headOf(gitDir) !== head) await runGit(context, ['symbolic-ref', 'HEAD', head]);
   const present = await localSettings(context);
+  const missing = settings.filter(([key]) => !present.has(key.toLowerCase()));
+  if (missing.length > 0) await appendSettings(gitDir, missing);
   for (const [key, value] of settings) {
-    // A process each: at most starts there is none to set.
-    if (present.get(key.toLowerCase()) !== value) {
+    const found = present.get(key.toLowerCase());
+    if (found !== undefined && found !== value) {
       await runGit(context, ['config', '--local', key, value]);
     }
+  }
+}
+
+/** In one write, under the lock that `git config` takes: a process for each makes a first start slow. */
+async function appendSettings(
+  gitDir: string,
+  added: readonly (readonly [string, string])[],
+): Promise<void> {
+  const text = added.map(([key, value]) => {
+    const [section, name] = key.split('.');
+    return `[${section}]\n\t${name} = ${value}\n`;
+  });
+  try {
+    const path = await realpath(join(gitDir, 'config'));
+    const lock = await openLock(gitDir, `${path}.lock`, (await stat(path)).mode & 0o777);
+    try {
+      const before = (await readFile(path, 'utf8')).replace(/\n*$/, '\n');
+      await lock.writeFile(`${before}${text.join('')}`).finally(() => lock.close());
+      await rename(`${path}.lock`, path);
+    } catch (error) {
+      await rm(`${path}.lock`, { force: true });
+      throw error;
+    }
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    throw new StorageError(gitDir, { cause: error });
+  }
+}
+
+async function openLock(gitDir: string, path: string, mode: number): Promise<FileHandle> {
+  for (;;) {
+    try {
+      return await open(path, 'wx', mode);
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+    await outwaitLock(gitDir, path);
   }
 }
 

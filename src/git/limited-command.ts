@@ -7,11 +7,12 @@ import { gitMemoryMib } from './process-limits.ts';
 /**
  * The shell becomes the program once the limits are set: it costs less than a millisecond, and is
  * there where `prlimit` is not. `-d` limits private memory: mapped packs do not count. A system that
- * does not know a limit, or has a lower one, goes on with its own.
+ * does not know a limit, or has a lower one, goes on with its own. The hard limit of processor time is
+ * a second later: where both are met at once, Linux sends SIGKILL, which names no limit.
  */
 const SCRIPT = [
   'ulimit -d "$1" 2>/dev/null',
-  'test "$2" = 0 || ulimit -t "$2" 2>/dev/null',
+  'test "$2" = 0 || { ulimit -S -t "$2" && ulimit -H -t "$(($2 + 1))"; } 2>/dev/null',
   'shift 2',
   'exec "$@"',
 ].join('; ');

@@ -6,7 +6,7 @@ import { BareRepository, type HeadSettlement } from './bare-repository.ts';
 import { CLAIMS, removeAbandonedClaims } from './claim.ts';
 import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { type DurableFiles, realFiles } from './durable-files.ts';
-import type { GitContext } from './git-environment.ts';
+import { type GitContext, gitEnvironment } from './git-environment.ts';
 import { BlobTooLargeError, errorCode, GitError, StorageError } from './git-error.ts';
 import { removeGitLeftovers } from './git-leftovers.ts';
 import { processError, runGit, tryGit } from './git-process.ts';
@@ -160,7 +160,12 @@ function notARepository(path: string, reason?: string): GitError {
   );
 }
 
+/** Programs that are new enough, by the PATH that finds them: asked once in a process. */
+const newEnough = new Set<string | undefined>();
+
 async function assertGit(context: GitContext): Promise<void> {
+  const { PATH } = gitEnvironment(context);
+  if (newEnough.has(PATH)) return;
   const text = (await runGit(context, ['version'])).toString('utf8').trim();
   const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(text) ?? [];
   const [oldestMajor, oldestMinor] = OLDEST_GIT;
@@ -170,9 +175,14 @@ async function assertGit(context: GitContext): Promise<void> {
       remedy: `Install git ${OLDEST_GIT.join('.')} or newer`,
     });
   }
+  newEnough.add(PATH);
 }
 
+/** Names that git takes: asked once in a process. */
+const branchNames = new Set<string>();
+
 export async function assertBranchName(context: GitContext, branch: string): Promise<void> {
+  if (branchNames.has(branch)) return;
   const args = ['check-ref-format', `refs/heads/${branch}`];
   const { code, stderr } = await tryGit(context, args);
   if (code !== 0 && code !== 1) throw processError(args, { code, signal: null }, stderr);
@@ -182,6 +192,7 @@ export async function assertBranchName(context: GitContext, branch: string): Pro
       remedy: 'Choose one like `main`',
     });
   }
+  branchNames.add(branch);
 }
 
 async function assertBareSha1(context: GitContext): Promise<void> {

@@ -37,9 +37,10 @@ export const CLONE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: S
 export const PUSH: ProcessLimits = { deadlineMs: 15 * MINUTE_MS, outputBytes: STREAMED };
 
 const PUSH_CPU_SECONDS = 2;
-const PUSH_CPU_SECONDS_PER_MIB = 4;
+const PUSH_CPU_SECONDS_PER_MIB = 2;
 /** The verdict has to come meanwhile as well: see the timeout of the hook. */
 const PUSH_AFTER_INPUT_MS = 3 * MINUTE_MS;
+const PUSH_AFTER_INPUT_MS_PER_MIB = 4000;
 
 /** Limits of a push that arrived as a whole: work in proportion to its size. */
 export function limitsOfPush(bytes: number): ProcessLimits {
@@ -49,7 +50,7 @@ export function limitsOfPush(bytes: number): ProcessLimits {
 
 /** Time that git has for a push once all of its bytes arrived. */
 export function unpackWithinMs(bytes: number): number {
-  return PUSH_AFTER_INPUT_MS + (bytes / MIB) * PUSH_CPU_SECONDS_PER_MIB * 1000;
+  return PUSH_AFTER_INPUT_MS + (bytes / MIB) * PUSH_AFTER_INPUT_MS_PER_MIB;
 }
 
 export function replies(outputBytes: number): ProcessLimits {

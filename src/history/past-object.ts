@@ -8,7 +8,7 @@ import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { serveObject } from '../registry/served.ts';
-import type { StoredObject } from '../state/store.ts';
+import type { Remark, StoredObject } from '../state/store.ts';
 
 export class PastObject implements StoredObject {
   readonly resourceVersion = 0;
@@ -45,8 +45,9 @@ export class PastObject implements StoredObject {
     return Buffer.from(JSON.stringify(this.object));
   }
 
-  remark(): undefined {
-    return undefined;
+  /** Git has it, whatever it was: the record of other managers is of the present. */
+  remark(): Remark {
+    return { facts: null };
   }
 
   #build(): ReturnType<typeof serveObject> {

@@ -30,6 +30,7 @@ export interface PlanChange {
 /** An object on a control-plane cluster that becomes another one. */
 export interface PlanEffect {
   readonly verb: 'create' | 'update' | 'delete' | 'fail';
+  readonly kind: 'Endpoints' | 'Service';
   /** In the tenant cluster. */
   readonly source: { readonly namespace: string; readonly name: string };
   /** Secret values are masked. */

@@ -44,6 +44,33 @@ function ruleProblems(rule: AccessRule, index: number): FieldError[] {
   ];
 }
 
+/** Subresources whose rights are those on the object itself (see `rightOnObject`). */
+const WITHOUT_OWN_RIGHTS: Readonly<Record<string, string>> = {
+  status: '"get" on the object',
+  history: '"get" on the object',
+  rollback: '"get" and "update" on the object',
+};
+
+/**
+ * Entries of `spec.access` that name a subresource without rights of its own, but for those that
+ * `old` has: what was accepted once stays valid.
+ */
+export function ineffectiveSubresources(object: KubeObject, old?: KubeObject): FieldError[] {
+  const before = new Set(old === undefined ? [] : accessRulesOf(old).flatMap(subresourcesOf));
+  return accessRulesOf(object).flatMap((rule, index) =>
+    subresourcesOf(rule).flatMap((name, at) => {
+      const right = Object.hasOwn(WITHOUT_OWN_RIGHTS, name) ? WITHOUT_OWN_RIGHTS[name] : undefined;
+      if (right === undefined || before.has(name)) return [];
+      const why = `has no rights of its own: name ${right} in verbs, and leave this out`;
+      return [invalid(['spec', 'access', index, 'subresources', at], name, why)];
+    }),
+  );
+}
+
+function subresourcesOf({ subresources = [] }: AccessRule): readonly string[] {
+  return subresources;
+}
+
 /** Problems of a list of names; `*` stands for everyone. */
 function nameListProblems(
   path: FieldPath,
@@ -98,6 +125,12 @@ export function accessWarnings(object: KubeObject): string[] {
     if ((rule.users ?? []).length === 0 && (rule.teams ?? []).length === 0) {
       warnings.push(`spec.access[${index}] names no users and no teams, so it has no effect`);
     }
+    subresourcesOf(rule).forEach((name, at) => {
+      if (name === '*' || Object.hasOwn(WITHOUT_OWN_RIGHTS, name)) return;
+      warnings.push(
+        `spec.access[${index}].subresources[${at}]: no subresource ${JSON.stringify(name)} is served, so it has no effect`,
+      );
+    });
     if (rule.verbs.includes('create')) {
       warnings.push(
         `spec.access[${index}].verbs: "create" has no effect on an object that exists; bind a role to allow creating`,

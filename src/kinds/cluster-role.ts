@@ -8,7 +8,7 @@ import {
 } from '../apimachinery/field-error.ts';
 import { labelValueProblems, qualifiedNameProblems } from '../apimachinery/names.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { AGE } from './columns.ts';
+import { CREATED_AT } from './columns.ts';
 import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
 import { rbacNameProblems } from './rbac-names.ts';
 import { policyRuleProblems } from './rbac-rules.ts';
@@ -32,7 +32,7 @@ export const CLUSTER_ROLE: Kind = defineKind({
   nameRule: rbacNameProblems,
   allowUnconditionalUpdate: true,
   strategicMerge: true,
-  columns: [AGE],
+  columns: [CREATED_AT],
   validate: (object) => [...policyRuleProblems(object, false), ...aggregationProblems(object)],
 });
 

@@ -29,6 +29,14 @@ export const AGE: PrinterColumn = {
   value: (object) => object.metadata.creationTimestamp ?? undefined,
 };
 
+/** The column of kinds that Kubernetes shows without an age. */
+export const CREATED_AT: PrinterColumn = {
+  name: 'Created At',
+  type: 'string',
+  description: 'Time at which the object was created.',
+  value: (object) => object.metadata.creationTimestamp ?? undefined,
+};
+
 export const DISPLAY_NAME: PrinterColumn = {
   name: 'Display Name',
   type: 'string',

@@ -24,6 +24,7 @@ import {
 } from '../apimachinery/field-error.ts';
 import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import { type AuthConfig, authBlocks } from './config-auth-rules.ts';
+import { fillDerived } from './config-derived.ts';
 import { configProblems, configWarnings } from './config-rules.ts';
 import { compileSchema } from './schema.ts';
 
@@ -184,6 +185,7 @@ function withDefaults(config: JsonObject): JsonObject {
     if (Array.isArray(block['scopes']) && block['scopes'].length === 0) delete block['scopes'];
   }
   compileSchema('config-status').fillDefaults(config);
+  fillDerived(config);
   return config;
 }
 

@@ -15,7 +15,11 @@ import {
   oidcServerProblems,
   oidcServerWarnings,
 } from './config-oidc-rules.ts';
-import { type SecretStoreShape, secretStoreProblems } from './config-store-rules.ts';
+import {
+  type SecretStoreShape,
+  secretStoreProblems,
+  secretStoresProblems,
+} from './config-store-rules.ts';
 import { resourceNameProblems, valueProblems } from './config-value-rules.ts';
 import { readDataStoreEndpoint } from './data-store-endpoint.ts';
 import { type Deprecation, deprecationWarnings } from './deprecation.ts';
@@ -49,17 +53,19 @@ interface ConfigShape {
   readonly platformHost?: string;
   readonly projectNamespacePrefix?: string;
   readonly secretStore?: SecretStoreShape;
+  readonly secretStores?: readonly SecretStoreShape[];
 }
 
 /** Problems with paths inside the configuration. Expects the shape to be checked already. */
 export function configProblems(config: JsonObject): FieldError[] {
-  const { auth, audit, oidc, secretStore, projectNamespacePrefix } =
+  const { auth, audit, oidc, secretStore, secretStores, projectNamespacePrefix } =
     config as unknown as ConfigShape;
   return [
     ...(auth ? authProblems(auth, ['auth']) : []),
     ...(audit ? auditProblems(audit, ['audit']) : []),
     ...(oidc ? oidcServerProblems(oidc, ['oidc']) : []),
     ...(secretStore ? secretStoreProblems(secretStore, ['secretStore']) : []),
+    ...secretStoresProblems(secretStores ?? [], ['secretStores']),
     ...valueProblems(config),
     ...prefixProblems(projectNamespacePrefix ?? '', ['projectNamespacePrefix']),
     ...referenceProblems(config),
@@ -89,9 +95,25 @@ export function configWarnings(config: JsonObject): string[] {
   const { auth, audit, oidc, platformHost } = config as unknown as ConfigShape;
   return [
     ...deprecationWarnings(config, DEPRECATIONS),
+    ...idleWarnings(config),
     ...(audit ? auditWarnings(audit) : []),
     ...(auth ? authWarnings(auth, platformHost) : []),
     ...(oidc ? oidcServerWarnings(oidc) : []),
+  ];
+}
+
+/** Fields that are stored, and that nothing acts on in this version. */
+function idleWarnings(config: JsonObject): string[] {
+  const apps = (valueAt(config, ['apps', 'predefinedApps']) ?? []) as { iconUrl?: string }[];
+  return [
+    ...(valueAt(config, ['cloud', 'maintenanceWindow']) === undefined
+      ? []
+      : ['cloud.maintenanceWindow has no effect in this version: maintenance runs when it is due']),
+    ...apps.flatMap(({ iconUrl = '' }, index) =>
+      iconUrl === ''
+        ? [`apps.predefinedApps[${index}].iconUrl is not read from the chart; write it to have one`]
+        : [],
+    ),
   ];
 }
 
@@ -142,7 +164,8 @@ function prefixProblems(prefix: string, path: FieldPath): FieldError[] {
       ];
 }
 
-const RESOURCES: readonly FieldPath[] = [
+/** Compute resources of containers. */
+export const RESOURCES: readonly FieldPath[] = [
   ['costControl', 'global', 'metrics', 'resources'],
   ['costControl', 'cluster', 'metrics', 'resources'],
   ['costControl', 'cluster', 'costBackend', 'resources'],

@@ -1,6 +1,7 @@
-/** Rules between the fields of `secretStore` that its schema cannot say (spec section 2.8.11). */
+/** Rules between the fields of `secretStore` and `secretStores` that their schema cannot say (spec section 2.8.11). */
 import { parseGoDuration } from '../apimachinery/duration.ts';
 import {
+  duplicate,
   type FieldError,
   type FieldPath,
   forbidden,
@@ -8,12 +9,17 @@ import {
   invalidSecret,
   required,
 } from '../apimachinery/field-error.ts';
+import { dnsLabelProblems } from '../apimachinery/names.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
 import { storeAuthProblems } from './config-store-login-rules.ts';
+import { type PullShape, storePullProblems } from './config-store-pull-rules.ts';
 import { namedVariable } from './environment-references.ts';
 import { pemInField, rootsProblem } from './root-certificates.ts';
+import { DEFAULT_STORE } from './store-link.ts';
 
 export interface SecretStoreShape {
+  readonly name?: string;
+  readonly enabled?: boolean;
   readonly address?: string;
   readonly skipTLSVerify?: boolean;
   readonly caFile?: string;
@@ -24,10 +30,55 @@ export interface SecretStoreShape {
   readonly clientKeyData?: string;
   readonly syncInterval?: string;
   readonly auth?: JsonObject;
+  readonly pulls?: readonly PullShape[];
 }
 
+/** Problems of `secretStore`. */
 export function secretStoreProblems(store: SecretStoreShape, path: FieldPath): FieldError[] {
-  const errors: FieldError[] = [...addressProblems(store, path), ...tlsProblems(store, path)];
+  const detail = `the store of secretStore is ${JSON.stringify(DEFAULT_STORE)}; stores with names go into secretStores`;
+  const named = store.name === undefined ? [] : [forbidden([...path, 'name'], detail)];
+  return [...named, ...storeProblems(store, path)];
+}
+
+/** Problems of `secretStores`. The environment describes one store, which is the default one. */
+export function secretStoresProblems(
+  stores: readonly SecretStoreShape[],
+  path: FieldPath,
+): FieldError[] {
+  const seen = new Set<string>();
+  return stores.flatMap((store, index) => {
+    const at = [...path, index];
+    const { name = '' } = store;
+    const errors = [...nameProblems(name, [...at, 'name']), ...storeProblems(store, at)];
+    if (seen.has(name)) errors.push(duplicate([...at, 'name'], name));
+    seen.add(name);
+    if (store.enabled !== true) return errors;
+    if (!store.address?.trim()) {
+      const detail = 'BAO_ADDR and VAULT_ADDR stand for secretStore alone';
+      errors.push(required([...at, 'address'], detail));
+    }
+    if (Object.keys(store.auth ?? {}).length === 0) {
+      const detail =
+        'BAO_TOKEN and VAULT_TOKEN stand for secretStore alone; configure a login or a token';
+      errors.push(required([...at, 'auth'], detail));
+    }
+    return errors;
+  });
+}
+
+function nameProblems(name: string, path: FieldPath): FieldError[] {
+  if (name === '') return [required(path, 'secrets refer to the store by its name')];
+  if (name === DEFAULT_STORE)
+    return [invalid(path, name, 'is the name of the store of secretStore')];
+  return dnsLabelProblems(name).map((problem) => invalid(path, name, problem));
+}
+
+function storeProblems(store: SecretStoreShape, path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [
+    ...addressProblems(store, path),
+    ...tlsProblems(store, path),
+    ...storePullProblems(store.pulls ?? [], [...path, 'pulls']),
+  ];
   const interval = store.syncInterval;
   if (interval !== undefined && !((parseGoDuration(interval) ?? 0) > 0)) {
     const detail = 'must be a duration above zero, as in "30s" or "1m30s"';

@@ -99,6 +99,7 @@ const VALUE_RULES: readonly (readonly [string, Rule])[] = [
   ['platformHost', hostProblem],
   ['auth.providerE.host', hostProblem],
   ['secretStore.address', isWebUrl],
+  ['secretStores.*.address', isWebUrl],
   ['apps.repositories.*.url', isRepositoryUrl],
   ['apps.predefinedApps.*.iconUrl', isImage],
   ['apps.predefinedApps.*.readmeUrl', isWebUrl],

@@ -1,6 +1,7 @@
 /** Config: the platform configuration (spec section 2.8). `spec.raw` is written, `status` is read. */
 import type { FieldError } from '../apimachinery/field-error.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { VERSION } from '../version.ts';
 import { AGE, textFrom } from './columns.ts';
 import { withoutConfigSecrets } from './config-masking.ts';
 import { parseConfigRaw, plainConfigText } from './config-raw.ts';
@@ -44,8 +45,15 @@ export function config(group: string): Kind {
       ...deprecated(object),
       ...parseConfigRaw(rawOf(object)).warnings.map((text) => `spec.raw: ${text}`),
     ],
-    deriveStatus: (object) => structuredClone(parseConfigRaw(rawOf(object)).status),
+    deriveStatus: (object) => withVersion(structuredClone(parseConfigRaw(rawOf(object)).status)),
   });
+}
+
+/** The version that is running stands in the status, whatever the text says. */
+function withVersion(status: JsonObject): JsonObject {
+  const { uiSettings } = status;
+  const look = isRecord(uiSettings) ? (uiSettings as JsonObject) : {};
+  return { ...status, uiSettings: { ...look, platformVersion: VERSION } };
 }
 
 /** Whoever writes through the API knows the text, and no file. */

@@ -4,6 +4,7 @@
  * those of clients.
  */
 import { EVENT, eventColumns, NAMESPACE } from './cluster-kinds.ts';
+import { CREATED_AT } from './columns.ts';
 import { blankEvent, sourceOf } from './event-forms.ts';
 import { eventProblems } from './event-rules.ts';
 import { blankFields, defineKind, type Kind } from './kind.ts';
@@ -61,14 +62,7 @@ export const DEFINITION: Kind = defineKind({
   storedIn: 'cluster',
   schema: 'customresourcedefinition',
   verbs: READS,
-  columns: [
-    {
-      name: 'Created At',
-      type: 'string',
-      description: 'When the platform began.',
-      value: ({ metadata }) => metadata.creationTimestamp ?? undefined,
-    },
-  ],
+  columns: [{ ...CREATED_AT, description: 'When the platform began.' }],
 });
 
 export const CORE_KINDS: KindTable = tableOf([CORE_NAMESPACE, CORE_EVENT, NEW_EVENT, DEFINITION]);

@@ -46,8 +46,14 @@ export interface ActingNames {
 export interface Dependency {
   /** The field that names it. */
   readonly path: readonly string[];
-  readonly plural: string;
+  /** Absent: the group of the object itself. */
+  readonly group?: string;
+  readonly plural?: string;
+  /** In place of the plural, where the object names a kind. The platform may have none of it. */
+  readonly kind?: string;
   readonly name: string;
+  /** Absent: it has none. */
+  readonly namespace?: string;
   /** Consequence of its absence, as the end of a sentence. */
   readonly effect: string;
 }
@@ -134,10 +140,12 @@ export interface Kind {
   readonly isKey: boolean;
   /** Who gets whose rights by the object: whoever adds to this must hold these rights. */
   memberships(object: KubeObject): Membership[];
-  /** Names of the cluster roles that the object assigns in clusters: whoever adds one hands it out. */
+  /** Names of the cluster roles that the object gives its holders in clusters. Adding one takes `bind`. */
   assignedRoles(object: KubeObject): string[];
   /** Objects without which this one has no effect; one that is missing is a warning. */
   dependsOn?(object: KubeObject): Dependency[];
+  /** A name that no other object of the kind should have; one that is taken is a warning. */
+  uniqueName?(object: KubeObject): { readonly path: FieldPath; readonly name: string } | undefined;
   /** Whether objects decide how long keys live, who can sign in and what scopes mean: not for keys
    * with a scope to write. */
   readonly governsAccess: boolean;

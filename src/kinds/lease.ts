@@ -6,7 +6,6 @@ import { type FieldError, invalid } from '../apimachinery/field-error.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { AGE, textFrom } from './columns.ts';
 import { blankFields, defineKind, type Kind } from './kind.ts';
-import { type KindTable, tableOf } from './table.ts';
 
 export const LEASE: Kind = defineKind({
   group: 'coordination.k8s.io',
@@ -42,8 +41,6 @@ export const LEASE: Kind = defineKind({
     }),
   ],
 });
-
-export const LEASE_KINDS: KindTable = tableOf([LEASE]);
 
 function atLeast(
   object: KubeObject,

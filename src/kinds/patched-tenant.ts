@@ -1,20 +1,27 @@
-/** Tenants as patches see them. */
+/** Tenants as their loops see them. */
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import { readEndpointsSetting } from '../endpointsync/settings.ts';
-import { type PatchedTenant, tenantClusterOf } from '../endpointsync/tenant.ts';
+import { readEndpointsSetting, readServicesSetting } from '../endpointsync/settings.ts';
+import { type SyncedTenant, tenantClusterOf } from '../endpointsync/tenant.ts';
 import { settingsOf, type TenantSettings } from './tenant.ts';
 
 type ReferenceNames = 'short' | 'concat';
 
-export function patchedTenant(
+export function syncedTenant(
   name: string,
   settings: TenantSettings,
   referenceNames: ReferenceNames,
-): PatchedTenant {
+): SyncedTenant {
   const { targetNamespace: namespace } = settings;
   const config = settings.config as JsonObject;
-  const { patches } = readEndpointsSetting(config);
-  return { tenant: tenantClusterOf(name, config, { namespace, referenceNames }), patches };
+  const endpoints = readEndpointsSetting(config);
+  const services = readServicesSetting(config);
+  return {
+    tenant: tenantClusterOf(name, config, { namespace, referenceNames }),
+    patches: {
+      ...(endpoints.enabled ? { Endpoints: endpoints.patches } : {}),
+      ...(services.enabled ? { Service: services.patches } : {}),
+    },
+  };
 }
 
 export interface TenantChange {
@@ -32,15 +39,17 @@ export interface TenantChange {
 export function tenantVersions(
   { name, before, after }: TenantChange,
   referenceNames: ReferenceNames,
-): { before: PatchedTenant | undefined; after: PatchedTenant | undefined } {
-  const version = (object: KubeObject | undefined): PatchedTenant | undefined => {
+): { before: SyncedTenant | undefined; after: SyncedTenant | undefined } {
+  const version = (object: KubeObject | undefined): SyncedTenant | undefined => {
     const settings = object && settingsOf({ ...object, metadata: { ...object.metadata, name } });
-    return settings?.enabled ? patchedTenant(name, settings, referenceNames) : undefined;
+    return settings && syncedTenant(name, settings, referenceNames);
   };
-  const old = version(before);
-  const stays =
-    after === undefined
-      ? before !== undefined && settingsOf(before).deletionPolicy === 'Retain'
-      : !settingsOf(after).enabled;
-  return { before: old, after: stays ? old : version(after) };
+  const [old, next] = [version(before), version(after)];
+  if (old === undefined || next === undefined) {
+    const stays = before !== undefined && settingsOf(before).deletionPolicy === 'Retain';
+    return { before: old, after: stays ? old : next };
+  }
+  if (next.patches.Endpoints === undefined) return { before: old, after: old };
+  // Services that are not synced any more stay as they were.
+  return { before: old, after: { ...next, patches: { ...old.patches, ...next.patches } } };
 }

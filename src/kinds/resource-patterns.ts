@@ -8,6 +8,7 @@ export interface RequestRule {
   readonly resources?: readonly {
     readonly group?: string;
     readonly resources?: readonly string[];
+    readonly resourceNames?: readonly string[];
   }[];
   readonly resourceNames?: readonly string[];
   readonly namespaces?: readonly string[];
@@ -29,7 +30,11 @@ export function requestRuleProblems(rule: RequestRule, path: FieldPath): FieldEr
     );
   }
   for (const [index, entry] of (rule.resources ?? []).entries()) {
-    errors.push(...overlaps(entry.resources ?? [], [...path, 'resources', index, 'resources']));
+    const at = [...path, 'resources', index, 'resources'];
+    errors.push(...overlaps(entry.resources ?? [], at));
+    if ((entry.resourceNames ?? []).length > 0 && (entry.resources ?? []).length === 0) {
+      errors.push(required(at, 'resourceNames needs the resources they belong to'));
+    }
   }
   const named = (rule.resources ?? []).some(({ resources }) => (resources ?? []).length > 0);
   if ((rule.resourceNames ?? []).length > 0 && !named) {

@@ -1,5 +1,5 @@
 /** Role of `rbac.authorization.k8s.io/v1`: permissions inside one namespace. */
-import { AGE } from './columns.ts';
+import { CREATED_AT } from './columns.ts';
 import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
 import { rbacNameProblems } from './rbac-names.ts';
 import { policyRuleProblems } from './rbac-rules.ts';
@@ -14,6 +14,6 @@ export const ROLE: Kind = defineKind({
   nameRule: rbacNameProblems,
   allowUnconditionalUpdate: true,
   strategicMerge: true,
-  columns: [AGE],
+  columns: [CREATED_AT],
   validate: (object) => policyRuleProblems(object, true),
 });

@@ -10,6 +10,8 @@ export interface CompiledSchema {
   readonly name: string;
   /** Every problem of the shape. Does not mutate. */
   check(object: unknown): FieldError[];
+  /** Fields of `status` that the schema does not know; `check` leaves them out. */
+  unknownInStatus(object: unknown): FieldPath[];
   /** Removes the fields that the schema does not know, in place, and returns where they were. */
   prune(object: unknown): FieldPath[];
   /**
@@ -42,6 +44,11 @@ function newSchema(name: string): CompiledSchema {
       const validate = validator();
       return validate(object) ? [] : toFieldErrors(tree, object, validate.errors ?? []);
     },
+    unknownInStatus: (object) => {
+      const status = tree.properties?.['status'];
+      const value = isRecord(object) ? object['status'] : undefined;
+      return status === undefined ? [] : unknownFields(status, value, ['status']);
+    },
     prune: (object) => prune(validator(), object),
     dropNulls: (object) => dropNulls(tree, object),
     fillDefaults: (object) => fillDefaults(tree, object),
@@ -72,6 +79,21 @@ function prune(validate: ValidateFunction, object: unknown): FieldPath[] {
     if (isRecord(parent)) delete parent[String(path.at(-1))];
   }
   return paths;
+}
+
+function unknownFields(node: SchemaNode, value: unknown, path: FieldPath): FieldPath[] {
+  if (Array.isArray(value)) {
+    const { items } = node;
+    if (items === undefined) return [];
+    return value.flatMap((item, index) => unknownFields(items, item, [...path, index]));
+  }
+  if (!isRecord(value)) return [];
+  return Object.keys(value).flatMap((key) => {
+    const child = propertyOf(node, key);
+    const below = [...path, key];
+    if (child !== undefined) return unknownFields(child, value[key], below);
+    return node.additionalProperties === false ? [below] : [];
+  });
 }
 
 function dropNulls(node: SchemaNode, value: unknown): void {

@@ -22,6 +22,12 @@ export function secretDataProblems(object: KubeObject): FieldError[] {
   return base64DataProblems(object, ['spec', 'data']);
 }
 
+/** Problems of the keys of a map at a path. */
+export function keysProblems(object: KubeObject, path: readonly string[]): FieldError[] {
+  const keys = Object.keys((valueAt(object, path) ?? {}) as object);
+  return keys.flatMap((key) => keyProblems([...path, key], key));
+}
+
 /** Problems of a map of base64 values at a path. */
 export function base64DataProblems(object: KubeObject, path: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];

@@ -12,13 +12,19 @@ import {
   notSupported,
   required,
 } from '../apimachinery/field-error.ts';
+import { dnsLabelProblems } from '../apimachinery/names.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import type { Resolution } from '../secretsync/decide.ts';
 import { DEFAULT_POLICY, mayPush, type SyncPolicy } from '../secretsync/policy.ts';
 import type { Kind } from './kind.ts';
 
-/** Where in the store, and how. */
+/** Name of the store of `secretStore`. */
+export const DEFAULT_STORE = 'default';
+
+/** Store and path of a secret, and the policy of its sync. */
 export interface StoreLink {
+  /** Name of the store. */
+  readonly store: string;
   /** Without slashes at its ends. */
   readonly mount: string;
   /** Below the mount. */
@@ -31,7 +37,9 @@ export interface StoreLink {
   readonly resolution?: Resolution;
 }
 
-const PREFIX = 'gitplane.dev/secret-store-';
+/** Annotation with the name of the store; absent: the default one. */
+export const STORE_ANNOTATION = 'gitplane.dev/secret-store';
+const PREFIX = `${STORE_ANNOTATION}-`;
 
 /** What ties: without both there is no link. */
 const MOUNT = 'kv-mount-path';
@@ -49,6 +57,7 @@ const CHOICES = {
   'deletion-in-git': { retain: 'Retain', 'soft-delete': 'SoftDelete' },
   'deletion-in-store': { retain: 'Retain', delete: 'Delete' },
   'foreign-keys': { sync: 'Sync', ignore: 'Ignore' },
+  'store-older': { hold: 'Hold', 'prefer-git': 'PreferGit', 'prefer-store': 'PreferStore' },
 } as const;
 
 const FIELDS: Readonly<Record<keyof typeof CHOICES, keyof SyncPolicy>> = {
@@ -58,6 +67,7 @@ const FIELDS: Readonly<Record<keyof typeof CHOICES, keyof SyncPolicy>> = {
   'deletion-in-git': 'deletionInGit',
   'deletion-in-store': 'deletionInStore',
   'foreign-keys': 'foreignKeys',
+  'store-older': 'storeOlder',
 };
 
 const VERSIONS: Readonly<Record<string, 1 | 2>> = { kv1: 1, kv2: 2 };
@@ -68,6 +78,21 @@ const SHORTEST_INTERVAL_MS = 1_000;
 /** Paths of the store itself: what is read there is no secret of anybody. */
 const NO_MOUNTS = new Set(['sys', 'auth', 'identity', 'cubbyhole']);
 const LONGEST_PATH = 512;
+
+/** Label with the name of the pull that made an object. */
+export const PULL_LABEL = 'gitplane.dev/secret-store-pull';
+/** Annotations for an object that a pull makes: its place in the store and its deletion policy. */
+export function linkAnnotations(
+  { store, mount, path }: Pick<StoreLink, 'store' | 'mount' | 'path'>,
+  isDeleted: boolean,
+): Record<string, string> {
+  return {
+    ...(store !== DEFAULT_STORE && { [STORE_ANNOTATION]: store }),
+    [PREFIX + MOUNT]: mount,
+    [PREFIX + PATH]: path,
+    ...(isDeleted && { [`${PREFIX}deletion-in-store`]: 'delete' }),
+  };
+}
 
 interface ReadLink {
   /** Undefined: the object has none, or it has problems. */
@@ -80,6 +105,15 @@ export function mentionsLink(json: Buffer): boolean {
   return json.includes(PREFIX);
 }
 
+/** The place that a link is about, for people: `secret/app/mail`, or `eu:secret/app/mail` in the store `eu`. */
+export function placeOf({
+  store,
+  mount,
+  path,
+}: Pick<StoreLink, 'store' | 'mount' | 'path'>): string {
+  return `${store === DEFAULT_STORE ? '' : `${store}:`}${mount}/${path}`;
+}
+
 /** Undefined: the object follows nothing, or its annotations have problems. */
 export function storeLinkOf(kind: Kind, object: KubeObject): StoreLink | undefined {
   return kind.followsStore ? readLink(object).link : undefined;
@@ -87,7 +121,9 @@ export function storeLinkOf(kind: Kind, object: KubeObject): StoreLink | undefin
 
 /** Names of the annotations of an object that are about the store. */
 export function storeAnnotations({ metadata }: KubeObject): string[] {
-  return Object.keys(metadata.annotations ?? {}).filter((name) => name.startsWith(PREFIX));
+  return Object.keys(metadata.annotations ?? {}).filter(
+    (name) => name === STORE_ANNOTATION || name.startsWith(PREFIX),
+  );
 }
 
 export function storeLinkProblems(object: KubeObject): readonly FieldError[] {
@@ -95,31 +131,24 @@ export function storeLinkProblems(object: KubeObject): readonly FieldError[] {
 }
 
 function readLink({ metadata }: KubeObject): ReadLink {
+  const { [STORE_ANNOTATION]: store } = metadata.annotations ?? {};
   const given = Object.entries(metadata.annotations ?? {})
     .filter(([name]) => name.startsWith(PREFIX))
     .map(([name, text]): [string, string] => [name.slice(PREFIX.length), text]);
-  if (given.length === 0) return { problems: [] };
+  if (given.length === 0 && store === undefined) return { problems: [] };
   const texts = new Map(given);
-  const problems = [...unknownNames(texts), ...placeProblems(texts)];
+  const problems = [...storeNameProblems(store), ...unknownNames(texts), ...placeProblems(texts)];
   const { policy, problems: wrong } = readPolicy(texts);
   const { resolution, problems: unresolved } = readResolution(texts.get(RESOLVE));
   const version = texts.get(VERSION);
-  problems.push(...wrong, ...unresolved);
-  if (version !== undefined && !Object.hasOwn(VERSIONS, version)) {
-    problems.push(notSupported(at(VERSION), version, Object.keys(VERSIONS)));
-  }
-  if (VERSIONS[version ?? ''] === 1 && policy.deletionInGit === 'SoftDelete') {
-    problems.push(forbidden(at('deletion-in-git'), 'KV v1 keeps nothing of what is deleted'));
-  }
   const interval = texts.get(INTERVAL);
   const intervalMs = interval === undefined ? undefined : parseGoDuration(interval);
-  if (interval !== undefined && !((intervalMs ?? 0) >= SHORTEST_INTERVAL_MS)) {
-    const detail = 'must be a duration of at least one second, as in "30s" or "1h"';
-    problems.push(invalid(at(INTERVAL), interval, detail));
-  }
+  problems.push(...wrong, ...unresolved, ...versionProblems(version, policy));
+  problems.push(...intervalProblems(interval, intervalMs));
   if (problems.length > 0) return { problems };
   const known = VERSIONS[version ?? ''];
   const link: StoreLink = {
+    store: store ?? DEFAULT_STORE,
     mount: trimmed(texts.get(MOUNT) ?? ''),
     path: trimmed(texts.get(PATH) ?? ''),
     policy,
@@ -128,6 +157,26 @@ function readLink({ metadata }: KubeObject): ReadLink {
     ...(resolution !== undefined && { resolution }),
   };
   return { link, problems };
+}
+
+function versionProblems(version: string | undefined, policy: SyncPolicy): FieldError[] {
+  if (version !== undefined && !Object.hasOwn(VERSIONS, version)) {
+    return [notSupported(at(VERSION), version, Object.keys(VERSIONS))];
+  }
+  return VERSIONS[version ?? ''] === 1 && policy.deletionInGit === 'SoftDelete'
+    ? [forbidden(at('deletion-in-git'), 'KV v1 keeps nothing of what is deleted')]
+    : [];
+}
+
+function intervalProblems(text: string | undefined, intervalMs = 0): FieldError[] {
+  if (text === undefined || intervalMs >= SHORTEST_INTERVAL_MS) return [];
+  const detail = 'must be a duration of at least one second, as in "30s" or "1h"';
+  return [invalid(at(INTERVAL), text, detail)];
+}
+
+function storeNameProblems(store = DEFAULT_STORE): FieldError[] {
+  const path: FieldPath = ['metadata', 'annotations', STORE_ANNOTATION];
+  return dnsLabelProblems(store).map((problem) => invalid(path, store, problem));
 }
 
 function unknownNames(texts: ReadonlyMap<string, string>): FieldError[] {
@@ -145,12 +194,18 @@ function placeProblems(texts: ReadonlyMap<string, string>): FieldError[] {
     if (text === undefined || text === '') {
       return [required(at(name), 'a secret follows the store by its mount and its path')];
     }
-    const why = pathProblem(text) ?? (name === MOUNT ? mountProblem(text) : undefined);
+    const why = name === MOUNT ? mountPathProblem(text) : pathProblem(text);
     return why === undefined ? [] : [invalid(at(name), text, why)];
   });
 }
 
-function pathProblem(text: string): string | undefined {
+/** Undefined: the text can be the path of a mount. */
+export function mountPathProblem(text: string): string | undefined {
+  return pathProblem(text) ?? mountProblem(text);
+}
+
+/** Undefined: the text can be a path below a mount. */
+export function pathProblem(text: string): string | undefined {
   if (text.length > LONGEST_PATH) return `must have at most ${LONGEST_PATH} characters`;
   if (/[\p{Cc}\p{Cs}\s?#%*+]/u.test(text)) {
     return 'must have no spaces, control characters and none of "?", "#", "%", "*" and "+"';

@@ -1,16 +1,22 @@
 /** Team: users, and groups of an identity provider, that get access together (spec section 2.4). */
-import { type FieldError, type FieldPath, required } from '../apimachinery/field-error.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+
+import { valueAt } from '../apimachinery/object.ts';
 import {
   accessWarnings,
   outsideGroupProblems,
   ownershipProblems,
   userNameProblems,
 } from './access.ts';
+import {
+  assignedClusterRoles,
+  clusterRoleDependencies,
+  clusterRoleProblems,
+} from './assigned-roles.ts';
 import { AGE, DISPLAY_NAME, OWNER, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';
+import { pullSecretDependencies } from './secret-refs.ts';
 
 const deprecated = deprecations([]);
 
@@ -59,6 +65,12 @@ export function team(group: string): Kind {
       ];
     },
     assignedRoles: assignedClusterRoles,
+    dependsOn: (object) => [...clusterRoleDependencies(object), ...pullSecretDependencies(object)],
+    uniqueName: (object) => {
+      const path = ['spec', 'username'];
+      const name = valueAt(object, path);
+      return typeof name === 'string' && name !== '' ? { path, name } : undefined;
+    },
     validate: (object) => [
       ...textsAt(object, ['spec', 'users']).flatMap((name, index) =>
         userNameProblems(['spec', 'users', index], name),
@@ -69,18 +81,4 @@ export function team(group: string): Kind {
     ],
     warnings: (object) => [...deprecated(object), ...accessWarnings(object)],
   });
-}
-
-export function assignedClusterRoles(object: KubeObject): string[] {
-  const roles = (valueAt(object, ['spec', 'clusterRoles']) ?? []) as readonly { name?: string }[];
-  return roles.flatMap(({ name }) => (name === undefined ? [] : [name]));
-}
-
-/** Entries of `spec.clusterRoles` of teams and users say which role. */
-export function clusterRoleProblems(object: KubeObject): FieldError[] {
-  const path: FieldPath = ['spec', 'clusterRoles'];
-  const roles = (valueAt(object, path) ?? []) as readonly { readonly name?: string }[];
-  return roles.flatMap(({ name }, index) =>
-    name === undefined || name === '' ? [required([...path, index, 'name'])] : [],
-  );
 }

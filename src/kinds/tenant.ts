@@ -4,9 +4,15 @@
  * file is the spec. What of it is not about endpoint sync is kept and served, and read by nobody
  * but the expressions of patches.
  */
-import { type FieldError, invalid, required } from '../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  formatFieldError,
+  invalid,
+  required,
+} from '../apimachinery/field-error.ts';
 import { dnsLabelProblems } from '../apimachinery/names.ts';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { deadReverseExpressions } from '../endpointsync/reverse-paths.ts';
 import { checkEndpointsSetting } from '../endpointsync/validate.ts';
 import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
 import { AGE, textAt, textFrom } from './columns.ts';
@@ -27,7 +33,7 @@ export interface KubeconfigSource {
 /** What a tenant says about its endpoint sync, with defaults filled in. */
 export interface TenantSettings {
   readonly enabled: boolean;
-  /** As written; the patch engine reads them. */
+  /** Of all kinds, as written; the patch engine reads them. */
   readonly patches: readonly unknown[];
   /** Namespace of the control-plane cluster that receives the synced objects. */
   readonly targetNamespace: string;
@@ -39,6 +45,12 @@ export interface TenantSettings {
   readonly cluster: string;
   /** Absent: the surface of the tenant here. */
   readonly source: KubeconfigSource | undefined;
+  /** Bindings of `spec.clusterRoles` in a tenant cluster that a kubeconfig reaches. */
+  readonly clusterRoles: {
+    readonly enabled: boolean;
+    /** Prefix that the cluster puts before the groups of a token. */
+    readonly groupsPrefix: string;
+  };
   /** Absent: the surface `cluster` here. */
   readonly target: KubeconfigSource | undefined;
   /** The whole file, for expressions. */
@@ -46,6 +58,7 @@ export interface TenantSettings {
 }
 
 const ENDPOINTS = ['spec', 'sync', 'toHost', 'endpoints'] as const;
+const SERVICES = ['spec', 'sync', 'toHost', 'services'] as const;
 const OURS = ['spec', 'external', 'gitplane'] as const;
 export const DEFAULT_CLUSTER = 'local';
 
@@ -68,7 +81,8 @@ export function tenant(group: string): Kind {
       {
         name: 'Endpoints',
         type: 'boolean',
-        description: 'Whether Endpoints are synced to the control-plane cluster.',
+        description:
+          'Whether Endpoints, and Services beside them, are synced to the control-plane cluster.',
         value: (object) => settingsOf(object).enabled,
       },
       {
@@ -99,6 +113,7 @@ export function tenant(group: string): Kind {
       },
       AGE,
     ],
+    warnings: (object) => deadReverseExpressions(object.spec).map(formatFieldError),
     validate: (object) => [
       ...[
         ...checkEndpointsSetting(object.spec),
@@ -116,18 +131,33 @@ export function tenant(group: string): Kind {
 /** Reads an object that passed the schema; tolerates one that did not. */
 export function settingsOf(object: KubeObject): TenantSettings {
   const name = object.metadata.name ?? '';
-  const patches = valueAt(object, [...ENDPOINTS, 'patches']);
+  const patches = [ENDPOINTS, SERVICES].flatMap((at) => {
+    const found = valueAt(object, [...at, 'patches']);
+    return Array.isArray(found) ? found : [];
+  });
   return {
     enabled: valueAt(object, [...ENDPOINTS, 'enabled']) !== false,
-    patches: Array.isArray(patches) ? patches : [],
+    patches,
     targetNamespace: textAt(object, [...OURS, 'namespace']) ?? `vcluster-${name}`,
     deletionPolicy: textAt(object, [...OURS, 'deletionPolicy']) === 'Retain' ? 'Retain' : 'Delete',
     project: textAt(object, [...OURS, 'project']),
     cluster: textAt(object, [...OURS, 'cluster']) ?? DEFAULT_CLUSTER,
     source: kubeconfigAt(object, 'source'),
+    clusterRoles: {
+      enabled: valueAt(object, [...OURS, 'source', 'clusterRoles']) !== false,
+      groupsPrefix: groupsPrefixOf(object),
+    },
     target: kubeconfigAt(object, 'target'),
     config: isRecord(object.spec) ? object.spec : {},
   };
+}
+
+/** As the documentation has it for the API servers of tenants (`--oidc-groups-prefix`). */
+const DEFAULT_GROUPS_PREFIX = 'gitplane:';
+
+function groupsPrefixOf(object: KubeObject): string {
+  const found = valueAt(object, [...OURS, 'source', 'groupsPrefix']);
+  return typeof found === 'string' ? found : DEFAULT_GROUPS_PREFIX;
 }
 
 function kubeconfigAt(object: KubeObject, end: 'source' | 'target'): KubeconfigSource | undefined {

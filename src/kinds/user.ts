@@ -2,12 +2,17 @@
 import { type FieldError, invalid } from '../apimachinery/field-error.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access.ts';
+import {
+  assignedClusterRoles,
+  clusterRoleDependencies,
+  clusterRoleProblems,
+} from './assigned-roles.ts';
 import { AGE, DISPLAY_NAME, textAt, textFrom, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type Membership } from './kind.ts';
 import { passwordHashProblems } from './password-hash.ts';
 import { secretPathsOf } from './schema-files.ts';
-import { assignedClusterRoles, clusterRoleProblems } from './team.ts';
+import { pullSecretDependencies } from './secret-refs.ts';
 
 const deprecated = deprecations([]);
 
@@ -49,6 +54,7 @@ export function user(group: string): Kind {
     secretPaths: secretPathsOf('user'),
     memberships,
     assignedRoles: assignedClusterRoles,
+    dependsOn: (object) => [...clusterRoleDependencies(object), ...pullSecretDependencies(object)],
     validate: (object, old) => [
       ...emailProblems(object),
       ...generationProblems(object, old),

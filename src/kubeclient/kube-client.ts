@@ -1,4 +1,4 @@
-/** Requests for core/v1 objects of one cluster, as objects. */
+/** Requests for objects of one cluster, as objects: of core/v1, or of v1 of another group. */
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { ApiFailure } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
@@ -6,6 +6,8 @@ import { type Call, Transport } from './transport.ts';
 import { linesOf } from './watch-lines.ts';
 
 export interface ResourceCollection {
+  /** Absent: the core group. */
+  readonly group?: string | undefined;
   readonly plural: string;
   /** Absent: all namespaces, or a kind that has none. */
   readonly namespace?: string | undefined;
@@ -13,6 +15,8 @@ export interface ResourceCollection {
 }
 
 export interface ResourceName {
+  /** Absent: the core group. */
+  readonly group?: string | undefined;
   readonly plural: string;
   readonly namespace?: string | undefined;
   readonly name: string;
@@ -73,8 +77,10 @@ export class KubeClient {
     return (await this.#call({ method: 'GET', path: pathOf(of) })) as KubeObject;
   }
 
-  async create(of: ResourceCollection, object: KubeObject): Promise<KubeObject> {
-    const path = pathOf(of, { fieldManager: FIELD_MANAGER });
+  /** `isTrial`: the server judges the object and keeps nothing. */
+  async create(of: ResourceCollection, object: KubeObject, isTrial = false): Promise<KubeObject> {
+    const trial = isTrial ? { dryRun: 'All' } : {};
+    const path = pathOf(of, { fieldManager: FIELD_MANAGER, ...trial });
     return (await this.#call({ method: 'POST', path, body: object })) as KubeObject;
   }
 
@@ -136,7 +142,8 @@ function pathOf(
     if (value !== undefined && value !== '') parameters.set(key, value);
   }
   const search = parameters.size === 0 ? '' : `?${parameters}`;
-  return `/api/v1${inNamespace}/${of.plural}${name}${search}`;
+  const root = of.group === undefined ? '/api/v1' : `/apis/${of.group}/v1`;
+  return `${root}${inNamespace}/${of.plural}${name}${search}`;
 }
 
 function eventOf(line: unknown): WatchEvent {

@@ -84,6 +84,7 @@ export const SECRETS_OPTIONS: readonly OptionSpec[] = [
   },
   { name: 'now', help: 'sync: begin a cycle, instead of telling how the last one ended' },
   { name: 'wait', help: 'sync --now: wait for its end; exit 1 when a secret needs attention' },
+  { name: 'store', value: 'NAME', help: 'sync --now: of this secret store alone' },
   { name: 'allow-deletions', help: 'sync --now: agree to however much it deletes' },
   ...CONNECTION_OPTIONS,
 ];

@@ -1,8 +1,8 @@
 /** Options of commands that seal manifests and open them. */
 import type { OptionSpec } from './option-spec.ts';
-import { API_GROUP, KEY_FILES } from './shared-options.ts';
+import { API_GROUP, KEY_FILES, PGP_KEYS } from './shared-options.ts';
 
-const SEALING_OPTIONS: readonly OptionSpec[] = [KEY_FILES, API_GROUP];
+const SEALING_OPTIONS: readonly OptionSpec[] = [KEY_FILES, PGP_KEYS, API_GROUP];
 
 export const SEAL_OPTIONS: readonly OptionSpec[] = [
   { name: 'check', help: 'change nothing; exit 1 when a secret is in the clear' },

@@ -164,6 +164,11 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     help: 'further age identities that open sealed secrets, beside age.key in the data directory',
   },
   {
+    name: 'pgp-keys',
+    value: 'FILE',
+    help: 'public keys (gpg --armor --export) of PGP recipients that .sops.yaml names beside age',
+  },
+  {
     name: 'refuse-plaintext',
     value: 'all|branch',
     default: 'all',

@@ -38,3 +38,10 @@ export const KEY_FILES: OptionSpec = {
   variable: 'SOPS_AGE_KEY_FILE',
   help: 'age identities that open sealed files; default: data/age.key where there is one',
 };
+
+/** Of commands that seal. */
+export const PGP_KEYS: OptionSpec = {
+  name: 'pgp-keys',
+  value: 'FILE',
+  help: 'public keys (gpg --armor --export) of PGP recipients in .sops.yaml; default: .sops.pub.asc beside it',
+};

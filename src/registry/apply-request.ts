@@ -1,5 +1,6 @@
 /** An apply as a write: an update of what is there, or a create of what is not. */
-import { StatusError } from '../apimachinery/status-error.ts';
+import { valueAt } from '../apimachinery/object.ts';
+import { conflict, StatusError } from '../apimachinery/status-error.ts';
 import type { Managers } from '../fieldmanagement/managers.ts';
 import { type ApplyRequest, applyTo } from './apply.ts';
 import type { CreateRequest } from './create.ts';
@@ -49,6 +50,12 @@ async function change(through: ApplyThrough, request: ApplyRequest): Promise<Wri
 }
 
 async function create(through: ApplyThrough, request: ApplyRequest): Promise<WriteResult> {
+  const { kind, name, body } = request;
+  const uid = valueAt(body, ['metadata', 'uid']);
+  if (uid !== undefined && uid !== null && uid !== '') {
+    const text = `uid mismatch: the provided object specified uid ${String(uid)}, and no existing object was found`;
+    throw conflict(kind, name, text);
+  }
   request.beforeCreate();
   const { object, managers } = applyTo(request, undefined, through.now());
   return await through.create({ ...request, body: object, managers });

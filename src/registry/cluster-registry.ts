@@ -110,11 +110,11 @@ export class ClusterRegistry implements ObjectRegistry {
     const prepared = deletion.prepare();
     const { object } = this.get(request);
     const held = (object.metadata.finalizers ?? []).length > 0;
-    if (options.dryRun) return { object, gone: !held, warnings: [] };
+    const ending = terminating(object, 0, this.#parts.clock.now());
+    if (options.dryRun) return { object: held ? ending : object, gone: !held, warnings: [] };
     if (isNamespace) this.#empty(name);
     if (prepared.do === 'nothing') return { object, gone: false, warnings: [] };
     const { key } = deletion;
-    const ending = terminating(object, 0, this.#parts.clock.now());
     const change: Change = held ? { type: 'put', key, object: ending } : { type: 'remove', key };
     const stored = await this.#apply(change);
     return { object: stored?.object ?? object, stored, gone: stored === undefined, warnings: [] };

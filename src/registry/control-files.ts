@@ -51,7 +51,11 @@ export async function configProblems(
       problems.push(read);
       continue;
     }
-    const found = await sopsConfigProblems(read, await context.sealer?.recipients());
+    const found = await sopsConfigProblems(
+      read,
+      await context.sealer?.recipients(),
+      context.sealer?.pgpKeys,
+    );
     problems.push(...found.map((problem) => ({ path, ...problem })));
   }
   return problems;

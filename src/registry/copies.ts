@@ -98,8 +98,6 @@ function withCondition(object: KubeObject, condition: Condition | undefined): Ku
   const conditions = condition === undefined ? others : [...others, condition];
   const { conditions: _replaced, ...rest } = object.status ?? {};
   const status = conditions.length === 0 ? rest : { ...rest, conditions };
-  const { status: _old, ...bare } = object;
-  if (Object.keys(status).length === 0) return bare as KubeObject;
   return { ...object, status: status as unknown as JsonObject };
 }
 

@@ -11,6 +11,7 @@ import {
   generateNameExhausted,
   invalidObject,
   StatusError,
+  withWarnings,
 } from '../apimachinery/status-error.ts';
 import type { Managers } from '../fieldmanagement/managers.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -58,6 +59,16 @@ export function prepareCreate(parts: DecisionParts, request: CreateRequest): Pre
   const { kind, options } = request;
   const schema = parts.kinds.schemaOf(kind);
   const decoded = decodeObject(request.body, { ...request, ...options, schema, isPatch: false });
+  return withWarnings(decoded.warnings, () => prepareDecoded(parts, request, decoded));
+}
+
+function prepareDecoded(
+  parts: DecisionParts,
+  request: CreateRequest,
+  decoded: ReturnType<typeof decodeObject>,
+): PreparedCreate {
+  const { kind, options } = request;
+  const schema = parts.kinds.schemaOf(kind);
   const { object } = decoded;
   if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
     throw badRequest('resourceVersion should not be set on objects to be created');
@@ -83,17 +94,18 @@ export function prepareCreate(parts: DecisionParts, request: CreateRequest): Pre
     request.managers === undefined
       ? { do: 'update', manager: updaterOf(kind, options.fieldManager) }
       : { do: 'replace', managers: request.managers };
+  const warnings = [
+    ...decoded.warnings,
+    ...objectWarnings(kind, served),
+    ...missingDependencies(parts, { kind, object: served, user: options.user }),
+  ];
   return {
     key,
-    warnings: [
-      ...decoded.warnings,
-      ...objectWarnings(kind, served),
-      ...missingDependencies(parts, kind, served),
-    ],
+    warnings,
     generated,
     preview: () => preview(kind, { key, manifest, now: parts.clock.now(), fields }),
     prepare: () => {
-      refuseExisting(parts, kind, key);
+      withWarnings(warnings, () => refuseExisting(parts, kind, key));
       if (request.inState === true) return createdInState({ kind, key, manifest }, parts);
       return commit(parts, { ...request, key, manifest, fields });
     },
@@ -175,7 +187,14 @@ function preview(
   };
   const { object } = serveObject(kind, source, { previous: undefined, time: 0 });
   const time = rfc3339(of.now);
-  const record = recordAfter(kind, { before: undefined, after: object, write: of.fields, time });
+  const write = of.fields;
+  const record = recordAfter(kind, {
+    before: undefined,
+    after: object,
+    write,
+    isInGit: true,
+    time,
+  });
   if (record !== undefined) object.metadata.managedFields = record;
   return object;
 }

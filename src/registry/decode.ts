@@ -43,9 +43,12 @@ export function decodeObject(
   const object = envelope(cloneJson(body), decoding);
   schema.dropNulls(object);
   const found = schema.check(object);
-  const misshapen = found.find(isMisshapenMeta);
+  const misshapen = found.find((error) => isNoObject(kind, error));
   if (misshapen !== undefined) throw misshapenError(object, misshapen, decoding);
-  const unknown = found.filter((error) => error.unknownField === true).map(describeUnknown);
+  const unknown = [
+    ...found.filter((error) => error.unknownField === true),
+    ...schema.unknownInStatus(object).map((path) => unknownField(path, undefined)),
+  ].map(describeUnknown);
   const problems = [...decoding.duplicates, ...unknown];
   if (problems.length > 0 && fieldValidation === 'Strict')
     throw strictError(object, problems, decoding);
@@ -91,7 +94,7 @@ function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): K
     );
   }
   if (sent.kind !== kind.kind) {
-    const ofItsKind = { ...kind, kind: String(sent.kind) };
+    const ofItsKind = typeof sent.kind === 'string' ? { ...kind, kind: sent.kind } : kind;
     const detail = `must be ${kind.kind}`;
     throw invalidObject(ofItsKind, name, [invalid(['kind'], sent.kind, detail)]);
   }
@@ -102,9 +105,9 @@ function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): K
   return { apiVersion, kind: kind.kind, metadata, ...rest };
 }
 
-/** Kubernetes reads metadata into a type of Go, so that a wrong shape is no object at all. */
-function isMisshapenMeta({ type, path }: FieldError): boolean {
-  return type === 'FieldValueTypeInvalid' && path[0] === 'metadata';
+/** Kubernetes reads metadata and kinds of its own into types of Go: a wrong shape is no object at all. */
+function isNoObject({ strategicMerge }: Kind, { type, path }: FieldError): boolean {
+  return type === 'FieldValueTypeInvalid' && (strategicMerge || path[0] === 'metadata');
 }
 
 function misshapenError(object: KubeObject, error: FieldError, decoding: Decoding): Error {

@@ -108,6 +108,24 @@ function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject)
   return { do: 'state', changes: [{ type: 'put', key, object: next, hidden }], durable: true };
 }
 
+/** The object as a deletion leaves it; for dry runs. `gone`: nothing holds it. */
+export function afterDeletion(
+  prepared: Prepared,
+  object: KubeObject,
+  now: number,
+): { readonly object: KubeObject; readonly gone: boolean } {
+  if (prepared.do === 'nothing') return { object, gone: false };
+  if (prepared.do === 'state') {
+    const put = prepared.changes.find((change) => change.type === 'put');
+    return put === undefined ? { object, gone: true } : { object: put.object, gone: false };
+  }
+  const { deletion } = prepared;
+  if (deletion === undefined) return { object, gone: true };
+  const { gracePeriodSeconds, finalizers } = deletion;
+  const held = withFinalizers(object, finalizers);
+  return { object: terminating(held, gracePeriodSeconds, now), gone: false };
+}
+
 /**
  * The finalizers of the garbage collector are changed by what a deletion asks for, the first and
  * any later one. Orphaning needs none here: dependents are released before the owner goes.

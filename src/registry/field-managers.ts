@@ -1,7 +1,7 @@
 /**
  * Field management of served objects: `metadata.managedFields` follows every change, whoever made
- * it. Objects from git have no record until somebody applies to them, as objects had in Kubernetes
- * before there was one; what the API creates has one from the start.
+ * it. An object that only git has changed is git's: its record follows from it, and is kept from the first
+ * change by the API on. What the API creates has one from the start.
  */
 import {
   isRecord,
@@ -11,15 +11,18 @@ import {
   type KubeObject,
   type ManagedFieldsEntry,
 } from '../apimachinery/object.ts';
+import { fieldsText } from '../fieldmanagement/fields-text.ts';
 import { updateManagers } from '../fieldmanagement/manage.ts';
 import {
   capUpdaters,
   type Manager,
   type Managers,
   managerId,
+  type Owned,
   readManagers,
   writeManagers,
 } from '../fieldmanagement/managers.ts';
+import { ownPart } from '../kinds/copying.ts';
 import { apiVersionOf, type Kind } from '../kinds/kind.ts';
 import { schemaTree } from '../kinds/schema-files.ts';
 
@@ -32,7 +35,7 @@ export type FieldWrite =
 
 /** Who changes objects by pushing commits. */
 const GIT = 'git';
-/** Who owns what was there before anybody applied. */
+/** Owner of what was there before anybody applied, of objects that git does not have. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
 export function updaterOf(kind: Kind, fieldManager: string | undefined): Manager {
@@ -53,6 +56,8 @@ export interface FieldChange {
   readonly after: KubeObject;
   /** Undefined: the change came by git. */
   readonly write: FieldWrite | undefined;
+  /** Git has the object: without a record, all that was there before is git's. */
+  readonly isInGit: boolean;
   /** RFC 3339. */
   readonly time: string;
 }
@@ -62,10 +67,11 @@ export function recordAfter(kind: Kind, change: FieldChange): ManagedFieldsEntry
   const { before, after, write, time } = change;
   if (write?.do === 'replace') return recordOf(write.managers);
   const { managedFields } = before?.metadata ?? {};
-  const known = write?.base ?? readManagers(managedFields);
-  const isNew = before === undefined && write !== undefined;
+  const isWritten = write !== undefined;
+  const known = write?.base ?? recorded(kind, change, isWritten && change.isInGit);
+  const isNew = before === undefined && isWritten;
   if (!isNew && (known === undefined || known.size === 0)) return managedFields;
-  const manager = write?.manager ?? managerOf(kind, GIT, 'Update');
+  const manager = write?.manager ?? gitManager(kind);
   const managers = updateManagers({
     shape: schemaTree(kind.schema),
     before: before === undefined ? kind.blank : managedPart(before),
@@ -75,6 +81,41 @@ export function recordAfter(kind: Kind, change: FieldChange): ManagedFieldsEntry
     time,
   });
   return recordOf(capUpdaters(managers));
+}
+
+/** `isGits`: without a record, the object is git's. */
+function recorded(
+  kind: Kind,
+  { before }: FieldChange,
+  isGits: boolean,
+): Map<string, Owned> | undefined {
+  const found = readManagers(before?.metadata.managedFields);
+  if (before === undefined || !isGits || (found !== undefined && found.size > 0)) return found;
+  return readManagers(gitRecord(kind, before));
+}
+
+export function gitManager(kind: Kind): Manager {
+  return managerOf(kind, GIT, 'Update');
+}
+
+/** The record of an object that is git's: it follows from the object. Its time is when the object came. */
+export function gitRecord(kind: Kind, object: KubeObject): ManagedFieldsEntry[] {
+  const text = gitRecordText(kind, object);
+  return text === undefined ? [] : (JSON.parse(text) as ManagedFieldsEntry[]);
+}
+
+/** The same as JSON; undefined where nothing of the object is managed. */
+export function gitRecordText(kind: Kind, object: KubeObject): string | undefined {
+  const fields = fieldsText(
+    schemaTree(kind.schema),
+    managedPart(ownPart(kind, object)),
+    kind.blank,
+  );
+  if (fields === '') return undefined;
+  const { name, apiVersion } = gitManager(kind);
+  const { creationTimestamp } = object.metadata;
+  const time = creationTimestamp ? `,"time":${JSON.stringify(creationTimestamp)}` : '';
+  return `[{"manager":"${name}","operation":"Update","apiVersion":"${apiVersion}"${time},"fieldsType":"FieldsV1","fieldsV1":${fields}}]`;
 }
 
 function recordOf(managers: Managers): ManagedFieldsEntry[] | undefined {

@@ -310,7 +310,7 @@ export class PushJudge {
       const lines = [...capped(complaints), ...capped(pruned), count];
       return { ok: false, lines, problems, prunes };
     }
-    const absent = missingAfterPush(this.#options, planned);
+    const absent = missingAfterPush(this.#options, planned, user);
     const lines = [...warnings.map(formatProblem), ...absent].map((text) => `warning: ${text}`);
     return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
   }

@@ -15,7 +15,7 @@ import type { Branch } from './branch.ts';
 import { shownWithCopy } from './copies.ts';
 import { type CreateRequest, prepareCreate } from './create.ts';
 import { decodeObject, stripServerFields } from './decode.ts';
-import { type DeleteRequest, type PreparedDelete, prepareDelete } from './delete.ts';
+import { afterDeletion, type DeleteRequest, type PreparedDelete, prepareDelete } from './delete.ts';
 import { prepareUpdate, type UpdateRequest } from './update.ts';
 import type {
   DeleteResult,
@@ -107,8 +107,9 @@ export class Registry implements ObjectRegistry {
   async delete(request: DeleteRequest): Promise<DeleteResult> {
     const deletion = prepareDelete(this.#parts, request);
     if (request.options.dryRun) {
-      await this.#parts.branch.inTurn(async () => deletion.prepare());
-      return { object: this.get(request).object, gone: true, warnings: [] };
+      const prepared = await this.#parts.branch.inTurn(async () => deletion.prepare());
+      const { object } = this.get(request);
+      return { ...afterDeletion(prepared, object, this.#parts.clock.now()), warnings: [] };
     }
     if (request.delete.propagationPolicy === 'Orphan') await this.#release(deletion);
     const { stored, commit } = await this.#parts.branch.submit(deletion);

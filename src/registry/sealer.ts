@@ -23,8 +23,9 @@ import { decodeUtf8 } from '../manifests/parse.ts';
 import { readManifests } from '../manifests/read.ts';
 import { formatManifest } from '../manifests/write.ts';
 import type { FileKey, Keyring } from '../sealing/data-keys.ts';
-import { type SealMetadata, SOPS, saysOnly, type WrappedKey } from '../sealing/metadata.ts';
+import { type SealMetadata, SOPS, saysOnly } from '../sealing/metadata.ts';
 import { metadataOf, type OpenedFile, openStream } from '../sealing/open.ts';
+import { missingKey, type PgpKeys, wrapForPgp } from '../sealing/pgp.ts';
 import { documentsOf, Reuse, sealDocument, sealText, unsealText } from '../sealing/seal.ts';
 import { SealingError } from '../sealing/sealing-error.ts';
 import { type Rule, selectionOf } from '../sealing/selection.ts';
@@ -41,6 +42,8 @@ export interface SealerOptions {
   readonly clock: Clock;
   /** Whether it may seal what it could not open again. */
   readonly forOthers?: true;
+  /** Public keys of PGP recipients; absent: none. */
+  readonly pgpKeys?: PgpKeys | undefined;
 }
 
 /** A file that is sealed and open. */
@@ -69,6 +72,12 @@ export interface SealedRemoval extends Place {
   readonly text: string;
   readonly index: number;
   readonly open: OpenFile;
+}
+
+/** For whom a file is encrypted: recipients of age, and fingerprints of PGP keys. */
+export interface Recipients {
+  readonly age: readonly string[];
+  readonly pgp: readonly string[];
 }
 
 /** A file that takes a document: with the key and the rule that its values are encrypted by. */
@@ -107,6 +116,11 @@ export class Sealer {
     return this.#options.keyring.recipients();
   }
 
+  /** Public keys of PGP recipients; undefined: none is here. */
+  get pgpKeys(): PgpKeys | undefined {
+    return this.#options.pgpKeys;
+  }
+
   /** The data key of a file that opens here, and whether this platform generated it. */
   async dataKeyOf(content: Buffer): Promise<StatedKey | undefined> {
     const { keyring } = this.#options;
@@ -143,7 +157,8 @@ export class Sealer {
     const dataKey = await this.#options.keyring.dataKey(metadata.age);
     const file = openStream({ text, documents }, dataKey);
     if (dataKey === undefined) throw new SealingError(`the file ${file.unreadable}`);
-    const key = { dataKey, age: metadata.age, mark: metadata.mark };
+    const { age, pgp, mark } = metadata;
+    const key = { dataKey, age, mark, ...(pgp && { pgp }) };
     const isAlone = documents.every(
       ({ value }) =>
         !isRecord(value) || value[SOPS] === undefined || saysOnly(value[SOPS], metadata),
@@ -204,12 +219,13 @@ export class Sealer {
     const staying = open.file.documents.filter((document) => document.index !== index);
     const manifests = [...staying.map(({ value }) => value as JsonObject), ...added];
     await this.#refuseUnnamed(of, open);
+    const recipients = await this.#recipientsOf(of);
     const keeps =
       open.isOwn &&
-      sameNames(open.key.age, await this.#recipientsOf(of)) &&
+      sameNames(open.key, recipients) &&
       manifests.every((manifest) => this.#hidesSecrets(rule, manifest));
     if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
-    const key = await this.#options.keyring.make(await this.#recipientsOf(of));
+    const key = await this.make(of, recipients);
     const clear = unsealText(text, open.key.dataKey);
     return { text: clear, key, rule: this.#widened(rule, manifests), reuse: new Reuse([]) };
   }
@@ -222,6 +238,12 @@ export class Sealer {
     if (sealing !== undefined || this.#options.forOthers === true) return;
     const mine = await this.recipients();
     const others = key.age.map(({ recipient }) => recipient).filter((one) => !mine.includes(one));
+    const [pgp] = key.pgp ?? [];
+    if (pgp !== undefined) {
+      throw new SealingError(
+        `${path} is encrypted for the PGP key ${pgp.fp.slice(0, 80)} too, and no .sops.yaml names it; make one with "gitplane seal --init --recipient ${mine[0]}", and name the key in it as pgp beside age`,
+      );
+    }
     if (others.length === 0) return;
     const all = [...mine.slice(0, 1), ...others].map((one) => `--recipient ${one}`).join(' ');
     throw new SealingError(
@@ -262,14 +284,22 @@ export class Sealer {
   ): Promise<{ key: FileKey; rule: Rule }> {
     const found = await this.#creationRule(write);
     const own = ruleOfKeys(this.#secretKeysOf(manifests));
-    const key = await this.#options.keyring.make(await this.#recipientsOf(write));
+    const key = await this.make(write, await this.#recipientsOf(write));
     const covers = manifests.every((manifest) => found && this.#covers(found.rule, manifest));
     return { key, rule: found !== undefined && covers ? found.rule : own };
   }
 
+  /** A new data key for a file. Throws SealingError. */
+  async make({ path }: Pick<Place, 'path'>, { age, pgp }: Recipients): Promise<FileKey> {
+    const { keyring, pgpKeys } = this.#options;
+    const missing = pgp.find((fp) => pgpKeys?.has(fp) !== true);
+    if (missing !== undefined) throw new SealingError(`${path}: ${missingKey(missing)}`);
+    return await keyring.make(age, (dataKey) => wrapForPgp(dataKey, pgp, pgpKeys));
+  }
+
   /** Those that `.sops.yaml` gives to a path; ours where it names none. Throws SealingError. */
-  async #recipientsOf(place: Place): Promise<readonly string[]> {
-    const recipients = (await this.#creationRule(place))?.recipients ?? [];
+  async #recipientsOf(place: Place): Promise<Recipients> {
+    const { recipients = [], pgp = [] } = (await this.#creationRule(place)) ?? {};
     const mine = await this.recipients();
     const isOurs = recipients.some((name) => mine.includes(name));
     if (recipients.length > 0 && !isOurs && this.#options.forOthers !== true) {
@@ -278,7 +308,7 @@ export class Sealer {
         `.sops.yaml seals ${place.path} for others only, and nobody here could read it again; add this platform with "gitplane recipients add ${ours}"`,
       );
     }
-    return recipients.length > 0 ? recipients : mine;
+    return { age: recipients.length > 0 ? recipients : mine, pgp };
   }
 
   /** True if a rule encrypts every secret, and leaves what tells which object it is. */
@@ -346,9 +376,23 @@ function readableMetadata({ documents }: ManifestFile): SealMetadata | undefined
   }
 }
 
-function sameNames(age: readonly WrappedKey[], names: readonly string[]): boolean {
-  const stated = new Set(age.map(({ recipient }) => recipient));
-  return stated.size === new Set(names).size && names.every((name) => stated.has(name));
+function sameNames({ age, pgp = [] }: FileKey, wanted: Recipients): boolean {
+  const sameAge = sameSet(
+    age.map(({ recipient }) => recipient),
+    wanted.age,
+  );
+  return (
+    sameAge &&
+    sameSet(
+      pgp.map(({ fp }) => fp.toUpperCase()),
+      wanted.pgp,
+    )
+  );
+}
+
+function sameSet(a: readonly string[], b: readonly string[]): boolean {
+  const all = new Set(a);
+  return all.size === new Set(b).size && b.every((one) => all.has(one));
 }
 
 function added(text: string | undefined, document: JsonObject, former?: FormerDocument): string {

@@ -19,10 +19,12 @@ import type { Identity } from '../catalog/identity.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 import { ownPart } from '../kinds/copying.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { schemaTree } from '../kinds/schema-files.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import type { Change, Store, StoredObject } from '../state/store.ts';
 import { type FieldWrite, recordAfter } from './field-managers.ts';
+import { shownObject } from './shown-record.ts';
 
 /** The condition of an object whose newest manifest is not served (invariant 5). */
 export const DEGRADED = 'Degraded';
@@ -76,6 +78,7 @@ export function projectChange(context: ProjectionContext, change: ObjectChange):
     before: sameLife && previous !== undefined ? ownPart(kind, previous.object) : undefined,
     after: served.object,
     write: context.fields,
+    isInGit: true,
     time: rfc3339(context.time),
   });
   delete served.object.metadata.managedFields;
@@ -97,7 +100,10 @@ function withValues(
 function removal(context: ProjectionContext, previous: StoredObject): Change {
   const { key, hidden } = previous;
   const deletion = context.deletion ?? { gracePeriodSeconds: 0 };
-  const object = withFinalizers(previous.object, deletion.finalizers);
+  const kind = context.kinds.byKind(previous.object.apiVersion, key.kind);
+  // Git has it no more, and nothing else would tell whose it was.
+  const recorded = kind === undefined ? previous.object : shownObject(kind, previous);
+  const object = withFinalizers(recorded, deletion.finalizers);
   if (!isHeld(object, deletion)) return { type: 'remove', key };
   const { gracePeriodSeconds } = deletion;
   return {
@@ -233,12 +239,15 @@ function servedStatus(
   const found = [degradedCondition(context, old), sealedCondition(context, old)];
   const conditions = [...others, ...found.filter((condition) => condition !== undefined)];
   const { conditions: _replaced, ...rest } = base ?? {};
-  const empty = conditions.length === 0 && Object.keys(rest).length === 0;
-  // What healed must look as if it had never been broken.
-  if (empty && derived === undefined) return undefined;
+  if (conditions.length === 0 && Object.keys(rest).length === 0 && !hasStatus(kind))
+    return undefined;
   return conditions.length === 0
     ? rest
     : { ...rest, conditions: conditions as unknown as JsonObject[] };
+}
+
+function hasStatus({ schema }: Kind): boolean {
+  return schemaTree(schema).properties?.['status'] !== undefined;
 }
 
 function degradedCondition(

@@ -14,7 +14,13 @@ import {
   type KubeObject,
   SERVER_POPULATED_META,
 } from '../apimachinery/object.ts';
-import { badRequest, conflict, invalidObject, notFound } from '../apimachinery/status-error.ts';
+import {
+  badRequest,
+  conflict,
+  invalidObject,
+  notFound,
+  withWarnings,
+} from '../apimachinery/status-error.ts';
 
 import type { Managers } from '../fieldmanagement/managers.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -35,6 +41,7 @@ import { applyGuards, refuseAnother } from './guards.ts';
 import { missingDependencies } from './missing-dependencies.ts';
 import { desiredPart, rebaseManifest } from './rebase.ts';
 import { isFinished } from './served.ts';
+import { withRecord } from './shown-record.ts';
 import { isKeptInState, updatedInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
@@ -80,7 +87,7 @@ export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): Pre
       if (stored === undefined) throw notFound(kind, name);
       refuseAnother(request, stored);
       if (request.verb === 'rollback') refuseTerminating(request, stored);
-      const current = ownVersion(kind, stored);
+      const current = withRecord(kind, ownVersion(kind, stored));
       last = wanted(parts, request, { current, shown: stored });
       return plan(parts, request, { current, last });
     },
@@ -109,6 +116,22 @@ function wanted(
     schema,
     isPatch: request.verb === 'patch',
   });
+  return withWarnings(warnings, () => wantedOf(parts, request, { sent, warnings, current, shown }));
+}
+
+function wantedOf(
+  parts: DecisionParts,
+  request: UpdateRequest,
+  of: {
+    sent: KubeObject;
+    warnings: readonly string[];
+    current: StoredObject;
+    shown: StoredObject;
+  },
+): Wanted {
+  const { kind, options } = request;
+  const { sent, warnings, current, shown } = of;
+  const schema = parts.kinds.schemaOf(kind);
   const object = withoutSentCopy(kind, sent, shown.object);
   checkPreconditions(request, object, current);
   const fields = fieldWrite(request, object.metadata.managedFields, current.object);
@@ -126,7 +149,7 @@ function wanted(
   }
   noteRecord(parts, { kind, object, fields, current });
   const restored = request.verb === 'rollback' ? restoredValues(current, concealed) : [];
-  const absent = missingDependencies(parts, kind, object);
+  const absent = missingDependencies(parts, { kind, object, user: options.user });
   const all = [...warnings, ...objectWarnings(kind, object), ...absent, ...restored];
   return { object, fields, concealed, warnings: all };
 }
@@ -146,7 +169,8 @@ function noteRecord(
   const { kind, object, fields, current } = of;
   const time = rfc3339(parts.clock.now());
   const before = current.object;
-  const record = recordAfter(kind, { before, after: object, write: fields, time });
+  const isInGit = !isKeptInState(current);
+  const record = recordAfter(kind, { before, after: object, write: fields, isInGit, time });
   delete object.metadata.managedFields;
   if (record !== undefined) object.metadata.managedFields = record;
 }

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../apimachinery/clock.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
-import type { User } from '../apimachinery/request.ts';
+import type { Authorizer, User } from '../apimachinery/request.ts';
 import type { StatusError } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -47,6 +47,9 @@ export interface PlannedChange {
  */
 export type Guard = (change: PlannedChange) => StatusError | undefined;
 
+/** Warnings about an object that its kind alone does not tell, such as one that names what is not configured. */
+export type Advice = (kind: Kind, object: KubeObject) => readonly string[];
+
 /** What deciding about a write takes. */
 export interface DecisionParts {
   readonly kinds: KindTable;
@@ -55,6 +58,9 @@ export interface DecisionParts {
   /** The folder that holds manifests; '' is the whole tree. */
   readonly under: string;
   readonly guards: readonly Guard[];
+  readonly advice?: Advice | undefined;
+  /** Decides whose secrets a warning tells of. Absent: everybody may see all of them. */
+  readonly authorizer?: Authorizer | undefined;
 }
 
 export interface WriteParts extends DecisionParts {

@@ -13,6 +13,7 @@ import {
 } from './age-x25519.ts';
 import { KeyMarker } from './key-mark.ts';
 import type { SealMetadata, WrappedKey } from './metadata.ts';
+import type { PgpEntry } from './pgp.ts';
 import { SealingError } from './sealing-error.ts';
 
 const DATA_KEY_BYTES = 32;
@@ -80,6 +81,8 @@ async function wrap(dataKey: Buffer, recipient: string): Promise<string> {
 export interface FileKey {
   readonly dataKey: Buffer;
   readonly age: readonly WrappedKey[];
+  /** Absent: no PGP key opens it. */
+  readonly pgp?: readonly PgpEntry[] | undefined;
   /** Absent: nothing tells who made it. */
   readonly mark?: string | undefined;
 }
@@ -145,18 +148,23 @@ export class Keyring {
     return opened;
   }
 
-  /** A new data key for recipients. */
-  async make(recipients: readonly string[]): Promise<FileKey> {
+  /** A new data key for recipients, and for PGP keys as `wrapPgp` wraps it. */
+  async make(
+    recipients: readonly string[],
+    wrapPgp?: (dataKey: Buffer) => Promise<readonly PgpEntry[]>,
+  ): Promise<FileKey> {
     const { dataKey, age } = await this.wrap(
       this.#marker?.generate() ?? randomBytes(DATA_KEY_BYTES),
       recipients,
     );
-    return { dataKey, age, mark: this.#marker?.mark(dataKey, age) };
+    const pgp = (await wrapPgp?.(dataKey)) ?? [];
+    const key = { dataKey, age, ...(pgp.length > 0 && { pgp }) };
+    return { ...key, mark: this.#marker?.mark(key) };
   }
 
   /** True if the first identity generated the key, and wrapped it for exactly these recipients. */
-  isOwn({ dataKey, age, mark }: FileKey): boolean {
-    return mark !== undefined && this.#marker?.fits(mark, dataKey, age) === true;
+  isOwn({ mark, ...key }: FileKey): boolean {
+    return mark !== undefined && this.#marker?.fits(mark, key) === true;
   }
 
   /** True if the first identity generated the data key, for whatever file. */

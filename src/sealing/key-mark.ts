@@ -6,10 +6,17 @@
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { WrappedKey } from './metadata.ts';
+import type { PgpEntry } from './pgp.ts';
 
 const KEY_BYTES = 32;
 /** Of a data key: as many bits of chance as forging one of the rest takes tries. */
 const RANDOM_BYTES = 16;
+
+interface MarkedKey {
+  readonly dataKey: Buffer;
+  readonly age: readonly WrappedKey[];
+  readonly pgp?: readonly PgpEntry[] | undefined;
+}
 
 export class KeyMarker {
   readonly #forMarks: Buffer;
@@ -33,12 +40,12 @@ export class KeyMarker {
   }
 
   /** A MAC over the data key and each wrapped copy of it. */
-  mark(dataKey: Buffer, age: readonly WrappedKey[]): string {
-    return this.#digest(dataKey, age).toString('base64');
+  mark(key: MarkedKey): string {
+    return this.#digest(key).toString('base64');
   }
 
-  fits(mark: string, dataKey: Buffer, age: readonly WrappedKey[]): boolean {
-    return isEqual(Buffer.from(mark, 'base64'), this.#digest(dataKey, age));
+  fits(mark: string, key: MarkedKey): boolean {
+    return isEqual(Buffer.from(mark, 'base64'), this.#digest(key));
   }
 
   #keyFrom(random: Buffer): Buffer {
@@ -46,9 +53,12 @@ export class KeyMarker {
     return Buffer.concat([random, tag], KEY_BYTES);
   }
 
-  #digest(dataKey: Buffer, age: readonly WrappedKey[]): Buffer {
+  #digest({ dataKey, age, pgp = [] }: MarkedKey): Buffer {
     const wrapped = age.map(({ recipient, enc }) => [recipient, enc]);
-    const signed = JSON.stringify([dataKey.toString('base64'), wrapped]);
+    const others = pgp.map(({ fp, enc }) => [fp, enc]);
+    // Without PGP recipients as it was before there were any.
+    const all = others.length === 0 ? [wrapped] : [wrapped, others];
+    const signed = JSON.stringify([dataKey.toString('base64'), ...all]);
     return createHmac('sha256', this.#forMarks).update(signed).digest();
   }
 }

@@ -1,5 +1,6 @@
 /** The `sops` map of a sealed file: for whom it is sealed, which values, and the MAC over them. */
 import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import { type PgpEntry, pgpEntries } from './pgp.ts';
 import { SealingError } from './sealing-error.ts';
 import { DEFAULT_RULE, RULES, type Rule } from './selection.ts';
 
@@ -14,6 +15,8 @@ export interface WrappedKey {
 
 export interface SealMetadata {
   readonly age: readonly WrappedKey[];
+  /** For others, who open the file elsewhere; absent: none. */
+  readonly pgp?: readonly PgpEntry[] | undefined;
   /** RFC 3339; the MAC is bound to this text. */
   readonly lastModified: string;
   /** A sealed value. */
@@ -47,8 +50,10 @@ export function parseMetadata(value: unknown): SealMetadata {
   if (typeof mac !== 'string') {
     throw new SealingError('has no mac; restore it, or seal the file again');
   }
+  const pgp = pgpEntries((only ?? value)['pgp']);
   return {
     age: wrappedKeys((only ?? value)['age']),
+    ...(pgp.length > 0 && { pgp }),
     lastModified,
     mac,
     macOnlyEncrypted: value['mac_only_encrypted'] === true,
@@ -84,7 +89,7 @@ function ruleOf(value: Record<string, unknown>): Rule {
 
 /** The map as it is written, keys in the order of SOPS. */
 export function formatMetadata(metadata: SealMetadata): JsonObject {
-  const { age, rule, lastModified, mac, macOnlyEncrypted, mark } = metadata;
+  const { age, pgp = [], rule, lastModified, mac, macOnlyEncrypted, mark } = metadata;
   const fields: Record<string, JsonValue | undefined> = {
     age: age.map(({ recipient, enc }) => ({ enc, recipient })),
     [MARK]: mark,
@@ -92,6 +97,7 @@ export function formatMetadata(metadata: SealMetadata): JsonObject {
     lastmodified: lastModified,
     mac,
     mac_only_encrypted: macOnlyEncrypted ? true : undefined,
+    pgp: pgp.length > 0 ? [...pgp] : undefined,
     version: FORMAT_VERSION,
   };
   const keys = Object.keys(fields).filter((key) => fields[key] !== undefined);

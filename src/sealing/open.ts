@@ -99,8 +99,12 @@ function wordsOf(error: unknown): string {
   throw error;
 }
 
-function whyUnreadable({ age }: SealMetadata): string {
+function whyUnreadable({ age, pgp = [] }: SealMetadata): string {
   const names = age.map(({ recipient }) => recipient.slice(0, 80)).join(', ');
+  if (names === '' && pgp.length > 0) {
+    const keys = pgp.map(({ fp }) => fp.slice(0, 80)).join(', ');
+    return `is sealed for the PGP keys ${keys} alone, whose holders can read it elsewhere; name the age recipient of this platform beside them in .sops.yaml, and run "sops updatekeys" on the file`;
+  }
   if (names === '') {
     return 'is sealed for no age recipient; other kinds of keys are not supported: add one with sops';
   }

@@ -12,6 +12,7 @@ import type { FileKey } from './data-keys.ts';
 import { sealMac, storedMac } from './mac.ts';
 import { formatMetadata, MARK, type SealMetadata, SOPS } from './metadata.ts';
 import { metadataOf, type OpenedFile, openStream, type SealedPlace } from './open.ts';
+import { pgpEntries } from './pgp.ts';
 import { boundTo, clearValueOf, isSealed, openValue, sealValue } from './sealed-value.ts';
 import { SealingError } from './sealing-error.ts';
 import { type Rule, type Selection, selectionOf } from './selection.ts';
@@ -139,10 +140,10 @@ function metadataFor(
     lastModified: '',
     mac: '',
   };
-  const trial = { ...base, age: key.age, mark: key.mark };
+  const recipients = { age: key.age, pgp: key.pgp, mark: key.mark };
+  const trial = { ...base, ...recipients };
   const mac = macOf(text, documents, { ...trial, dataKey: key.dataKey });
-  if (old !== undefined && fits(old, key.dataKey, mac))
-    return { ...old, age: key.age, mark: key.mark };
+  if (old !== undefined && fits(old, key.dataKey, mac)) return { ...old, ...recipients };
   const lastModified = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
   return { ...trial, lastModified, mac: sealMac(mac, key.dataKey, lastModified) };
 }
@@ -169,18 +170,26 @@ function macOf(
 }
 
 /** The block of a file that was sealed before, with what it says beside ours. */
-function updated(own: JsonObject, { age, lastModified, mac, mark }: SealMetadata): JsonObject {
+function updated(own: JsonObject, next: SealMetadata): JsonObject {
+  const { lastModified, mac, mark } = next;
   const { [MARK]: _stale, ...stated } = own;
   const block: JsonObject = { ...stated, lastmodified: lastModified, mac };
   if (mark !== undefined) block[MARK] = mark;
   const groups = own['key_groups'];
   const group = Array.isArray(groups) && isRecord(groups[0]) ? groups[0] : own;
-  if (jsonEqual(ageOf(group as JsonObject), ageOf({ age: age as unknown as JsonValue }))) {
-    return block;
-  }
-  const list = age.map(({ recipient, enc }) => ({ enc, recipient }));
-  if (group === own) return { ...block, age: list };
-  return { ...block, key_groups: [{ ...(group as JsonObject), age: list }] };
+  const keys = changedKeys(group as JsonObject, next);
+  if (group === own) return { ...block, ...keys };
+  return { ...block, key_groups: [{ ...(group as JsonObject), ...keys }] };
+}
+
+/** Entries of recipients that are not as the group has them; those of PGP stay where nothing is said of them. */
+function changedKeys(group: JsonObject, { age, pgp }: SealMetadata): JsonObject {
+  const isSame = jsonEqual(ageOf(group), ageOf({ age: age as unknown as JsonValue }));
+  const isSamePgp = pgp === undefined || jsonEqual(pgpEntries(group['pgp']), [...pgp]);
+  return {
+    ...(!isSame && { age: age.map(({ recipient, enc }) => ({ enc, recipient })) }),
+    ...(!isSamePgp && { pgp: [...pgp] }),
+  };
 }
 
 function ageOf(group: JsonObject): JsonValue {

@@ -3,6 +3,7 @@ import { isRecord } from '../apimachinery/object.ts';
 import type { ManifestDocument, Position } from '../manifests/manifest.ts';
 import { wrapDataKey } from './data-keys.ts';
 import { MOST_RECIPIENTS } from './metadata.ts';
+import { missingKey, type PgpKeys } from './pgp.ts';
 import { documentsOf } from './seal.ts';
 import { SealingError } from './sealing-error.ts';
 import { type CreationRule, parseSopsConfig } from './sops-config.ts';
@@ -17,6 +18,7 @@ const PLACED = /^(\d+):(\d+): ([\s\S]*)$/;
 export async function sopsConfigProblems(
   text: string,
   ours: readonly string[] | undefined,
+  pgpKeys?: Pick<PgpKeys, 'has'>,
 ): Promise<ConfigProblem[]> {
   try {
     const { rules } = parseSopsConfig(text);
@@ -28,6 +30,7 @@ export async function sopsConfigProblems(
     for (const [i, rule] of rules.entries()) found.push(...(await flaws(document, i, rule, tried)));
     const isUsable = ({ recipients }: CreationRule): boolean =>
       recipients.length === 0 || recipients.some((name) => ours?.includes(name));
+    if (ours !== undefined) found.push(...missingPgp(document, rules, pgpKeys));
     if (found.length > 0 || ours === undefined || rules.some(isUsable)) return found;
     return [at(document, [], noneOf(ours))];
   } catch (error) {
@@ -39,6 +42,18 @@ export async function sopsConfigProblems(
 
 function noneOf([own = '']: readonly string[]): string {
   return `no rule names this platform, which could not read again what it encrypts; add it with "gitplane recipients add ${own}"`;
+}
+
+/** PGP keys that no data key can be encrypted for, because their public keys are not here. */
+function missingPgp(
+  document: ManifestDocument,
+  rules: readonly CreationRule[],
+  keys: Pick<PgpKeys, 'has'> | undefined,
+): ConfigProblem[] {
+  return rules.flatMap(({ pgp }, index) => {
+    const missing = pgp.find((fp) => keys?.has(fp) !== true);
+    return missing === undefined ? [] : [at(document, [index], missingKey(missing))];
+  });
 }
 
 /** Recipients that no data key can be wrapped for. */

@@ -5,6 +5,7 @@
 import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
 import { editDocument } from '../manifests/edit.ts';
 import { formatManifest } from '../manifests/write.ts';
+import { pgpFingerprints } from './pgp.ts';
 import { documentsOf } from './seal.ts';
 import { SealingError } from './sealing-error.ts';
 import { DEFAULT_RULE, RULES, type Rule, safePattern, selectionOf } from './selection.ts';
@@ -15,6 +16,8 @@ export interface CreationRule {
   readonly rule: Rule;
   /** Of age. */
   readonly recipients: readonly string[];
+  /** Fingerprints of PGP keys whose holders read the files elsewhere. */
+  readonly pgp: readonly string[];
 }
 
 export interface SopsConfig {
@@ -42,7 +45,7 @@ export function parseSopsConfig(text: string): SopsConfig {
   };
 }
 
-const OTHER_KEYS = ['pgp', 'kms', 'gcp_kms', 'azure_keyvault', 'hc_vault_transit_uri', 'hckms'];
+const OTHER_KEYS = ['kms', 'gcp_kms', 'azure_keyvault', 'hc_vault_transit_uri', 'hckms'];
 
 function creationRule(value: unknown): CreationRule {
   if (!isRecord(value)) throw new SealingError('must be a map');
@@ -52,22 +55,32 @@ function creationRule(value: unknown): CreationRule {
   }
   const group = Array.isArray(groups) && isRecord(groups[0]) ? groups[0] : value;
   const other = OTHER_KEYS.find((name) => hasKeys(group[name]));
-  if (other !== undefined) throw new SealingError(`names keys of ${other}; only age is supported`);
+  if (other !== undefined) {
+    throw new SealingError(`names keys of ${other}; only age, and PGP beside it, are supported`);
+  }
+  const recipients = namesIn(group['age']);
+  const pgp = pgpFingerprints(namesIn(group['pgp']));
+  if (pgp.length > 0 && recipients.length === 0) {
+    throw new SealingError(
+      'names keys of pgp alone, which nobody here can open; add an age recipient of this platform beside them',
+    );
+  }
   const stated = RULES.filter((name) => typeof value[name] === 'string' && value[name] !== '');
   const [name, second] = stated;
   if (second !== undefined) throw new SealingError(`has both ${name} and ${second}; keep one`);
   const rule = name === undefined ? DEFAULT_RULE : { name, text: String(value[name]) };
   selectionOf(rule);
   const pattern = typeof path === 'string' && path !== '' ? safePattern(path) : undefined;
-  return { path: pattern, rule, recipients: recipientsIn(group['age']) };
+  return { path: pattern, rule, recipients, pgp };
 }
 
 function hasKeys(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '';
 }
 
-function recipientsIn(age: unknown): string[] {
-  const list = Array.isArray(age) ? age.map(String) : String(age ?? '').split(',');
+/** A list, or one string with commas. */
+function namesIn(given: unknown): string[] {
+  const list = Array.isArray(given) ? given.map(String) : String(given ?? '').split(',');
   return [...new Set(list.map((item) => item.trim()).filter((item) => item !== ''))];
 }
 
@@ -137,7 +150,7 @@ function withRecipients(
   group: JsonObject,
   change: (recipients: readonly string[]) => readonly string[],
 ): JsonObject {
-  const before = recipientsIn(group['age']);
+  const before = namesIn(group['age']);
   const after = [...change(before)];
   const age = typeof group['age'] === 'string' ? after.join(',') : after;
   return JSON.stringify(before) === JSON.stringify(after) ? group : { ...group, age };

@@ -83,6 +83,7 @@ export type HoldReason =
   | 'UnsupportedValue'
   | 'NoHistory'
   | 'MountReplaced'
+  | 'HistoryUnknown'
   | OlderStore['reason'];
 
 export type Step =
@@ -103,7 +104,9 @@ export type Step =
   /** The object is gone from git: the store keeps what it has, nothing is tracked any more. */
   | { readonly do: 'forget' }
   /** Something is missing that was there: look again before believing it. */
-  | { readonly do: 'confirm' };
+  | { readonly do: 'confirm' }
+  /** The history of git is not known at present, and would tell which side is newer: ask again later. */
+  | { readonly do: 'wait' };
 
 export function decide(situation: Situation): Step {
   const { git, store, state } = situation;
@@ -124,13 +127,13 @@ export function decide(situation: Situation): Step {
 
 /**
  * Nothing merges with an older copy of the store: its values look like changes and are none. A person
- * decides; all differences count as changes of the side that wins. A push to a store that merely lags
- * fails its check-and-set, so git may win there as well.
+ * decides, or the policy where the store was restored; all differences count as changes of the side that
+ * wins. A push to a store that merely lags fails its check-and-set, so git may win there as well.
  */
 function olderStore(situation: Situation, git: Prints, { reason }: OlderStore): Step {
   const { store, policy } = situation;
   const seen = store.state === 'live' ? visible(situation, git, store.prints) : NO_PRINTS;
-  const winner = winnerOf(situation, git, seen);
+  const winner = winnerOf(situation, git, seen) ?? preferredOver(reason, policy);
   const open: Step = { do: 'hold', reason, keys: differingKeys(git, seen) };
   if (winner === undefined) return open;
   const step = withWinner(situation, { winner, git, seen });
@@ -143,6 +146,15 @@ function olderStore(situation: Situation, git: Prints, { reason }: OlderStore): 
   if (store.state !== 'live' || !isRetained || samePrints(git, seen)) return step;
   const difference = winner === 'store' ? 'EmptiedInStore' : 'EmptiedInGit';
   return { do: 'rest', difference, keys: differingKeys(git, seen) };
+}
+
+/** A standby catches up: no policy decides on values that lag. */
+function preferredOver(
+  reason: OlderStore['reason'],
+  { storeOlder = 'Hold' }: SyncPolicy,
+): Resolution['winner'] | undefined {
+  if (reason === 'StoreLags' || storeOlder === 'Hold') return undefined;
+  return storeOlder === 'PreferGit' ? 'git' : 'store';
 }
 
 function withWinner(
@@ -161,7 +173,7 @@ function withWinner(
   return isAsked ? { do: 'delete-in-git' } : { do: 'rest', difference: 'DeletedInStore', keys };
 }
 
-function differingKeys(a: Prints, b: Prints): string[] {
+export function differingKeys(a: Prints, b: Prints): string[] {
   return [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key)).sort();
 }
 

@@ -19,6 +19,8 @@ export interface SyncPolicy {
   readonly deletionInStore: 'Retain' | 'Delete';
   /** Keys of the store that git does not have. */
   readonly foreignKeys: 'Sync' | 'Ignore';
+  /** Side that wins once the store was restored from an older copy; absent: as for all secrets. */
+  readonly storeOlder?: Preference;
 }
 
 export const DEFAULT_POLICY: SyncPolicy = {

@@ -25,8 +25,8 @@ export interface GitSide {
   change(change: GitChange): Promise<string | undefined>;
   /** Whether the object was removed, as it was read. */
   remove(seen: GitRead): Promise<boolean>;
-  /** What the object held since a commit, that one left out. */
-  history(since: string): Promise<readonly SecretValues[]>;
+  /** All that the object held since a commit, that one left out; undefined: not known at present. */
+  history(since: string): Promise<readonly SecretValues[] | undefined>;
 }
 
 export interface LiveRead {

@@ -17,13 +17,13 @@ export async function pull(
   const { set, remove } = changeOf(keys, store.values);
   // Until the base is written nothing else tells an older answer from a newer one.
   const key = await record.keyHistory();
-  await record.save({ seen: record.seenAt(store.at, key) });
+  const pulled = shownPrints(seen);
+  await record.save({ seen: record.seenAt(store.at, key), pulled });
   const commit = await record.task.git.change({ seen: git, set, remove, from: store.at });
   if (commit === undefined) return false;
-  const shown = shownPrints(seen);
-  const after = changed(seen.gitPrints, keys, shown);
+  const after = changed(seen.gitPrints, keys, pulled);
   const base = seen.situation.state.base?.prints ?? NO_PRINTS;
-  const prints = agreedPrints({ base, git: after, store: shown }, { asInStore: push });
+  const prints = agreedPrints({ base, git: after, store: pulled }, { asInStore: push });
   await record.agree({ prints, at: store.at, commit }, { key });
   return true;
 }

@@ -60,6 +60,8 @@ class ObjectSync {
         return this.#outcome('Held', step, seen);
       case 'confirm':
         return this.#outcome('Waiting', { reason: 'Unconfirmed' });
+      case 'wait':
+        return this.#outcome('Waiting', { reason: 'HistoryUnknown' });
       case 'look':
         throw new Error('The history was given and is asked for again');
       case 'forget':

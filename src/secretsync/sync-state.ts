@@ -61,10 +61,14 @@ export interface SyncState {
   readonly held?: HeldPair;
   /** What was held, or was about to be pulled: what is older than that is old, whatever the base. */
   readonly seen?: KnownVersion & Pick<SyncBase, 'mount'>;
+  /** Values that a pull brought into git last, or was about to: the store may keep them no longer. */
+  readonly pulled?: Prints;
   /** Reads in a row that were older than the base. */
   readonly staleReads: number;
   /** Reads in a row that found nothing where the base knows something. */
   readonly missingReads: number;
+  /** Full cycles in a row that needed the history of git, which was not known; absent: 0. */
+  readonly unknownHistories?: number;
 }
 
 export const NEW_STATE: SyncState = { intents: [], covered: [], staleReads: 0, missingReads: 0 };

@@ -35,6 +35,13 @@ export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
   return PUBLIC_PATHS.some((pattern) => pattern.test(info.path));
 }
 
+const API_DOCUMENT = /^\/(apis?|openapi|version)(\/|$)/;
+
+/** True for documents of a Kubernetes API, which health and sign-in are not. */
+export function isApiDocument(info: RequestInfo): boolean {
+  return info.belowRoot && API_DOCUMENT.test(info.path);
+}
+
 const BEARER = /^bearer +(\S+) *$/i;
 const BASIC = /^basic +([A-Za-z0-9+/=]+) *$/i;
 

@@ -2,7 +2,8 @@
  * Bodies as the audit log has them: without secrets, on one line, and made from bytes that are there
  * already wherever that can be.
  */
-import type { AuditedBodies } from '../audit/event.ts';
+import { isRecord } from '../apimachinery/object.ts';
+import type { AuditedBodies, ObjectIdentity } from '../audit/event.ts';
 import { isPlain, redactedRequest, redactedResponse } from '../audit/redaction.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { decodeBody, mediaTypeOf } from './input/body.ts';
@@ -40,25 +41,61 @@ export function auditedBodies(
 /** Undefined: the request had none. */
 function requestBody(
   kind: Kind | undefined,
-  { method, body, type: contentType }: AuditedRequestBody,
+  request: AuditedRequestBody,
 ): AuditedBodies | undefined {
-  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
-  if (body.length > LARGEST_BODY) return omitted('request', 'too-large');
-  const type = mediaTypeOf(contentType);
-  const message = method === 'DELETE' ? DELETE_OPTIONS_MESSAGE : kind && KIND_MESSAGES.get(kind);
-  if (type.includes('protobuf') && message === undefined) {
-    return omitted('request', 'unsupported-encoding');
-  }
+  const read = decoded(kind, request);
+  if (read === undefined) return undefined;
+  if ('omitted' in read) return omitted('request', read.omitted);
   try {
-    const value = type.includes('protobuf')
-      ? decodeTypedBody(body, type, message).value
-      : decodeBody(body, type.includes('yaml') ? 'yaml' : 'json').value;
-    const found = redactedRequest(kind, value);
+    const found = redactedRequest(kind, read.value);
     return 'value' in found
       ? { requestObject: JSON.stringify(found.value) }
       : omitted('request', found.omitted);
   } catch {
     return omitted('request', 'decode-failed');
+  }
+}
+
+/** The object that a refused create names. */
+export function namedInBody(kind: Kind | undefined, request: AuditedRequestBody): ObjectIdentity {
+  const read = decoded(kind, request);
+  const object = read !== undefined && 'value' in read ? read.value : undefined;
+  return isRecord(object) ? identityIn(object['metadata']) : {};
+}
+
+export function identityIn(metadata: unknown): ObjectIdentity {
+  if (!isRecord(metadata)) return {};
+  const given = IDENTITY.flatMap((field) => {
+    const value = metadata[field];
+    // No object has a longer one.
+    return typeof value === 'string' && value.length <= LONGEST_NAME ? [[field, value]] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+const IDENTITY = ['namespace', 'name', 'uid'] as const;
+const LONGEST_NAME = 253;
+
+type Decoded = { readonly value: unknown } | { readonly omitted: string };
+
+/** Undefined: there is no body. */
+function decoded(
+  kind: Kind | undefined,
+  { method, body, type: contentType }: AuditedRequestBody,
+): Decoded | undefined {
+  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
+  if (body.length > LARGEST_BODY) return { omitted: 'too-large' };
+  const type = mediaTypeOf(contentType);
+  const message = method === 'DELETE' ? DELETE_OPTIONS_MESSAGE : kind && KIND_MESSAGES.get(kind);
+  if (type.includes('protobuf') && message === undefined) {
+    return { omitted: 'unsupported-encoding' };
+  }
+  try {
+    return type.includes('protobuf')
+      ? { value: decodeTypedBody(body, type, message).value }
+      : { value: decodeBody(body, type.includes('yaml') ? 'yaml' : 'json').value };
+  } catch {
+    return { omitted: 'decode-failed' };
   }
 }
 

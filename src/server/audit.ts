@@ -3,12 +3,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isRecord } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
 import type { AuditTrail } from '../audit/auditor.ts';
-import type { AuditedAnswer, AuditedBodies, AuditedRoute, Impersonated } from '../audit/event.ts';
+import type {
+  AuditedAnswer,
+  AuditedBodies,
+  AuditedRoute,
+  Impersonated,
+  ObjectIdentity,
+} from '../audit/event.ts';
 import type { RequestTarget } from '../audit/policy.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { auditedBodies } from './audit-bodies.ts';
+import { auditedBodies, identityIn, namedInBody } from './audit-bodies.ts';
 import type { ServerDependencies } from './dependencies.ts';
-import type { RequestInfo } from './input/request-info.ts';
+import type { RequestInfo, ResourceInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 
 /** Who asks without a key that works. */
@@ -60,10 +66,16 @@ function routeOf(deps: ServerDependencies, info: RequestInfo, url: string): Know
   const { path, verb } = info;
   const made = {
     route: { url, path, verb, ...targetOf(deps.root), ...resourceOf(deps, info) },
-    kind: info.isResource ? deps.kinds.byPlural(info.group, info.resource) : undefined,
+    kind: info.isResource ? kindOf(deps, info) : undefined,
   };
   known.set(info, made);
   return made;
+}
+
+/** Secrets of clients are of a kind as well: their bodies are not for the log. */
+function kindOf({ kinds, clientState }: ServerDependencies, info: ResourceInfo): Kind | undefined {
+  const { group, resource } = info;
+  return kinds.byPlural(group, resource) ?? clientState.kinds.byPlural(group, resource);
 }
 
 /** The root of a cluster that is served ends in its door and its name. */
@@ -80,7 +92,7 @@ function resourceOf(
 ): Pick<AuditedRoute, 'resource' | 'apiVersion'> {
   if (!info.isResource) return { resource: undefined, apiVersion: '' };
   const { group, subresource, namespace, version } = info;
-  const resource = deps.kinds.byPlural(group, info.resource)?.plural ?? info.resource;
+  const resource = kindOf(deps, info)?.plural ?? info.resource;
   const name = info.name || info.selectedName;
   return { resource: { group, resource, subresource, namespace, name }, apiVersion: version };
 }
@@ -120,7 +132,27 @@ export function endAudit(
   // Of anything but objects nobody knows what in its bodies is secret.
   const hasBodies = info.isResource && info.subresource === '' && trail.level !== 'Metadata';
   const bodies = hasBodies ? bodiesOf(trail, { deps, info }, of) : undefined;
-  trail.ended({ code, reason, message, revision, bodies, remarks }, stage);
+  const object = identityOf({ deps, info }, of);
+  trail.ended({ code, reason, message, revision, bodies, remarks, object }, stage);
+}
+
+/**
+ * The object of a create or an update: the one that it left, or where it was refused what the body names.
+ * Undefined: the URL tells all that is known.
+ */
+function identityOf(
+  { deps, info }: AuditedPart,
+  { request, answer }: { readonly request: Asked; readonly answer: Answer },
+): (() => ObjectIdentity) | undefined {
+  const { written, code } = answer;
+  const { verb } = info;
+  const isWrite = verb === 'create' || verb === 'update' || code === 201;
+  if (!info.isResource || !isWrite) return undefined;
+  if (written !== undefined) return () => identityIn(written);
+  if (verb !== 'create' || info.subresource !== '') return undefined;
+  const { kind } = routeOf(deps, info, request.url);
+  const { method, body } = request;
+  return () => namedInBody(kind, { method, body, type: request.headers['content-type'] });
 }
 
 /** Written out: objects that are copied here cost more than all the rest of a record. */

@@ -86,8 +86,13 @@ export interface OidcService extends Pick<OidcServer, 'isOn' | 'handle'> {
 /** What the server needs to know of the sync of secrets. */
 export interface SecretStoreService {
   report(): SecretSyncReport;
-  /** Resolves after a cycle over all secrets that began after this call. Never rejects. */
-  syncNow(options: { readonly allowDeletions: boolean }): Promise<void>;
+  /** True if a store of the name is configured. */
+  has(store: string): boolean;
+  /** Resolves after a cycle over all secrets that began after this call, of one store or of all. Never rejects. */
+  syncNow(options: {
+    readonly allowDeletions: boolean;
+    readonly store?: string | undefined;
+  }): Promise<void>;
 }
 
 /** What reading takes. */
@@ -126,17 +131,19 @@ export interface ServerDependencies {
   /** What is recorded of requests. */
   readonly audit: Pick<Auditor, 'isOn' | 'begin' | 'relay' | 'find'>;
   readonly tokens: TokenDocuments & TokenReviewer;
+  /** Absent: the clusters take no endpoint tokens. */
+  readonly tokenHolders?: TokenAuthenticator | undefined;
   /** The clusters that are served beside the platform. */
   readonly clusters: ClusterSurfaces;
   readonly tenants: TenantService;
   readonly secretStore: SecretStoreService;
   /** Namespaces, and events of what controllers did. */
   readonly core: Pick<ClusterSurface, 'kinds' | 'store' | 'registry'>;
-  readonly leases: LeaseSurface;
+  readonly clientState: ClientStateSurface;
 }
 
-/** By what clients agree on which of them leads. */
-export interface LeaseSurface extends Pick<ClusterSurface, 'kinds'> {
+/** State that clients keep here: leases, releases of Helm, ConfigMaps. */
+export interface ClientStateSurface extends Pick<ClusterSurface, 'kinds'> {
   /** What is kept is opened when somebody asks for it. */
   open(): Promise<Pick<ClusterSurface, 'store' | 'registry'>>;
 }
@@ -163,6 +170,13 @@ export interface ClusterSurfaces {
 export interface TokenReviewer {
   /** The claims of an endpoint token that counts; rejects for any other. */
   review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
+}
+
+export interface TokenAuthenticator {
+  /** Resolves when `authenticate` can tell about the token; undefined: it can. Never rejects. */
+  prepare(token: string): Promise<void> | undefined;
+  /** Undefined: the text has not the form of an endpoint token. */
+  authenticate(token: string): ReturnType<Authenticate> | undefined;
 }
 
 /** The configuration of the platform. */

@@ -5,15 +5,16 @@
  * not plain, is not allowed, is not there or fails is left to them.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { remember } from '../apimachinery/remember.ts';
 import type { Attributes, User } from '../apimachinery/request.ts';
 import type { PlatformConfig } from '../config/platform-config.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { shownBytes } from '../registry/shown-record.ts';
 import type { RequestLabels } from '../telemetry/request-durations.ts';
 import { attributesOf, plainToken } from './access.ts';
 import { beginAudit, endAudit } from './audit.ts';
 import type { ServerDependencies } from './dependencies.ts';
+import { connectionOf } from './http2.ts';
 import type { ResourceInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import { JSON_TYPE, negotiate } from './output/negotiation.ts';
@@ -78,17 +79,18 @@ type FastRoute = (
 export function fastGet({ surface, nextId, closing }: FastGetParts): FastRoute {
   const { deps } = surface;
   const wantedAt = remember(MOST_URLS, (url) => wantedOf(surface, url) ?? 'else');
-  const clients = new WeakMap<Socket, Client>();
+  const clients = new WeakMap<object, Client>();
   const together = new Together();
   const read = (request: IncomingMessage): Client | undefined => {
     if (request.method !== 'GET' || closing.aborted) return undefined;
-    const { url = '', socket } = request;
-    let client = clients.get(socket);
+    const { url = '' } = request;
+    const connection = connectionOf(request);
+    let client = clients.get(connection);
     if (client?.url === url) return client;
     // What comes with a query seldom comes again, and is for the routes.
     const wanted = url.includes('?') ? 'else' : wantedAt(url);
     if (wanted === 'else') return undefined;
-    client ??= newClient(clients, socket);
+    client ??= newClient(clients, connection);
     client.url = url;
     client.wanted = wanted;
     return client;
@@ -115,7 +117,7 @@ export function fastGet({ surface, nextId, closing }: FastGetParts): FastRoute {
   };
 }
 
-function newClient(clients: WeakMap<Socket, Client>, socket: Socket): Client {
+function newClient(clients: WeakMap<object, Client>, connection: object): Client {
   const client: Client = {
     headers: [],
     token: undefined,
@@ -123,7 +125,7 @@ function newClient(clients: WeakMap<Socket, Client>, socket: Socket): Client {
     url: '',
     wanted: undefined,
   };
-  clients.set(socket, client);
+  clients.set(connection, client);
   return client;
 }
 
@@ -166,7 +168,7 @@ function find(
     if (!('user' in holder) || !isAllowed(deps, wanted, holder.user)) return undefined;
     const ready = deps.registry.get({ kind, namespace: info.namespace, name: info.name });
     const shown = { head: undefined, items: [ready] };
-    const answer = { code: 200, contentType: JSON_TYPE, body: ready.json(), shown };
+    const answer = { code: 200, contentType: JSON_TYPE, body: shownBytes(kind, ready), shown };
     return { answer, user: holder.user };
   } catch {
     return undefined;

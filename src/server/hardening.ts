@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Readable, Transform } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
+import { cutOff } from './http2.ts';
 
 /** Headers have to be there after this; a client that dribbles them is cut off. */
 const HEADERS_WITHIN_MS = 30_000;
@@ -56,7 +57,7 @@ export function limitBody(request: IncomingMessage): void {
   const length = request.headers['content-length'];
   const chunked = request.headers['transfer-encoding'] !== undefined;
   if (!chunked && (length === undefined || length === '0')) return;
-  const timer = setTimeout(() => request.destroy(), BODY_WITHIN_MS).unref();
+  const timer = setTimeout(() => cutOff(request), BODY_WITHIN_MS).unref();
   request.once('end', () => clearTimeout(timer));
   request.once('close', () => clearTimeout(timer));
 }

@@ -11,6 +11,7 @@ import type { ServerDependencies } from './dependencies.ts';
 import { limitBody } from './hardening.ts';
 import type { PathInfo } from './input/request-info.ts';
 import { OIDC_PATH } from './paths.ts';
+import { configuredHeaders } from './sign-in/headers.ts';
 
 /** RFC 8414 puts the path of the issuer behind its own. */
 const METADATA = '/.well-known/oauth-authorization-server';
@@ -45,6 +46,8 @@ async function answer(
   path: string,
 ): Promise<FastifyReply> {
   const { oidc } = deps;
+  // Headers that the protocol sets itself come later, and win.
+  configuredHeaders(deps, reply);
   // Routes match names that are written with escapes as well.
   if (!oidc.isOn || !path.startsWith('/')) {
     return reply.code(404).header('content-type', 'text/plain').send('404 page not found\n');

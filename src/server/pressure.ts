@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseGoDuration } from '../apimachinery/duration.ts';
-import { StatusError, tooManyRequests } from '../apimachinery/status-error.ts';
+import { badRequest, StatusError, tooManyRequests } from '../apimachinery/status-error.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import type { RequestInfo } from './input/request-info.ts';
 
@@ -86,6 +86,16 @@ export function bodyBytes(headers: IncomingMessage['headers']): number {
 /** As of Kubernetes; `timeout` in the query can only shorten it. */
 const LONGEST_MS = 60_000;
 const WRITING = ['create', 'update', 'patch', 'delete'];
+
+/** Throws 400 for a `timeout` that is not a Go duration. A watch has `timeoutSeconds` instead. */
+export function refuseWrongTimeout({ isResource, verb, query }: RequestInfo): void {
+  const text = query.get('timeout') ?? '';
+  if (!isResource || verb === 'watch' || text === '' || parseGoDuration(text) !== undefined) return;
+  const problem = /^[-+]?[\d.]+$/.test(text) ? 'missing unit in duration' : 'invalid duration';
+  throw badRequest(
+    `invalid timeout specified in the request URL - time: ${problem} ${JSON.stringify(text)}`,
+  );
+}
 
 /** The answer to a write, or 504 when it takes too long: it may still take effect. */
 export function withinDeadline<T>(

@@ -73,10 +73,12 @@ export function answerResource(
   info: ResourceInfo,
 ): Answer | Promise<Answer | undefined> {
   const { user } = request;
+  if (deps.clientState.kinds.byPlural(info.group, info.resource) !== undefined) {
+    return answerClientState(deps, request, info);
+  }
   if (deps.core.kinds.groups.includes(info.group)) {
     return answerObjects({ ...deps, ...deps.core }, request, info);
   }
-  if (deps.leases.kinds.groups.includes(info.group)) return answerLeases(deps, request, info);
   const review = reviewOf(info);
   if (review !== undefined && user !== undefined) {
     return handleReview(deps, { ...request, info, user, kind: review });
@@ -84,13 +86,13 @@ export function answerResource(
   return answerObjects(deps, request, info);
 }
 
-async function answerLeases(
+async function answerClientState(
   deps: ServerDependencies,
   request: ApiRequest,
   info: ResourceInfo,
 ): Promise<Answer | undefined> {
-  const { kinds } = deps.leases;
-  return await answerObjects({ ...deps, kinds, ...(await deps.leases.open()) }, request, info);
+  const { kinds, open } = deps.clientState;
+  return await answerObjects({ ...deps, kinds, ...(await open()) }, request, info);
 }
 
 /** The same for a cluster that is served here: it has objects and nothing else. */
@@ -114,7 +116,8 @@ export function answerObjects(
 export function kindOfGet(deps: ServerDependencies, info: ResourceInfo): Kind | undefined {
   const { group, subresource } = info;
   if (subresource !== '') return undefined;
-  if ([deps.core, deps.leases].some(({ kinds }) => kinds.groups.includes(group))) return undefined;
+  if ([deps.core, deps.clientState].some(({ kinds }) => kinds.groups.includes(group)))
+    return undefined;
   if (reviewOf(info) !== undefined) return undefined;
   const kind = findKind(deps, info);
   return handlerOf(kind, info) === handleGet ? kind : undefined;

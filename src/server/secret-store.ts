@@ -1,11 +1,13 @@
 /**
  * `/secret-store`: how the sync of secrets stands, and a cycle now. Rights are those on the paths:
- * `get` of `/secret-store`, `post` of `/secret-store/sync`. What ties secrets to paths of the store
- * needs `get` or `update` of `/secret-store/paths/<mount>/<path>`, where there is nothing to read.
+ * `get` of `/secret-store`, `post` of `/secret-store/sync`. What ties secrets to paths of a store
+ * needs `get` or `update` of `/secret-store/paths/<mount>/<path>`, or of
+ * `/secret-store/stores/<name>/paths/<mount>/<path>`, where there is nothing to read.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { rfc3339 } from '../apimachinery/clock.ts';
 import { badRequest, noSuchRoute, tooManyRequests } from '../apimachinery/status-error.ts';
+import type { StoreSyncReport } from '../storesync/report.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { readPatience } from './input/patience.ts';
 import { type Answer, jsonAnswer } from './output/answer.ts';
@@ -32,11 +34,15 @@ export function secretStoreRoutes(
     const { query } = request.info;
     const patience = readPatience(query.get('timeout'));
     const allowDeletions = readSwitch(query, 'allowDeletions');
-    const cycle = deps.secretStore.syncNow({ allowDeletions });
+    const store = query.get('store') ?? undefined;
+    if (store !== undefined && !deps.secretStore.has(store)) {
+      throw badRequest(`store: the configuration has no secret store ${JSON.stringify(store)}`);
+    }
+    const cycle = deps.secretStore.syncNow({ allowDeletions, store });
     if (allowDeletions) {
       const user = request.user?.name ?? '';
       deps.logger.info(
-        { user, requestId: request.id },
+        { user, requestId: request.id, store },
         'Deletions of the next cycle are agreed to',
       );
     }
@@ -60,13 +66,23 @@ function answerReport(deps: ServerDependencies): Answer {
 }
 
 function document({ secretStore }: ServerDependencies): object {
-  const { attention, lastCycle, intervalMs, problem, ...rest } = secretStore.report();
+  const { stores, ...report } = secretStore.report();
+  return { ...oneStore(report), stores: stores.map(oneStore) };
+}
+
+function oneStore(report: StoreSyncReport): object {
+  const { attention, lastCycle, intervalMs, problem, pulls, ...rest } = report;
   return {
     ...rest,
     ...(problem === undefined ? {} : { message: problem }),
     ...(intervalMs === undefined ? {} : { intervalSeconds: intervalMs / 1000 }),
     attention: attention.slice(0, MOST_LISTED),
     attentionCount: attention.length,
+    pulls: pulls.map(({ refused, ...pull }) => ({
+      ...pull,
+      refused: refused.slice(0, MOST_LISTED),
+      refusedCount: refused.length,
+    })),
     lastCycle:
       lastCycle === undefined ? null : { ...lastCycle, started: rfc3339(lastCycle.started) },
   };

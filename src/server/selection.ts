@@ -82,7 +82,8 @@ export interface SeenEvent {
  * matching state and the new version; undefined when the watcher sees nothing.
  */
 export function seenEvent(selection: Selection, event: JournalEvent): SeenEvent | undefined {
-  const { current, previous, resourceVersion } = event;
+  const { previous, resourceVersion } = event;
+  const current = event.type === 'DELETED' ? lastState(event) : event.current;
   if (selectsAll(selection)) return { type: event.type, resourceVersion, stored: current };
   const before = previous !== undefined && selects(selection, previous);
   if (event.type === 'DELETED') {
@@ -94,6 +95,24 @@ export function seenEvent(selection: Selection, event: JournalEvent): SeenEvent 
   if (now) return { type: before ? 'MODIFIED' : 'ADDED', resourceVersion, stored: current };
   if (!before || previous === undefined) return undefined;
   return { type: 'DELETED', resourceVersion, stored: atVersion(previous, resourceVersion) };
+}
+
+/** Of each deletion: what all watchers get. */
+const lastStates = new WeakMap<JournalEvent, StoredObject>();
+
+/** The last state of an object, which git had if it had the one before. */
+function lastState(event: JournalEvent): StoredObject {
+  const { current, previous } = event;
+  if (previous === undefined || current.remark() !== undefined) return current;
+  let known = lastStates.get(event);
+  if (known === undefined) {
+    const { key, resourceVersion, terminating, object, labels, hidden } = current;
+    const json = (): Buffer => current.json();
+    const remark = (): ReturnType<StoredObject['remark']> => previous.remark();
+    known = { key, resourceVersion, terminating, object, labels, hidden, json, remark };
+    lastStates.set(event, known);
+  }
+  return known;
 }
 
 /** The same object under a later version: what a watcher that loses sight of it has to get. */
@@ -110,6 +129,6 @@ function atVersion(stored: StoredObject, resourceVersion: number): StoredObject 
     object,
     hidden: stored.hidden,
     json: () => Buffer.from(JSON.stringify(object)),
-    remark: () => undefined,
+    remark: () => stored.remark(),
   };
 }

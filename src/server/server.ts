@@ -5,17 +5,23 @@
  * authorization, and only then the body and what exists.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { User } from '../apimachinery/request.ts';
-import { MethodNotAllowedError, noSuchRoute, unavailable } from '../apimachinery/status-error.ts';
+import {
+  MethodNotAllowedError,
+  noSuchRoute,
+  unavailable,
+  unsupportedMediaType,
+} from '../apimachinery/status-error.ts';
 import type { AuditTrail } from '../audit/auditor.ts';
 import { redactedUrl } from '../audit/redaction.ts';
 import {
   attributesOf,
   authenticateRequest,
   authorizeRequest,
+  isApiDocument,
+  plainToken,
   refuseImpersonation,
 } from './access.ts';
 import { type AuditedPart, beginAudit, endAudit } from './audit.ts';
@@ -26,19 +32,22 @@ import type { Front } from './front/front.ts';
 import { registerGit } from './git.ts';
 import { counted, limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
 import { registerHooks } from './hooks.ts';
-import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
+import { createHttp2Server } from './http2.ts';
+import { BODY_TYPES, DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
+import { acceptedPatchTypes } from './input/patch.ts';
 import type { RequestInfo } from './input/request-info.ts';
 import { registerOidc } from './oidc.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
-import { isChunked, withinDeadline } from './pressure.ts';
+import { isChunked, refuseWrongTimeout, withinDeadline } from './pressure.ts';
 import type { ApiRequest } from './request.ts';
 import { requestIds } from './request-id.ts';
 import { closingSignal } from './shutdown.ts';
 import { registerSignIn } from './sign-in/routes.ts';
 import { buildSurfaces, METHODS, type Surface } from './surfaces.ts';
+import { acceptUpgrades } from './websocket.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -80,6 +89,7 @@ export interface ServerOptions {
 
 export function buildServer(deps: ServerDependencies, options: ServerOptions): FastifyInstance {
   const nextId = requestIds();
+  const ownOrigin = (): string => new URL(deps.signIn.baseUrl).origin;
   const common = {
     logger: false,
     bodyLimit: DEFAULT_MAX_BODY_BYTES,
@@ -99,7 +109,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       const handler: Handler = (request, response) => {
         quick(request, response, () => routes(request, response));
       };
-      return makeServer(options, { handler, routes }, () => closing);
+      return makeServer(options, { handler, routes, ownOrigin }, () => closing);
     },
   }) as unknown as FastifyInstance;
   const { platform, surfaceOf } = buildSurfaces(deps);
@@ -128,20 +138,10 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
     // Of those it was read, or never will be.
     if (given === undefined) limitBody(request.raw);
     const surface = surfaceOf(request.url);
-    const noted: Noted = { info: undefined, user: undefined };
-    let refusal = given;
-    try {
-      request.admitted = { version: deps.store.resourceVersion, ...admit(surface, request, noted) };
-      if (given === undefined) deps.fairness.admit(request.admitted, request.raw, reply.raw);
-    } catch (error) {
-      refusal ??= error as Error;
-    }
-    const { info, user } = noted;
-    if (deps.audit.isOn && info !== undefined) {
-      request.trail = beginAudit(surface.deps, { request, info, user });
-      request.noted = { deps: surface.deps, info };
-    }
-    done(refusal);
+    const begin = (): void => done(beginRequest(deps, { surface, request, reply, given }));
+    const prepared = surface.prepare?.(request.headers);
+    if (prepared === undefined) begin();
+    else void prepared.then(begin);
   });
   registerHooks(app, deps);
   registerSignIn(app, deps);
@@ -210,10 +210,11 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 /** `routes`: without those that are answered before. */
 function makeServer(
   options: ServerOptions,
-  { handler, routes }: { readonly handler: Handler; readonly routes: Handler },
+  parts: { readonly handler: Handler; readonly routes: Handler; readonly ownOrigin: () => string },
   closing: () => AbortSignal,
 ): Server {
   const { tls, front } = options;
+  const { handler, routes, ownOrigin } = parts;
   const listener: Handler = (request, response) => {
     if (front === undefined) {
       handler(request, response);
@@ -227,13 +228,38 @@ function makeServer(
     };
     front.handle({ request, response, closing: closing(), isBehindProxy, answer, refuse });
   };
-  return tls === undefined ? createServer(listener) : createTlsServer(tlsOptions(tls), listener);
+  const server =
+    tls === undefined ? createServer(listener) : createHttp2Server(tlsOptions(tls), listener);
+  acceptUpgrades(server, ownOrigin, listener);
+  return server;
 }
 
 /** Routes that speak another protocol decide about access in its words. */
 function hasOwnAccess(request: FastifyRequest): boolean {
   const config = request.routeOptions.config as { readonly ownAccess?: boolean } | undefined;
   return config?.ownAccess === true;
+}
+
+/** Admits a request and begins its record; why it is refused, if it is. */
+function beginRequest(
+  deps: ServerDependencies,
+  of: { surface: Surface; request: FastifyRequest; reply: FastifyReply; given: Error | undefined },
+): Error | undefined {
+  const { surface, request, reply, given } = of;
+  const noted: Noted = { info: undefined, user: undefined };
+  let refusal = given;
+  try {
+    request.admitted = { version: deps.store.resourceVersion, ...admit(surface, request, noted) };
+    if (given === undefined) deps.fairness.admit(request.admitted, request.raw, reply.raw);
+  } catch (error) {
+    refusal ??= error as Error;
+  }
+  const { info, user } = noted;
+  if (deps.audit.isOn && info !== undefined) {
+    request.trail = beginAudit(surface.deps, { request, info, user });
+    request.noted = { deps: surface.deps, info };
+  }
+  return refusal;
 }
 
 function admit(surface: Surface, request: FastifyRequest, noted: Noted): Omit<Admitted, 'version'> {
@@ -243,7 +269,14 @@ function admit(surface: Surface, request: FastifyRequest, noted: Noted): Omit<Ad
   if (info === undefined) throw noSuchRoute();
   noted.info = info;
   const started = performance.now();
-  if (surface.isPublic(info)) return { surface, started, info, user: undefined };
+  refuseWrongTimeout(info);
+  if (surface.isPublic(info)) {
+    // As in Kubernetes: nobody needs a key here, and a key that does not work is refused.
+    if (isApiDocument(info) && plainToken(request.headers) !== undefined) {
+      authenticateRequest(deps, request, 'bearer');
+    }
+    return { surface, started, info, user: undefined };
+  }
   const user = authenticateRequest(deps, request, 'bearer');
   noted.user = user;
   refuseImpersonation(request.headers, user);
@@ -292,8 +325,10 @@ function errorAnswer(
   error: unknown,
   request: FastifyRequest,
 ): { readonly answer: Answer; readonly unexpected: boolean } {
-  const { status, unexpected } = toStatusError(error);
   const { method, url, id } = request;
+  const { status, unexpected } = toStatusError(
+    isNoMediaType(error) ? unsupportedMediaType(mediaTypesOf(method)) : error,
+  );
   const facts = { method, path: redactedUrl(url).split('?')[0], requestId: id };
   if (unexpected) deps.logger.error({ err: error, ...facts }, 'Request failed');
   else if (isBrokenOff(error)) deps.logger.info(facts, 'Request broken off by the client');
@@ -307,7 +342,18 @@ function errorAnswer(
   const answer = known
     ? { code: status.code, ...encodeStatus(status.toStatus(), request.headers.accept) }
     : textAnswer('404 page not found\n', 404);
-  return { answer: { ...answer, headers }, unexpected };
+  return { answer: { ...answer, headers, warnings: status.warnings }, unexpected };
+}
+
+/** True if fastify could not read the Content-Type. */
+function isNoMediaType(error: unknown): boolean {
+  return (
+    error instanceof Error && 'code' in error && error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+  );
+}
+
+function mediaTypesOf(method: string): readonly string[] {
+  return method === 'PATCH' ? acceptedPatchTypes({ serverSideApply: true }) : BODY_TYPES;
 }
 
 function measure({ surface, info, started }: Admitted, code: number): void {

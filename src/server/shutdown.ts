@@ -4,9 +4,11 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { closeSessions } from './http2.ts';
 
 /** Connections that reach the port in this time are accepted, and their requests answered with 503. */
 const LINGER_MS = 200;
@@ -35,6 +37,11 @@ export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSi
       silent.delete(end);
     });
   });
+  const sessions = new Set<ServerHttp2Session>();
+  app.server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
   const heard = new WeakSet<Socket>();
   app.server.on('request', ({ socket }: IncomingMessage) => {
     if (heard.has(socket)) return;
@@ -54,6 +61,7 @@ export function closingSignal(app: FastifyInstance, graceMs = GRACE_MS): AbortSi
     await sleep(LINGER_MS);
     const last = performance.now();
     while (isAwaited(last)) await sleep(SWEEP_MS);
+    closeSessions(sessions);
     // A connection becomes idle when its answer is out, and nothing else would close it then.
     const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_MS);
     const cut = setTimeout(() => {

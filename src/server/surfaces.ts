@@ -1,7 +1,8 @@
 /** What is served side by side: the platform, and clusters of its tenants, each below a root of its own. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { remember } from '../apimachinery/remember.ts';
-import { isPublic } from './access.ts';
-import type { ClusterSurface, ServerDependencies } from './dependencies.ts';
+import { isPublic, plainToken } from './access.ts';
+import type { Authenticate, ClusterSurface, ServerDependencies } from './dependencies.ts';
 import { buildClusterDocuments, buildDocuments, type Documents } from './documents/documents.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
@@ -16,6 +17,8 @@ export interface Surface {
   read(method: string, url: string): RequestInfo | undefined;
   /** Whether strangers may ask. */
   isPublic(info: RequestInfo): boolean;
+  /** Work before a request can be authenticated; undefined: none. Never rejects. */
+  prepare?(headers: IncomingHttpHeaders): Promise<void> | undefined;
   /** Undefined: the handler answers for itself, over time. */
   answer(request: ApiRequest): Answer | Promise<Answer | undefined>;
 }
@@ -44,9 +47,19 @@ export function buildSurfaces(deps: ServerDependencies): Surfaces {
 }
 
 /** Which clusters there are is not for strangers, so nothing of a cluster is public. */
-function clusterSurface(deps: ServerDependencies): Surface {
+function clusterSurface(cluster: ServerDependencies): Surface {
+  const { tokenHolders } = cluster;
+  const authenticate: Authenticate = (token) =>
+    tokenHolders?.authenticate(token) ?? cluster.authenticate(token);
+  const deps = { ...cluster, authenticate };
   const documents = buildClusterDocuments(deps);
-  return surface(deps, { documents, objects: answerObjects, isPublic: () => false });
+  return {
+    ...surface(deps, { documents, objects: answerObjects, isPublic: () => false }),
+    prepare: (headers) => {
+      const token = tokenHolders && plainToken(headers);
+      return token === undefined ? undefined : tokenHolders?.prepare(token);
+    },
+  };
 }
 
 /** URLs of a method whose reading is kept: controllers ask for the same things again and again. */

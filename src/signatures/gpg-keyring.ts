@@ -1,6 +1,6 @@
 /**
- * OpenPGP signatures, judged by gpg itself with a keyring that holds the operator's keys and nothing
- * else: no configuration of the user's, no key servers, no web of trust.
+ * OpenPGP, done by gpg itself: signatures are judged and small contents encrypted, with a keyring that
+ * holds the operator's keys and nothing else: no configuration of the user's, no key servers, no web of trust.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
@@ -17,6 +17,10 @@ export interface GpgKeyring {
   readonly fingerprints: ReadonlySet<string>;
   /** The fingerprint of the primary key. Throws SignatureError when the signature is not good. */
   verify(payload: Buffer, signature: string): Promise<string>;
+  /** True if the keyring has the key, by the fingerprint of it or of one of its subkeys. */
+  has(fingerprint: string): boolean;
+  /** An armored message that the key opens. Throws SignatureError. */
+  encrypt(content: Buffer, fingerprint: string): Promise<string>;
 }
 
 const ARGUMENTS = [
@@ -51,19 +55,37 @@ export async function openGpgKeyring(file: string, home: string): Promise<GpgKey
       `Cannot use the keyring ${file}: ${why || 'it holds no public key'}; write it with \`gpg --armor --export KEY…\``,
     );
   }
-  return { fingerprints, verify: (payload, text) => verify(home, payload, text) };
+  const all = new Set(colonRecords(listed.stdout, ['pub', 'sub']));
+  return {
+    fingerprints,
+    verify: (payload, text) => verify(home, payload, text),
+    has: (fingerprint) => all.has(fingerprint),
+    encrypt: (content, fingerprint) => encrypt(home, content, fingerprint),
+  };
 }
 
-/** `fpr` records behind `pub` records. */
 function primaryFingerprints(colons: string): Set<string> {
-  const found = new Set<string>();
+  return new Set(colonRecords(colons, ['pub']));
+}
+
+/** Fingerprints in `fpr` records behind records of these types. */
+function colonRecords(colons: string, types: readonly string[]): string[] {
+  const found: string[] = [];
   let last = '';
   for (const line of colons.split('\n')) {
     const fields = line.split(':');
-    if (fields[0] === 'fpr' && last === 'pub') found.add(fields[9] ?? '');
+    if (fields[0] === 'fpr' && types.includes(last)) found.push(fields[9] ?? '');
     else last = fields[0] ?? '';
   }
   return found;
+}
+
+async function encrypt(home: string, content: Buffer, fingerprint: string): Promise<string> {
+  const args = ['--armor', '--no-encrypt-to', '--recipient', fingerprint, '--encrypt'];
+  const { code, stdout, stderr } = await runGpg(home, args, { stdin: content, third: '' });
+  if (code === 0 && stdout.startsWith('-----BEGIN PGP MESSAGE-----')) return stdout;
+  const why = stderr.trim().split('\n').at(-1) ?? '';
+  throw new SignatureError(`gpg cannot encrypt for the key ${fingerprint}: ${why}`);
 }
 
 async function verify(home: string, payload: Buffer, signature: string): Promise<string> {

@@ -75,11 +75,10 @@ export class Journal {
   }
 
   /**
-   * Appends; `trim` forgets what has left the window then. Wakes nobody: returns the logs whose
-   * readers have something to read.
+   * Appends what happened `at` some time; `trim` forgets what has left the window then. Wakes nobody:
+   * returns the logs whose readers have something to read.
    */
-  take({ events, logs }: JournalStep): Set<EventLog> {
-    const at = this.#clock.now();
+  take({ events, logs }: JournalStep, at = this.#clock.now()): Set<EventLog> {
     for (const { event, bytes } of events) {
       this.#entries.push({ event, bytes, at });
       this.#bytes += bytes;

@@ -16,6 +16,11 @@ import { Pack } from './pack.ts';
 import { Packing } from './packing.ts';
 import { isLoose, Packs } from './packs.ts';
 import { type Notes, Preparation, type PreparedStep } from './prepared-step.ts';
+import type { RedoMark } from './redo-files.ts';
+import { RedoLog, type RedoOptions, type SealedStep } from './redo-log.ts';
+import { unusable } from './redo-reading.ts';
+import type { RedoneStep } from './redo-record.ts';
+import { type Restored, type RestoredStep, readRestored } from './redoing.ts';
 import { type Meta, metaWrite, readState, type SavedState } from './saved-state.ts';
 import { StateError } from './state-error.ts';
 import type {
@@ -45,6 +50,8 @@ export interface StoreOptions {
    * there. What happened is recorded for them, and versions go on where the records end.
    */
   readonly followed?: boolean;
+  /** Watches go on after a crash. Absent: they list again. */
+  readonly redo?: RedoOptions;
 }
 
 /** Reads what the engine holds. Throws StateError, and closes the engine, if that fails. */
@@ -57,6 +64,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     // The mark of a clean close goes before anybody is served: from here on, a state without it
     // may lack changes that clients have seen.
     engine.write([...saved.mending, store.meta(false)]);
+    store.redo(saved.meta);
     await engine.flush();
     return store;
   } catch (error) {
@@ -93,14 +101,22 @@ class JournaledStore extends ViewReader implements Store {
   #closing: Promise<void> | undefined;
   /** Writes the rest of a step that readers see. */
   #writing: Generator<void, void> | undefined;
+  readonly #options: StoreOptions;
+  readonly #redo: RedoLog | undefined;
+  /** The position in the redo log of what is written. */
+  #mark: RedoMark | undefined;
 
   constructor(options: StoreOptions, { meta, objects, packs, notes, events }: SavedState) {
-    const { onError, window, clock = systemClock } = options;
+    const { onError, window, clock = systemClock, redo } = options;
+    const isLogged = redo !== undefined && options.followed !== true;
     const known = options.followed === true || meta === undefined ? meta : unfollowed(meta);
     const { head, next } = firstVersions(known, clock);
     const view = new View({ onError, window, clock }, { objects, notes, head });
     super(view);
     this.#view = view;
+    this.#options = options;
+    this.#redo = isLogged ? new RedoLog(redo, options.codec, clock) : undefined;
+    this.#mark = isLogged ? meta?.redo : undefined;
     this.#clock = clock;
     this.#engine = options.engine;
     this.#codec = options.codec;
@@ -136,6 +152,8 @@ class JournaledStore extends ViewReader implements Store {
     this.#view.fill(objects, objects.length === 0 ? this.#view.head : this.#next - 1);
     this.#view.skip(this.#next);
     this.#filling = Object.keys(notes);
+    // Counts when all of them are saved.
+    this.#beginLog();
     const news = this.#preparation.news(notes);
     for (const [name, text] of news) this.#view.keepNote(name, text);
     this.#engine.write([...this.#preparation.noteWrites(news), this.meta(false)]);
@@ -180,16 +198,18 @@ class JournaledStore extends ViewReader implements Store {
     this.assertOpen();
     const wanted = { changes, notes, remarks };
     const step = await runInSlices(this.#preparation.of(wanted, this.#next));
+    const sealed = this.#redo && (await runInSlices(this.#redo.seal(redone(step))));
     // The versions it was given may be those of other changes by now.
     if (step.next !== this.#next || this.#closing !== undefined)
       this.apply(changes, notes, remarks);
-    else await this.#takeInSlices(step);
+    else await this.#takeInSlices(step, sealed);
   }
 
   #take(step: PreparedStep): (StoredObject | undefined)[] {
     const { events, remarked, results } = step.draft;
     if (step.writes.length === 0) return results;
     this.#finishWriting();
+    this.#log(step);
     const touched = this.#show(step);
     runAtOnce(this.#write(step));
     this.#view.announce(touched, events);
@@ -201,10 +221,11 @@ class JournaledStore extends ViewReader implements Store {
    * Readers see it at once; it is written, and those who listen hear of it, little by little. Whoever
    * writes something else meanwhile has the rest of it written first.
    */
-  async #takeInSlices(step: PreparedStep): Promise<void> {
+  async #takeInSlices(step: PreparedStep, sealed: SealedStep | undefined): Promise<void> {
     const { events, remarked } = step.draft;
     if (step.writes.length === 0) return;
     this.#finishWriting();
+    this.#log(step, sealed);
     const touched = this.#show(step);
     const writing = this.#write(step);
     this.#writing = writing;
@@ -242,7 +263,73 @@ class JournaledStore extends ViewReader implements Store {
     const last = clean ? head : this.#next - 1;
     const filling = this.#filling;
     const shown = this.#recorded === undefined ? {} : { head };
-    return metaWrite(this.#codec, { last, clean, objects, notes, filling, ...shown });
+    const redo = this.#mark;
+    const next = clean ? this.#next : undefined;
+    return metaWrite(this.#codec, { last, next, clean, objects, notes, filling, redo, ...shown });
+  }
+
+  /**
+   * Brings back what the redo log has and the engine or the journal lacks. To be called once, before
+   * anybody reads.
+   */
+  redo(meta: Meta | undefined): void {
+    if (this.#redo === undefined) return;
+    if (this.#isRedone(meta)) this.#mark = this.#redo.mark;
+    else this.#beginLog();
+    this.#engine.write([this.meta(false)]);
+  }
+
+  #beginLog(): void {
+    this.#redo?.begin(this.#view.head);
+    this.#mark = this.#redo?.mark;
+  }
+
+  #isRedone(meta: Meta | undefined): boolean {
+    const { redo, codec } = this.#options;
+    if (redo === undefined || meta?.redo === undefined) return false;
+    if (meta.filling !== undefined) return false;
+    let found: Restored;
+    try {
+      found = readRestored({ ...redo, codec }, { meta, stored: (key) => this.#view.get(key) });
+    } catch (error) {
+      const { message, isExpected } = unusable(error);
+      redo.onUnused(message, isExpected);
+      return false;
+    }
+    this.#bringBack(found, meta);
+    return true;
+  }
+
+  #bringBack({ content, steps, head }: Restored, { clean, last, next }: Meta): void {
+    this.#view.goBack(content.head);
+    for (const step of steps) this.#redoStep(step, content.mark.log);
+    // Forgets what has left the window.
+    this.#view.announce(new Set(), []);
+    const newest = clean ? head : Math.max(head, last);
+    this.#next = firstVersions({ last: newest, next, clean, head }, this.#clock).next;
+    this.#view.skip(this.#next);
+    this.#redo?.resume(content);
+  }
+
+  #redoStep({ step, at, isSaved, events, remarked, news }: RestoredStep, log: string): void {
+    const first = events[0]?.resourceVersion;
+    if (first !== undefined) this.#view.skip(first);
+    if (isSaved) {
+      this.#view.recall(events, at);
+      return;
+    }
+    const draft = { events, remarked, results: [], repeats: true };
+    const prepared = runAtOnce(this.#preparation.put(draft, news, first ?? this.#next));
+    this.#mark = { log, step };
+    this.#show(prepared, at);
+    runAtOnce(this.#write(prepared));
+  }
+
+  /** To be called before anybody sees the step. */
+  #log(step: PreparedStep, sealed?: SealedStep): void {
+    if (this.#redo === undefined) return;
+    this.#redo.append(redone(step), this.#view.head, sealed);
+    this.#mark = this.#redo.mark;
   }
 
   async #close(): Promise<void> {
@@ -252,6 +339,7 @@ class JournaledStore extends ViewReader implements Store {
     else this.#packing.finish(FINISH_WITHIN_MS);
     // What is not saved by now is made again by the next start.
     this.#engine.write([this.meta(this.#filling === undefined)]);
+    this.#redo?.close();
     await this.#engine.close();
   }
 
@@ -261,9 +349,9 @@ class JournaledStore extends ViewReader implements Store {
     }
   }
 
-  #show({ shown, news }: PreparedStep): ReturnType<View['show']> {
+  #show({ shown, news }: PreparedStep, at?: number): ReturnType<View['show']> {
     for (const [name, text] of news) this.#view.keepNote(name, text);
-    const touched = this.#view.show(shown);
+    const touched = this.#view.show(shown, at);
     this.#next = Math.max(this.#next, this.#view.head + 1);
     return touched;
   }
@@ -311,6 +399,10 @@ class JournaledStore extends ViewReader implements Store {
     this.#engine.write([this.meta(false)]);
     for (const resolve of this.#awaitingFilled.splice(0)) resolve();
   }
+}
+
+function redone({ draft: { events, remarked }, news }: PreparedStep): RedoneStep {
+  return { events, remarked, news };
 }
 
 /** What counts where clients were shown more than was durable. */

@@ -8,20 +8,28 @@ import type { RecordCodec } from './codec.ts';
 import { Draft, type DraftEvent } from './draft.ts';
 import type { EngineWrite } from './engine.ts';
 import { eventsWrite, superseded } from './event-records.ts';
+import type { HeldObject } from './held-object.ts';
 import { objectRecordKey } from './record.ts';
+import type { RedoneStep } from './redo-record.ts';
 import { noteWrite, objectWrite } from './saved-state.ts';
 import type { Change, Remark } from './store.ts';
 import type { View, ViewStep } from './view.ts';
 
 export type Notes = Readonly<Record<string, JsonObject | undefined>>;
 
+/** Changes of a step to objects. */
+export interface StepDraft extends Pick<Draft, 'repeats'>, Pick<RedoneStep, 'events' | 'remarked'> {
+  /** One a change: the object as it will be stored, or undefined after a removal. */
+  readonly results: (HeldObject | undefined)[];
+}
+
 /** Notes that say something else than before, by name. */
-type News = readonly (readonly [string, string | undefined])[];
+type News = RedoneStep['news'];
 
 export interface PreparedStep {
   /** The version that it begins with. */
   readonly next: number;
-  readonly draft: Draft;
+  readonly draft: StepDraft;
   readonly shown: ViewStep;
   readonly news: News;
   readonly writes: readonly EngineWrite[];
@@ -55,7 +63,11 @@ export class Preparation {
     yield* draft.bring(remarks);
     for (const change of changes) yield draft.add(change);
     yield* draft.finish();
-    const news = this.news(notes);
+    return yield* this.put(draft, this.news(notes), next);
+  }
+
+  /** The same, where what happens is known. */
+  *put(draft: StepDraft, news: News, next: number): Generator<void, PreparedStep> {
     const writes: EngineWrite[] = [];
     for (const event of lasting(draft)) yield void writes.push(this.#eventWrite(event));
     if (this.#isFollowed && draft.events.length > 0) {
@@ -92,7 +104,7 @@ export class Preparation {
 }
 
 /** Of several events of one object only the last says what is written. */
-function lasting({ events, repeats }: Draft): readonly DraftEvent[] {
+function lasting({ events, repeats }: StepDraft): readonly DraftEvent[] {
   if (!repeats) return events;
   const passed = new Set<unknown>(superseded(events));
   return events.filter((event) => !passed.has(event));

@@ -7,17 +7,22 @@ import { OneVersion } from './one-version.ts';
 import { decodeHeads, type Head } from './record.ts';
 import type { Remark } from './store.ts';
 
+/** Only a writer needs what a remark says. A reader needs to know that there is one: git has the object. */
+const SOME_REMARK: Remark = Object.freeze({ facts: null });
+
 class Received extends OneVersion {
   readonly #hidden: string | undefined;
+  readonly #isRemarked: boolean;
   /** Null: it has none. */
   #labels: Labels | null | undefined;
 
   constructor(head: Head, record: Buffer, start: number) {
-    const [, , , , version, terminating, object, hidden] = head;
+    const [, , , , version, terminating, object, hidden, , facts] = head;
     // A copy: the bytes around it need not stay in memory.
     super(Buffer.from(record.subarray(start, start + object)), version, terminating === 1);
     const beside = record.toString('utf8', start + object, start + object + hidden);
     this.#hidden = hidden === 0 ? undefined : beside;
+    this.#isRemarked = facts !== null;
   }
 
   labels(): Labels | undefined {
@@ -29,9 +34,8 @@ class Received extends OneVersion {
     return this.#hidden === undefined ? undefined : (JSON.parse(this.#hidden) as JsonObject);
   }
 
-  /** Only who writes needs it. */
   remark(): Remark | undefined {
-    return undefined;
+    return this.#isRemarked ? SOME_REMARK : undefined;
   }
 }
 

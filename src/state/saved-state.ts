@@ -1,4 +1,5 @@
 /** What an engine holds of a store: reading all of it at the start, writing what changes. */
+import type { ObjectKey } from '../apimachinery/key.ts';
 import type { RecordCodec } from './codec.ts';
 import type { EngineWrite, StateEngine } from './engine.ts';
 import { decodeEvents, EVENT_PREFIX, type SavedEvents } from './event-records.ts';
@@ -17,6 +18,7 @@ import {
   objectRecordKey,
   PACK_PREFIX,
 } from './record.ts';
+import type { RedoMark } from './redo-files.ts';
 import { Single } from './single.ts';
 import { StateError, unreadableState } from './state-error.ts';
 import type { PersistedVersions } from './versions.ts';
@@ -33,6 +35,8 @@ export interface Meta extends PersistedVersions {
   readonly notes: number;
   /** The first contents were not saved to the end: notes that count for nothing then. */
   readonly filling?: readonly string[] | undefined;
+  /** The position in the redo log that the records are of. */
+  readonly redo?: RedoMark | undefined;
 }
 
 export interface SavedState {
@@ -92,7 +96,7 @@ class Reading {
   take(key: string, plain: Buffer, isSealed: boolean): void {
     if (key === META_KEY) this.#meta = decodeMeta(plain);
     else if (key.startsWith(EVENT_PREFIX)) this.#takeEvents(key, plain);
-    else if (key.startsWith(OBJECT_PREFIX)) this.#takeObject(key, plain, isSealed);
+    else if (key.startsWith(OBJECT_PREFIX)) this.#takeObject(plain, isSealed);
     else if (key.startsWith(NOTE_PREFIX)) this.#notes.set(...decodeNote(plain));
     else if (key.startsWith(PACK_PREFIX)) this.#takePack(key, plain, isSealed);
     else if (key.startsWith(DEAD_PREFIX)) this.#takeDead(key);
@@ -128,9 +132,9 @@ class Reading {
     return objects === this.#objects.length && notes === this.#notes.size;
   }
 
-  #takeObject(key: string, plain: Buffer, isSealed: boolean): void {
+  #takeObject(plain: Buffer, isSealed: boolean): void {
     const first = this.#meta?.format === FIRST_FORMAT;
-    const stored = first ? decodeFirstFormat(plain) : onlyOneIn(key, plain);
+    const stored = first ? decodeFirstFormat(plain) : onlyOneIn(plain);
     this.#objects.push(stored);
     const exposed = this.#codec.isSecret(stored.key) && !isSealed;
     if (first || exposed) this.#mending.push(objectWrite(this.#codec, stored));
@@ -174,10 +178,11 @@ function isOfCatalog(name: string): boolean {
   return name.startsWith('object:') || name.startsWith('file:');
 }
 
-function onlyOneIn(key: string, record: Buffer): HeldObject {
-  const { pack, keys } = Pack.read(key, record);
-  const [only] = keys;
-  if (only === undefined || keys.length > 1) throw new Error('not one object');
+/** The object of a record that holds one, as if it had just changed. `known`: its key, if it is at hand. */
+export function onlyOneIn(record: Buffer, known?: ObjectKey): HeldObject {
+  const { pack, keys } = Pack.read(OBJECT_PREFIX, record);
+  const only = known ?? keys[0];
+  if (only === undefined || keys.length !== 1) throw new Error('not one object');
   const { hidden } = new HeldObject(only, pack, 0);
   const home = new Single(pack.object(0), { hidden, remark: pack.remark(0) });
   return new HeldObject(only, home, 0);

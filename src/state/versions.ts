@@ -30,6 +30,8 @@ export interface PersistedVersions {
    * above the newest version from the opening until the first change.
    */
   readonly last: number;
+  /** Of a clean state, the version that was to come next: a former crash may have left a gap before it. */
+  readonly next?: number | undefined;
   /** Whether the store was closed with everything durable. Taken back as soon as it opens again. */
   readonly clean: boolean;
   /** The newest version given out, where clients are shown only what is durable. */
@@ -61,7 +63,8 @@ export function firstVersions(
     return { head: persisted.head, next: Math.max(persisted.last + LOST_TAIL, microseconds) };
   }
   if (persisted?.clean === true) {
-    return { head: persisted.last, next: Math.max(persisted.last + 1, microseconds) };
+    const { last, next = last + 1 } = persisted;
+    return { head: last, next: Math.max(next, microseconds) };
   }
   // At least 1, for 0 means "any version" to clients.
   const unserved = persisted === undefined ? 1 : persisted.last + LOST_TAIL;

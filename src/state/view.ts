@@ -163,8 +163,7 @@ export class View {
       const { type, current } = event;
       const isGone = type === 'DELETED';
       index.add(current.key, isGone ? undefined : current);
-      // A deletion brings no version into memory.
-      journal.add(event, isGone ? 0 : current.json().length);
+      journal.add(event, bytesOf(event));
       yield;
     }
     for (const { current } of remarked) yield index.add(current.key, current);
@@ -172,10 +171,27 @@ export class View {
   }
 
   /** Readers see all of it from here on; returns what `announce` takes. */
-  show({ index, journal, head }: ViewStep): Set<EventLog> {
+  show({ index, journal, head }: ViewStep, at?: number): Set<EventLog> {
     this.#index.take(index);
     this.#head = head ?? this.#head;
-    return this.#journal.take(journal);
+    return this.#journal.take(journal, at);
+  }
+
+  /** The journal is to begin at an earlier version than what is here; to be called before anybody reads. */
+  goBack(head: number): void {
+    this.#head = head;
+    this.#gaps = [];
+    this.#journal.restart(head);
+  }
+
+  /** Only the journal lacked it. */
+  recall(events: readonly HeldEvent[], at: number): void {
+    const journal = new JournalStep();
+    for (const event of events) {
+      journal.add(event, bytesOf(event));
+      this.#head = event.resourceVersion;
+    }
+    this.#journal.take(journal, at);
   }
 
   /** Versions after the head of which none will come; the next event has version `next`. */
@@ -280,4 +296,9 @@ export class View {
     }
     return undone.size === 0 ? items : replaced(items, [...undone.values()]);
   }
+}
+
+/** A deletion brings no version into memory. */
+function bytesOf({ type, current }: HeldEvent): number {
+  return type === 'DELETED' ? 0 : current.json().length;
 }

@@ -5,7 +5,10 @@ import type { TransportTls } from '../secretsync/store/transport.ts';
 import { SettingsError } from './settings-error.ts';
 
 /** Throws `SettingsError`, which repeats nothing of them. */
-export function checkTls({ ca, cert, key }: TransportTls): void {
+export function checkTls({ ca, cert, key }: TransportTls, home: string): void {
+  const refuse: Refuse = (fields, problem) => {
+    throw new SettingsError('FileUnreadable', `${home}: ${fields} ${problem}`);
+  };
   const authority = ca === undefined ? undefined : rootsProblem(ca);
   if (authority !== undefined) refuse('caFile or caData', authority);
   if (cert === undefined && key === undefined) return;
@@ -28,6 +31,4 @@ function fitting(cert: string, key: string): string | undefined {
   }
 }
 
-function refuse(fields: string, problem: string): never {
-  throw new SettingsError('FileUnreadable', `secretStore: ${fields} ${problem}`);
-}
+type Refuse = (fields: string, problem: string) => never;

@@ -40,7 +40,12 @@ export function syncedCondition(
     case 'unavailable':
       return isInForce ? undefined : told('False', 'Error', finding.reason, finding.message);
     default:
-      return told('Unknown', 'Info', 'Disabled', 'The platform configuration has no secret store');
+      return told(
+        'Unknown',
+        'Info',
+        'Disabled',
+        'The secret store is not enabled in the configuration',
+      );
   }
 }
 
@@ -89,6 +94,8 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
 
 const HOLDS: Readonly<Record<string, string>> = {
   Conflict: 'Changed on both sides since they agreed',
+  HistoryUnknown:
+    'Both sides differ from what they agreed on, and the history of git that would tell which side is newer cannot be read',
   AdoptionConflict: 'Git and the store have different values and never agreed',
   CoveredValue:
     'A push covered a version of the store that nobody had seen; it is still in the history of the key',

@@ -25,9 +25,11 @@ import {
 import { SettingsError } from './settings-error.ts';
 
 export interface ConfiguredStoreOptions {
+  /** The block of the store in the configuration, as in `secretStore`. */
+  readonly home: string;
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get'>;
-  /** The configuration in force; read for each request. */
+  /** The block in force; read for each request. */
   readonly configuration: () => SecretStoreConfig | undefined;
   /** Variables that the configuration of the store names and the environment lacks, in a sentence. */
   readonly missingVariables?: () => string | undefined;
@@ -123,7 +125,7 @@ export class ConfiguredStore {
     try {
       const wanted = this.#read();
       if (wanted === undefined) return { connection: undefined, problem: undefined };
-      checkTls(wanted.tls);
+      checkTls(wanted.tls, this.#options.home);
       const isSame = before !== undefined && connectionOf(before) === connectionOf(wanted);
       const connection = inUse !== undefined && isSame ? inUse : connect(wanted);
       this.#current = wanted;
@@ -149,8 +151,9 @@ export class ConfiguredStore {
 
   /** Throws `SettingsError`. */
   #read(): StoreSettings | undefined {
-    const { configuration, environment } = this.#options;
+    const { home, configuration, environment } = this.#options;
     return readStoreSettings(configuration(), {
+      home,
       environment,
       fileText: (field, path) => this.fileText(field, path),
       secretText: (reference) => this.#secretText(reference),
@@ -162,7 +165,10 @@ export class ConfiguredStore {
    * store, or signs for it, has to be in a folder that the operator named.
    */
   #assertMayRead(field: string, path: string): void {
-    if (!isCredential(field)) return;
+    const { home } = this.#options;
+    // Variables of the environment are the operator's own words.
+    const isCredential = field === `${home}.clientKeyFile` || field.startsWith(`${home}.auth.`);
+    if (!isCredential) return;
     const folders = [...CREDENTIAL_FOLDERS, ...(this.#options.credentialFolders ?? [])];
     const file = resolve(path);
     if (folders.some((folder) => file.startsWith(resolve(folder) + sep))) return;
@@ -173,18 +179,13 @@ export class ConfiguredStore {
   #tokenProblem({ tokenRef }: StoreSettings): StoreProblem | undefined {
     if (tokenRef === undefined || this.token() !== undefined) return undefined;
     const secret = JSON.stringify(`${TOKEN_NAMESPACE}/${tokenRef.name}`);
-    const why = `secretStore.auth.tokenSecretRef: SharedSecret ${secret} has no key ${JSON.stringify(tokenRef.key)}`;
+    const why = `${this.#options.home}.auth.tokenSecretRef: SharedSecret ${secret} has no key ${JSON.stringify(tokenRef.key)}`;
     return { reason: 'TokenMissing', message: why };
   }
 }
 
 /** Where container platforms mount secrets. */
 const CREDENTIAL_FOLDERS = ['/run/secrets', '/var/run/secrets'];
-
-/** Variables of the environment are the operator's own words. */
-function isCredential(field: string): boolean {
-  return field === 'secretStore.clientKeyFile' || field.startsWith('secretStore.auth.');
-}
 
 function refused(reason: StoreProblem['reason'], why: string): Followed {
   return { connection: undefined, problem: { reason, message: why } };

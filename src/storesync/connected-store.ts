@@ -2,8 +2,10 @@
  * The connection that is configured and its state: why there is none, whether the store answers and
  * has answered it before, and how long it is to be left alone.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
+import type { Preference } from '../secretsync/policy.ts';
 import { StoreError } from '../secretsync/ports.ts';
 import type { StoreRequest, Transport } from '../secretsync/store/transport.ts';
 import type { Collection } from '../state/store.ts';
@@ -33,6 +35,8 @@ export interface ConnectedStoreOptions extends ConfiguredStoreOptions {
   readonly assertMayAct?: (() => void) | undefined;
   /** Called with why the configured store is not in use, for the status of the Config; undefined: it is. */
   readonly notInForce?: ((why: string | undefined) => void) | undefined;
+  /** Name of the store, for logs and metrics. */
+  readonly name: string;
 }
 
 /** Reasons that are about the token, whatever the store answered before. */
@@ -41,6 +45,7 @@ const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'File
 const DEFAULT_INTERVAL_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
 const REFUSAL_TOLD_MS = 60 * 60_000;
+const LONGEST_GOODBYE_MS = 5_000;
 /** So that many daemons do not ask as one. */
 const JITTER = 0.1;
 
@@ -55,6 +60,8 @@ export class ConnectedStore {
   #token: string | undefined;
   #hasAnswered = false;
   #toldNotInForce: string | undefined;
+  /** Connections that are not configured any more, whose tokens are being revoked. */
+  readonly #leaving = new Set<Promise<unknown>>();
   #refusalToldAt = Number.NEGATIVE_INFINITY;
 
   /** `changed` is called when the same configuration means something else. */
@@ -119,7 +126,7 @@ export class ConnectedStore {
    * before.
    */
   reconnect(): boolean {
-    const { logger } = this.#options;
+    const { name, logger } = this.#options;
     const { problem, connection } = this.#configured.follow(this.#connection, (settings) =>
       this.#connect(settings),
     );
@@ -131,19 +138,27 @@ export class ConnectedStore {
       this.#tell();
       return false;
     }
-    void this.#connection?.close();
+    this.#leave(this.#connection);
     this.#connection = connection;
     this.#outage = undefined;
     this.#hasAnswered = false;
     this.#tell();
     const address = this.#configured.current?.address;
-    if (connection !== undefined) logger.info({ address }, 'Secrets are synced with the store');
-    else logger.info('Secrets are not synced with a store any more');
+    if (connection !== undefined)
+      logger.info({ store: name, address }, 'Secrets are synced with the store');
+    else logger.info({ store: name }, 'Secrets are not synced with a store any more');
     return true;
   }
 
+  /** Revokes in the background what the connection was given. */
+  #leave(connection: StoreConnection | undefined): void {
+    if (connection === undefined) return;
+    const left: Promise<unknown> = connection.close().finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
   #connect(settings: StoreSettings): StoreConnection {
-    const { logger, clock, metrics, transport, random, timing } = this.#options;
+    const { name: store, logger, clock, metrics, transport, random, timing } = this.#options;
     return new StoreConnection({
       settings,
       token: () => this.#configured.token(),
@@ -154,22 +169,25 @@ export class ConnectedStore {
         this.#options.assertMayAct?.();
         this.#assertConfigured(settings, request);
         this.#requests += 1;
-        metrics.requests.inc();
+        metrics.requests.inc({ store });
       },
       timing,
       refused: () => this.#noteRefusal(),
-      warn: (why) => logger.warn({ why }, 'The secret store needs attention'),
+      warn: (why) => logger.warn({ store, why }, 'The secret store needs attention'),
       ...(transport && { transport: transport(settings.address) }),
     });
   }
 
   /** Logged once for each hour at most. */
   #noteRefusal(): void {
-    const { logger, clock, metrics } = this.#options;
-    metrics.refused.inc();
+    const { name: store, logger, clock, metrics } = this.#options;
+    metrics.refused.inc({ store });
     if (clock.now() < this.#refusalToldAt + REFUSAL_TOLD_MS) return;
     this.#refusalToldAt = clock.now();
-    logger.warn('The secret store refuses requests over its quota; the pace follows the quota');
+    logger.warn(
+      { store },
+      'The secret store refuses requests over its quota; the pace follows the quota',
+    );
   }
 
   /** The configuration may have changed since a request was begun. */
@@ -186,7 +204,8 @@ export class ConnectedStore {
     if (why === this.#toldNotInForce) return;
     this.#toldNotInForce = why;
     if (why !== undefined) {
-      this.#options.logger.warn({ why }, 'The configured secret store is not in use');
+      const { name: store, logger } = this.#options;
+      logger.warn({ store, why }, 'The configured secret store is not in use');
     }
     this.#options.notInForce?.(why);
   }
@@ -199,12 +218,12 @@ export class ConnectedStore {
   noteOutage(outage: Outage | undefined): void {
     // The next cycle is about the new configuration.
     if (outage?.reason === 'Reconfigured') return;
-    const { logger } = this.#options;
+    const { name: store, logger } = this.#options;
     if (outage !== undefined && this.#outage === undefined) {
       const why = outage.message;
-      logger.warn({ why }, 'The secret store does not answer; the last good values stay');
+      logger.warn({ store, why }, 'The secret store does not answer; the last good values stay');
     } else if (outage === undefined && this.#outage !== undefined) {
-      logger.info('The secret store answers again');
+      logger.info({ store }, 'The secret store answers again');
     }
     this.#outage = outage;
     if (outage === undefined) this.#hasAnswered = true;
@@ -214,6 +233,11 @@ export class ConnectedStore {
   /** Milliseconds between two cycles over all secrets. */
   get intervalMs(): number {
     return this.#configured.current?.intervalMs ?? DEFAULT_INTERVAL_MS;
+  }
+
+  /** For secrets that say nothing themselves. */
+  get onStoreOlder(): Preference {
+    return this.#configured.current?.onStoreOlder ?? 'Hold';
   }
 
   /**
@@ -231,9 +255,14 @@ export class ConnectedStore {
     return interval * (1 + JITTER * (2 * random() - 1));
   }
 
-  /** Never rejects. */
+  /** A store that does not answer keeps nobody from stopping. Never rejects. */
   async close(): Promise<void> {
     this.#configured.close();
-    await this.#connection?.close();
+    const left = Promise.all(this.#leaving);
+    const limit = delay(LONGEST_GOODBYE_MS, undefined, { ref: false });
+    await Promise.all([
+      this.#connection?.close(LONGEST_GOODBYE_MS),
+      Promise.race([left, this.#leaving.size === 0 ? undefined : limit]),
+    ]);
   }
 }

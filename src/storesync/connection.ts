@@ -9,7 +9,12 @@ import { StoreError, type StoreSide } from '../secretsync/ports.ts';
 import { StoreClient } from '../secretsync/store/client.ts';
 import { kv1 } from '../secretsync/store/kv1.ts';
 import { kv2 } from '../secretsync/store/kv2.ts';
-import { type Listing, listVersions } from '../secretsync/store/listing.ts';
+import {
+  type FolderList,
+  type Listing,
+  listFolder,
+  listVersions,
+} from '../secretsync/store/listing.ts';
 import { LoginSession } from '../secretsync/store/login.ts';
 import { checkNamespace, detectMount, type Mount } from '../secretsync/store/mount.ts';
 import { TokenKeeper } from '../secretsync/store/token.ts';
@@ -43,8 +48,8 @@ export interface ConnectionOptions {
 /** More than a small store likes to answer besides its other work. */
 const FASTEST = { perSecond: 100, burst: 100 };
 
-/** A store that does not answer keeps nobody from stopping; its token ends by itself. */
-const LONGEST_REVOCATION_MS = 2_000;
+/** A token that cannot be revoked in that time ends by itself. */
+const LONGEST_REVOCATION_MS = 60_000;
 
 /** A store may be upgraded, and a policy may be widened. */
 const TRIED_AGAIN_MS = 60 * 60_000;
@@ -108,7 +113,7 @@ export class StoreConnection {
     return new LoginSession({
       login: { name, path, fields: () => asStoreError(fields) },
       client: this.client,
-      revoke: (token) => this.#revoke(token),
+      revoke: (token, withinMs) => this.#revoke(token, withinMs),
       onFailure,
       random,
     });
@@ -116,23 +121,35 @@ export class StoreConnection {
 
   /**
    * Revokes a token that a login gave. This is the one request that also goes to a store that is not
-   * configured any more: it uses nothing but ends what the daemon has there.
+   * configured any more: it uses nothing but ends what the daemon has there. A store that refuses it
+   * over its quota is asked again at the pace that it takes, until the time limit. Never rejects.
    */
-  async #revoke(token: string): Promise<void> {
-    const { clock, settings } = this.#options;
+  async #revoke(token: string, withinMs = LONGEST_REVOCATION_MS): Promise<void> {
+    const { clock, settings, warn, timing = systemTiming } = this.#options;
     const { intervalMs, namespace } = settings;
+    // Ends the waits of this request alone: the connection may live on.
+    const own = { ...this.#transport, close: () => {} };
+    const pacing = { pace: this.pace, timing, sending: () => {}, refused: () => {} };
     const client = new StoreClient({
-      transport: this.#transport,
+      transport: pacedTransport(own, pacing),
       token: async () => token,
       clock,
       intervalMs,
       ...(namespace !== '' && { namespace }),
     });
+    const limit = new AbortController();
+    const late = delay(withinMs, undefined, { ref: false, signal: limit.signal }).then(() => {
+      throw new StoreError(`No answer in ${withinMs} ms`, { reason: 'Unreachable' });
+    });
     const call = client.call({ method: 'POST', path: 'auth/token/revoke-self' });
-    await Promise.race([
-      call.catch(() => undefined),
-      delay(LONGEST_REVOCATION_MS, undefined, { ref: false }),
-    ]);
+    await Promise.race([call, late]).catch((error: unknown) => {
+      if (error instanceof StoreError && error.reason === 'TokenInvalid') return;
+      warn(`A token could not be revoked and stays until it ends: ${sentence(error)}`);
+    });
+    limit.abort();
+    late.catch(() => undefined);
+    call.catch(() => undefined);
+    client.close();
   }
 
   /** What is not as it should be although everything works. */
@@ -188,6 +205,19 @@ export class StoreConnection {
     return listing && { listing, mount: mount.uuid };
   }
 
+  /** What is in a folder. Rejects with `StoreError`, also where the token may not list it. */
+  async folder(name: string, folder: string): Promise<FolderList> {
+    const mount = await this.mount(name);
+    const { clock } = this.#options;
+    const place = mount.path + folder;
+    const isDetailed = clock.now() >= (this.#unlisted.get(place) ?? 0);
+    const found = await listFolder(this.client, mount, { folder, isDetailed });
+    if (isDetailed && !found.isDetailed && found.keys.length > 0) {
+      this.#unlisted.set(place, clock.now() + TRIED_AGAIN_MS);
+    }
+    return found;
+  }
+
   mount(name: string): Promise<Mount> {
     const known = this.#mounts.get(name);
     if (known !== undefined) return known;
@@ -196,10 +226,10 @@ export class StoreConnection {
     return found;
   }
 
-  /** Ends renewals, and what a login gave. Never rejects. */
-  async close(): Promise<void> {
+  /** Ends renewals, and within a time limit what a login gave. Never rejects. */
+  async close(withinMs?: number): Promise<void> {
     this.#keeper.close();
-    await this.#session?.close();
+    await this.#session?.close(withinMs);
     this.client.close();
   }
 

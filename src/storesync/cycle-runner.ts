@@ -3,7 +3,9 @@
  * secret, which of them rest, and how each was tied. When there is one is not told here.
  */
 import type { KindTable } from '../kinds/table.ts';
-import { Fingerprints, samePrints } from '../secretsync/prints.ts';
+import type { Preference } from '../secretsync/policy.ts';
+import { Fingerprints, type SecretValues, samePrints } from '../secretsync/prints.ts';
+import { NEW_STATE, type SyncBase } from '../secretsync/sync-state.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Finding } from './conditions.ts';
@@ -19,6 +21,8 @@ import { VisitOrder } from './visit-order.ts';
 export interface CycleRunnerOptions extends GitParts {
   readonly kinds: KindTable;
   readonly store: Store;
+  /** Name of the secret store. */
+  readonly name: string;
   /** 32 bytes that live as long as the state. */
   readonly secret: Uint8Array;
   readonly logger: Logger;
@@ -32,6 +36,8 @@ export interface Surroundings {
   /** The outage that the cycle before met. */
   readonly knownOutage: Outage | undefined;
   readonly isStopping: () => boolean;
+  /** As `CycleParts` has it. */
+  readonly onStoreOlder: Preference;
   /** As `CycleParts` has it. */
   readonly nextChange: (isInWork: (id: string) => boolean) => LinkedSecret | undefined;
   /** Called with each finding as soon as it is certain, but for those of an outage. */
@@ -51,11 +57,12 @@ export class CycleRunner {
   readonly #quiet = new QuietSecrets();
   readonly #fingerprints: Fingerprints;
   readonly #owner: string;
-  readonly #order = new VisitOrder();
+  readonly #order: VisitOrder;
 
   constructor(options: CycleRunnerOptions) {
     this.#options = options;
-    this.#notes = new SyncNotes(options.store);
+    this.#notes = new SyncNotes(options.store, options.name);
+    this.#order = new VisitOrder(this.#notes.cursor);
     this.#fingerprints = new Fingerprints(options.secret);
     // Known by whoever has the secret: another daemon on the same store is somebody else.
     this.#owner = this.#fingerprints.whole(new Map([['owner', '']])).slice(0, 22);
@@ -76,7 +83,14 @@ export class CycleRunner {
         notes: this.#notes,
         quiet: this.#quiet,
         order: this.#order,
-        git: { store, branch, registry, history, isReviewed },
+        git: {
+          store,
+          branch,
+          registry,
+          history,
+          isReviewed,
+          onHistoryError: (err) => logger.warn({ err }, 'The history of a secret cannot be read'),
+        },
         store,
         kinds: kinds.kinds,
         fingerprints: this.#fingerprints,
@@ -86,11 +100,12 @@ export class CycleRunner {
         isFull: of.isFull,
         isDue: of.isDue,
         isStopping: of.isStopping,
+        onStoreOlder: of.onStoreOlder,
         isChanged: (secret) => this.#order.isChanged(secret) && this.#differsFromBase(secret),
         nextChange: of.nextChange,
         found: (secret, finding) => {
           if (finding.is === 'unavailable') return;
-          this.#order.visited(secret);
+          this.#order.visited(secret, !isPush(finding));
           this.#quiet.note(secret, finding);
           of.found(secret, finding);
         },
@@ -98,7 +113,18 @@ export class CycleRunner {
       },
       secrets,
     );
+    this.#order.save();
     return withCause(findings, [undefined, of.knownOutage]);
+  }
+
+  /** Remembers that a secret was made of what the store has. */
+  async made(
+    { id, uid, link }: Pick<LinkedSecret, 'id' | 'uid' | 'link'>,
+    made: Pick<SyncBase, 'at' | 'commit' | 'mount'> & { readonly values: SecretValues },
+  ): Promise<void> {
+    const { values, ...rest } = made;
+    const base = { ...rest, prints: this.#fingerprints.of(values) };
+    await this.#notes.of(id, { uid, link }).save({ ...NEW_STATE, base });
   }
 
   /** Whether a secret changed since its cycle. What the sync itself brought into git is no news. */
@@ -127,4 +153,8 @@ export class CycleRunner {
   async forget(id: string): Promise<void> {
     await this.#notes.forget(id);
   }
+}
+
+function isPush(finding: Finding): boolean {
+  return finding.is === 'outcome' && finding.outcome.pushed > 0;
 }

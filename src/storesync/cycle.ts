@@ -4,8 +4,9 @@
  */
 import { describeKey } from '../apimachinery/key.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { placeOf } from '../kinds/store-link.ts';
 import { isMassDeletion } from '../secretsync/guards.ts';
-import { mayPush } from '../secretsync/policy.ts';
+import { mayPush, type Preference } from '../secretsync/policy.ts';
 import { StoreError } from '../secretsync/ports.ts';
 import type { Fingerprints } from '../secretsync/prints.ts';
 import { isStoreWide } from '../secretsync/store/client.ts';
@@ -39,6 +40,8 @@ export interface CycleParts {
   readonly isFull: boolean;
   /** False: its own interval leaves the secret out of this cycle. */
   readonly isDue: (secret: LinkedSecret) => boolean;
+  /** Policy for secrets that say nothing themselves. */
+  readonly onStoreOlder: Preference;
   /** The secret in hand is the last. */
   readonly isStopping: () => boolean;
   /** True if git changed the secret since its newest visit, in another way than the sync did. */
@@ -263,14 +266,14 @@ async function syncOne(
 ): Promise<Finding> {
   const { connection, notes, git, fingerprints, owner } = parts;
   const { id, uid, link, kind, key } = secret;
-  const place = `${link.mount}/${link.path}`;
+  const place = placeOf(link);
   try {
     const outcome = await syncObject({
       git: gitSide(git, { kind, key, uid, place }),
       store: await connection.sideOf(link),
       memory: notes.of(id, { uid, link }),
       fingerprints,
-      policy: link.policy,
+      policy: { storeOlder: parts.onStoreOlder, ...link.policy },
       owner: `${owner}/${uid}`,
       mayDelete,
       isFull,

@@ -1,17 +1,17 @@
 /** Findings of one cycle, published as soon as they are certain: a cycle may take long where a quota is low. */
 import type { Finding } from './conditions.ts';
-import type { LinkedSecret, LinkedSecrets } from './linked-secrets.ts';
+import type { LinkedSecret, TiedSecrets } from './linked-secrets.ts';
 import type { SyncPublisher } from './publisher.ts';
 
 export class Findings {
-  readonly #linked: LinkedSecrets;
+  readonly #linked: TiedSecrets;
   readonly #publisher: SyncPublisher;
   readonly #writes = new Set<Promise<void>>();
   /** Keys that the cycle wrote. */
   pulled = 0;
   pushed = 0;
 
-  constructor(linked: LinkedSecrets, publisher: SyncPublisher) {
+  constructor(linked: TiedSecrets, publisher: SyncPublisher) {
     this.#linked = linked;
     this.#publisher = publisher;
   }

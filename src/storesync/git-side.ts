@@ -9,6 +9,7 @@ import { StatusError } from '../apimachinery/status-error.ts';
 import type { History } from '../history/history.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { secretDataOf } from '../kinds/secret-data.ts';
+import { placeOf, storeLinkOf } from '../kinds/store-link.ts';
 import type { Branch } from '../registry/branch.ts';
 import { ownChange } from '../registry/own-writes.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
@@ -32,27 +33,32 @@ export class GitError extends Error {
 export interface GitParts {
   readonly store: Pick<Store, 'get'>;
   readonly branch: { readonly state: Pick<Branch['state'], 'shown' | 'catalog'> };
-  readonly registry: Pick<ObjectRegistry, 'update' | 'delete'>;
+  readonly registry: Pick<ObjectRegistry, 'create' | 'update' | 'delete'>;
   readonly history: Pick<History, 'entries' | 'find' | 'objectAt'>;
   /** Writes go to another branch for review, and are not what is served. */
   readonly isReviewed: boolean;
+  /** Called with the reason why the history of a secret cannot be read now. */
+  readonly onHistoryError?: ((error: unknown) => void) | undefined;
 }
 
 export interface GitObject {
   readonly kind: Kind;
   readonly key: ObjectKey;
   readonly uid: string;
-  /** `secret/app/mail`, for the message of commits. */
+  /** Where it is tied to, as `placeOf` has it; part of the message of commits. */
   readonly place: string;
 }
 
-const BOT: User = {
+/** Author of the commits of the sync. */
+export const BOT: User = {
   name: 'gitplane-secret-sync',
   email: 'secret-sync@noreply.gitplane.dev',
   groups: [SUPERUSER_GROUP],
 };
+export const REVIEWED =
+  'writes are reviewed on another branch, where the sync cannot see what became of them';
 /** Versions of a secret that are looked through to tell whether a value was there before. */
-const MOST_PAST = 100;
+const MOST_PAST = 1_000;
 
 export function gitSide(parts: GitParts, object: GitObject): GitSide {
   return new ServedSecret(parts, object);
@@ -95,8 +101,11 @@ class ServedSecret implements GitSide {
       const target = { kind, namespace: key.namespace, name: key.name };
       const options = this.#options(`Keys: ${keys.join(', ')}`, from);
       const changed = ownChange(target, options, (current) => {
+        const link = storeLinkOf(kind, current);
+        // Values of a place say nothing to a secret that was tied to another one meanwhile.
+        const isTied = link !== undefined && placeOf(link) === this.#object.place;
         const isSeen =
-          current.metadata.uid === uid && sameValues(secretValues(current), seen.values);
+          isTied && current.metadata.uid === uid && sameValues(secretValues(current), seen.values);
         if (!isSeen) throw new Outrun();
         return withValues(current, { set, remove });
       });
@@ -126,20 +135,33 @@ class ServedSecret implements GitSide {
     }
   }
 
-  async history(since: string): Promise<readonly SecretValues[]> {
+  async history(since: string): Promise<readonly SecretValues[] | undefined> {
+    try {
+      return await this.#valuesSince(since);
+    } catch (error) {
+      this.#parts.onHistoryError?.(error);
+      return undefined;
+    }
+  }
+
+  /** Rejects where a part of them is missing: then nothing is certain of a value that is not found. */
+  async #valuesSince(since: string): Promise<readonly SecretValues[]> {
     const { history } = this.#parts;
     const { kind, key, uid } = this.#object;
-    const base = await history.find({ revision: since }).catch(() => undefined);
-    if (base === undefined) return [];
+    const base = await history.find({ revision: since });
     const past: SecretValues[] = [];
-    for (const entry of (await history.entries(kind, key)).slice(0, MOST_PAST)) {
-      if (entry.uid !== uid) break;
-      const point = await history.find({ revision: entry.revision });
+    for (const { revision, uid: life } of await history.entries(kind, key)) {
+      if (life !== uid) break;
+      const point = await history.find({ revision });
       if (point.ordinal <= base.ordinal) break;
+      if (past.length >= MOST_PAST) {
+        throw new Error(`${describeKey(key)} has more than ${MOST_PAST} versions since ${since}`);
+      }
       const found = await history.objectAt(kind, key, point);
-      // What cannot be opened any more proves nothing.
-      if (found !== undefined && found.source.source.partial !== true)
-        past.push(secretValues(found.object));
+      if (found?.source.source.partial === true) {
+        throw new Error(`${describeKey(key)} cannot be opened as of ${revision}`);
+      }
+      if (found !== undefined) past.push(secretValues(found.object));
     }
     return past;
   }
@@ -160,9 +182,10 @@ class ServedSecret implements GitSide {
 
   #refuseReview(): void {
     if (!this.#parts.isReviewed) return;
-    const message =
-      'writes are reviewed on another branch, where the sync cannot see what became of them: set the direction to push, or let gitplane write to the branch';
-    throw new GitError('ReviewOnly', message);
+    throw new GitError(
+      'ReviewOnly',
+      `${REVIEWED}: set the direction to push, or let gitplane write to the branch`,
+    );
   }
 }
 

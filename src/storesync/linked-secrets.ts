@@ -1,4 +1,4 @@
-/** The secrets that are tied to the store, kept up to date with what is served. */
+/** The secrets that are tied to a store, kept up to date with what is served. */
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { mentionsLink, type StoreLink, storeLinkOf } from '../kinds/store-link.ts';
@@ -15,6 +15,20 @@ export interface LinkedSecret {
   readonly generation: number;
 }
 
+/** Secrets of one store. */
+export interface TiedSecrets {
+  get(id: string): LinkedSecret | undefined;
+  /** In the order of their ids, so that the first to come is the same everywhere. */
+  all(): LinkedSecret[];
+}
+
+/** Called with a secret as it was and as it is; undefined: it was tied to no store, or is not any more. */
+export type LinkListener = (
+  key: ObjectKey,
+  id: string,
+  of: { readonly before: LinkedSecret | undefined; readonly now: LinkedSecret | undefined },
+) => void;
+
 export class LinkedSecrets {
   readonly #kinds: readonly Kind[];
   readonly #store: Pick<Store, 'list' | 'observe'>;
@@ -27,7 +41,7 @@ export class LinkedSecrets {
   }
 
   /** `changed` hears of each secret that is tied, tied otherwise, changed in git or gone. */
-  follow(changed: (key: ObjectKey, id: string) => void): void {
+  follow(changed: LinkListener): void {
     for (const kind of this.#kinds) {
       const collection = { group: kind.group, kind: kind.kind };
       for (const stored of this.#store.list(collection).items) this.#look(kind, stored);
@@ -36,19 +50,23 @@ export class LinkedSecrets {
         const before = this.#found.get(id);
         if (event.type === 'DELETED') this.#found.delete(id);
         else this.#look(kind, event.current);
-        if (!isSame(before, this.#found.get(id))) changed(event.current.key, id);
+        const now = this.#found.get(id);
+        if (!isSame(before, now)) changed(event.current.key, id, { before, now });
       };
       this.#stops.push(this.#store.observe(collection, heard));
     }
   }
 
-  get(id: string): LinkedSecret | undefined {
-    return this.#found.get(id);
-  }
-
-  /** In the order of their ids, so that the first to come is the same everywhere. */
-  all(): LinkedSecret[] {
-    return [...this.#found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  /** The secrets of the stores whose names are chosen. */
+  of(isChosen: (store: string) => boolean): TiedSecrets {
+    const chosen = (one: LinkedSecret): boolean => isChosen(one.link.store);
+    return {
+      get: (id) => {
+        const found = this.#found.get(id);
+        return found !== undefined && chosen(found) ? found : undefined;
+      },
+      all: () => [...this.#found.values()].filter(chosen).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    };
   }
 
   close(): void {

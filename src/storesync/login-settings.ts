@@ -11,6 +11,8 @@ export interface SecretReference {
 }
 
 export interface LoginSources {
+  /** The block of the store in the configuration, as in `secretStore`. */
+  readonly home: string;
   /** Text of a file; `field` is what names it. Throws `SettingsError`. */
   readonly fileText: (field: string, path: string) => string;
   /** Value of a key of a SharedSecret, without a line break at its end; undefined: there is none. */
@@ -30,13 +32,13 @@ type Auth = NonNullable<SecretStoreConfig['auth']>;
 
 /** Where Kubernetes mounts the token of the service account of a pod. */
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
-const HOME = 'secretStore.auth';
 
 /** Undefined: a token is configured, or none of both. Throws `SettingsError`. */
 export function readLogin(auth: Auth, sources: LoginSources): LoginSettings | undefined {
   const { appRole, kubernetes, jwt, userpass } = auth;
+  const home = `${sources.home}.auth`;
   if (appRole !== undefined) {
-    const secret_id = credential(sources, `${HOME}.appRole.secretId`, {
+    const secret_id = credential(sources, `${home}.appRole.secretId`, {
       text: appRole.secretId,
       file: appRole.secretIdFile,
       reference: appRole.secretIdSecretRef,
@@ -45,7 +47,7 @@ export function readLogin(auth: Auth, sources: LoginSources): LoginSettings | un
     return { ...placeOf('AppRole', appRole.mount ?? 'approle'), fields };
   }
   if (userpass !== undefined) {
-    const password = credential(sources, `${HOME}.userpass.password`, {
+    const password = credential(sources, `${home}.userpass.password`, {
       text: userpass.password,
       file: userpass.passwordFile,
       reference: userpass.passwordSecretRef,
@@ -58,7 +60,7 @@ export function readLogin(auth: Auth, sources: LoginSources): LoginSettings | un
   }
   if (kubernetes !== undefined) {
     const { mount = 'kubernetes', role, tokenFile = SERVICE_ACCOUNT_TOKEN } = kubernetes;
-    const jwtFile = { field: `${HOME}.kubernetes.tokenFile`, path: tokenFile };
+    const jwtFile = { field: `${home}.kubernetes.tokenFile`, path: tokenFile };
     return withJwt(sources, { ...placeOf('Kubernetes', mount), fields: { role }, jwtFile });
   }
   if (jwt === undefined) return undefined;
@@ -66,10 +68,10 @@ export function readLogin(auth: Auth, sources: LoginSources): LoginSettings | un
   const place = placeOf('JWT', mount);
   const fields = role ? { role } : {};
   if (tokenFile) {
-    const jwtFile = { field: `${HOME}.jwt.tokenFile`, path: tokenFile };
+    const jwtFile = { field: `${home}.jwt.tokenFile`, path: tokenFile };
     return withJwt(sources, { ...place, fields, jwtFile });
   }
-  const text = credential(sources, `${HOME}.jwt.token`, { reference });
+  const text = credential(sources, `${home}.jwt.token`, { reference });
   return { ...place, fields: { ...fields, ...(text !== undefined && { jwt: text }) } };
 }
 

@@ -6,6 +6,7 @@
 import type { Clock } from '../apimachinery/clock.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
 import type { EventRing } from '../apimachinery/object-events.ts';
+import { placeOf } from '../kinds/store-link.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
@@ -27,6 +28,8 @@ import type { LinkedSecret } from './linked-secrets.ts';
 const COMPONENT = 'gitplane-secret-sync';
 
 export interface PublisherOptions {
+  /** Name of the secret store, as metrics have it. */
+  readonly name: string;
   readonly store: Pick<Store, 'get'>;
   readonly branch: Pick<Branch, 'submit'>;
   readonly events: EventRing;
@@ -47,6 +50,8 @@ interface Known {
 
 /** A secret that somebody should look at. */
 export interface Attention {
+  /** Name of the secret store. */
+  readonly store: string;
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -96,21 +101,21 @@ export class SyncPublisher {
 
   attention(secrets: Iterable<LinkedSecret>): Attention[] {
     const found: Attention[] = [];
-    for (const { id, key } of secrets) {
+    for (const { id, key, link } of secrets) {
       const { standing, reason = '', message = '' } = this.#known.get(id) ?? {};
       if (standing === undefined || standing === 'synced' || standing === 'waiting') continue;
       const { kind, namespace, name } = key;
-      found.push({ kind, namespace, name, state: standing, reason, message });
+      found.push({ store: link.store, kind, namespace, name, state: standing, reason, message });
     }
     return found;
   }
 
   async #tell(secret: LinkedSecret, finding: Finding, isInForce: boolean): Promise<void> {
-    const { clock, metrics, logger } = this.#options;
+    const { name, clock, metrics, logger } = this.#options;
     const { id, link } = secret;
     const before = this.#known.get(id);
     const standing = standingOf(finding);
-    const synced = syncedCondition(finding, { place: `${link.mount}/${link.path}`, isInForce });
+    const synced = syncedCondition(finding, { place: placeOf(link), isInForce });
     const isFine = standing === 'synced';
     const lastSynced = isFine ? clock.now() : before?.lastSynced;
     const told = finding.is === 'unavailable' ? finding : synced;
@@ -123,7 +128,7 @@ export class SyncPublisher {
     this.#count(finding);
     this.#report(secret, { finding, synced, before });
     if (standing === 'failed' || standing === 'stale') {
-      metrics.failures.inc({ reason: told?.reason ?? 'Unknown' });
+      metrics.failures.inc({ store: name, reason: told?.reason ?? 'Unknown' });
     }
     const stale = finding.is === 'unavailable' ? staleCondition(finding, lastSynced) : undefined;
     await this.#say(secret, [synced, stale], before?.said).catch((err: unknown) =>
@@ -150,8 +155,9 @@ export class SyncPublisher {
   #count(finding: Finding): void {
     if (finding.is !== 'outcome') return;
     const { pulled, pushed } = finding.outcome;
-    if (pulled > 0) this.#options.metrics.keys.inc({ direction: 'pull' }, pulled);
-    if (pushed > 0) this.#options.metrics.keys.inc({ direction: 'push' }, pushed);
+    const { name: store, metrics } = this.#options;
+    if (pulled > 0) metrics.keys.inc({ store, direction: 'pull' }, pulled);
+    if (pushed > 0) metrics.keys.inc({ store, direction: 'push' }, pushed);
   }
 
   #report(
@@ -160,7 +166,7 @@ export class SyncPublisher {
   ): void {
     const { events, logger, clock } = this.#options;
     const { finding, synced, before } = of;
-    const place = `${link.mount}/${link.path}`;
+    const place = placeOf(link);
     const object = { key, uid, time: clock.now(), component: COMPONENT };
     if (finding.is === 'outcome') {
       const { pulled, pushed, version, commit } = finding.outcome;

@@ -1,4 +1,5 @@
 /** How the sync stands, for whoever asks. */
+import type { PullReport } from './path-pulls.ts';
 import type { Attention } from './publisher.ts';
 
 export interface CycleSummary {
@@ -21,8 +22,17 @@ export interface StoreReport {
   readonly intervalMs: number | undefined;
 }
 
-export interface SecretSyncReport extends StoreReport {
+/** One store, and the secrets that are tied to it. */
+export interface StoreSyncReport extends StoreReport {
+  readonly name: string;
   readonly counts: Readonly<Record<string, number>>;
   readonly attention: readonly Attention[];
   readonly lastCycle: CycleSummary | undefined;
+  readonly pulls: readonly PullReport[];
+}
+
+/** The default store, with the counts and the attention of all stores. */
+export interface SecretSyncReport extends StoreSyncReport {
+  /** The others. */
+  readonly stores: readonly StoreSyncReport[];
 }

@@ -1,85 +1,68 @@
 /**
- * Keeps secrets and the secret store in step: a cycle over all of them each interval, a small one
- * soon after somebody changed some, one more whenever somebody asks. There is one cycle at a time.
- * Level-triggered: a cycle looks at what is there, so a missed one costs only time.
+ * Keeps secrets and the secret stores that are configured in step: one loop for each store, so that none of
+ * them waits for another. Secrets that name a store that is not configured are told so.
  */
-import type { EventRing } from '../apimachinery/object-events.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { Store } from '../state/store.ts';
-import type { SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import type { SecretStoreBlock } from '../config/secret-stores.ts';
+import { DEFAULT_STORE } from '../kinds/store-link.ts';
+import type { SecretSyncFacts } from '../telemetry/secret-sync-metrics.ts';
 import type { Finding } from './conditions.ts';
-import { ConnectedStore, type ConnectedStoreOptions } from './connected-store.ts';
-import type { StoreConnection } from './connection.ts';
-import { CycleRunner, type Surroundings } from './cycle-runner.ts';
-import { DueTimes } from './due-times.ts';
-import { Findings } from './findings.ts';
-import type { GitParts } from './git-side.ts';
-import { type LinkedSecret, LinkedSecrets } from './linked-secrets.ts';
+import {
+  type LinkedSecret,
+  LinkedSecrets,
+  type LinkListener,
+  type TiedSecrets,
+} from './linked-secrets.ts';
 import { SyncPublisher } from './publisher.ts';
-import type { CycleSummary, SecretSyncReport } from './report.ts';
+import type { SecretSyncReport } from './report.ts';
+import { StoreLoop, type StoreLoopOptions } from './store-loop.ts';
 
-export interface SecretSyncOptions extends ConnectedStoreOptions {
-  /** As readers of the state have it, and the notes beside. */
-  readonly store: Store;
-  readonly branch: Pick<Branch, 'submit' | 'state'>;
-  readonly registry: GitParts['registry'];
-  readonly history: GitParts['history'];
-  readonly isReviewed: boolean;
-  /** 32 bytes that live as long as the state. */
-  readonly secret: Uint8Array;
-  readonly metrics: SecretSyncMetrics;
-  readonly events: EventRing;
+type OfOneStore =
+  | 'name'
+  | 'home'
+  | 'configuration'
+  | 'missingVariables'
+  | 'environment'
+  | 'notInForce'
+  | 'pullsIncomplete'
+  | 'linked';
+
+export interface SecretSyncOptions extends Omit<StoreLoopOptions, OfOneStore> {
+  /** The stores that are configured, by name, the default one among them; read for each request. */
+  readonly stores: () => ReadonlyMap<string, SecretStoreBlock>;
+  /** Completes the default store. */
+  readonly environment: StoreLoopOptions['environment'];
+  /** Called with why configured stores are not in use, for the status of the Config; undefined: they are. */
+  readonly notInForce?: ((why: string | undefined) => void) | undefined;
+  /** Called with why pulls left secrets out, for the status of the Config; undefined: they did not. */
+  readonly pullsIncomplete?: ((why: string | undefined) => void) | undefined;
 }
-
-interface Waiter {
-  readonly allowDeletions: boolean;
-  resolve(): void;
-}
-
-/** What a change in git waits for others that come along with it. */
-const SOON_MS = 200;
-/** A store that does not answer keeps nobody from stopping. */
-const LONGEST_GOODBYE_MS = 3_000;
-/** What should not have happened must not happen all the time. */
-const AFTER_A_DEFECT_MS = 60_000;
 
 export class SecretSync {
   readonly #options: SecretSyncOptions;
   readonly #linked: LinkedSecrets;
-  readonly #cycles: CycleRunner;
-  readonly #publisher: SyncPublisher;
-  readonly #connected: ConnectedStore;
-  readonly #changed = new Set<string>();
-  readonly #dueTimes = new DueTimes();
+  /** By name. A store that is not configured any more asks nothing and has no secrets. */
+  readonly #loops = new Map<string, StoreLoop>();
+  /** Secrets that name a store that is not configured. */
+  readonly #strays: TiedSecrets;
+  readonly #strayPublisher: SyncPublisher;
+  /** By the name of the store. */
+  readonly #whyNotInForce = new Map<string, string>();
+  readonly #whyIncomplete = new Map<string, string>();
   readonly #stops: (() => void)[] = [];
-  #asked: Waiter[] = [];
-  #due = 0;
-  /** Counts changes of the configuration: one that comes during a cycle asks for another one. */
-  #news = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #working: Promise<void> | undefined;
-  #lastCycle: CycleSummary | undefined;
-  #lastSuccess: number | undefined;
   #isFollowing = false;
   #isClosed = false;
 
   constructor(options: SecretSyncOptions) {
     this.#options = options;
     this.#linked = new LinkedSecrets(options);
-    this.#cycles = new CycleRunner(options);
-    this.#publisher = new SyncPublisher(options);
-    this.#connected = new ConnectedStore(options, () => this.configurationChanged());
-    options.metrics.follow(() => ({
-      objects: this.#publisher.counts(),
-      isAvailable: this.#connected.connection && this.#connected.outage === undefined,
-      isInForce: this.#isOff ? undefined : this.#connected.notInForce === undefined,
-      pace: this.#connected.connection?.pace.perSecond,
-      lastSuccess: this.#lastSuccess,
-    }));
+    this.#strays = this.#linked.of((store) => !options.stores().has(store));
+    this.#strayPublisher = new SyncPublisher({ ...options, name: '' });
+    this.#openLoops();
+    options.metrics.follow(() => this.#facts());
   }
 
   /**
-   * Begins once the state is filled: who is tied to the store is told by the objects themselves, and
+   * Begins once the state is filled: who is tied to a store is told by the objects themselves, and
    * after a cold start those are made in the background, while everybody is served.
    */
   start(): void {
@@ -90,244 +73,193 @@ export class SecretSync {
     if (this.#isClosed) return;
     this.#isFollowing = true;
     const { store } = this.#options;
-    this.#linked.follow((key, id) => {
-      this.#changed.add(id);
-      if (this.#linked.get(id) === undefined) this.#untie(key, id);
-      this.#wake(SOON_MS);
-    });
-    const secrets = this.#connected.secrets;
+    this.#linked.follow((...change) => this.#linkChanged(...change));
     this.#stops.push(
-      store.observe(secrets, ({ current }) => {
-        if (this.#connected.refersTo(current.key)) this.configurationChanged();
+      store.observe(this.#default.secrets, ({ current }) => {
+        for (const loop of this.#loops.values()) {
+          if (loop.refersTo(current.key)) loop.configurationChanged();
+        }
       }),
     );
-    this.#wake(0);
+    for (const loop of this.#loops.values()) loop.start();
+    this.#tellStrays(this.#strays.all());
   }
 
   /** The configuration, or what it refers to, is another one. */
   configurationChanged(): void {
-    this.#news += 1;
-    this.#due = 0;
-    this.#wake(0);
+    if (this.#isClosed) return;
+    this.#openLoops();
+    const stores = this.#options.stores();
+    for (const name of this.#loops.keys()) {
+      if (stores.has(name)) continue;
+      this.#noteInForce(name, undefined);
+      this.#noteIncomplete(name, undefined);
+    }
+    for (const loop of this.#loops.values()) loop.configurationChanged();
+    this.#strayPublisher.clear();
+    this.#tellStrays(this.#strays.all());
   }
 
-  /** Resolves after a cycle over all secrets that began after this call. Never rejects. */
-  async syncNow({ allowDeletions }: { allowDeletions: boolean }): Promise<void> {
-    if (this.#isClosed) return;
-    await new Promise<void>((resolve) => {
-      this.#asked.push({ allowDeletions, resolve });
-      this.#wake(0);
-    });
+  /**
+   * Resolves after a cycle over all secrets that began after this call, of the store or of all stores. Never
+   * rejects.
+   */
+  async syncNow({
+    allowDeletions,
+    store,
+  }: {
+    readonly allowDeletions: boolean;
+    readonly store?: string | undefined;
+  }): Promise<void> {
+    const names = store === undefined ? [...this.#options.stores().keys()] : [store];
+    const loops = names.flatMap((name) => this.#configured(name) ?? []);
+    await Promise.all(loops.map((loop) => loop.syncNow({ allowDeletions })));
+  }
+
+  /** True if a store of the name is configured. */
+  has(store: string): boolean {
+    return this.#options.stores().has(store);
   }
 
   report(): SecretSyncReport {
+    const names = [...this.#options.stores().keys()];
+    const reports = names.flatMap((name) => this.#configured(name)?.report() ?? []);
+    const counts = [...reports, { counts: this.#strayPublisher.counts() }].map((one) => one.counts);
     return {
-      ...this.#connected.report(),
-      counts: this.#publisher.counts(),
-      attention: this.#publisher.attention(this.#linked.all()),
-      lastCycle: this.#lastCycle,
+      ...this.#default.report(),
+      counts: summed(counts),
+      attention: [
+        ...reports.flatMap(({ attention }) => attention),
+        ...this.#strayPublisher.attention(this.#strays.all()),
+      ],
+      stores: reports.filter(({ name }) => name !== DEFAULT_STORE),
     };
   }
 
-  /** Finishes the secrets in hand; what was begun with the store is remembered. */
+  /** Finishes the secrets in hand; what was begun with a store is remembered. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
     for (const stop of this.#stops) stop();
     this.#linked.close();
-    const impatient = setTimeout(() => void this.#connected.close(), LONGEST_GOODBYE_MS);
-    await this.#working;
-    clearTimeout(impatient);
-    await this.#connected.close();
-    for (const { resolve } of this.#asked.splice(0)) resolve();
+    await Promise.all([...this.#loops.values()].map((loop) => loop.close()));
   }
 
-  #wake(delay: number): void {
-    if (this.#isClosed || !this.#isFollowing || this.#working !== undefined) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#begin(), Math.min(delay, 2 ** 31 - 1)).unref();
+  get #default(): StoreLoop {
+    const loop = this.#loops.get(DEFAULT_STORE);
+    if (loop === undefined) throw new Error('The default store has no loop');
+    return loop;
   }
 
-  #begin(): void {
-    if (this.#isClosed || this.#working !== undefined) return;
-    this.#working = this.#work()
-      .catch((err: unknown) => {
-        this.#options.logger.error({ err }, 'The secret sync failed');
-        this.#due = this.#options.clock.now() + AFTER_A_DEFECT_MS;
-        this.#dueTimes.clear();
-      })
-      .finally(() => {
-        this.#working = undefined;
-        this.#wake(this.#untilNext());
-      });
+  #configured(name: string): StoreLoop | undefined {
+    return this.has(name) ? this.#loops.get(name) : undefined;
   }
 
-  #untilNext(): number {
-    if (this.#asked.length > 0) return 0;
-    const next = Math.min(this.#due, this.#nextEarly);
-    const due = Math.max(0, next - this.#options.clock.now());
-    return this.#changed.size > 0 ? Math.min(SOON_MS, due) : due;
-  }
-
-  /** When a secret is read between cycles; a store that does not answer is left to the cycles. */
-  get #nextEarly(): number {
-    const { connection, outage, intervalMs } = this.#connected;
-    const isUp = connection !== undefined && outage === undefined;
-    return isUp ? this.#dueTimes.nextEarly(intervalMs) : Number.POSITIVE_INFINITY;
-  }
-
-  async #work(): Promise<void> {
-    if (this.#connected.reconnect()) {
-      this.#cycles.readAll();
-      this.#dueTimes.clear();
-      this.#due = 0;
-    }
-    const asked = this.#asked.splice(0);
-    const now = this.#options.clock.now();
-    const isFull = asked.length > 0 || now >= this.#due;
-    const { connection } = this.#connected;
-    try {
-      if (connection === undefined) await this.#stayOff();
-      else if (isFull) await this.#fullCycle(connection, asked);
-      else await this.#smallCycle(connection);
-    } finally {
-      for (const { resolve } of asked) resolve();
+  #openLoops(): void {
+    for (const [name, { home }] of this.#options.stores()) {
+      if (this.#loops.has(name)) continue;
+      const loop = this.#newLoop(name, home);
+      this.#loops.set(name, loop);
+      if (this.#isFollowing) loop.start();
     }
   }
 
-  get #isOff(): boolean {
-    return this.#connected.connection === undefined && this.#connected.problem === undefined;
-  }
-
-  /** Nobody should read conditions of a sync that does not run. */
-  async #stayOff(): Promise<void> {
-    this.#due = Number.POSITIVE_INFINITY;
-    this.#changed.clear();
-    const { problem } = this.#connected;
-    const off: Finding = problem ? { is: 'unavailable', ...problem } : { is: 'disabled' };
-    const secrets = this.#linked.all();
-    await this.#publisher.publish(secrets, new Map(secrets.map(({ id }) => [id, off])), false);
-  }
-
-  async #fullCycle(connection: StoreConnection, asked: readonly Waiter[]): Promise<void> {
-    const { clock, metrics } = this.#options;
-    // Whoever asks may have mended the store.
-    if (asked.length > 0) connection.client.tryAgain();
-    const started = clock.now();
-    const began = performance.now();
-    const requests = this.#connected.requests;
-    const news = this.#news;
-    this.#changed.clear();
-    const secrets = this.#linked.all();
-    const allowDeletions = asked.some((waiter) => waiter.allowDeletions);
-    const found = new Findings(this.#linked, this.#publisher);
-    const { findings, outage } = await this.#cycles.run(secrets, {
-      ...this.#surroundings(connection, found),
-      allowDeletions,
-      isFull: true,
-      isDue: (secret) =>
-        asked.length > 0 ||
-        this.#dueTimes.isDue(secret, started, this.#connected.intervalMs) ||
-        this.#cycles.isNews(secret),
+  #newLoop(name: string, home: string): StoreLoop {
+    const { stores, environment } = this.#options;
+    return new StoreLoop({
+      ...this.#options,
+      name,
+      home,
+      linked: this.#linked.of((store) => store === name && stores().has(name)),
+      configuration: () => stores().get(name)?.config,
+      missingVariables: () => stores().get(name)?.missing,
+      // It describes one store. Its token is not to be sent to another one.
+      environment: name === DEFAULT_STORE ? environment : {},
+      notInForce: (why) => this.#noteInForce(name, why),
+      pullsIncomplete: (why) => this.#noteIncomplete(name, why),
     });
-    this.#noteVisits(secrets, findings);
-    this.#connected.noteOutage(outage);
-    await this.#publishRest(secrets, findings);
-    await found.published();
-    const milliseconds = performance.now() - began;
-    if (outage === undefined) this.#lastSuccess = clock.now() / 1000;
-    metrics.cycles.inc({ result: outage === undefined ? 'complete' : 'unavailable' });
-    metrics.duration.observe(milliseconds / 1000);
-    this.#lastCycle = {
-      started,
-      milliseconds,
-      requests: this.#connected.requests - requests,
-      secrets: secrets.length,
-      pulled: found.pulled,
-      pushed: found.pushed,
-    };
-    this.#due = this.#news === news ? clock.now() + this.#connected.pauseMs : 0;
   }
 
-  /** What changed in git and what has a short interval; deletions wait for the next cycle over all. */
-  async #smallCycle(connection: StoreConnection): Promise<void> {
-    const ids = [...this.#changed];
-    this.#changed.clear();
-    const early = this.#dueTimes.early(this.#options.clock.now(), this.#connected.intervalMs);
-    // A store that does not answer is asked by the cycle that is due for it.
-    if (this.#connected.outage !== undefined) return;
-    const isEarly = new Set(early);
-    const secrets = [...new Set([...ids, ...early])]
-      .flatMap((id) => this.#linked.get(id) ?? [])
-      .filter((one) => isEarly.has(one.id) || this.#cycles.isNews(one));
-    if (secrets.length === 0) return;
-    const found = new Findings(this.#linked, this.#publisher);
-    const { findings, outage } = await this.#cycles.run(secrets, {
-      ...this.#surroundings(connection, found),
-      allowDeletions: false,
-      isFull: false,
-      isDue: () => true,
-    });
-    this.#noteVisits(secrets, findings);
-    await this.#publishRest(secrets, findings);
-    await found.published();
-    if (outage === undefined) return;
-    this.#connected.noteOutage(outage);
-    this.#due = Math.min(this.#due, this.#options.clock.now() + this.#connected.pauseMs);
-  }
-
-  #noteVisits(secrets: readonly LinkedSecret[], findings: ReadonlyMap<string, Finding>): void {
-    const now = this.#options.clock.now();
-    for (const secret of secrets) {
-      const finding = findings.get(secret.id);
-      if (finding !== undefined && finding.is !== 'unavailable')
-        this.#dueTimes.visited(secret, now);
+  #linkChanged(...[key, id, { before, now }]: Parameters<LinkListener>): void {
+    const [from, to] = [before?.link.store, now?.link.store];
+    if (from !== undefined && from !== to) {
+      this.#loops.get(from)?.left(key, id);
+      this.#strayPublisher.forget(id);
+      // Nobody should read conditions of a sync that does not run.
+      if (to === undefined) void this.#untie(key);
     }
+    if (now === undefined) return;
+    const loop = this.#configured(now.link.store);
+    if (loop === undefined) this.#tellStrays([now]);
+    else loop.changed(id);
   }
 
-  /** Findings of an outage, which is known once the cycle has ended. */
-  async #publishRest(
-    secrets: readonly LinkedSecret[],
-    findings: ReadonlyMap<string, Finding>,
-  ): Promise<void> {
-    const met = secrets.filter(({ id }) => findings.get(id)?.is === 'unavailable');
-    await this.#publisher.publish(met, findings, this.#connected.notInForce === undefined);
-  }
-
-  /** The next secret that git changed, of those that are not in work. */
-  #nextChange(isInWork: (id: string) => boolean): LinkedSecret | undefined {
-    for (const id of this.#changed) {
-      if (isInWork(id)) continue;
-      this.#changed.delete(id);
-      const secret = this.#linked.get(id);
-      if (secret !== undefined && this.#cycles.isNews(secret)) return secret;
-    }
-    return undefined;
-  }
-
-  #surroundings(connection: StoreConnection, found: Findings): Surroundings {
-    return {
-      nextChange: (isInWork) => this.#nextChange(isInWork),
-      found: (secret, finding) => found.add(secret, finding),
-      connection,
-      tracked: () => this.#linked.all().length,
-      knownOutage: this.#connected.outage,
-      isStopping: () => this.#isClosed,
-    };
-  }
-
-  #untie(key: Parameters<SyncPublisher['untie']>[0], id: string): void {
+  async #untie(key: LinkedSecret['key']): Promise<void> {
     const { store, logger } = this.#options;
-    this.#publisher.forget(id);
-    this.#cycles.untie(id);
-    this.#dueTimes.forget(id);
     const found = store.get(key);
-    // What is gone may have something to say to the store; what was untied has not.
     if (found === undefined || found.terminating) return;
-    const untie = async (): Promise<void> => {
-      await this.#cycles.forget(id);
-      await this.#publisher.untie(key);
-    };
-    untie().catch((err: unknown) => logger.warn({ err }, 'A secret could not be untied'));
+    await this.#strayPublisher
+      .untie(key)
+      .catch((err: unknown) => logger.warn({ err }, 'A secret could not be untied'));
   }
+
+  #tellStrays(secrets: readonly LinkedSecret[]): void {
+    if (!this.#isFollowing) return;
+    const names = [...this.#options.stores().keys()].join(', ');
+    const findings = secrets.map(({ id, link }): [string, Finding] => {
+      const message = `The configuration has no secret store ${JSON.stringify(link.store)}; it has ${names}`;
+      return [id, { is: 'failed', reason: 'StoreMissing', message }];
+    });
+    void this.#strayPublisher.publish(secrets, new Map(findings));
+  }
+
+  #noteInForce(name: string, why: string | undefined): void {
+    this.#options.notInForce?.(noted(this.#whyNotInForce, name, why));
+  }
+
+  #noteIncomplete(name: string, why: string | undefined): void {
+    this.#options.pullsIncomplete?.(noted(this.#whyIncomplete, name, why));
+  }
+
+  #facts(): ReadonlyMap<string, SecretSyncFacts> {
+    const facts = [...this.#options.stores().keys()].flatMap(
+      (name): [string, SecretSyncFacts][] => {
+        const found = this.#configured(name)?.facts();
+        return found === undefined ? [] : [[name, found]];
+      },
+    );
+    if (this.#strays.all().length > 0) {
+      facts.push(['', { ...NO_STORE, objects: this.#strayPublisher.counts() }]);
+    }
+    return new Map(facts);
+  }
+}
+
+/** What is to be told of all stores, after a change for one of them. */
+function noted(
+  all: Map<string, string>,
+  name: string,
+  why: string | undefined,
+): string | undefined {
+  if (why === undefined) all.delete(name);
+  else all.set(name, why);
+  const texts = [...all].map(([store, text]) =>
+    store === DEFAULT_STORE ? text : `Store ${JSON.stringify(store)}: ${text}`,
+  );
+  return texts.length === 0 ? undefined : texts.join('; ');
+}
+
+const NO_STORE: Omit<SecretSyncFacts, 'objects'> = {
+  isAvailable: undefined,
+  isInForce: undefined,
+  pace: undefined,
+  lastSuccess: undefined,
+  pulls: [],
+};
+
+function summed(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const one of counts) {
+    for (const [state, count] of Object.entries(one)) sums[state] = (sums[state] ?? 0) + count;
+  }
+  return sums;
 }

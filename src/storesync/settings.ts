@@ -5,6 +5,7 @@
 import { parseGoDuration } from '../apimachinery/duration.ts';
 import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
 import { pemInField } from '../kinds/root-certificates.ts';
+import type { Preference } from '../secretsync/policy.ts';
 import type { TransportTls } from '../secretsync/store/transport.ts';
 import {
   type LoginSettings,
@@ -35,6 +36,8 @@ export interface StoreSettings {
   readonly login?: LoginSettings;
   readonly tokenRef?: TokenReference;
   readonly intervalMs: number;
+  /** For secrets that say nothing themselves. */
+  readonly onStoreOlder: Preference;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -60,8 +63,7 @@ export function readStoreSettings(
   const own = given.address?.trim() ?? '';
   const address = own || fromEnvironment(environment, 'ADDR');
   if (address === undefined) {
-    const message =
-      'secretStore.address is empty, and so are BAO_ADDR and VAULT_ADDR in the environment';
+    const message = `${sources.home}.address is empty, and so are BAO_ADDR and VAULT_ADDR in the environment`;
     throw new SettingsError('AddressInvalid', message);
   }
   const { auth = {} } = given;
@@ -81,6 +83,7 @@ export function readStoreSettings(
     ...(login && { login }),
     ...(!token && tokenSecretRef && { tokenRef: referenceOf(tokenSecretRef) }),
     intervalMs: Math.max(interval > 0 ? interval : DEFAULT_INTERVAL_MS, SHORTEST_INTERVAL_MS),
+    onStoreOlder: given.onStoreOlder ?? 'Hold',
   };
 }
 
@@ -98,9 +101,12 @@ export function settingsFiles(
 }
 
 /** One line without spaces: a header takes nothing else, and other files are no tokens. */
-function tokenInFile(path: string | undefined, { fileText }: SettingsSources): string | undefined {
+function tokenInFile(
+  path: string | undefined,
+  { fileText, home }: SettingsSources,
+): string | undefined {
   if (!path) return undefined;
-  const field = 'secretStore.auth.tokenFile';
+  const field = `${home}.auth.tokenFile`;
   const token = withoutBreak(fileText(field, path));
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new SettingsError('FileUnreadable', `${field}: ${path} must hold one token on one line`);
@@ -113,8 +119,8 @@ const TLS_FIELDS = [
 ] as const;
 
 interface TlsSource {
-  /** Field or variable. */
-  readonly field: string;
+  /** Field of the store; absent: a variable. */
+  readonly field?: string;
   readonly text?: string | undefined;
   readonly path?: string | undefined;
 }
@@ -126,16 +132,20 @@ function tlsSource(
   part: keyof TransportTls,
 ): TlsSource {
   const { data, file, variable } = TLS_FIELDS.find((one) => one.part === part) ?? TLS_FIELDS[0];
-  if (given[data]) return { field: `secretStore.${data}`, text: given[data] };
-  if (given[file]) return { field: `secretStore.${file}`, path: given[file] };
-  return { field: `BAO_${variable}`, path: fromEnvironment(environment, variable) };
+  if (given[data]) return { text: given[data] };
+  if (given[file]) return { field: file, path: given[file] };
+  return { path: fromEnvironment(environment, variable) };
 }
 
-function tlsOf(given: SecretStoreConfig, { environment, fileText }: SettingsSources): TransportTls {
-  const texts = TLS_FIELDS.flatMap(({ part }): [string, string][] => {
+function tlsOf(
+  given: SecretStoreConfig,
+  { environment, fileText, home }: SettingsSources,
+): TransportTls {
+  const texts = TLS_FIELDS.flatMap(({ part, variable }): [string, string][] => {
     const { field, text, path } = tlsSource(given, environment, part);
     if (text !== undefined) return [[part, pemInField(text) ?? text]];
-    return path === undefined ? [] : [[part, fileText(field, path)]];
+    const place = field === undefined ? `BAO_${variable}` : `${home}.${field}`;
+    return path === undefined ? [] : [[part, fileText(place, path)]];
   });
   return Object.fromEntries(texts);
 }
@@ -151,7 +161,7 @@ export function tokenOfEnvironment(environment: Environment): string | undefined
   return fromEnvironment(environment, 'TOKEN');
 }
 
-/** What differs between two settings beside the interval and the token is another connection. */
+/** What differs between two settings beside the interval, the policy and the token is another connection. */
 export function connectionOf(settings: StoreSettings): string {
   const { address, skipTLSVerify, tls, namespace, login } = settings;
   return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);

@@ -12,117 +12,154 @@ export interface SecretSyncFacts {
   readonly pace: number | undefined;
   /** Seconds since the epoch. */
   readonly lastSuccess: number | undefined;
+  readonly pulls: readonly {
+    readonly name: string;
+    /** By state. */
+    readonly secrets: Readonly<Record<string, number>>;
+    readonly isListed: boolean;
+  }[];
 }
 
 export interface SecretSyncMetrics {
-  readonly cycles: Counter<'result'>;
-  readonly duration: Histogram;
-  readonly requests: Counter;
-  readonly refused: Counter;
-  readonly keys: Counter<'direction'>;
-  readonly failures: Counter<'reason'>;
-  /** `facts` are asked at each scrape. */
-  follow(facts: () => SecretSyncFacts): void;
+  readonly cycles: Counter<'store' | 'result'>;
+  readonly duration: Histogram<'store'>;
+  readonly requests: Counter<'store'>;
+  readonly refused: Counter<'store'>;
+  readonly keys: Counter<'store' | 'direction'>;
+  readonly failures: Counter<'store' | 'reason'>;
+  /** `facts` are asked at each scrape, by the name of the store. */
+  follow(facts: () => ReadonlyMap<string, SecretSyncFacts>): void;
 }
 
 const BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 export function createSecretSyncMetrics(registry: Registry): SecretSyncMetrics {
   const registers = [registry];
-  let facts: () => SecretSyncFacts = () => ({
-    objects: {},
-    isAvailable: undefined,
-    isInForce: undefined,
-    pace: undefined,
-    lastSuccess: undefined,
-  });
-  new Gauge({
-    name: 'gitplane_secret_sync_objects',
-    help: 'Secrets tied to the secret store, by state: synced, differs, held, failed, waiting, stale',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [state, count] of Object.entries(facts().objects)) this.set({ state }, count);
-    },
-  });
-  new Gauge({
-    name: 'gitplane_secret_sync_store_available',
-    help: '1 while the secret store answers, 0 while it does not; absent without a store',
-    registers,
-    collect() {
-      const { isAvailable } = facts();
-      this.remove();
-      if (isAvailable !== undefined) this.set(isAvailable ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'gitplane_secret_sync_store_in_force',
-    help: '1 while the secret store is in use as it is configured, 0 until it has answered the configured token; absent without a store',
-    registers,
-    collect() {
-      const { isInForce } = facts();
-      this.remove();
-      if (isInForce !== undefined) this.set(isInForce ? 1 : 0);
-    },
-  });
-  new Gauge({
-    name: 'gitplane_secret_sync_last_success_timestamp_seconds',
-    help: 'When a cycle over all secrets last found the store answering',
-    registers,
-    collect() {
-      const { lastSuccess } = facts();
-      this.remove();
-      if (lastSuccess !== undefined) this.set(lastSuccess);
-    },
-  });
-  new Gauge({
-    name: 'gitplane_secret_sync_pace',
-    help: 'Requests per second that the secret store is sent at most, learned from its quota; absent without a store',
-    registers,
-    collect() {
-      const { pace } = facts();
-      this.remove();
-      if (pace !== undefined) this.set(pace);
-    },
-  });
+  let facts: () => ReadonlyMap<string, SecretSyncFacts> = () => new Map();
+  const gauge = (
+    name: string,
+    help: string,
+    value: (facts: SecretSyncFacts) => number | undefined,
+  ): Gauge<'store'> =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['store'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [store, one] of facts()) {
+          const now = value(one);
+          if (now !== undefined) this.set({ store }, now);
+        }
+      },
+    });
+  gauge(
+    'gitplane_secret_sync_store_available',
+    '1 while the secret store answers, 0 while it does not; absent without a store',
+    ({ isAvailable }) => (isAvailable === undefined ? undefined : Number(isAvailable)),
+  );
+  gauge(
+    'gitplane_secret_sync_store_in_force',
+    '1 while the secret store is in use as it is configured, 0 until it has answered the configured token; absent without a store',
+    ({ isInForce }) => (isInForce === undefined ? undefined : Number(isInForce)),
+  );
+  gauge(
+    'gitplane_secret_sync_last_success_timestamp_seconds',
+    'When a cycle over all secrets of the store last found it answering',
+    ({ lastSuccess }) => lastSuccess,
+  );
+  gauge(
+    'gitplane_secret_sync_pace',
+    'Requests per second that the secret store is sent at most, learned from its quota; absent without a store',
+    ({ pace }) => pace,
+  );
+  countGauges(registers, () => facts());
   return {
     cycles: new Counter({
       name: 'gitplane_secret_sync_cycles_total',
-      help: 'Cycles over all secrets, by result: complete, unavailable',
-      labelNames: ['result'],
+      help: 'Cycles over all secrets of the store, by result: complete, unavailable',
+      labelNames: ['store', 'result'],
       registers,
     }),
     duration: new Histogram({
       name: 'gitplane_secret_sync_cycle_duration_seconds',
-      help: 'How long a cycle over all secrets took',
+      help: 'How long a cycle over all secrets of the store took',
+      labelNames: ['store'],
       buckets: BUCKETS,
       registers,
     }),
     requests: new Counter({
       name: 'gitplane_secret_sync_requests_total',
       help: 'Requests to the secret store',
+      labelNames: ['store'],
       registers,
     }),
     refused: new Counter({
       name: 'gitplane_secret_sync_refused_total',
       help: 'Requests that the secret store refused over its quota (429); they are sent again',
+      labelNames: ['store'],
       registers,
     }),
     keys: new Counter({
       name: 'gitplane_secret_sync_keys_total',
       help: 'Keys of secrets that the sync wrote, by direction: pull, push',
-      labelNames: ['direction'],
+      labelNames: ['store', 'direction'],
       registers,
     }),
     failures: new Counter({
       name: 'gitplane_secret_sync_failures_total',
       help: 'Secrets that could not be synced, by reason; one each cycle',
-      labelNames: ['reason'],
+      labelNames: ['store', 'reason'],
       registers,
     }),
     follow: (asked) => {
       facts = asked;
     },
   };
+}
+
+function countGauges(
+  registers: Registry[],
+  facts: () => ReadonlyMap<string, SecretSyncFacts>,
+): void {
+  new Gauge({
+    name: 'gitplane_secret_sync_objects',
+    help: 'Secrets tied to a secret store, by state: synced, differs, held, failed, waiting, stale; those that name a store that is not configured have an empty store',
+    labelNames: ['store', 'state'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [store, { objects }] of facts()) {
+        for (const [state, count] of Object.entries(objects)) this.set({ store, state }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: 'gitplane_secret_sync_pull_secrets',
+    help: 'Secrets below the path of a pull, by state: tied to an object, untied by a person, refused',
+    labelNames: ['store', 'pull', 'state'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [store, { pulls }] of facts()) {
+        for (const { name: pull, secrets } of pulls) {
+          for (const [state, count] of Object.entries(secrets))
+            this.set({ store, pull, state }, count);
+        }
+      }
+    },
+  });
+  new Gauge({
+    name: 'gitplane_secret_sync_pull_listed',
+    help: '1 if the newest listing of the path of a pull ended well, 0 if it did not',
+    labelNames: ['store', 'pull'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [store, { pulls }] of facts()) {
+        for (const { name: pull, isListed } of pulls) this.set({ store, pull }, Number(isListed));
+      }
+    },
+  });
 }

@@ -1,4 +1,4 @@
-/** What Prometheus reads about the endpoint sync of tenants. */
+/** Metrics of the sync of Endpoints and Services of tenants. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 interface Counts {
@@ -8,32 +8,52 @@ interface Counts {
   readonly failed: number;
 }
 
+interface TenantCounts {
+  readonly tenant: string;
+  readonly kind: 'Endpoints' | 'Service';
+  readonly summary: Counts;
+}
+
 export interface TenantMetrics {
-  readonly writes: Counter<'tenant' | 'verb'>;
-  readonly failures: Counter<'tenant' | 'reason'>;
+  readonly writes: Counter<'tenant' | 'kind' | 'verb'>;
+  readonly failures: Counter<'tenant' | 'kind' | 'reason'>;
   /** `counts` is asked at each scrape. */
-  follow(counts: () => Iterable<{ tenant: string; summary: Counts }>): void;
+  follow(counts: () => Iterable<TenantCounts>): void;
   /** Places from which what was synced is still to be removed; asked at each scrape. */
   followLeftovers(count: () => number): void;
 }
 
-export function createTenantMetrics(registry: Registry): TenantMetrics {
-  const registers = [registry];
-  let observe: () => Iterable<{ tenant: string; summary: Counts }> = () => [];
-  new Gauge({
+const GAUGES = [
+  {
+    kind: 'Endpoints',
     name: 'gitplane_tenant_endpoints',
     help: 'Endpoints of tenants by how far their sync is: synced, skipped, stale, failed',
-    labelNames: ['tenant', 'state'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { tenant, summary } of observe()) {
-        for (const state of ['synced', 'skipped', 'stale', 'failed'] as const) {
-          this.set({ tenant, state }, summary[state]);
+  },
+  {
+    kind: 'Service',
+    name: 'gitplane_tenant_services',
+    help: 'Services of tenants by how far their sync is: synced, skipped, stale, failed',
+  },
+] as const;
+
+export function createTenantMetrics(registry: Registry): TenantMetrics {
+  const registers = [registry];
+  let observe: () => Iterable<TenantCounts> = () => [];
+  for (const { kind, name, help } of GAUGES) {
+    new Gauge({
+      ...{ name, help, registers },
+      labelNames: ['tenant', 'state'],
+      collect() {
+        this.reset();
+        for (const { tenant, kind: of, summary } of observe()) {
+          if (of !== kind) continue;
+          for (const state of ['synced', 'skipped', 'stale', 'failed'] as const) {
+            this.set({ tenant, state }, summary[state]);
+          }
         }
-      }
-    },
-  });
+      },
+    });
+  }
   let leftovers = (): number => 0;
   new Gauge({
     name: 'gitplane_tenant_leftover_places',
@@ -46,14 +66,14 @@ export function createTenantMetrics(registry: Registry): TenantMetrics {
   return {
     writes: new Counter({
       name: 'gitplane_tenant_writes_total',
-      help: 'Objects that the endpoint sync wrote, by verb: create, update and delete on control-plane clusters, return in tenant clusters',
-      labelNames: ['tenant', 'verb'],
+      help: 'Endpoints and Services that the sync wrote, by verb: create, update and delete on control-plane clusters, return in tenant clusters',
+      labelNames: ['tenant', 'kind', 'verb'],
       registers,
     }),
     failures: new Counter({
       name: 'gitplane_tenant_failures_total',
-      help: 'Endpoints that could not be synced and will not be without a change, by reason',
-      labelNames: ['tenant', 'reason'],
+      help: 'Endpoints and Services that could not be synced and will not be without a change, by reason',
+      labelNames: ['tenant', 'kind', 'reason'],
       registers,
     }),
     follow: (counts) => {

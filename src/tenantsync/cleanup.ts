@@ -3,12 +3,16 @@ import type { KubeObject } from '../apimachinery/object.ts';
 import { hasReason } from '../kubeclient/api-failure.ts';
 import type { KubeClient } from '../kubeclient/kube-client.ts';
 import { isWhereItWasPut, MARKS, sourceOf } from './marks.ts';
+import type { SyncedKind } from './synced-kinds.ts';
 
 export interface CleanupOptions {
+  readonly kind: SyncedKind;
   readonly client: Pick<KubeClient, 'list' | 'delete'>;
   readonly tenant: string;
   /** Absent: all namespaces. */
   readonly namespace?: string | undefined;
+  /** A user who may not list the kind has never synced any: nothing is removed then. */
+  readonly isOptional?: boolean;
   /** What belongs there all the same. */
   keeps(object: KubeObject): boolean;
 }
@@ -16,30 +20,39 @@ export interface CleanupOptions {
 const AT_ONCE = 8;
 
 /**
- * The number of objects that are gone now. What somebody took the marks from, or copied, stays, and
+ * The number of objects that are gone now; undefined: they cannot be listed. What somebody took the marks from, or copied, stays, and
  * so do namespaces: others may have put something into them. Throws ApiFailure.
  */
-export async function removeSynced(options: CleanupOptions): Promise<number> {
-  const { client, tenant, namespace, keeps } = options;
+export async function removeSynced(options: CleanupOptions): Promise<number | undefined> {
+  const { kind, client, tenant, namespace, keeps, isOptional = false } = options;
+  const { plural } = kind;
   const labelSelector = `${MARKS.managedBy}=${tenant}`;
-  const { items } = await client.list({ plural: 'endpoints', namespace, labelSelector });
-  const ours = items.filter(
+  const list = await client.list({ plural, namespace, labelSelector }).catch((error: unknown) => {
+    if (isOptional && hasReason(error, 'Forbidden')) return undefined;
+    throw error;
+  });
+  const ours = list?.items.filter(
     (object) => sourceOf(object, tenant) !== undefined && isWhereItWasPut(object) && !keeps(object),
   );
+  if (ours === undefined) return undefined;
   const left = [...ours];
   const worker = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      await remove(client, next);
+      await remove(client, plural, next);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return ours.length;
 }
 
-async function remove(client: Pick<KubeClient, 'delete'>, object: KubeObject): Promise<void> {
+async function remove(
+  client: Pick<KubeClient, 'delete'>,
+  plural: string,
+  object: KubeObject,
+): Promise<void> {
   const { name = '', namespace } = object.metadata;
   try {
-    await client.delete({ plural: 'endpoints', namespace, name }, object);
+    await client.delete({ plural, namespace, name }, object);
   } catch (error) {
     if (!hasReason(error, 'NotFound')) throw error;
   }

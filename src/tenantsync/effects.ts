@@ -7,27 +7,31 @@ import { jsonEqual } from '../apimachinery/object.ts';
 import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
 import { describeFailure } from '../endpointsync/report.ts';
 import { type RoundTripDifference, roundTrip } from '../endpointsync/round-trip.ts';
-import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import type { SyncedKindName } from '../endpointsync/settings.ts';
+import type { SyncedTenant } from '../endpointsync/tenant.ts';
 import { hasWayBack } from './flow-back.ts';
 import type { SourceName } from './marks.ts';
 import { PatchesFailed, type PatchRunner, wantedObject } from './object-pass.ts';
 import { type Masking, secretsOf } from './secret-values.ts';
-import { notPlaced, notSynced, translateEndpoints } from './translate.ts';
+import type { SyncedKind } from './synced-kinds.ts';
+import { notPlaced } from './translate.ts';
 
-/** Endpoints of the tenant, with what is known around them. */
+/** An object of the tenant, with what is known around it. */
 export interface Observed {
-  readonly endpoints: KubeObject;
-  /** Null: it is not known whether there is a Service. */
+  readonly kind: SyncedKind;
+  readonly object: KubeObject;
+  /** Of the same name. Null: it is not known whether there is one. */
   readonly service: KubeObject | undefined | null;
   /** What is on the control-plane cluster, where that is known. */
   readonly actual?: KubeObject | undefined;
 }
 
 /** A configuration of the tenant; undefined: there is no tenant, or its objects are left alone. */
-export type TenantVersion = PatchedTenant | undefined;
+export type TenantVersion = SyncedTenant | undefined;
 
 export interface Effect {
   readonly verb: 'create' | 'update' | 'delete' | 'fail';
+  readonly kind: SyncedKindName;
   readonly source: SourceName;
   /** Of the target; secret values are masked. */
   readonly before?: JsonObject;
@@ -37,12 +41,12 @@ export interface Effect {
 }
 
 export interface Effects {
-  /** Endpoints that were looked at. */
+  /** Objects that were looked at. */
   readonly objects: number;
   /** How many of them become others; `items` has the first of those. */
   readonly changed: number;
   readonly items: readonly Effect[];
-  /** Endpoints that nobody has looked at, since it would have taken too long. */
+  /** Objects that nobody has looked at, since it would have taken too long. */
   readonly unseen: number;
   /** Pairs of expressions that do not undo each other. */
   readonly warnings: readonly string[];
@@ -65,10 +69,7 @@ const AT_ONCE = 16;
 
 export async function effectsOf(request: EffectsRequest): Promise<Effects> {
   const { before, after, observed, runner, longestMs = LONGEST_MS } = request;
-  const programs = {
-    before: before && compilePatches(before),
-    after: after && compilePatches(after),
-  };
+  const programs = { before: programsOf(before), after: programsOf(after) };
   const masking = secretsOf([before, after].flatMap((of) => (of ? [of.tenant.config] : [])));
   const synced = observed.filter(isSynced);
   const items: Effect[] = [];
@@ -84,10 +85,10 @@ export async function effectsOf(request: EffectsRequest): Promise<Effects> {
     changed += effects.length;
     for (const [i, effect] of found.entries()) {
       if (effect === undefined || items.length === MOST_ITEMS) continue;
-      items.push(masked(effect, masking, some[i]?.endpoints));
+      items.push(masked(effect, masking, some[i]?.object));
     }
     const good = some.filter((_each, i) => found[i]?.verb !== 'fail');
-    const of = { program: programs.after, runner, masking, end };
+    const of = { programs: programs.after, runner, masking, end };
     for (const text of await pairsIn(good, of)) warnings.add(text);
   }
   const unseen = synced.length - looked;
@@ -95,9 +96,23 @@ export async function effectsOf(request: EffectsRequest): Promise<Effects> {
   return { objects: looked, changed, items, unseen, warnings: told };
 }
 
-function isSynced({ endpoints, service }: Observed): boolean {
-  const of = { endpoints, service: service === null ? endpoints : service };
-  return notSynced(sourceName(endpoints), of) === undefined;
+type Programs = ReadonlyMap<SyncedKindName, PatchProgram>;
+
+/** A kind without a program is not synced. */
+function programsOf(version: TenantVersion): Programs {
+  const { tenant, patches = {} } = version ?? {};
+  const names = Object.keys(patches) as SyncedKindName[];
+  return new Map(
+    names.flatMap((name) => {
+      const own = patches[name];
+      return tenant && own ? [[name, compilePatches({ tenant, patches: own })] as const] : [];
+    }),
+  );
+}
+
+function isSynced({ kind, object, service }: Observed): boolean {
+  const of = { object, service: service === null ? object : service };
+  return kind.notSynced(sourceName(object), of) === undefined;
 }
 
 function sourceName({ metadata }: KubeObject): SourceName {
@@ -105,39 +120,42 @@ function sourceName({ metadata }: KubeObject): SourceName {
 }
 
 interface By {
-  readonly before: PatchProgram | undefined;
-  readonly after: PatchProgram | undefined;
+  readonly before: Programs;
+  readonly after: Programs;
   readonly runner: PatchRunner;
 }
 
 /** Undefined: it stays as it is. */
 async function effectOf(observed: Observed, by: By): Promise<Effect | undefined> {
-  const source = sourceName(observed.endpoints);
+  const kind = observed.kind.name;
+  const source = sourceName(observed.object);
   const [before, after] = await Promise.all(
-    [by.before, by.after].map((program) => outcome(observed, { program, runner: by.runner })),
+    [by.before, by.after].map((programs) =>
+      outcome(observed, { program: programs.get(kind), runner: by.runner }),
+    ),
   );
   if (after instanceof PatchesFailed) {
     // What fails today and tomorrow in the same way is no effect of the change.
     if (before instanceof PatchesFailed && before.message === after.message) return undefined;
     const shown = before instanceof PatchesFailed || before === undefined ? {} : { before };
-    return { verb: 'fail', source, ...shown, message: after.message };
+    return { verb: 'fail', kind, source, ...shown, message: after.message };
   }
   const was = before instanceof PatchesFailed ? asJson(observed.actual) : before;
   if (jsonEqual(was, after)) return undefined;
-  if (was === undefined) return after && { verb: 'create', source, after };
+  if (was === undefined) return after && { verb: 'create', kind, source, after };
   return after === undefined
-    ? { verb: 'delete', source, before: was }
-    : { verb: 'update', source, before: was, after };
+    ? { verb: 'delete', kind, source, before: was }
+    : { verb: 'update', kind, source, before: was, after };
 }
 
 async function outcome(
-  { endpoints, actual }: Observed,
+  { kind, object, actual }: Observed,
   { program, runner }: { program: PatchProgram | undefined; runner: PatchRunner },
 ): Promise<JsonObject | PatchesFailed | undefined> {
-  const source = sourceName(endpoints);
+  const source = sourceName(object);
   if (program === undefined || notPlaced(source.namespace, program.tenant)) return undefined;
   try {
-    return asJson(await wantedObject({ endpoints, actual }, { program, runner }));
+    return asJson(await wantedObject({ object, actual }, { kind, program, runner }));
   } catch (error) {
     if (error instanceof PatchesFailed) return error;
     return new PatchesFailed(error instanceof Error ? error.message : String(error));
@@ -162,21 +180,22 @@ function masked(effect: Effect, masking: Masking, of: KubeObject | undefined): E
 async function pairsIn(
   observed: readonly Observed[],
   of: {
-    program: PatchProgram | undefined;
+    programs: Programs;
     runner: PatchRunner;
     masking: Masking;
     end: number;
   },
 ): Promise<string[]> {
-  const { program, runner, masking, end } = of;
-  if (program === undefined || !hasWayBack(program)) return [];
+  const { programs, runner, masking, end } = of;
   const texts: string[] = [];
-  for (const { endpoints, actual } of observed) {
+  for (const { kind, object: given, actual } of observed) {
+    const program = programs.get(kind.name);
+    if (program === undefined || !hasWayBack(program)) continue;
     if (performance.now() > end || texts.length >= MOST_WARNINGS) break;
-    const object = asJson(translateEndpoints(endpoints, program.tenant)) ?? {};
-    const ends = { virtualObject: asJson(endpoints) ?? null, hostObject: asJson(actual) ?? null };
+    const object = asJson(kind.translate(given, program.tenant)) ?? {};
+    const ends = { virtualObject: asJson(given) ?? null, hostObject: asJson(actual) ?? null };
     for (const difference of await roundTrip(runner, program, { object, ...ends })) {
-      texts.push(masking.text(warningOf(difference, sourceName(endpoints)), endpoints));
+      texts.push(masking.text(warningOf(difference, sourceName(given)), given));
     }
   }
   return texts;

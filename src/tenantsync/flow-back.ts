@@ -77,8 +77,8 @@ function isOf(hash: string | undefined, value: string | undefined): boolean {
   return hash === longHash(value) || hash === shortHash(value);
 }
 
-/** What reverse expressions see: subsets never flow back. */
-export function withoutSubsets({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+/** The part that reverse expressions see: neither subsets nor a spec flows back. */
+export function metadataOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata };
 }
 
@@ -87,17 +87,17 @@ export function withoutSubsets({ apiVersion, kind, metadata }: KubeObject): Kube
  * it would stay as it is.
  */
 export function withDifference(
-  endpoints: KubeObject,
+  object: KubeObject,
   { from, to }: { from: JsonObject; to: JsonObject },
   tenant: string,
 ): KubeObject | undefined {
-  const owner = { tenant, namespace: endpoints.metadata.namespace ?? '' };
-  const [before, after] = [from, to].map((object) => {
-    const { labels, annotations } = valuesOf(object as unknown as KubeObject);
+  const owner = { tenant, namespace: object.metadata.namespace ?? '' };
+  const [before, after] = [from, to].map((side) => {
+    const { labels, annotations } = valuesOf(side as unknown as KubeObject);
     const own = (labelsToTenant({ ...labels }, owner) ?? {}) as Record<string, string>;
     return { labels: own, annotations };
   });
-  const now = valuesOf(endpoints);
+  const now = valuesOf(object);
   const result = { labels: { ...now.labels }, annotations: { ...now.annotations } };
   let changes = false;
   for (const part of PARTS) {
@@ -111,7 +111,7 @@ export function withDifference(
       else result[part][name] = value;
     }
   }
-  return changes ? { ...endpoints, metadata: { ...endpoints.metadata, ...result } } : undefined;
+  return changes ? { ...object, metadata: { ...object.metadata, ...result } } : undefined;
 }
 
 /** Names of the values that patches with a way back reach in any of the objects, in order. */
@@ -119,7 +119,7 @@ function namesIn(part: Part, program: PatchProgram, objects: readonly KubeObject
   const back = program.patches.filter(({ expressions }) => expressions.reverse !== undefined);
   const names = objects.flatMap((object) => {
     const all = Object.keys(valuesOf(object)[part]);
-    const slim = withoutSubsets(object);
+    const slim = metadataOnly(object);
     const places = back.flatMap(({ path }) => matchPath(slim, path).places);
     return places.flatMap((place) => namesAt(place, part, all));
   });

@@ -6,9 +6,10 @@ import type { KnownObject } from '../endpointsync/references.ts';
 import { type Direction, describeFailure, type PatchOutcome } from '../endpointsync/report.ts';
 import type { ApplyRequest } from '../endpointsync/run.ts';
 import { ApiFailure } from '../kubeclient/api-failure.ts';
-import { changedThere, hasWayBack, stamped, withDifference, withoutSubsets } from './flow-back.ts';
+import { changedThere, hasWayBack, metadataOnly, stamped, withDifference } from './flow-back.ts';
 import type { SourceName } from './marks.ts';
-import { notPlaced, notSynced, translateEndpoints, withMarks } from './translate.ts';
+import type { SyncedKind } from './synced-kinds.ts';
+import { notPlaced, withMarks } from './translate.ts';
 
 /** Runs the patches of a tenant on an object, somewhere where they cannot hurt. */
 export interface PatchRunner {
@@ -17,7 +18,7 @@ export interface PatchRunner {
 
 export interface Ends {
   readonly source: SourceName;
-  readonly endpoints: KubeObject;
+  readonly object: KubeObject;
   /** That of the same name in the tenant cluster. */
   readonly service: KubeObject | undefined;
   /** What stands on the control-plane cluster where the object belongs. */
@@ -38,14 +39,18 @@ export type Decision =
   /** The tenant cluster is to have this first. */
   | { readonly do: 'return'; readonly wanted: KubeObject };
 
+/** The rules of the kind, and the patches of the tenant on it. */
+export interface PassBy {
+  readonly kind: SyncedKind;
+  readonly program: PatchProgram;
+  readonly runner: PatchRunner;
+}
+
 /** Throws ApiFailure when the sandbox broke: that is nobody's fault, and passes. */
-export async function decide(
-  ends: Ends,
-  by: { readonly program: PatchProgram; readonly runner: PatchRunner },
-): Promise<Decision> {
-  const { source, endpoints, actual } = ends;
-  const { program } = by;
-  const skip = notSynced(source, ends) ?? notPlaced(source.namespace, program.tenant);
+export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
+  const { source, object, actual } = ends;
+  const { kind, program } = by;
+  const skip = kind.notSynced(source, ends) ?? notPlaced(source.namespace, program.tenant);
   if (skip !== undefined) return { do: 'skip', ...skip };
   try {
     const wanted = await wantedObject(ends, by);
@@ -54,10 +59,10 @@ export async function decide(
     if (actual === undefined || !ends.isOurs) return put;
     const there = changedThere(wanted, actual, program);
     if (there === undefined) return put;
-    const wayBack = (object: KubeObject): Promise<JsonObject> =>
-      apply(withoutSubsets(object), { ends, by, direction: 'reverse' });
+    const wayBack = (at: KubeObject): Promise<JsonObject> =>
+      apply(metadataOnly(at), { ends, by, direction: 'reverse' });
     const [from, to] = await Promise.all([wayBack(wanted), wayBack(there)]);
-    const returned = withDifference(endpoints, { from, to }, program.tenant.name);
+    const returned = withDifference(object, { from, to }, program.tenant.name);
     return returned === undefined ? put : { do: 'return', wanted: returned };
   } catch (error) {
     if (error instanceof TooManyMatchesError) return failed(error.message);
@@ -68,21 +73,21 @@ export async function decide(
 
 /** Translated, patched, and with the marks of the sync. Throws PatchesFailed. */
 export async function wantedObject(
-  ends: Pick<Ends, 'endpoints' | 'actual'>,
-  by: { readonly program: PatchProgram; readonly runner: PatchRunner },
+  ends: Pick<Ends, 'object' | 'actual'>,
+  by: PassBy,
 ): Promise<KubeObject> {
   const { tenant, patches } = by.program;
-  const translated = translateEndpoints(ends.endpoints, tenant);
+  const translated = by.kind.translate(ends.object, tenant);
   if (patches.length === 0) return translated;
-  const object = await apply(translated, { ends, by, direction: 'forward' });
-  return withMarks(object, ends.endpoints, tenant);
+  const patched = await apply(translated, { ends, by, direction: 'forward' });
+  return withMarks(patched, ends.object, tenant);
 }
 
 async function apply(
   object: KubeObject,
   of: {
-    ends: Pick<Ends, 'endpoints' | 'actual'> & Partial<Pick<Ends, 'known'>>;
-    by: { readonly program: PatchProgram; readonly runner: PatchRunner };
+    ends: Pick<Ends, 'object' | 'actual'> & Partial<Pick<Ends, 'known'>>;
+    by: PassBy;
     direction: Direction;
   },
 ): Promise<JsonObject> {
@@ -91,7 +96,7 @@ async function apply(
   const outcome = await by.runner.apply(by.program, {
     object: object as unknown as JsonObject,
     direction,
-    virtualObject: ends.endpoints as unknown as JsonObject,
+    virtualObject: ends.object as unknown as JsonObject,
     hostObject: (ends.actual ?? null) as unknown as JsonObject | null,
     ...(known === undefined ? {} : { known }),
     values: false,

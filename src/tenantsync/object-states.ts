@@ -1,6 +1,7 @@
 /** How far the sync of each object of a tenant is, and what that comes to. */
 import { rfc3339 } from '../apimachinery/clock.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
+import type { SyncedKindName } from '../endpointsync/settings.ts';
 import type { SourceName } from './marks.ts';
 
 /**
@@ -11,6 +12,7 @@ import type { SourceName } from './marks.ts';
 export type SyncState = 'Synced' | 'Skipped' | 'Stale' | 'Failed';
 
 export interface ObjectState {
+  readonly kind: SyncedKindName;
   readonly source: SourceName;
   readonly target: SourceName;
   readonly state: SyncState;
@@ -31,6 +33,8 @@ export interface SyncSummary {
   readonly stale: number;
   readonly failed: number;
   readonly lastSyncTime?: string;
+  /** Of the Services, where both kinds are told together. */
+  readonly services?: SyncSummary;
 }
 
 export class ObjectStates {
@@ -113,6 +117,20 @@ export class ObjectStates {
     }
     return { reason: 'Pending', message: 'objects wait for their turn' };
   }
+}
+
+const GRAVITY: readonly SyncSummary['state'][] = ['Disabled', 'Synced', 'Stale', 'Failed'];
+
+/** The counts of the first summary, with the state of the one that is worse off. */
+export function worstOf(first: SyncSummary, second: SyncSummary): SyncSummary {
+  if (GRAVITY.indexOf(second.state) <= GRAVITY.indexOf(first.state)) return first;
+  const { state, reason, message } = second;
+  return {
+    ...first,
+    state,
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message: `Services: ${message}` }),
+  };
 }
 
 export function summaryAsJson(summary: SyncSummary): JsonObject {

@@ -1,10 +1,11 @@
-/** What Endpoints would become on the control-plane cluster, without a cluster at either end. */
+/** Objects of a tenant as they would be on the control-plane cluster, without a cluster at either end. */
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import { compilePatches } from '../endpointsync/program.ts';
 import type { PatchReport } from '../endpointsync/report.ts';
-import type { PatchedTenant } from '../endpointsync/tenant.ts';
+import type { SyncedTenant } from '../endpointsync/tenant.ts';
 import type { PatchRunner } from './object-pass.ts';
-import { translateEndpoints, withMarks } from './translate.ts';
+import { SYNCED_KINDS } from './synced-kinds.ts';
+import { withMarks } from './translate.ts';
 
 export interface PreviewRequest {
   /** As they are in the tenant cluster. */
@@ -23,22 +24,26 @@ export interface Previewed {
 
 export async function previewPatches(
   runner: PatchRunner,
-  patched: PatchedTenant,
+  { tenant, patches }: SyncedTenant,
   objects: readonly KubeObject[],
 ): Promise<Previewed[]> {
-  const program = compilePatches(patched);
-  const { tenant } = patched;
+  const programs = {
+    Endpoints: compilePatches({ tenant, patches: patches.Endpoints ?? [] }),
+    Service: compilePatches({ tenant, patches: patches.Service ?? [] }),
+  };
   return await Promise.all(
-    objects.map(async (endpoints) => {
-      const before = translateEndpoints(endpoints, tenant);
+    objects.map(async (given) => {
+      const name = given.kind === 'Service' ? 'Service' : 'Endpoints';
+      const program = programs[name];
+      const before = SYNCED_KINDS[name].translate(given, tenant);
       const { object, report } = await runner.apply(program, {
         object: before as unknown as JsonObject,
         direction: 'forward',
-        virtualObject: endpoints as unknown as JsonObject,
+        virtualObject: given as unknown as JsonObject,
         hostObject: null,
       });
       if (object === undefined) return { before, report };
-      return { before, after: withMarks(object, endpoints, tenant), report };
+      return { before, after: withMarks(object, given, tenant), report };
     }),
   );
 }

@@ -1,6 +1,7 @@
 /**
- * Both ends of a sync as they are: Endpoints and Services of the tenant cluster, Endpoints of the
- * control-plane cluster, each kept up to date, and why one of them is not.
+ * Both ends of the sync of a kind as they are: its objects in the tenant cluster and on the
+ * control-plane cluster, and the Services that decide about them, each kept up to date, and why one
+ * of them is not.
  */
 import type { KubeObject } from '../apimachinery/object.ts';
 import type { KnownObject } from '../endpointsync/references.ts';
@@ -15,9 +16,11 @@ import { MARKS, type SourceName } from './marks.ts';
 import type { SyncSummary } from './object-states.ts';
 import { idOf, nameFrom } from './source-keys.ts';
 import { recordEvent, type SyncEvent } from './sync-events.ts';
+import type { SyncedKind } from './synced-kinds.ts';
 import { targetOf } from './translate.ts';
 
 export interface SyncEndsOptions {
+  readonly kind: SyncedKind;
   readonly source: KubeClient;
   readonly target: KubeClient;
   /** As the sync begins. */
@@ -38,8 +41,9 @@ export interface SyncEndsOptions {
 
 /** Objects are known by `namespace/name`. */
 export class SyncEnds {
-  readonly endpoints: Reflector;
-  readonly services: Reflector;
+  readonly objects: Reflector;
+  /** Those that decide which objects are synced; absent: none do. */
+  readonly #services: Reflector | undefined;
   readonly targets: Reflector;
   readonly #options: SyncEndsOptions;
   readonly #reflectors: readonly Reflector[];
@@ -47,15 +51,19 @@ export class SyncEnds {
 
   constructor(options: SyncEndsOptions) {
     this.#options = options;
-    const { tenant, sourceKey } = options;
-    this.endpoints = this.#reflect('source', { plural: 'endpoints' }, (key) => key);
-    this.services = this.#reflect('source', { plural: 'services' }, (key) =>
-      this.endpoints.get(key) === undefined ? undefined : key,
-    );
+    const { kind, tenant, sourceKey } = options;
+    const { plural } = kind;
+    this.objects = this.#reflect('source', { plural }, (key) => key);
+    if (kind.followsService) {
+      this.#services = this.#reflect('source', { plural: 'services' }, (key) =>
+        this.objects.get(key) === undefined ? undefined : key,
+      );
+    }
     const labelSelector = `${MARKS.managedBy}=${tenant.name}`;
     const at = tenant.mode === 'single' ? { namespace: tenant.namespace } : { labelSelector };
-    this.targets = this.#reflect('target', { plural: 'endpoints', ...at }, sourceKey);
-    this.#reflectors = [this.endpoints, this.services, this.targets];
+    this.targets = this.#reflect('target', { plural, ...at }, sourceKey);
+    const services = this.#services === undefined ? [] : [this.#services];
+    this.#reflectors = [this.objects, ...services, this.targets];
   }
 
   start(): void {
@@ -85,14 +93,20 @@ export class SyncEnds {
     return this.#problems.onto(summary, this.isSynced);
   }
 
-  /** The Endpoints of the tenant, in order; undefined before both ends were read. */
+  /** The Service of the same name, where it decides whether the object is synced. */
+  serviceOf(key: string): KubeObject | undefined {
+    return this.#services?.get(key);
+  }
+
+  /** The objects of the tenant, in order; undefined before both ends were read. */
   observed(tenant: TenantCluster): Observed[] | undefined {
     if (!this.isSynced) return undefined;
-    return [...this.endpoints.keys()].sort().flatMap((key) => {
-      const endpoints = this.endpoints.get(key);
-      if (endpoints === undefined) return [];
+    const { kind } = this.#options;
+    return [...this.objects.keys()].sort().flatMap((key) => {
+      const object = this.objects.get(key);
+      if (object === undefined) return [];
       const target = idOf(targetOf(nameFrom(key), tenant));
-      return { endpoints, service: this.services.get(key), actual: this.targets.get(target) };
+      return { kind, object, service: this.serviceOf(key), actual: this.targets.get(target) };
     });
   }
 
@@ -100,13 +114,14 @@ export class SyncEnds {
   known(): KnownObject[] {
     const of = (kind: string, keys: Iterable<string>): KnownObject[] =>
       [...keys].map((key) => ({ kind, ...nameFrom(key) }));
-    return [...of('Endpoints', this.endpoints.keys()), ...of('Service', this.services.keys())];
+    const services = this.#services?.keys() ?? [];
+    return [...of(this.#options.kind.name, this.objects.keys()), ...of('Service', services)];
   }
 
   /** Tells whoever looks at an object, on either end. */
   record(key: string, to: SourceName, event: SyncEvent & { readonly time: number }): void {
     const { source, target } = this.#options;
-    const [ours, theirs] = [this.endpoints.get(key), this.targets.get(idOf(to))];
+    const [ours, theirs] = [this.objects.get(key), this.targets.get(idOf(to))];
     if (ours !== undefined) void recordEvent(source, ours, event);
     if (theirs !== undefined) void recordEvent(target, theirs, event);
   }

@@ -6,11 +6,13 @@ import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
 import { ApiFailure, hasReason } from '../kubeclient/api-failure.ts';
 import type { KubeClient } from '../kubeclient/kube-client.ts';
 import { MARKS, type SourceName, sourceOf } from './marks.ts';
+import type { SyncedKind } from './synced-kinds.ts';
 
 /** `return`: of an object in the tenant cluster. */
 export type WriteVerb = 'create' | 'update' | 'delete' | 'return';
 
 export interface TargetWriterOptions {
+  readonly kind: SyncedKind;
   readonly client: KubeClient;
   readonly tenant: string;
   /** What the target answers to a write, newer than any watch. */
@@ -48,36 +50,63 @@ export class TargetWriter {
     actual: KubeObject | undefined,
     source: SourceName,
   ): Promise<boolean> {
-    const { client, noted, wrote } = this.#options;
-    const target = nameOf(wanted);
     if (actual === undefined) {
-      const made = await this.#create(wanted, target).catch((error: unknown) =>
-        this.#refused(error, { target, source }),
-      );
-      this.#remember(wanted, made);
-      noted(made);
-      wrote('create');
+      await this.#make(wanted, source);
       return true;
     }
-    if (!this.isOurs(actual, source)) throw new ForeignObject(target);
-    if (this.#isSame(wanted, actual)) return false;
+    const { kind } = this.#options;
+    if (!this.isOurs(actual, source)) throw new ForeignObject(nameOf(wanted));
+    if (kind.mustReplace(wanted, actual)) {
+      await this.#tryOut(wanted);
+      await this.remove(actual, source);
+      await this.#make(wanted, source);
+      return true;
+    }
+    const complete = kind.complete(wanted, actual);
+    if (this.#isSame(complete, actual)) return false;
+    await this.#update(complete, actual);
+    return true;
+  }
+
+  async #make(wanted: KubeObject, source: SourceName): Promise<void> {
+    const { noted, wrote } = this.#options;
+    const target = nameOf(wanted);
+    const made = await this.#create(wanted, target).catch((error: unknown) =>
+      this.#refused(error, { target, source }),
+    );
+    this.#remember(wanted, made);
+    noted(made);
+    wrote('create');
+  }
+
+  /** A dry run under another name: an object that would be refused does not cost the one that is there. */
+  async #tryOut(wanted: KubeObject): Promise<void> {
+    const { kind, client } = this.#options;
+    const { name: _name, namespace, ...metadata } = wanted.metadata;
+    const trial = { ...wanted, metadata: { ...metadata, namespace, generateName: 'dry-run-' } };
+    await client.create({ plural: kind.plural, namespace }, trial as KubeObject, true);
+  }
+
+  async #update(wanted: KubeObject, actual: KubeObject): Promise<void> {
+    const { kind, client, noted, wrote } = this.#options;
     const { uid, resourceVersion, ownerReferences, finalizers } = actual.metadata;
     const kept = { uid, resourceVersion, ownerReferences, finalizers };
     const metadata = { ...wanted.metadata, ...withoutUndefined(kept) };
-    const made = await client.update({ plural: 'endpoints', ...target }, { ...wanted, metadata });
+    const at = { plural: kind.plural, ...nameOf(wanted) };
+    const made = await client.update(at, { ...wanted, metadata });
     this.#remember(wanted, made);
     noted(made);
     wrote('update');
-    return true;
   }
 
   /** Whether there was something of ours to remove. Throws ApiFailure. */
   async remove(actual: KubeObject, source: SourceName): Promise<boolean> {
     if (!this.isOurs(actual, source)) return false;
+    const { kind, client } = this.#options;
     const target = nameOf(actual);
     this.#answered.delete(idOf(target));
     try {
-      await this.#options.client.delete({ plural: 'endpoints', ...target }, actual);
+      await client.delete({ plural: kind.plural, ...target }, actual);
     } catch (error) {
       if (!hasReason(error, 'NotFound')) throw error;
     }
@@ -91,15 +120,16 @@ export class TargetWriter {
   }
 
   async #create(wanted: KubeObject, target: SourceName): Promise<KubeObject> {
-    const { client } = this.#options;
+    const { kind, client } = this.#options;
+    const { plural } = kind;
     const { namespace } = target;
     try {
-      return await client.create({ plural: 'endpoints', namespace }, wanted);
+      return await client.create({ plural, namespace }, wanted);
     } catch (error) {
       if (!isWithoutNamespace(error, namespace)) throw error;
     }
     await this.#createNamespace(namespace);
-    return await client.create({ plural: 'endpoints', namespace }, wanted);
+    return await client.create({ plural, namespace }, wanted);
   }
 
   /** There is something, though nobody has told us yet, or ever will. */
@@ -108,8 +138,8 @@ export class TargetWriter {
     { target, source }: { target: SourceName; source: SourceName },
   ): Promise<never> {
     if (!hasReason(error, 'AlreadyExists')) throw error;
-    const { client, noted } = this.#options;
-    const found = await client.get({ plural: 'endpoints', ...target });
+    const { kind, client, noted } = this.#options;
+    const found = await client.get({ plural: kind.plural, ...target });
     if (!this.isOurs(found, source)) throw new ForeignObject(target);
     noted(found);
     throw error;
@@ -139,8 +169,8 @@ export class TargetWriter {
   }
 }
 
-/** All that the sync decides about an object. */
-function contentOf({ metadata, ...rest }: KubeObject): object {
+/** All that the sync decides about an object: its status belongs to the control-plane cluster. */
+function contentOf({ metadata, status: _status, ...rest }: KubeObject): object {
   const { labels = {}, annotations = {} } = metadata;
   return { ...rest, labels, annotations };
 }

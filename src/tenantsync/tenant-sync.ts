@@ -1,6 +1,6 @@
 /**
- * The loop of one tenant: Endpoints of the tenant cluster, translated and patched, on the
- * control-plane cluster. Level-triggered: each pass over an object compares what is with what
+ * The loop of one tenant for one kind: its objects in the tenant cluster, translated and patched, on
+ * the control-plane cluster. Level-triggered: each pass over an object compares what is with what
  * should be, whatever happened in between, so a pass too many changes nothing.
  */
 import { rfc3339 } from '../apimachinery/clock.ts';
@@ -26,10 +26,12 @@ import { Repairs } from './repairs.ts';
 import { idOf, nameFrom, SourceKeys, strayIn } from './source-keys.ts';
 import { SyncEnds } from './sync-ends.ts';
 import { eventOf } from './sync-events.ts';
+import type { SyncedKind } from './synced-kinds.ts';
 import { ForeignObject, TargetWriter, type WriteVerb } from './target-writer.ts';
 import { targetOf } from './translate.ts';
 
 export interface TenantSyncOptions {
+  readonly kind: SyncedKind;
   readonly source: KubeClient;
   readonly target: KubeClient;
   readonly patched: PatchedTenant;
@@ -37,6 +39,8 @@ export interface TenantSyncOptions {
   readonly clock: { now(): number };
   /** The summary or the state of an object is another than before. */
   changed(): void;
+  /** Objects of the other kinds that references may lead back to. */
+  others?(): readonly KnownObject[];
   wrote?(verb: WriteVerb): void;
   failed?(reason: string): void;
   readonly patience?: Patience;
@@ -65,7 +69,7 @@ export class TenantSync {
   constructor(options: TenantSyncOptions) {
     this.#options = options;
     this.#program = compilePatches(options.patched);
-    const { patience, watchSeconds, source, target } = options;
+    const { kind, patience, watchSeconds, source, target } = options;
     const { tenant } = options.patched;
     this.#queue = new WorkQueue({
       work: (key) => this.#work(key),
@@ -75,6 +79,7 @@ export class TenantSync {
       ...(patience === undefined ? {} : { patience }),
     });
     this.#ends = new SyncEnds({
+      kind,
       source,
       target,
       tenant,
@@ -87,6 +92,7 @@ export class TenantSync {
       changed: () => options.changed(),
     });
     this.#writer = new TargetWriter({
+      kind,
       client: target,
       tenant: tenant.name,
       noted: (object) => this.#ends.targets.note(object),
@@ -115,7 +121,7 @@ export class TenantSync {
   }
 
   get summary(): SyncSummary {
-    const waiting = this.#ends.endpoints.size - this.#states.size;
+    const waiting = this.#ends.objects.size - this.#states.size;
     const summary = this.#states.summary(this.#lastSync, {
       unknown: Math.max(0, waiting),
       again: this.#queue.busy,
@@ -138,9 +144,14 @@ export class TenantSync {
     return this.#ends.lists;
   }
 
-  /** The Endpoints of the tenant as they are, in order; undefined before both ends were read. */
+  /** The objects of the tenant as they are, in order; undefined before both ends were read. */
   get observed(): Observed[] | undefined {
     return this.#ends.observed(this.#program.tenant);
+  }
+
+  /** Objects of the tenant that references may lead back to. */
+  get known(): KnownObject[] {
+    return this.#ends.known();
   }
 
   /** What failed while an end was away need not wait for its patience to end. */
@@ -151,7 +162,7 @@ export class TenantSync {
   /** What is there on either side: objects of the target whose source is gone have to go, too. */
   #enqueueAll(): void {
     if (!this.#ends.isSynced) return;
-    for (const key of this.#ends.endpoints.keys()) this.#queue.add(key);
+    for (const key of this.#ends.objects.keys()) this.#queue.add(key);
     for (const object of this.#ends.targets.values()) {
       const key = this.#sources.of(objectId(object), object, this.#program.tenant);
       if (key !== undefined) this.#queue.add(key);
@@ -186,26 +197,27 @@ export class TenantSync {
   async #sync(key: string): Promise<void> {
     const source = nameFrom(key);
     const program = this.#program;
-    const endpoints = this.#ends.endpoints.get(key);
+    const object = this.#ends.objects.get(key);
     const target = idOf(targetOf(source, program.tenant));
     const actual = this.#ends.targets.get(target);
-    if (endpoints === undefined) {
+    if (object === undefined) {
       if (actual !== undefined) await this.#writer.remove(actual, source);
       this.#forget(key, target);
       return;
     }
     this.#sources.set(target, key);
-    const service = this.#ends.services.get(key);
+    const service = this.#ends.serviceOf(key);
     const isOurs = actual !== undefined && this.#writer.isOurs(actual, source);
-    const known = (): KnownObject[] => this.#ends.known();
-    const ends = { source, endpoints, service, actual, isOurs, known };
-    const decision = await decide(ends, { program, runner: this.#options.runner });
+    const { kind, runner, others } = this.#options;
+    const known = (): KnownObject[] => [...this.#ends.known(), ...(others?.() ?? [])];
+    const ends = { source, object, service, actual, isOurs, known };
+    const decision = await decide(ends, { kind, program, runner });
     if (decision.do === 'skip') {
       if (actual !== undefined) await this.#writer.remove(actual, source);
       this.#note(key, 'Skipped', decision);
     } else if (decision.do === 'fail') this.#note(key, 'Failed', decision);
     else if (decision.do === 'return') await this.#return(key, decision.wanted);
-    else await this.#put(key, decision.wanted, { endpoints, actual });
+    else await this.#put(key, decision.wanted, { object, actual });
   }
 
   #forget(key: string, target: string): void {
@@ -219,9 +231,9 @@ export class TenantSync {
   async #put(
     key: string,
     wanted: KubeObject,
-    { endpoints, actual }: { endpoints: KubeObject; actual: KubeObject | undefined },
+    { object, actual }: { object: KubeObject; actual: KubeObject | undefined },
   ): Promise<void> {
-    const basis = `${this.#edition} ${endpoints.metadata.resourceVersion}`;
+    const basis = `${this.#edition} ${object.metadata.resourceVersion}`;
     const wait = this.#repairs.wait(key, basis);
     if (wait > 0) return this.#waitFor(key, wait);
     try {
@@ -247,10 +259,8 @@ export class TenantSync {
     const basis = String(this.#edition);
     const wait = this.#returns.wait(key, basis);
     if (wait > 0) return this.#waitFor(key, wait);
-    const { source, wrote } = this.#options;
-    this.#ends.endpoints.note(
-      await source.update({ plural: 'endpoints', ...nameFrom(key) }, wanted),
-    );
+    const { kind, source, wrote } = this.#options;
+    this.#ends.objects.note(await source.update({ plural: kind.plural, ...nameFrom(key) }, wanted));
     this.#returns.count(key, basis);
     wrote?.('return');
     this.#queue.add(key);
@@ -262,6 +272,7 @@ export class TenantSync {
     const { reason, message } = why;
     const target = targetOf(source, this.#program.tenant);
     const next = {
+      kind: this.#options.kind.name,
       source,
       target,
       state,

@@ -1,6 +1,6 @@
 /**
- * The built-in translation of Endpoints from a tenant cluster to the control-plane cluster, before
- * patches: which objects, under which name, with which metadata and references. Pure.
+ * The built-in translation from a tenant cluster to the control-plane cluster, before patches: which
+ * objects, under which name, with which metadata, and the references of Endpoints. Pure.
  */
 import {
   cloneJson,
@@ -21,7 +21,7 @@ export interface NotSynced {
 }
 
 const NOT_SYNCED: Readonly<Record<NotSynced['reason'], string>> = {
-  ApiServer: 'the Endpoints of the API server itself are never synced',
+  ApiServer: 'the Service of the API server itself and its Endpoints are never synced',
   NotMapped: 'its namespace has no mapping, and only those that have one are synced',
   NoService: 'there is no Service of the same name',
   ServiceHasSelector: 'the Service has a selector, so Kubernetes makes its Endpoints itself',
@@ -31,15 +31,24 @@ const NOT_SYNCED: Readonly<Record<NotSynced['reason'], string>> = {
 /** Whether the Endpoints of the name are to be synced at all. */
 export function notSynced(
   { namespace, name }: SourceName,
-  of: { endpoints: KubeObject; service: KubeObject | undefined },
+  of: { readonly object: KubeObject; readonly service: KubeObject | undefined },
 ): NotSynced | undefined {
-  const { endpoints, service } = of;
-  if (namespace === 'default' && name === 'kubernetes') return because('ApiServer');
-  if (endpoints.metadata.deletionTimestamp !== undefined) return because('Terminating');
+  const { object, service } = of;
+  const reason = notSyncedService({ namespace, name }, { object });
+  if (reason !== undefined) return reason;
   if (service === undefined) return because('NoService');
   const selector = valueAt(service, ['spec', 'selector']);
   const selects = isRecord(selector) && Object.keys(selector).length > 0;
   return selects ? because('ServiceHasSelector') : undefined;
+}
+
+/** True if the Service of the name is to be synced at all. */
+export function notSyncedService(
+  { namespace, name }: SourceName,
+  { object }: { readonly object: KubeObject },
+): NotSynced | undefined {
+  if (namespace === 'default' && name === 'kubernetes') return because('ApiServer');
+  return object.metadata.deletionTimestamp === undefined ? undefined : because('Terminating');
 }
 
 /** Whether the control-plane cluster has a place for objects of the namespace. */
@@ -66,16 +75,11 @@ export function isWanted(object: KubeObject, tenant: TenantCluster): boolean {
 
 /** The object for the control-plane cluster. `endpoints` is not changed. */
 export function translateEndpoints(endpoints: KubeObject, tenant: TenantCluster): KubeObject {
-  const source = nameOf(endpoints);
   const { metadata: _metadata, apiVersion, kind, ...rest } = cloneJson(endpoints);
   return {
     apiVersion,
     kind,
-    metadata: {
-      ...targetOf(source, tenant),
-      labels: labelsOf(endpoints, tenant),
-      annotations: annotationsOf(endpoints, tenant),
-    },
+    metadata: translateMetadata(endpoints, tenant),
     ...rest,
     ...(Array.isArray(rest['subsets'])
       ? { subsets: rest['subsets'].map((subset: unknown) => withTargets(subset, tenant)) }
@@ -83,22 +87,35 @@ export function translateEndpoints(endpoints: KubeObject, tenant: TenantCluster)
   };
 }
 
+/** Name, labels and annotations on the control-plane cluster. */
+export function translateMetadata(
+  object: KubeObject,
+  tenant: TenantCluster,
+): KubeObject['metadata'] {
+  const annotations = copiedAnnotations(object);
+  return {
+    ...targetOf(nameOf(object), tenant),
+    labels: labelsOf(object, tenant),
+    annotations: { ...annotations, ...ownAnnotations(object, tenant, annotations) },
+  };
+}
+
 /** The marks are the sync's own: no patch takes them away or gives them to another object. */
 export function withMarks(
   patched: JsonObject,
-  endpoints: KubeObject,
+  object: KubeObject,
   tenant: TenantCluster,
 ): KubeObject {
-  const object = patched as unknown as KubeObject;
-  const source = nameOf(endpoints);
-  const { labels = {}, annotations = {}, ...metadata } = object.metadata;
+  const made = patched as unknown as KubeObject;
+  const source = nameOf(object);
+  const { labels = {}, annotations = {}, ...metadata } = made.metadata;
   return {
-    ...object,
+    ...made,
     metadata: {
       ...metadata,
       ...targetOf(source, tenant),
       labels: { ...labels, [MARKS.managedBy]: tenant.name, [MARKS.namespace]: source.namespace },
-      annotations: { ...annotations, ...ownAnnotations(endpoints, tenant) },
+      annotations: { ...annotations, ...ownAnnotations(object, tenant, annotations) },
     },
   };
 }
@@ -107,36 +124,41 @@ function nameOf({ metadata }: KubeObject): SourceName {
   return { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
 }
 
-function labelsOf(endpoints: KubeObject, tenant: TenantCluster): Record<string, string> {
-  const { labels = {}, namespace = '' } = endpoints.metadata;
+function labelsOf(object: KubeObject, tenant: TenantCluster): Record<string, string> {
+  const { labels = {}, namespace = '' } = object.metadata;
   const owner = { tenant: tenant.name, namespace };
   return (labelsToHost(labels, owner) ?? {}) as Record<string, string>;
 }
 
-function annotationsOf(endpoints: KubeObject, tenant: TenantCluster): Record<string, string> {
-  return { ...copiedAnnotations(endpoints), ...ownAnnotations(endpoints, tenant) };
-}
-
 /** Marks of another sync, which made the object in the tenant cluster, say nothing of ours. */
 function copiedAnnotations({ metadata }: KubeObject): Record<string, string> {
-  const own: readonly string[] = Object.values(MARKS);
   const kept = Object.entries(metadata.annotations ?? {}).filter(
-    ([key]) => key !== LEADER && !own.includes(key),
+    ([key]) => key !== LEADER && !isMark(key),
   );
   return Object.fromEntries(kept);
 }
 
-function ownAnnotations(endpoints: KubeObject, tenant: TenantCluster): Record<string, string> {
-  const { namespace, name } = nameOf(endpoints);
+function isMark(key: string): boolean {
+  const marks: readonly string[] = Object.values(MARKS);
+  return marks.includes(key);
+}
+
+function ownAnnotations(
+  object: KubeObject,
+  tenant: TenantCluster,
+  written: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const { namespace, name } = nameOf(object);
+  const managed = Object.keys(written).filter((key) => !isMark(key));
   const target = targetOf({ namespace, name }, tenant);
   return {
     [MARKS.objectName]: name,
     [MARKS.objectNamespace]: namespace,
-    [MARKS.objectUid]: endpoints.metadata.uid ?? '',
-    [MARKS.objectKind]: '/v1, Kind=Endpoints',
+    [MARKS.objectUid]: object.metadata.uid ?? '',
+    [MARKS.objectKind]: `/v1, Kind=${object.kind}`,
     [MARKS.hostName]: target.name,
     [MARKS.hostNamespace]: target.namespace,
-    [MARKS.managedAnnotations]: Object.keys(copiedAnnotations(endpoints)).sort().join('\n'),
+    [MARKS.managedAnnotations]: managed.sort().join('\n'),
   };
 }
 

@@ -147,6 +147,7 @@ describe('a write of owners and access rules', () => {
       undefined,
     ],
     ['takes rights away', { access: [get] }, {}, ['update teams'], undefined],
+    // covers: accessRule.name
     [
       'renames a rule',
       { access: [get] },
@@ -168,6 +169,7 @@ describe('a write of owners and access rules', () => {
       ['makeowner users bob'],
       undefined,
     ],
+    // covers: Team.verbs.makeowner authentication.makeowner
     [
       'hands ownership to another team',
       mine,
@@ -190,6 +192,7 @@ describe('a write of owners and access rules', () => {
       ['makeowner teams red'],
       'not currently held',
     ],
+    // covers: Team.verbs.bind authentication.bind
     [
       'names a team of others',
       mine,
@@ -197,6 +200,7 @@ describe('a write of owners and access rules', () => {
       [],
       'cannot bind teams "red"',
     ],
+    // covers: Team.verbs.bind authentication.bind
     [
       'names a team of others, allowed',
       mine,

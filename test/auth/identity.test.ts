@@ -37,6 +37,8 @@ function groups(fields: Partial<KeyOwner>): readonly string[] | string {
 }
 
 describe('a key of a user', () => {
+  // covers: service.teamMembers Team.spec.users Team.spec.groups OwnedAccessKey.spec.user
+  // covers: OwnedAccessKey.spec.groups
   test('is the user with its groups and teams', () => {
     user('ann', { email: 'ann@example.com', groups: ['dev'], ssoGroups: ['idp:x'] });
     team('b', { users: ['ann'] });
@@ -104,6 +106,7 @@ describe('a key of a user', () => {
 });
 
 describe('a key of a team', () => {
+  // covers: service.teamKeys OwnedAccessKey.spec.team
   test('is the team', () => {
     team('ops', { users: ['ann'], groups: ['idp:ops'] });
     expect(resolveIdentity(owner({ team: 'ops', groups: ['extra'] }), directory)).toEqual({
@@ -129,6 +132,7 @@ describe('a key of a team', () => {
 });
 
 describe('a key of a subject', () => {
+  // covers: OwnedAccessKey.spec.subject
   test('is the subject with its groups', () => {
     const groupsOfKey = ['gitplane:cluster:c1', 'gitplane:system:clusters'];
     const agent = owner({ subject: 'gitplane:cluster:c1', groups: groupsOfKey });

@@ -55,6 +55,7 @@ describe('a token', () => {
       teamsOf: () => [],
       usersOf: () => [],
       teamsWith: () => [],
+      teamsNamed: () => [],
     },
     keyWorks: () => changes.keyWorks ?? true,
     isRevoked: () => changes.isRevoked ?? false,

@@ -42,17 +42,23 @@ function asked(text: string): Attributes {
 
 describe('a deprecated rule', () => {
   test.each<[string, JsonObject, string, boolean]>([
+    // covers: scope.rules.verbs scope.rules.resources scope.rules.namespaces
+    // covers: scope.rules.requestTargets scope.rules.resourceNames
     ['with nothing in it allows every request', {}, 'delete teams x', true],
     ['with nothing in it allows every path', {}, 'get /metrics', true],
     ['with nothing in it allows no verb that lifts a guard', {}, 'escalate teams x', false],
     ['that names such a verb allows it', { verbs: ['escalate'] }, 'escalate teams x', true],
+    // covers: scope.rules scope.rules.verbs
     ['allows the verbs it names', { verbs: ['get'] }, 'get teams x', true],
+    // covers: scope.rules scope.rules.verbs
     ['allows no other verbs', { verbs: ['get'] }, 'list teams', false],
     ['takes a star among verbs for a name', { verbs: ['*'] }, 'get teams x', false],
     ['for verbs alone is for paths as well', { verbs: ['get'] }, 'get /metrics', true],
     ['allows the resources it names', { resources: resources('teams') }, 'get teams x', true],
+    // covers: scope.rules scope.rules.resources
     ['allows no other resources', { resources: resources('teams') }, 'get users x', false],
     ['allows no other groups', { resources: resources('teams') }, 'get apps:teams x', false],
+    // covers: scope.rules.resources
     [
       'without resources is for the whole group',
       { resources: [{ group: GROUP }] },
@@ -65,6 +71,7 @@ describe('a deprecated rule', () => {
       'get teams/status x',
       true,
     ],
+    // covers: scope.rules.resources
     [
       'with an empty group is for the core group',
       { resources: [{ resources: ['pods'] }] },
@@ -77,6 +84,7 @@ describe('a deprecated rule', () => {
       'get teams x',
       false,
     ],
+    // covers: scope.rules.resources
     [
       'with * is for every resource of the group',
       { resources: resources('*') },
@@ -89,6 +97,7 @@ describe('a deprecated rule', () => {
       'get teams/status x',
       false,
     ],
+    // covers: scope.rules.resources
     [
       'for teams/* is for subresources of teams',
       { resources: resources('teams/*') },
@@ -96,6 +105,7 @@ describe('a deprecated rule', () => {
       true,
     ],
     ['for teams/* is not for teams', { resources: resources('teams/*') }, 'delete teams x', false],
+    // covers: scope.rules.resources
     [
       'for */scale is for every scale',
       { resources: resources('*/scale') },
@@ -110,12 +120,14 @@ describe('a deprecated rule', () => {
     ],
     ['for */scale is for no resource', { resources: resources('*/scale') }, 'get teams x', false],
     ['for resources is for no path', { resources: resources('*') }, 'get /metrics', false],
+    // covers: scope.rules.resourceNames
     [
       'with names allows these',
       { resources: resources('teams'), resourceNames: ['a'] },
       'get teams a',
       true,
     ],
+    // covers: scope.rules.resourceNames
     [
       'with names allows no others',
       { resources: resources('teams'), resourceNames: ['a'] },
@@ -152,7 +164,9 @@ describe('a deprecated rule', () => {
       'get teams a',
       false,
     ],
+    // covers: scope.rules.namespaces
     ['with namespaces allows these', { namespaces: ['a'] }, 'get sharedsecrets x @a', true],
+    // covers: scope.rules.namespaces
     ['with namespaces allows no others', { namespaces: ['a'] }, 'get sharedsecrets x @b', false],
     ['with namespaces is for nothing outside of them', { namespaces: ['a'] }, 'get teams x', false],
     [
@@ -163,6 +177,7 @@ describe('a deprecated rule', () => {
     ],
     ['with namespaces is for no path', { namespaces: ['a'] }, 'get /metrics', false],
     ['takes a star among namespaces for a name', { namespaces: ['*'] }, 'get roles x @a', false],
+    // covers: scope.rules.namespaces
     ['with an empty namespace is for what has none', { namespaces: [''] }, 'get teams x', true],
     [
       'with an empty namespace is not for what is in one',
@@ -183,8 +198,10 @@ describe('a deprecated rule', () => {
       true,
     ],
     ['with URLs allows these', { nonResourceURLs: ['/metrics'] }, 'get /metrics', true],
+    // covers: scope.rules.nonResourceURLs
     ['with URLs allows no others', { nonResourceURLs: ['/metrics'] }, 'get /metrics/x', false],
     ['with URLs is for no resource', { nonResourceURLs: ['/metrics'] }, 'get teams x', false],
+    // covers: scope.rules.nonResourceURLs
     ['with a star as last step', { nonResourceURLs: ['/git/*'] }, 'get /git/a/b', true],
     [
       'with a star as last step, not the step before',
@@ -195,15 +212,20 @@ describe('a deprecated rule', () => {
     ['with a star inside a step allows nothing', { nonResourceURLs: ['/gi*'] }, 'get /git', false],
     ['with a star in the middle allows nothing', { nonResourceURLs: ['/*/x'] }, 'get /a/x', false],
     ['with * allows every URL', { nonResourceURLs: ['*'] }, 'get /metrics', true],
+    // covers: scope.rules.requestTargets
     ['for this API allows it', { requestTargets: ['Management'] }, 'get teams x', true],
+    // covers: scope.rules.requestTargets
     ['for clusters does not allow this API', { requestTargets: ['Cluster'] }, 'get teams x', false],
+    // covers: scope.rules.cluster
     ['that names a cluster does not allow this API', { cluster: 'c' }, 'get teams x', false],
+    // covers: scope.rules.virtualClusters
     [
       'that names virtual clusters does not allow this API',
       { virtualClusters: [{ name: 'v' }] },
       'get teams x',
       false,
     ],
+    // covers: scope.rules.cluster
     ['with an empty cluster is no restriction', { cluster: '' }, 'get teams x', true],
   ])('%s', (_claim, rule, what, expected) => {
     expect(scope(ruled(rule)).allows(asked(what))).toBe(expected);
@@ -221,6 +243,7 @@ describe('at the endpoint of', () => {
   test.each<[string, Target, JsonObject, boolean]>([
     ['a cluster, an empty rule allows', cluster, ruled({}), true],
     ['a cluster, a rule for it allows', cluster, ruled({ cluster: 'c' }), true],
+    // covers: scope.rules.cluster
     ['a cluster, a rule for another does not', cluster, ruled({ cluster: 'd' }), false],
     [
       'a cluster, a rule for this API does not',
@@ -229,8 +252,11 @@ describe('at the endpoint of', () => {
       false,
     ],
     ['a cluster, a rule for clusters does', cluster, ruled({ requestTargets: ['Cluster'] }), true],
+    // covers: scope.clusters
     ['a cluster, an entry for it allows', cluster, { clusters: [{ cluster: 'c' }] }, true],
+    // covers: scope.clusters
     ['a cluster, an entry for another does not', cluster, { clusters: [{ cluster: 'd' }] }, false],
+    // covers: scope.clusters
     ['a cluster, an entry for all allows', cluster, { clusters: [{ cluster: '*' }] }, true],
     [
       'a cluster, an entry for a project does not',
@@ -246,25 +272,30 @@ describe('at the endpoint of', () => {
       { projects: [{ project: 'b' }] },
       false,
     ],
+    // covers: scope.spaces
     ['a space, its entry allows', space, { spaces: [{ project: 'a', space: 's' }] }, true],
+    // covers: scope.spaces
     [
       'a space, an entry for all of the project allows',
       space,
       { spaces: [{ project: 'a', space: '*' }] },
       true,
     ],
+    // covers: scope.spaces
     [
       'a space, the name in another project does not',
       space,
       { spaces: [{ project: 'b', space: 's' }] },
       false,
     ],
+    // covers: scope.virtualClusters
     [
       'a virtual cluster, its entry allows',
       virtual,
       { virtualClusters: [{ project: 'a', virtualCluster: 'v' }] },
       true,
     ],
+    // covers: scope.virtualClusters
     [
       'a virtual cluster, another name does not',
       virtual,
@@ -277,6 +308,7 @@ describe('at the endpoint of', () => {
       { spaces: [{ project: 'a', space: '*' }] },
       false,
     ],
+    // covers: scope.rules.virtualClusters
     [
       'a virtual cluster, a rule with its name allows',
       virtual,
@@ -289,6 +321,7 @@ describe('at the endpoint of', () => {
       ruled({ virtualClusters: [{ namespace: 'n' }] }),
       true,
     ],
+    // covers: scope.rules.virtualClusters
     [
       'a virtual cluster, a rule with another namespace does not',
       virtual,
@@ -308,12 +341,14 @@ describe('at the endpoint of', () => {
 
 describe('the lists of projects, spaces, virtual clusters and clusters', () => {
   test.each<[string, JsonObject, string, boolean]>([
+    // covers: scope.projects
     [
       'a project allows what is in its namespace',
       { projects: [{ project: 'a' }] },
       'delete sharedsecrets x @p-a',
       true,
     ],
+    // covers: scope.projects
     [
       'a project allows no other namespace',
       { projects: [{ project: 'a' }] },
@@ -343,6 +378,7 @@ describe('the lists of projects, spaces, virtual clusters and clusters', () => {
     ['another project cannot be read', { projects: [{ project: 'a' }] }, 'get projects b', false],
     ['a project allows no path', { projects: [{ project: 'a' }] }, 'get /git/platform.git', false],
     ['a project lifts no guard', { projects: [{ project: 'a' }] }, 'escalate roles x @p-a', false],
+    // covers: scope.projects
     [
       'all projects allow their namespaces',
       { projects: [{ project: '*' }] },
@@ -404,6 +440,7 @@ describe('the lists of projects, spaces, virtual clusters and clusters', () => {
       'get virtualclusterinstances v @p-a',
       false,
     ],
+    // covers: scope.virtualClusters
     [
       'all virtual clusters are those of the project',
       { virtualClusters: [{ project: 'a', virtualCluster: '*' }] },
@@ -440,7 +477,9 @@ describe('a role', () => {
   const limited = { roles: [{ role: 'virtual-cluster', projects: ['a'], virtualClusters: ['v'] }] };
 
   test.each<[string, JsonObject, string, boolean]>([
+    // covers: scope.roles
     ['platform-cli reads teams', { roles: [{ role: 'platform-cli' }] }, 'list teams', true],
+    // covers: scope.roles
     ['platform-cli writes nothing', { roles: [{ role: 'platform-cli' }] }, 'update teams x', false],
     [
       'platform-cli reads no secrets',
@@ -454,6 +493,7 @@ describe('a role', () => {
       'list ownedaccesskeys',
       false,
     ],
+    // covers: scope.allowPlatformCli
     ['allowPlatformCli is the role platform-cli', { allowPlatformCli: true }, 'list teams', true],
     ['allowPlatformCli: false is none', { allowPlatformCli: false }, 'list teams', false],
     ['metrics-reader reads metrics', { roles: [{ role: 'metrics-reader' }] }, 'get /metrics', true],
@@ -486,8 +526,11 @@ describe('a role', () => {
       'create authorization.k8s.io:subjectaccessreviews',
       true,
     ],
+    // covers: scope.roles.virtualClusters
     ['limits leave the virtual cluster', limited, 'get virtualclusterinstances v @p-a', true],
+    // covers: scope.roles.virtualClusters
     ['limits leave no other virtual cluster', limited, 'get virtualclusterinstances w @p-a', false],
+    // covers: scope.roles.projects
     ['limits leave no other project', limited, 'get virtualclusterinstances v @p-b', false],
     [
       'limits to virtual clusters leave nothing else of the project',
@@ -507,6 +550,7 @@ describe('a role', () => {
       'get projects a',
       true,
     ],
+    // covers: scope.roles.projects
     [
       'limits to projects leave nothing outside',
       { roles: [{ role: 'agent', projects: ['a'] }] },

@@ -131,5 +131,5 @@ describe('the program', () => {
       );
     }
     expect(readdirSync(temporary)).toEqual([]);
-  }, 120_000);
+  });
 });

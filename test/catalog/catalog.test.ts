@@ -72,6 +72,7 @@ describe('identity', () => {
     expect(new Set(uids).size).toBe(2);
   });
 
+  // covers: metadata.uid
   test('an object that was deleted and made again is another one', () => {
     const history = new History();
     history.commit('c1', { 'a.yaml': team('a') });
@@ -85,6 +86,7 @@ describe('identity', () => {
     expect(history.team('a')?.identity.generation).toBe(1);
   });
 
+  // covers: metadata.generation
   test('the generation grows with desired state, and not with labels, comments or layout', () => {
     const history = new History();
     const generations: (number | undefined)[] = [];
@@ -101,6 +103,19 @@ describe('identity', () => {
     expect(generations).toEqual([1, 1, 1, 2, 3]);
   });
 });
+
+// covers: metadata.namespace.default
+test.each(['', '  namespace: ""\n', '  namespace: default\n'])(
+  'a namespaced manifest is in "default" with the namespace %j',
+  (namespace) => {
+    const history = new History();
+    const text = `apiVersion: management.gitplane.dev/v1\nkind: SharedSecret\nmetadata:\n  name: a\n${namespace}spec: {}\n`;
+    history.commit('c1', { 'a.yaml': text });
+
+    const key = { ...teamKey('a'), kind: 'SharedSecret', namespace: 'default' };
+    expect(history.catalog.object(key)?.manifest.metadata.namespace).toBe('default');
+  },
+);
 
 describe('a broken manifest harms only itself', () => {
   test('its object serves the last good version and is marked with the place', () => {

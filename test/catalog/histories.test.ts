@@ -29,7 +29,7 @@ const reader = fileReader(kinds, '');
 function served(store: Store): unknown {
   return kinds.kinds.flatMap(({ group, kind }) =>
     store.list({ group, kind }).items.map(({ object, hidden }) => {
-      const { resourceVersion: _journal, ...metadata } = object.metadata;
+      const { resourceVersion: _journal, managedFields: _record, ...metadata } = object.metadata;
       const degraded = conditionsOf(object.status).find(({ type }) => type === DEGRADED)?.message;
       return { kind: object.kind, metadata, spec: object.spec, degraded, hidden };
     }),

@@ -175,6 +175,17 @@ const traps: readonly (readonly [string, readonly Entry[], RegExp])[] = [
     [{ path: 'x.yaml', text: `${team('x')}sepc: {}\n` }],
     /^x\.yaml:6:1: sepc: Forbidden: unknown field, did you mean "spec"\?$/,
   ],
+  // covers: metadata.namespace
+  [
+    'a namespace that is no label',
+    [
+      {
+        path: 'x.yaml',
+        text: `${head}kind: SharedSecret\nmetadata:\n  name: x\n  namespace: a.b\nspec: {}\n`,
+      },
+    ],
+    /^x\.yaml:5:\d+: metadata\.namespace: .*RFC 1123 label/,
+  ],
   [
     'generateName',
     [{ path: 'x.yaml', text: `${head}kind: Team\nmetadata:\n  generateName: x-\n` }],

@@ -124,16 +124,44 @@ test('a pair that does not come back is warned of', async () => {
 });
 
 test('the way back runs the reverse expressions', async () => {
-  const pair = { ...HOSTNAME, reverseExpression: 'value.replace(/-red$/, "")' };
+  const pair = { path: 'metadata.labels.app', reverseExpression: 'value.replace(/-red$/, "")' };
   const there = structuredClone(ENDPOINTS);
-  Object.assign(there.subsets[0]?.addresses[0] ?? {}, { hostname: 'a-red' });
+  Object.assign(there.metadata, { labels: { app: 'a-red' } });
   const args = ['-f', file(config(pair)), '-i', file(there), '--reverse', '--tenant', 'red'];
 
   const { output } = await run(args);
 
   expect(output).toContain('Endpoints shop/web, back to the tenant');
   expect(output).toContain('"a-red" → "a"');
-  expect(output).toContain('subsets never flow back to the tenant');
+});
+
+test('a reverse expression of what never flows back is refused in its place', async () => {
+  const dead = { ...HOSTNAME, reverseExpression: 'value' };
+  const { status, output } = await run(['-f', file(config(dead)), '-i', file(ENDPOINTS)]);
+
+  expect(status).toBe(1);
+  expect(output).toMatch(
+    /:\d+:\d+: sync\.toHost\.endpoints\.patches\[0\]\.reverseExpression: Forbidden: "subsets.*" never flows back/,
+  );
+});
+
+test('a Service is translated and patched as one', async () => {
+  const patches = [
+    { path: 'spec.ports[*].name', expression: 'value + "-" + context.vcluster.name' },
+  ];
+  const service = {
+    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'db', namespace: 'shop' } },
+    spec: { clusterIP: '10.96.0.7', ports: [{ name: 'sql', port: 5432, nodePort: 30_000 }] },
+  };
+  const setting = file(JSON.stringify({ sync: { toHost: { services: { patches } } } }));
+  const args = ['-f', setting, '-i', file(service), '--tenant', 'blue', '-o', 'json'];
+  const { object } = JSON.parse((await run(args)).output);
+
+  expect(object.metadata).toMatchObject({ name: 'db-x-shop-x-blue' });
+  expect(object.spec).toEqual({
+    ...{ type: 'ClusterIP', sessionAffinity: 'None', internalTrafficPolicy: 'Cluster' },
+    ports: [{ name: 'sql-blue', port: 5432, protocol: 'TCP', targetPort: 5432 }],
+  });
 });
 
 test('as JSON: the object and its report, one for each input', async () => {

@@ -13,7 +13,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { edit, recipients, rotate, seal, unseal } from '../../src/cli/seal.ts';
 import { validate } from '../../src/cli/validate.ts';
 import { VALIDATE_OPTIONS } from '../../src/options/manifest-options.ts';
@@ -26,6 +26,9 @@ import {
   UNSEAL_OPTIONS,
 } from '../../src/options/sealing-options.ts';
 import { makeIdentity } from '../../src/sealing/data-keys.ts';
+import { metadataOf } from '../../src/sealing/open.ts';
+import { documentsOf } from '../../src/sealing/seal.ts';
+import { GPG_MISSING, PgpHome } from '../sealing/pgp-home.ts';
 
 const CLEAR = 'aHVudGVyMg==';
 const SECRET = `apiVersion: management.gitplane.dev/v1
@@ -264,6 +267,38 @@ describe('keys', () => {
     const theirKey = parseOptions(UNSEAL_OPTIONS, [...withKey('theirs.key'), at('a/cdn.yaml')], {});
     await expect(unseal(theirKey, { write: () => undefined })).rejects.toThrow(/is sealed for/);
   });
+
+  test.skipIf(GPG_MISSING !== undefined)(
+    'PGP keys that .sops.yaml names read the files, and are listed',
+    async () => {
+      const gpg = new PgpHome();
+      onTestFinished(() => gpg.close());
+      const ann = gpg.newKey('ann');
+      await sealAll();
+      write('.sops.yaml', read('.sops.yaml').replace(/^( +)age: .*$/gm, `$&\n$1pgp: ${ann}`));
+
+      await expect(run(rotate, folder)).rejects.toThrow(
+        new RegExp(`cdn.yaml: the PGP key ${ann} is named, .*--pgp-keys`),
+      );
+      expect((await run(recipients, 'list')).text).toContain(`pgp ${ann} (public key missing)\n`);
+      writeFileSync(at('.sops.pub.asc'), readFileSync(gpg.exported(ann)));
+      await run(rotate, folder);
+      const { text } = await run(recipients, 'list');
+      expect(text).toBe(
+        `${ours.recipient}\npgp ${ann}\n${join('a', 'cdn.yaml')}: also readable by PGP keys: ${ann}\n`,
+      );
+      const [{ enc = '' } = {}] = metadataOf(documentsOf(read('a/cdn.yaml')))?.pgp ?? [];
+      expect(gpg.decrypt(enc)).toHaveLength(32);
+
+      // Others come and go: what is for PGP keys stays where the data key does.
+      await run(recipients, 'add', theirs.recipient);
+      expect(metadataOf(documentsOf(read('a/cdn.yaml')))?.pgp?.[0]?.enc).toBe(enc);
+      await run(recipients, 'remove', theirs.recipient);
+      const [after] = metadataOf(documentsOf(read('a/cdn.yaml')))?.pgp ?? [];
+      expect(gpg.decrypt(after?.enc ?? '')).not.toEqual(gpg.decrypt(enc));
+      expect((await run(unseal, at('a/cdn.yaml'))).text).toBe(SECRET);
+    },
+  );
 
   test('the last recipient stays', async () => {
     await sealAll();

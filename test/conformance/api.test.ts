@@ -27,7 +27,7 @@ beforeAll(async () => {
   if (!isRecording) return;
   const own = AREAS.flatMap((area) => differingSteps(readVerdicts(area), judged[area] ?? {}));
   writeVerdicts('gitplane', Object.fromEntries(own.map(({ id, ours }) => [id, ours])));
-}, 120_000);
+});
 
 afterAll(async () => {
   await daemon?.stop();

@@ -119,6 +119,7 @@ function to(owner: KubeObject, more: Partial<OwnerReference> = {}): OwnerReferen
 const blocking = (owner: KubeObject): OwnerReference => to(owner, { blockOwnerDeletion: true });
 
 describe('in the background', () => {
+  // covers: metadata.ownerReferences
   test('dependents of any kind, and theirs, follow an owner in commits that say why', async () => {
     const at = await open();
     const ada = await at.create('users', 'ada');
@@ -158,6 +159,7 @@ describe('in the background', () => {
     expect(await at.left()).toEqual([]);
   });
 
+  // covers: metadata.ownerReferences
   test('of several owners the last one counts; references to others are taken away', async () => {
     const at = await open();
     const [one, two] = [await at.team('one'), await at.team('two')];
@@ -170,7 +172,9 @@ describe('in the background', () => {
   });
 
   test.each([
+    // covers: metadata.ownerReferences.name
     ['an owner that never was', { name: 'nobody', uid: 'b9b2a1a6-5d92-4b9f-8d6c-55d2e4f1a111' }],
+    // covers: metadata.ownerReferences.uid
     ['an owner of that name with another uid', { name: 'owner', uid: 'another' }],
   ])('%s is an absent owner', async (_, reference) => {
     const at = await open();
@@ -180,7 +184,9 @@ describe('in the background', () => {
   });
 
   test.each([
+    // covers: metadata.ownerReferences.kind
     ['a kind that is served elsewhere', 'apps/v1', 'Deployment'],
+    // covers: metadata.ownerReferences.apiVersion
     ['another version of the group', 'management.gitplane.dev/v2', 'Team'],
     ['a kind in namespaces, of an object in none', MANAGEMENT, 'SharedSecret'],
   ])('an owner of %s cannot be missed', async (_, apiVersion, kind) => {
@@ -190,6 +196,7 @@ describe('in the background', () => {
     expect(at.subjects().at(-1)).toBe('create Team "child"');
   });
 
+  // covers: metadata.name.unique
   test('an owner in another namespace is absent', async () => {
     const at = await open();
     const owner = await at.create('sharedsecrets', 'owner');
@@ -233,6 +240,7 @@ describe('in the background', () => {
 });
 
 describe('in the foreground', () => {
+  // covers: metadata.ownerReferences.blockOwnerDeletion{,.default}
   test('the owner stays until the dependents that block it are gone', async () => {
     const at = await open();
     const owner = await at.team('owner');
@@ -413,7 +421,7 @@ test('what is left is what has an owner left, or never had one', async () => {
     }),
     { numRuns: runs(15) },
   );
-}, 60_000);
+});
 
 function expected(owners: readonly number[][], deleted: readonly number[]): string[] {
   const gone = new Set(deleted);

@@ -90,7 +90,7 @@ test('the files of --tls-cert and --tls-key are served as they change, and conne
   expect(head.toString('latin1')).toMatch(/^HTTP\/1\.1 200 /);
   open.destroy();
   expect(daemon.output()).not.toContain('PRIVATE KEY');
-}, 60_000);
+});
 
 test('the certificate of our own authority is renewed before it ends, without a restart', async () => {
   let shift = 0;

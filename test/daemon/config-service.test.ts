@@ -262,14 +262,16 @@ describe('a secret store', () => {
     const served = await serve({ environment: { SET: 'tok' } });
     const { platform, config, metric } = served;
     const heard = vi.fn();
-    config.onMissingForStore(heard);
+    config.onMissingForStores(heard);
     await platform.commit(manifest(store('$SET')));
     expect(config.current.secretStore?.auth?.token).toBe('tok');
     await platform.commit(manifest(store('$UNSET', '\nplatformHost: host')));
 
     expect(config.current.secretStore).toBeUndefined();
     expect(config.current.platformHost).toBe('host');
-    expect(config.missingForStore).toContain('names $UNSET, which is not in the environment');
+    expect(config.secretStores.get('default')?.missing).toContain(
+      'names $UNSET, which is not in the environment',
+    );
     expect(heard).toHaveBeenCalledOnce();
     await vi.waitFor(() => expect(inForce(served)).toContain('False VariableMissing'));
     expect(inForce(served)).toContain('names $UNSET, which is not in the environment');
@@ -277,8 +279,37 @@ describe('a secret store', () => {
 
     await platform.commit(manifest(store('$SET')));
     expect(config.current.secretStore?.auth?.token).toBe('tok');
-    expect(config.missingForStore).toBeUndefined();
+    expect(config.secretStores.get('default')?.missing).toBeUndefined();
     await vi.waitFor(() => expect(inForce(served)).toBeUndefined());
+  });
+
+  test('of a name is withdrawn alone where its variable is not set', async () => {
+    const { platform, config } = await serve({ environment: { SET: 'tok' } });
+    const named = (name: string, token: string): string =>
+      `{name: ${name}, enabled: true, address: "http://a:1", auth: {token: ${token}}}`;
+    const stores = (...all: string[]): string => `\nsecretStores: [${all.join(', ')}]`;
+    const tokens = (): unknown => [
+      config.current.secretStore?.auth?.token,
+      ...(config.current.secretStores ?? []).map(({ name, auth }) => [name, auth?.token]),
+    ];
+    await platform.commit(manifest(store('a', stores(named('eu', '$SET'), named('us', 'b')))));
+    expect(tokens()).toEqual(['a', ['eu', 'tok'], ['us', 'b']]);
+    const heard = vi.fn();
+    config.onMissingForStores(heard);
+    await platform.commit(manifest(store('a', stores(named('us', 'c'), named('eu', '$UNSET')))));
+
+    expect(tokens()).toEqual(['a', ['us', 'c']]);
+    expect(heard).toHaveBeenCalledOnce();
+    expect([...config.secretStores.keys()]).toEqual(['default', 'us', 'eu']);
+    expect(config.secretStores.get('eu')).toMatchObject({ home: 'secretStores[eu]' });
+    expect(config.secretStores.get('eu')?.missing).toContain('names $UNSET');
+    expect(config.secretStores.get('us')?.missing).toBeUndefined();
+
+    const database = '\ndatabase: {dataSource: $GONE}';
+    const lacking = stores(named('us', '$UNSET'), named('eu', 'd'));
+    await platform.commit(manifest(store('e', lacking + database)));
+    expect(tokens()).toEqual(['a']);
+    expect(config.secretStores.get('us')?.missing).toContain('names $UNSET');
   });
 
   test('is withdrawn as well where another block lacks a variable and keeps the configuration of before', async () => {

@@ -1,5 +1,4 @@
 /** What is offered for running the daemon elsewhere: manifests, a chart, a file for compose. */
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { COMMANDS } from '../../src/commands.ts';
 import { variableOf } from '../../src/options/option-spec.ts';
 import { SERVE_OPTIONS } from '../../src/options/serve-options.ts';
 import { run } from '../support/daemon.ts';
+import { findProgram } from '../support/programs.ts';
 import { schemaProblems } from './kubernetes-schema.ts';
 import { ROOT } from './markdown.ts';
 
@@ -122,7 +122,7 @@ describe('examples/docker-compose.yaml', () => {
   });
 });
 
-const helm = hasHelm();
+const helm = findProgram('helm');
 
 describe.skipIf(!helm)(`the chart${helm ? '' : ' (SKIPPED: helm is missing)'}`, () => {
   const ETCD = ['--set', 'etcd.endpoints={a:2379,b:2379,c:2379}'];
@@ -148,7 +148,7 @@ describe.skipIf(!helm)(`the chart${helm ? '' : ' (SKIPPED: helm is missing)'}`, 
   });
 
   function render(args: readonly string[]) {
-    return run('helm', ['template', 'platform', CHART, '--namespace', 'plat', ...args]);
+    return run(helm ?? '', ['template', 'platform', CHART, '--namespace', 'plat', ...args]);
   }
 });
 
@@ -199,13 +199,4 @@ function unknownVariables(text: string): string[] {
   const known = new Set(options.map(({ name }) => variableOf(name)));
   const named = new Set(text.match(/\bGITPLANE_[A-Z][A-Z_]*[A-Z]\b(?!…)/g) ?? []);
   return [...named].filter((name) => !known.has(name) && !OTHERS.test(name));
-}
-
-function hasHelm(): boolean {
-  try {
-    execFileSync('helm', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -48,6 +48,7 @@ async function codeWith(token: string, path = `${API}/teams`): Promise<number> {
 }
 
 describe('a key', () => {
+  // covers: service.accessKeys OwnedAccessKey.spec.key authentication.bearer
   test('works at once, and is in no answer but the first', async () => {
     const { resourceVersion } = (await daemon.call('GET', KEYS)).json().metadata;
     const key = await made('shown-once');
@@ -90,6 +91,7 @@ describe('a key', () => {
     expect([await codeWith(OWN_KEY), await codeWith(second)]).toEqual([401, 200]);
   });
 
+  // covers: OwnedAccessKey.spec.disabled authentication.disabled states.disabledKey
   test('is disabled, enabled and deleted with the next request', async () => {
     const key = await made('switched');
     await patched(`${KEYS}/switched`, { spec: { disabled: true } });
@@ -101,6 +103,8 @@ describe('a key', () => {
     expect(await codeWith(key)).toBe(401);
   });
 
+  // covers: OwnedAccessKey.spec.ttl OwnedAccessKey.spec.ttlAfterLastActivity
+  // covers: authentication.limits states.activity
   test('ends with its ttl, unless that counts from its last use', async () => {
     const [short, used] = await Promise.all([
       made('short', { ttl: 2 }),
@@ -150,6 +154,7 @@ describe('a key', () => {
     expect((await daemon.call('DELETE', `${API}/configs/aaa`)).code).toBe(200);
   });
 
+  // covers: OwnedAccessKey.spec.scope authentication.limits
   test('with a scope is not good for everything', async () => {
     const key = await made('scoped', { scope: { projects: [{ project: 'storefront' }] } });
     expect(await codeWith(key)).toBe(403);
@@ -204,6 +209,8 @@ describe('an endpoint token', () => {
     return await jwtVerify(token, createLocalJWKSet(jwks.json()), { algorithms: ['ES256'] });
   };
 
+  // covers: DirectClusterEndpointToken.spec.ttl DirectClusterEndpointToken.status.token
+  // covers: endpoints.directclusterendpointtokens.POST limits.endpointTokenTTL
   test('is a JWT that the published keys verify, for the time that was asked for', async () => {
     const { text } = await daemon.call('POST', TOKENS, { body: { spec: { ttl: 600 } } });
     const { status, spec } = JSON.parse(text);

@@ -288,7 +288,7 @@ test('nothing but a create is offered, at the place where it belongs', async () 
   expect((await daemon.call('POST', local, { body: {} })).code).toBe(404);
 });
 
-test('a TokenReview knows endpoint tokens, and no access keys', async () => {
+test('a TokenReview of an endpoint token gives its user and audience', async () => {
   const made = await daemon.call('POST', `${API}/directclusterendpointtokens`, {
     body: { spec: { scope: { clusters: [{ cluster: 'c' }] } } },
   });
@@ -301,11 +301,7 @@ test('a TokenReview knows endpoint tokens, and no access keys', async () => {
     audiences: ['gitplane:cluster:c'],
   });
   const elsewhere = { spec: { token, audiences: ['gitplane:cluster:d'] } };
-  for (const body of [
-    elsewhere,
-    { spec: { token: key('plain') } },
-    { spec: { token: `${token}x` } },
-  ]) {
+  for (const body of [elsewhere, { spec: { token: `${token}x` } }]) {
     const answer = await daemon.call('POST', path, { body });
     expect(answer.json().status).toMatchObject({ authenticated: false });
     expect(answer.text.split(body.spec.token).length).toBeLessThanOrEqual(2);
@@ -400,3 +396,74 @@ describe('kubectl', () => {
     );
   });
 });
+
+describe('a TokenReview of an access key', () => {
+  const review = (spec: object) =>
+    daemon.call('POST', `${AUTHENTICATION}/tokenreviews`, { body: { spec } });
+
+  test('names the user, groups and key', async () => {
+    const { status } = (await review({ token: key('plain') })).json();
+    expect(status).toMatchObject({
+      authenticated: true,
+      user: { username: 'bob', extra: { 'gitplane.dev/access-key': ['plain'] } },
+    });
+    expect(status.user.groups).toContain('system:authenticated');
+  });
+
+  test.each<[string, object]>([
+    ['that does not exist', { token: 'gpo_no-such-key' }],
+    ['for another audience', { key: 'plain', audiences: ['https://elsewhere.example.com'] }],
+    ['with a scope, which no answer can carry', { key: 'teams' }],
+  ])('%s authenticates nobody', async (_title, spec) => {
+    const { key: name, ...rest } = spec as { key?: string };
+    const answer = await review({ ...rest, ...(name !== undefined && { token: key(name) }) });
+    expect(answer.json().status).toEqual({ authenticated: false, error: expect.any(String) });
+    expect(answer.json().status.user).toBeUndefined();
+  });
+
+  test('without a token is refused', async () => {
+    const answer = await review({});
+    expect(answer.code).toBe(400);
+    expect(answer.text).toContain('token is required for TokenReview in authentication');
+  });
+});
+
+test.each<[string, object, string, RegExp]>([
+  [
+    'both forms',
+    { rawSelector: 'a=b', requirements: [{ key: 'a', operator: 'Exists' }] },
+    'rawSelector',
+    /may not specified at the same time as requirements/,
+  ],
+  ['neither form', {}, 'requirements', /requirements or rawSelector is required/],
+  [
+    'an unknown operator',
+    { requirements: [{ key: 'a', operator: 'Is' }] },
+    'requirements[0].operator',
+    /not a valid selector operator/,
+  ],
+  [
+    'In without values',
+    { requirements: [{ key: 'a', operator: 'In' }] },
+    'requirements[0].values',
+    /must be specified/,
+  ],
+  [
+    'Exists with values',
+    { requirements: [{ key: 'a', operator: 'Exists', values: ['b'] }] },
+    'requirements[0].values',
+    /may not be specified/,
+  ],
+])(
+  'a label selector in %s is refused with its place',
+  async (_title, labelSelector, field, message) => {
+    const resourceAttributes = { verb: 'list', group: GROUP, resource: 'teams', labelSelector };
+    const body = { spec: { resourceAttributes } };
+    const answer = await daemon.call('POST', `${AUTHORIZATION}/selfsubjectaccessreviews`, { body });
+    expect(answer.code, answer.text).toBe(422);
+    expect(answer.json().details.causes[0]).toMatchObject({
+      field: `spec.resourceAttributes.labelSelector.${field}`,
+      message: expect.stringMatching(message),
+    });
+  },
+);

@@ -34,6 +34,8 @@ async function patch(path: string, body: object, token?: string): Promise<Answer
 }
 
 describe('an access rule', () => {
+  // covers: metadata.ownerReferences.controller accessRule.users Team.spec.access
+  // covers: authentication.access
   test('gives and takes rights at once, and can be read as a role with its binding', async () => {
     expect((await daemon.call('GET', `${teams}/red`, { token: bob })).code).toBe(403);
 
@@ -52,6 +54,7 @@ describe('an access rule', () => {
     expect((await daemon.call('GET', `${teams}/red`, { token: bob })).code).toBe(403);
   });
 
+  // covers: service.teamMembers accessRule.teams Team.spec.users Team.spec.access
   test('gives members of a team their rights, and a role that follows from it is nobody’s to change', async () => {
     await make(teams, { metadata: { name: 'blue' }, spec: { users: ['bob'] } });
     await patch(`${teams}/red`, { spec: { access: [{ verbs: ['get'], teams: ['blue'] }] } });
@@ -77,7 +80,64 @@ describe('an access rule', () => {
   });
 });
 
+describe('subresources of an access rule', () => {
+  const access = (...subresources: string[]): object => ({
+    spec: {
+      access: [
+        { verbs: ['get'], users: ['bob'] },
+        { verbs: ['get'], subresources, users: ['bob'] },
+      ],
+    },
+  });
+
+  test.each(['status', 'history', 'rollback'])(
+    'are refused with their place where they have no rights of their own: %s',
+    async (name) => {
+      await make(teams, { metadata: { name: `of-${name}` }, spec: {} });
+      const place = 'spec.access[1].subresources[1]';
+      const refused = await patch(`${teams}/of-${name}`, access('*', name));
+      expect(refused.code).toBe(422);
+      expect(refused.json().details.causes[0].field).toBe(place);
+      expect(refused.json().message).toContain(`"${name}": has no rights of its own: name "get"`);
+
+      const clone = await daemon.clone();
+      const file = join(clone, `teams/of-${name}.yaml`);
+      const { spec } = access('*', name) as { spec: object };
+      const metadata = { name: `of-${name}` };
+      const apiVersion = 'management.gitplane.dev/v1';
+      writeFileSync(file, JSON.stringify({ apiVersion, kind: 'Team', metadata, spec }));
+      await daemon.git(['commit', '-qam', name], clone);
+      const pushed = await daemon.git(['push'], clone);
+      expect(pushed.code).not.toBe(0);
+      expect(pushed.stderr).toContain(place);
+    },
+  );
+
+  test('warn where no subresource of the name is served, and take the star', async () => {
+    const warned = await patch(`${teams}/of-status`, access('accesskeys', '*'));
+    expect(warned.code, warned.text).toBe(200);
+    expect(warned.headers['warning']).toContain('spec.access[1].subresources[0]: no subresource');
+    expect(warned.headers['warning']).not.toContain('subresources[1]');
+  });
+
+  test('are not needed for the status and the history, which `get` reads', async () => {
+    await patch(`${teams}/of-status`, {
+      spec: { access: [{ verbs: ['get'], users: ['bob'] }] },
+    });
+    const codes: number[] = [];
+    for (const path of ['', '/status', '/history']) {
+      codes.push((await daemon.call('GET', `${teams}/of-status${path}`, { token: bob })).code);
+    }
+    const history = (await daemon.call('GET', `${teams}/of-status/history`)).json();
+    const body = { revision: history.items.at(-1).revision };
+    const rollback = `${teams}/of-status/rollback`;
+    codes.push((await daemon.call('POST', rollback, { token: bob, body })).code);
+    expect(codes).toEqual([200, 200, 200, 403]);
+  });
+});
+
 describe('an owner', () => {
+  // covers: Team.spec.owner.user Team.verbs.makeowner authentication.makeowner
   test('may do everything with the object, and hand it on only where makeowner says so', async () => {
     await patch(`${teams}/red`, { spec: { owner: { user: 'bob' }, access: null } });
     const change = await patch(`${teams}/red`, { spec: { description: 'mine' } }, bob);

@@ -2,8 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { API, type Daemon, findKubectl, RBAC, scratchDir, startDaemon } from '../support/daemon.ts';
 import { commitFiles, gitIn } from './clones.ts';
+import { watching } from './watching.ts';
 
 let daemon: Daemon;
 
@@ -52,6 +54,7 @@ async function ownersOf(name: string): Promise<Record<string, unknown>> {
 }
 
 describe('an apply', () => {
+  // covers: metadata.managedFields{,.manager,.operation,.fieldsV1}
   test('creates what is not there, with 201, and owns what it said', async () => {
     const answer = await apply('made', team('made', { displayName: 'Made', users: ['ada'] }));
 
@@ -280,11 +283,120 @@ describe('a push', () => {
     ]);
   });
 
-  test('brings objects without a record; the first apply finds all of it owned', async () => {
-    expect(await ownersOf('storefront')).toEqual({});
+  test('brings objects that are its own, until others change or apply', async () => {
+    expect(Object.keys(await ownersOf('storefront'))).toEqual(['git Update']);
     const answer = await apply('storefront', team('storefront', { displayName: 'Mine' }));
+    expect(answer.json().message).toContain('conflict with "git"');
 
-    expect(answer.json().message).toContain('conflict with "before-first-apply"');
+    const path = `${API}/teams/storefront?fieldManager=ada`;
+    const type = 'application/merge-patch+json';
+    const patched = await daemon.call('PATCH', path, {
+      body: { spec: { description: 'x' } },
+      type,
+    });
+    expect(patched.code, patched.text).toBe(200);
+    const owners = await ownersOf('storefront');
+    expect(owners['ada Update']).toEqual({ 'f:spec': { 'f:description': {} } });
+    expect(owners['git Update']).toMatchObject({ 'f:spec': { '.': {}, 'f:displayName': {} } });
+    expect(owners['git Update']).not.toHaveProperty(['f:spec', 'f:description']);
+  });
+
+  // covers: Team.status
+  // covers: metadata.managedFields{,.manager,.operation,.apiVersion,.time,.fieldsType,.fieldsV1}
+  test('is the manager on every read', async () => {
+    const clone = await daemon.clone();
+    const push = async (spec: object | null, finalizers: string[] = []): Promise<void> => {
+      // Fields that stand before the metadata have metadata of their own.
+      const annotations = { first: '"metadata":{"managedFields":[' };
+      const { metadata, ...rest } = {
+        ...team('read', spec ?? {}, { annotations, finalizers }),
+      } as {
+        metadata: object;
+      };
+      const text = spec === null ? null : JSON.stringify({ ...rest, metadata });
+      await commitFiles(daemon, clone, { 'teams/read.yaml': text });
+      await gitIn(daemon, clone, 'push', '-q');
+    };
+    await push({ displayName: 'One' });
+    const list = (await daemon.call('GET', `${API}/teams`)).json();
+    const version: string = list.metadata.resourceVersion;
+    const watch = await watching(
+      daemon,
+      `${API}/teams?watch=1&resourceVersion=${version}&fieldSelector=metadata.name=read`,
+    );
+    await push({ displayName: 'Two' });
+    await watch.atLeast(1);
+    await push(null);
+    const events = await watch.atLeast(2);
+    watch.close();
+    await push({ displayName: 'Three' });
+
+    const get = async (path: string, accept = 'application/json') =>
+      await daemon.call('GET', `${API}/teams${path}`, { headers: { accept } });
+    const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+    const partial = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+    const exact = `?resourceVersion=${version}&resourceVersionMatch=Exact`;
+    // biome-ignore lint/suspicious/noExplicitAny: objects of every form
+    const named = (items: any[]) => items.find(({ metadata }) => metadata.name === 'read');
+    // biome-ignore lint/suspicious/noExplicitAny: objects of every form
+    const rows = (await get('', table)).json().rows.map(({ object }: any) => object);
+    const reads = {
+      get: (await get('/read')).json(),
+      'get by the routes': (await get('/read?resourceVersion=0')).json(),
+      yaml: parse((await get('/read', 'application/yaml')).text),
+      partial: (await get('/read', partial)).json(),
+      list: named((await get('')).json().items),
+      'the same list': named((await get('')).json().items),
+      selected: named((await get('?fieldSelector=metadata.name=read')).json().items),
+      table: named(rows),
+      exact: named((await get(exact)).json().items),
+      modified: events[0]?.object,
+      deleted: events[1]?.object,
+      past: (await get(`/read?atRevision=${await branchHead()}`)).json(),
+      'dry run': (
+        await daemon.call('PATCH', `${API}/teams/read?dryRun=All`, {
+          body: {},
+          type: 'application/merge-patch+json',
+        })
+      ).json(),
+    };
+    for (const [read, { metadata }] of Object.entries(reads)) {
+      expect.soft(metadata.managedFields, read).toEqual([
+        {
+          manager: 'git',
+          operation: 'Update',
+          apiVersion: 'management.gitplane.dev/v1',
+          time: metadata.creationTimestamp,
+          fieldsType: 'FieldsV1',
+          fieldsV1: {
+            'f:metadata': { 'f:annotations': { '.': {}, 'f:first': {} } },
+            'f:spec': { '.': {}, 'f:displayName': {} },
+          },
+        },
+      ]);
+    }
+    expect(reads.get.status).toEqual({});
+    // Git has it no more, and a finalizer holds it.
+    await push({ displayName: 'Three' }, ['gitplane.dev/held']);
+    await push(null);
+    const held = (await get('/read')).json().metadata;
+    expect(held.deletionTimestamp).toBeDefined();
+    expect(held.managedFields).toMatchObject([{ manager: 'git', operation: 'Update' }]);
+    await daemon.call('PATCH', `${API}/teams/read`, {
+      body: { metadata: { finalizers: null } },
+      type: 'application/merge-patch+json',
+    });
+    await push({ displayName: 'Three' });
+    reads.get = (await get('/read')).json();
+    // Fields that were read are sent back, and stay git's.
+    const back = await daemon.call('PUT', `${API}/teams/read`, { body: reads.get });
+    expect([back.code, back.json().metadata.managedFields]).toEqual([
+      200,
+      reads.get.metadata.managedFields,
+    ]);
+    expect((await get('/read')).json().metadata.resourceVersion).toBe(
+      reads.get.metadata.resourceVersion,
+    );
   });
 });
 

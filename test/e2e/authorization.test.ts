@@ -66,6 +66,7 @@ describe('rights on one name', () => {
     expect(namesIn(answer.text)).toEqual(['payments']);
   });
 
+  // covers: authentication.verbs
   test.each([
     ['GET', '/teams'],
     ['GET', '/teams?watch=1'],

@@ -50,6 +50,22 @@ beforeAll(async () => {
 
 afterAll(() => daemon.stop());
 
+test.each([
+  [
+    'services: {enabled: true}\n    endpoints: {enabled: false}',
+    /tenants\/odd\/vcluster\.yaml:3:\d+: sync\.toHost\.services\.enabled: Forbidden: .*enable sync\.toHost\.endpoints/,
+  ],
+  [
+    'endpoints: {patches: [{path: "subsets[0]", reverseExpression: value}]}',
+    /tenants\/odd\/vcluster\.yaml: .*sync\.toHost\.endpoints\.patches\[0\]\.reverseExpression.*never flows back/,
+  ],
+])('a push of a tenant with %j is refused', async (setting, why) => {
+  const { code, stderr } = await pushTenants({ odd: `sync:\n  toHost:\n    ${setting}\n` });
+
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(why);
+});
+
 describe('kubectl on a tenant cluster', () => {
   test('finds the kinds of the core group and nothing of the platform', async () => {
     const { stdout, stderr } = await kubectl('virtualcluster/blue', [
@@ -170,6 +186,7 @@ describe('a cluster', () => {
     expect([code, text]).toEqual([400, expect.stringContaining('no past')]);
   });
 
+  // covers: scope.virtualClusters
   test('is for those whose roles name it, and for keys whose scope reaches it', async () => {
     const create = (path: string, body: object) => daemon.call('POST', path, { body });
     await create(`${API}/users`, { metadata: { name: 'vera' }, spec: {} });
@@ -215,6 +232,145 @@ describe('a cluster', () => {
 
     expect(await tries(wide)).toEqual([200, 200, 403, 403]);
     expect(await tries(narrow)).toEqual([200, 403, 403, 403]);
+  });
+
+  // covers: Team.spec.clusterRoles
+  test('is for those whose team or user has a cluster role, and for nobody else', async () => {
+    const create = (path: string, body: object) => daemon.call('POST', path, { body });
+    const put = (path: string, body: object) => daemon.call('PUT', path, { body });
+    await create(`${API}/users`, { metadata: { name: 'cora' }, spec: {} });
+    const made = await create(`${API}/ownedaccesskeys`, {
+      metadata: { name: 'cora' },
+      spec: { user: 'cora' },
+    });
+    const token = made.json().spec.key;
+    await create(`${RBAC}/clusterroles`, {
+      metadata: { name: 'default-reader' },
+      rules: [{ apiGroups: [''], resources: ['services'], verbs: ['get', 'list', 'watch'] }],
+    });
+    const tries = async (): Promise<string> => {
+      const codes: number[] = [];
+      const ask = async (method: string, path: string, body?: object): Promise<void> => {
+        const options = body === undefined ? { token } : { token, body };
+        codes.push((await daemon.call(method, path, options)).code);
+      };
+      for (const cluster of ['virtualcluster/blue', 'virtualcluster/red', 'cluster/local']) {
+        await ask('GET', `${root(cluster)}/api/v1/secrets`);
+        await ask('GET', `${root(cluster)}/api/v1/namespaces/default/services`);
+        const service = { metadata: { name: 'x' }, spec: { ports: [{ port: 1 }] } };
+        await ask(
+          'POST',
+          `${root(cluster)}/api/v1/namespaces/default/services?dryRun=All`,
+          service,
+        );
+      }
+      // The platform itself is no cluster.
+      await ask('GET', `${API}/teams`);
+      await ask('GET', '/kubernetes/management/api/v1/namespaces');
+      return codes.join(' ');
+    };
+    const none = '403 403 403 403 403 403 403 403 403 403 403';
+    const all = '200 200 201 200 200 201 200 200 201 403 403';
+    const reads = '403 200 403 403 200 403 403 200 403 403 403';
+    const team = (spec: object): object => ({ metadata: { name: 'pilots' }, spec });
+    expect(await tries()).toBe(none);
+    const member = { users: ['cora'], clusterRoles: [{ name: 'cluster-admin' }] };
+    expect((await create(`${API}/teams`, team(member))).code).toBe(201);
+    expect(await tries()).toBe(all);
+    await put(
+      `${API}/teams/pilots`,
+      team({ ...member, clusterRoles: [{ name: 'default-reader' }] }),
+    );
+    expect(await tries()).toBe(reads);
+    await daemon.call('DELETE', `${RBAC}/clusterroles/default-reader`);
+    expect(await tries()).toBe(none);
+    await put(`${API}/teams/pilots`, team(member));
+    expect(await tries()).toBe(all);
+    await put(`${API}/teams/pilots`, team({ ...member, users: [] }));
+    expect(await tries()).toBe(none);
+    await put(`${API}/teams/pilots`, team(member));
+    await daemon.call('DELETE', `${API}/teams/pilots`);
+    expect(await tries()).toBe(none);
+
+    const user = {
+      metadata: { name: 'cora' },
+      spec: { clusterRoles: [{ name: 'cluster-admin' }] },
+    };
+    await daemon.call('PATCH', `${API}/users/cora`, {
+      type: 'application/merge-patch+json',
+      body: { spec: user.spec },
+    });
+    expect(await tries()).toBe(all);
+    const scoped = await create(`${API}/ownedaccesskeys`, {
+      metadata: { name: 'cora-blue' },
+      spec: {
+        user: 'cora',
+        scope: { virtualClusters: [{ project: 'web', virtualCluster: 'blue' }] },
+      },
+    });
+    const codes: number[] = [];
+    for (const cluster of ['virtualcluster/blue', 'virtualcluster/red', 'cluster/local']) {
+      const path = `${root(cluster)}/api/v1/secrets`;
+      codes.push((await daemon.call('GET', path, { token: scoped.json().spec.key })).code);
+    }
+    expect(codes).toEqual([200, 403, 403]);
+    await daemon.call('DELETE', `${API}/users/cora`);
+    expect(await tries()).toBe(none.replaceAll('403', '401'));
+  });
+
+  // covers: service.endpointTokens DirectClusterEndpointToken.spec.scope
+  test('takes endpoint tokens with exactly their scope, and the platform takes none', async () => {
+    const create = (path: string, body: object, token?: string) =>
+      daemon.call('POST', path, token === undefined ? { body } : { body, token });
+    const blue = { virtualClusters: [{ project: 'web', virtualCluster: 'blue' }] };
+    const local = { clusters: [{ cluster: 'local' }] };
+    const issue = async (spec: object, key?: string): Promise<string> => {
+      const made = await create(`${API}/directclusterendpointtokens`, { spec }, key);
+      expect(made.code, made.text).toBe(201);
+      return made.json().status.token;
+    };
+    const tries = async (token: string): Promise<string> => {
+      const codes: number[] = [];
+      for (const cluster of ['virtualcluster/blue', 'virtualcluster/red', 'cluster/local']) {
+        for (const path of ['/api', '/api/v1/secrets']) {
+          codes.push((await daemon.call('GET', root(cluster) + path, { token })).code);
+        }
+      }
+      return codes.join(' ');
+    };
+    const code = async (token: string, path = `${root('virtualcluster/blue')}/api/v1/secrets`) =>
+      (await daemon.call('GET', path, { token })).code;
+    expect(await tries(await issue({}))).toBe('200 200 200 200 200 200');
+    expect(await tries(await issue({ scope: blue }))).toBe('200 200 403 403 403 403');
+    expect(await tries(await issue({ scope: local }))).toBe('403 403 403 403 200 200');
+    const role = { roles: [{ role: 'virtual-cluster', virtualClusters: ['blue'] }] };
+    expect(await tries(await issue({ scope: role }))).toBe('200 200 403 403 403 403');
+
+    const body = { metadata: { name: 'issuer' }, spec: { user: 'admin' } };
+    const key = (await create(`${API}/ownedaccesskeys`, body)).json().spec.key;
+    const [first, second] = [await issue({}, key), await issue({ scope: blue }, key)];
+    expect(await code(first, `${API}/teams`)).toBe(401);
+    const write = await daemon.call(
+      'POST',
+      `${root('virtualcluster/blue')}/api/v1/namespaces/default/services?dryRun=All`,
+      { token: second, body: { metadata: { name: 'x' }, spec: { ports: [{ port: 1 }] } } },
+    );
+    expect(write.code).toBe(201);
+    expect(await tries(first)).toBe('200 200 200 200 200 200');
+    await create('/token/revoke', { token: first });
+    expect(await code(first)).toBe(401);
+    expect(await tries(second)).toBe('200 200 403 403 403 403');
+    await daemon.call('DELETE', `${API}/ownedaccesskeys/issuer`);
+    expect(await code(second)).toBe(401);
+    expect(await code(`${second.slice(0, -6)}AAAAAA`)).toBe(401);
+  });
+
+  test('warns of a cluster role that is not there', async () => {
+    const { headers, code } = await daemon.call('POST', `${API}/teams`, {
+      body: { metadata: { name: 'wishers' }, spec: { clusterRoles: [{ name: 'nowhere' }] } },
+    });
+    expect(code).toBe(201);
+    expect(headers['warning']).toContain('there is no clusterrole \\"nowhere\\"');
   });
 
   test('keeps what it has over a restart, with no secret in the clear', async () => {

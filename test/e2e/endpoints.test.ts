@@ -30,6 +30,12 @@ describe.each(SAMPLES)('$kind', (sample) => {
     };
   };
 
+  // covers: service.verbs service.envelope metadata.resourceVersion endpoints.yaml
+  // covers: endpoints.jsonPatch endpoints.{sharedsecrets,teams}.{list,GET,POST,PUT,PATCH,DELETE}
+  // covers: endpoints.ownedaccesskeys.{POST,PUT,PATCH,DELETE}
+  // covers: {SharedSecret,Team,OwnedAccessKey}.spec.{displayName,description} versioning.path
+  // covers: versioning.apiVersion
+  // covers: Config.spec.raw versioning.recognized
   test('is created with YAML, replaced, patched, read, listed and deleted', async () => {
     const created = await daemon.call('POST', collection, yaml('zz-rest'));
     expect([created.code, created.json()]).toMatchObject([201, objectOf(sample, 'zz-rest')]);
@@ -112,6 +118,8 @@ describe('DirectClusterEndpointToken', () => {
     expect([answer.code, answer.json().reason]).toEqual([405, 'MethodNotAllowed']);
   });
 
+  // covers: DirectClusterEndpointToken.metadata DirectClusterEndpointToken.spec
+  // covers: DirectClusterEndpointToken.status.token endpoints.directclusterendpointtokens.POST
   test('is created from YAML with an empty spec', async () => {
     const answer = await daemon.call('POST', path, { body: 'spec: {}\n', type: YAML });
     expect(answer.code).toBe(201);

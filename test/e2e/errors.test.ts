@@ -1,4 +1,5 @@
 /** What a client reads when a request is refused: code, reason, message, details; nothing changes. */
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, API, type CallOptions, type Daemon, startDaemon } from '../support/daemon.ts';
 import { GROUP, NAMESPACE } from './samples.ts';
@@ -39,7 +40,83 @@ describe('errors', () => {
   test.each<Row>([
     ['broken JSON', 400, 'BadRequest', post('{"a":', 'application/json'), /JSON|parse|Unexpected/i],
     ['broken YAML', 400, 'BadRequest', post('a: [', YAML), /\d/],
+    [
+      'a Content-Type that is no media type',
+      415,
+      'UnsupportedMediaType',
+      post('{}', 'garbage'),
+      /accepted media types include: application\/json, application\/yaml/,
+    ],
+    [
+      'a patch whose Content-Type is no media type',
+      415,
+      'UnsupportedMediaType',
+      call('PATCH', payments, { body: '{}', type: 'garbage' }),
+      /accepted media types include: application\/json-patch\+json/,
+    ],
+    [
+      'an integer beyond 2^53',
+      400,
+      'BadRequest',
+      post('{"spec": {"a": -9007199254740993}}', 'application/json'),
+      /1:16: this integer is too large to be kept exactly; quote it/,
+    ],
+    [
+      'a power of two beyond 2^53',
+      400,
+      'BadRequest',
+      post('{"a":18014398509481984}', 'application/json'),
+      /1:6: this integer is too large/,
+    ],
+    [
+      'a timeout without a unit',
+      400,
+      'BadRequest',
+      call('GET', `${teams}?timeout=5`),
+      /invalid timeout specified in the request URL - time: missing unit in duration "5"/,
+    ],
+    [
+      'a timeout that is no duration',
+      400,
+      'BadRequest',
+      call('DELETE', `${teams}/absent?timeout=x`),
+      /invalid timeout specified in the request URL - time: invalid duration "x"/,
+    ],
+    [
+      'an unknown field of status',
+      400,
+      'BadRequest',
+      post(team({ status: { conditions: [], x: 1 } })),
+      /unknown field "status\.x"/,
+    ],
+    [
+      'an unknown field of status in a merge patch',
+      422,
+      'Invalid',
+      merge(payments, { status: { conditions: [{ type: 'A', typ: 'A' }] } }),
+      /unknown field "status\.conditions\[0\]\.typ"/,
+    ],
+    // covers: envelope.kind.immutable
+    [
+      'a kind that is a map, by a JSON patch',
+      422,
+      'Invalid',
+      patch([{ op: 'copy', from: '/spec', path: '/kind' }]),
+      /^Team\.management\.gitplane\.dev "payments" is invalid: kind: Invalid value: .*must be Team/,
+      { group: GROUP, kind: 'Team', name: 'payments' },
+    ],
+    [
+      'an apply with the uid of an object that is not there',
+      409,
+      'Conflict',
+      call('PATCH', `${teams}/zz-error?fieldManager=x`, {
+        body: team({}, { uid: '8a0b9ff6-0000-4000-8000-000000000000' }),
+        type: 'application/apply-patch+yaml',
+      }),
+      /uid mismatch: the provided object specified uid 8a0b9ff6.*no existing object was found/,
+    ],
     ['no body', 400, 'BadRequest', post(undefined), /no body/],
+    // covers: envelope.apiVersion versioning.unrecognized
     [
       'another version',
       400,
@@ -61,6 +138,7 @@ describe('errors', () => {
       post('{"metadata":{"name":"a","name":"b"}}', 'application/json'),
       /duplicate field "metadata\.name"/,
     ],
+    // covers: metadata.resourceVersion
     [
       'a resourceVersion in a create',
       400,
@@ -68,6 +146,7 @@ describe('errors', () => {
       post(team({}, { resourceVersion: '1' })),
       /resourceVersion should not be set on objects to be created/,
     ],
+    // covers: metadata.name.immutable
     [
       'another name than the URL',
       400,
@@ -75,6 +154,7 @@ describe('errors', () => {
       call('PUT', payments, { body: team() }),
       /the name of the object \(zz-error\) does not match the name on the URL \(payments\)/,
     ],
+    // covers: metadata.namespace.immutable
     [
       'another namespace than the URL',
       400,
@@ -96,6 +176,14 @@ describe('errors', () => {
       call('GET', `${teams}?fieldSelector=spec.x%3D1`),
       /field label not supported: spec\.x/,
     ],
+    // covers: metadata.annotations
+    [
+      'a selection by an annotation',
+      400,
+      'BadRequest',
+      call('GET', `${teams}?fieldSelector=metadata.annotations.a%3Db`),
+      /field label not supported: metadata\.annotations\.a/,
+    ],
     [
       'a bad resourceVersion',
       400,
@@ -105,7 +193,9 @@ describe('errors', () => {
     ],
     ['a bad continue token', 400, 'BadRequest', call('GET', `${teams}?continue=abc`), /continue/],
     ['a merge patch that is a list', 400, 'BadRequest', merge(payments, []), /must be a map/],
+    // covers: authentication.required
     ['no key', 401, 'Unauthorized', call('GET', teams, { token: null }), /^Unauthorized$/],
+    // covers: authentication.bearer
     [
       'a wrong key',
       401,
@@ -130,6 +220,7 @@ describe('errors', () => {
     ],
     ['a PATCH of nothing', 404, 'NotFound', merge(`${teams}/zz-error`, {}), /not found$/],
     ['a DELETE of nothing', 404, 'NotFound', call('DELETE', `${teams}/zz-error`), /not found$/],
+    // covers: versioning.path
     [
       'an unknown resource',
       404,
@@ -137,6 +228,7 @@ describe('errors', () => {
       call('GET', `${API}/unicorns`),
       /could not find the requested resource/,
     ],
+    // covers: SharedSecret.namespaced
     [
       'a namespaced create without namespace',
       404,
@@ -144,6 +236,7 @@ describe('errors', () => {
       call('POST', `${API}/sharedsecrets`, { body: {} }),
       /could not find the requested resource/,
     ],
+    // covers: metadata.namespace.none Team.notNamespaced
     [
       'a namespace where there is none',
       404,
@@ -180,6 +273,7 @@ describe('errors', () => {
       call('GET', `${teams}?watch=1`, { headers: { accept: 'text/html' } }),
       /only the following/,
     ],
+    // covers: metadata.name.unique
     [
       'a name that is taken',
       409,
@@ -188,6 +282,7 @@ describe('errors', () => {
       /^teams\.management\.gitplane\.dev "payments" already exists$/,
       { ...about, name: 'payments' },
     ],
+    // covers: metadata.resourceVersion.concurrency
     [
       'a stale resourceVersion',
       409,
@@ -196,6 +291,7 @@ describe('errors', () => {
       /^Operation cannot be fulfilled on teams\.management\.gitplane\.dev "payments": the object has been modified; please apply your changes to the latest version and try again$/,
       { ...about, name: 'payments' },
     ],
+    // covers: metadata.uid.immutable
     [
       'another uid in a patch',
       422,
@@ -238,6 +334,7 @@ describe('errors', () => {
       call('PATCH', payments, { body: {}, type: 'application/strategic-merge-patch+json' }),
       /--type=merge/,
     ],
+    // covers: envelope.kind
     [
       'a wrong kind',
       422,
@@ -246,6 +343,7 @@ describe('errors', () => {
       /kind: Invalid value: "User": must be Team/,
       { kind: 'User', group: GROUP },
     ],
+    // covers: envelope.nameRequired metadata.name.required
     [
       'no name',
       422,
@@ -301,6 +399,7 @@ describe('errors', () => {
       /patch: Invalid value.*unknown field "spec\.nope"/,
       { causes: [{ field: 'patch' }] },
     ],
+    // covers: endpoints.sharedsecrets.PUT.resourceVersion
     [
       'a PUT of a secret without resourceVersion',
       422,
@@ -384,4 +483,69 @@ describe('errors', () => {
     const answer = await daemon.call('GET', '/nowhere');
     expect([answer.code, answer.text]).toEqual([404, '404 page not found\n']);
   });
+});
+
+describe('Warning headers', () => {
+  const teams = `${API}/teams?fieldValidation=Warn`;
+  const payments = `${API}/teams/payments?fieldValidation=Warn`;
+  const sent = (name: string, spec: object) => ({ metadata: { name }, spec });
+  const merge = (spec: object) => ({ type: MERGE_PATCH, body: { spec } });
+
+  test.each<[string, number, () => Promise<Answer>]>([
+    ['invalid', 422, () => daemon.call('POST', teams, { body: sent('BAD', { nosuch: 1 }) })],
+    ['there', 409, () => daemon.call('POST', teams, { body: sent('payments', { nosuch: 1 }) })],
+    [
+      'a patch that is invalid',
+      422,
+      () => daemon.call('PATCH', payments, merge({ nosuch: 1, users: 7 })),
+    ],
+  ])('come with the error for an object that is %s', async (_title, code, write) => {
+    const answer = await write();
+    expect(answer.code, answer.text).toBe(code);
+    expect(String(answer.headers['warning'])).toContain('299 - "unknown field \\"spec.nosuch\\"');
+  });
+});
+
+describe('a key that does not work', () => {
+  test.each([
+    ['/api', 401],
+    ['/apis', 401],
+    ['/apis/management.gitplane.dev/v1', 401],
+    ['/openapi/v2', 401],
+    ['/openapi/v3', 401],
+    ['/version', 401],
+    ['/livez', 200],
+  ])('GET %s answers %i, and 200 without a key', async (path, code) => {
+    const url = `/kubernetes/management${path}`;
+    expect((await daemon.call('GET', url, { token: 'gpo_no-such-key' })).code).toBe(code);
+    expect((await daemon.call('GET', url, { token: null })).code).toBe(200);
+  });
+});
+
+test('a dry run of a deletion shows an object that is held as terminating', async () => {
+  const metadata = { name: 'zz-held', finalizers: ['example.com/hold'] };
+  await daemon.call('POST', `${API}/teams`, { body: { metadata, spec: {} } });
+  const url = `${API}/teams/zz-held`;
+  const tried = await daemon.call('DELETE', `${url}?dryRun=All`);
+  expect(tried.code).toBe(200);
+  expect(tried.json()).toMatchObject({
+    kind: 'Team',
+    metadata: { name: 'zz-held', deletionTimestamp: expect.any(String), generation: 2 },
+  });
+  const { metadata: after } = (await daemon.call('GET', url)).json();
+  expect(after).toMatchObject({ generation: 1 });
+  expect(after).not.toHaveProperty('deletionTimestamp');
+});
+
+test('discovery has the hash of the version that each kind is stored in', async () => {
+  const { resources } = (await daemon.call('GET', API)).json();
+  const hashes = new Map<string, string>(
+    resources.map((one: { name: string; storageVersionHash?: string }) => [
+      one.name,
+      one.storageVersionHash,
+    ]),
+  );
+  const digest = createHash('sha256').update(`${GROUP}/v1/Team`).digest();
+  expect(hashes.get('teams')).toBe(digest.subarray(0, 8).toString('base64'));
+  expect(hashes.get('teams/history')).toBeUndefined();
 });

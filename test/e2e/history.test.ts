@@ -71,8 +71,10 @@ describe('an object of the past', () => {
         generation: 1,
         creationTimestamp: now.metadata.creationTimestamp,
         labels: { tier: 'one' },
+        managedFields: [expect.objectContaining({ manager: 'git', operation: 'Update' })],
       },
       spec: { displayName: 'Ops' },
+      status: {},
     });
     const short = await daemon.call(
       'GET',

@@ -55,7 +55,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver with the platform as its OpenID p
       '--oidc-groups-claim=groups',
       '--oidc-groups-prefix=gitplane:',
     ]);
-  }, 150_000);
+  });
 
   afterAll(async () => {
     await cluster?.stop();
@@ -83,5 +83,5 @@ describe.skipIf(!hasApiServer)('kube-apiserver with the platform as its OpenID p
     expect(await cluster.whoIs(other.id_token ?? '')).toBeUndefined();
     expect(await cluster.whoIs(tokens.access_token)).toBeUndefined();
     expect(await cluster.whoIs(key)).toBeUndefined();
-  }, 120_000);
+  });
 });

@@ -106,7 +106,7 @@ describe.skipIf(!hasApiServer)('kube-apiserver', () => {
       timeout: 50_000,
       interval: 200,
     });
-  }, 150_000);
+  });
 
   afterAll(async () => {
     await cluster?.stop();

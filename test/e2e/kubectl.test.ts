@@ -92,6 +92,7 @@ const AFTER = SAMPLES.map(({ text }) => text.after);
 describe.skipIf(PROGRAM === undefined)('with one object of every kind', () => {
   const create = ['create', '-f', '-'];
 
+  // covers: service.kubectl
   test('create takes JSON and YAML, and a name once', async () => {
     const file = allKinds('zz-all', objectOf);
     const yaml = await ok(['create', '--dry-run=client', '-o', 'yaml', '-f', '-'], file);
@@ -103,6 +104,7 @@ describe.skipIf(PROGRAM === undefined)('with one object of every kind', () => {
     }
   });
 
+  // covers: metadata.generateName
   test('create takes generateName', async () => {
     const nameless = (sample: Sample): object => ({
       ...objectOf(sample, ''),
@@ -215,6 +217,7 @@ describe.skipIf(PROGRAM === undefined)('with one object of every kind', () => {
     expect(names).toBe(SAMPLES.map((sample) => `${singularOf(sample)}/zz-all\n`).join(''));
   });
 
+  // covers: service.kubectl
   test('delete takes files', async () => {
     const file = allKinds('zz-all', objectOf);
     expect(await ok(['delete', '-f', '-'], file)).toBe(deletedEach('zz-all'));
@@ -244,6 +247,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
   // Two kinds stand for all where only the scope matters.
   const inDepth = ['Team', 'SharedSecret'].includes(kind);
 
+  // covers: service.kubectl
   test.sequential('get prints tables, and what they are made of', async () => {
     for (const name of [one, two]) {
       const body = objectOf(sample, name);
@@ -257,7 +261,7 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
       ok(['get', '--raw', collectionPath(sample, API)]),
       ok(['explain', resource, '--recursive']),
     ]);
-    expect(table).toMatch(/^NAME .*AGE .*LABELS\n/);
+    expect(table).toMatch(/^NAME .*(AGE|CREATED AT) .*LABELS\n/);
     expect(table).toMatch(new RegExp(`\n${one} .*example.com/sample=sure\\n${two} `));
     expect(everywhere).toMatch(sample.namespaced ? /^NAMESPACE +NAME/ : /^NAME/);
     expect(path).toBe(text.before);
@@ -281,12 +285,14 @@ describe.skipIf(PROGRAM === undefined).concurrent.each(SAMPLES)('$kind', (sample
     expect(sorted.split('\n').toSorted()).toEqual(all.split('\n').toSorted());
   });
 
+  // covers: service.kubectl
   test.sequential('edit changes what the editor changed, and nothing when it changed nothing', async () => {
     expect(await ok(['edit', resource, one, ...ns])).toBe(`${singular}/${one} edited\n`);
     expect(await value()).toBe(text.after);
     expect((await kubectl(['edit', resource, one, ...ns])).stderr).toContain('Edit cancelled');
   });
 
+  // covers: service.kubectl
   test.sequential('patch takes JSON and merge patches, and strategic ones where kubectl has a Go type', async () => {
     const done = `${singular}/${one} patched\n`;
     const merge = patch(one, 'merge', { [field]: before });

@@ -66,6 +66,7 @@ function shown(events: readonly WatchEvent[]): string[] {
 }
 
 describe('a list', () => {
+  // covers: metadata.labels
   test.each([
     ['labelSelector', 'tier=gold', 'a c'],
     ['labelSelector', 'tier==silver', 'b'],
@@ -156,6 +157,8 @@ describe('a list', () => {
 });
 
 describe('a watch', () => {
+  // covers: metadata.resourceVersion.changes
+  // covers: events.watch
   test('tells what is there, then what happens, in order and with growing versions', async () => {
     await create('live', 'old');
     const watch = await watching(daemon, `${at('live')}?watch=true`);
@@ -176,6 +179,7 @@ describe('a watch', () => {
     });
   });
 
+  // covers: metadata.resourceVersion.watch
   test('goes on from any version it has seen', async () => {
     const { resourceVersion } = (await list(at('resume'))).metadata;
     await create('resume', 'one');

@@ -115,6 +115,7 @@ async function begun(
 }
 
 describe('with an access key', () => {
+  // covers: service.accessKeysOfPrograms
   test('kubectl works after it, and not after logout', async () => {
     const args = ['login', daemon.url, ...trust(), '--access-key', '-'];
     const { code, stdout, stderr } = await gitplane(args, `${daemon.token}\n`);

@@ -46,7 +46,7 @@ describe('the daemon as an OpenID provider', () => {
     const user = { metadata: { name: 'kim' }, spec };
     const made = await daemon.call('POST', `${API}/users`, { body: user });
     expect(made.code, made.text).toBe(201);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await daemon?.stop();
@@ -76,6 +76,29 @@ describe('the daemon as an OpenID provider', () => {
     const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
     const pinned = await daemon.call('GET', discovery, { token: null, headers });
     expect(pinned.text).not.toContain('evil');
+  });
+
+  // covers: auth.customHttpHeaders
+  test('has the headers of the configuration on every answer', async () => {
+    const auth = { customHttpHeaders: { 'X-Own': '1', 'Cache-Control': 'public' } };
+    await configure({ oidc: { enabled: true, clients: [WEB, KUBECTL] }, audit: audited, auth });
+    const answers = {
+      discovery: await daemon.call('GET', '/oidc/.well-known/openid-configuration', {
+        token: null,
+      }),
+      keys: await daemon.call('GET', '/oidc/jwks', { token: null }),
+      token: await daemon.call('POST', '/oidc/token', { token: null }),
+      interaction: await daemon.call('GET', '/oidc/interaction/none', { token: null }),
+      nothing: await daemon.call('GET', '/oidc/none', { token: null }),
+    };
+    for (const [name, { headers }] of Object.entries(answers)) {
+      expect(headers['x-own'], name).toBe('1');
+    }
+    // Tokens are never kept, whatever the configuration says.
+    expect(answers.token.headers['cache-control']).toContain('no-store');
+    await configure({ oidc: { enabled: true, clients: [WEB, KUBECTL] }, audit: audited });
+    const after = await daemon.call('GET', '/oidc/jwks', { token: null });
+    expect(after.headers).not.toHaveProperty('x-own');
   });
 
   test('has people sign in on the pages of the platform, and again where a client wants it', async () => {

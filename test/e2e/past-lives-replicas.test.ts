@@ -68,11 +68,11 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect((await daemon.call('DELETE', `${SECRETS}/old`)).code).toBe(200);
     const spec = { owner: { user: 'owner' }, data: { a: LIVING } };
     await made(daemon, SECRETS, { metadata: { name: 'old' }, spec }, owner);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await set?.stop();
-  }, 60_000);
+  });
 
   async function expectNothing({ daemon }: Replica): Promise<void> {
     const token = Buffer.from(
@@ -101,9 +101,9 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await follower.stop();
     await follower.start();
     const isReady = async (): Promise<number> => (await follower.daemon.call('GET', SECRETS)).code;
-    await expect.poll(isReady, { timeout: 20_000 }).toBe(200);
+    await expect.poll(isReady).toBe(200);
     await expectNothing(follower);
-  }, 60_000);
+  });
 
   test('show nothing of a dead object for a pushed commit that plays a write', async () => {
     const leader = await set.elected();
@@ -119,5 +119,5 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect(answer.text).not.toContain(DEAD);
     // The forged commit was taken for the write; else nothing was tested.
     expect([answer.code, answer.json().spec]).toEqual([200, undefined]);
-  }, 60_000);
+  });
 });

@@ -14,6 +14,8 @@ afterAll(async () => {
 });
 
 describe('Config', () => {
+  // covers: service.config endpoints.config.list endpoints.config.GET
+  // covers: Config.status
   test('answers below config and configs alike, with its status parsed', async () => {
     const [one, two] = [
       await daemon.call('GET', `${API}/config`),
@@ -107,6 +109,7 @@ describe('without a key', () => {
     expect(text).not.toContain('payments');
   });
 
+  // covers: authentication.required
   test('no discovered resource answers any method', async () => {
     const tried: string[] = [];
     for (const group of [GROUP, RBAC_GROUP]) {

@@ -18,11 +18,11 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
 
   beforeAll(async () => {
     set = await startReplicas({ replicas: 2, members: 1, quota: QUOTA });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await set?.stop();
-  }, 60_000);
+  });
 
   async function create(name: string, index = 0): Promise<Answer & { readonly ms: number }> {
     const body = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team', metadata: { name } };
@@ -84,5 +84,5 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     for (const { daemon } of set.replicas) {
       expect((await daemon.call('GET', `${TEAMS}/after`)).code).toBe(200);
     }
-  }, 120_000);
+  });
 });

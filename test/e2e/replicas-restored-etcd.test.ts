@@ -33,7 +33,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
 
   afterEach(async () => {
     await set?.stop();
-  }, 60_000);
+  });
 
   async function create(at: Replica, name: string): Promise<void> {
     const body = { apiVersion: 'management.gitplane.dev/v1', kind: 'Team', metadata: { name } };
@@ -107,7 +107,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     for (const { daemon } of set.replicas)
       expect((await daemon.call('GET', '/readyz')).code).toBe(200);
     await create(await set.elected(), 'goes-on');
-  }, 180_000);
+  });
 
   test('loses nothing that was acknowledged right before all replicas were killed', async () => {
     set = await startReplicas({ replicas: 2, members: 1 });
@@ -133,7 +133,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
       await expect.poll(ask, LONG).toBe(200);
       expect(answers).not.toContain(404);
     }
-  }, 180_000);
+  });
 
   test('is not shown as new by a replica that serves it when one with more on its disk comes', async () => {
     set = await startReplicas({ replicas: 2, members: 1 });
@@ -153,7 +153,10 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await expect.poll(async () => (await asker.ask(behind, get)).code, LONG).toBe(404);
 
     const started = newest.start();
-    await expect.poll(() => asker.ask(behind, get).then(({ code }) => code), LONG).toBe(503);
+    // A 503 for another reason, such as an election on a busy machine, says nothing of the newest yet.
+    await expect
+      .poll(() => asker.ask(behind, get).then(({ text }) => text), LONG)
+      .toContain('put back to an earlier time');
     let isOver = false;
     const reading = read(behind, 'after', () => isOver);
     await started;
@@ -167,5 +170,5 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect(refused[0]).toContain('put back to an earlier time');
     const old = await behind.daemon.call('GET', `${TEAMS}?resourceVersion=0`);
     expect(old.code).toBe(200);
-  }, 180_000);
+  });
 });

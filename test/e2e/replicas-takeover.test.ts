@@ -29,12 +29,12 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     const env = { STORE_TOKEN: TOKEN };
     const args = ['--leader-lease', '2'];
     set = await startReplicas({ replicas: 2, members: 1, seed: undefined, env, args });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await set?.stop();
     await store?.close();
-  }, 60_000);
+  });
 
   /** Of whichever replica runs; what is there already is well. */
   async function ok(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
@@ -136,5 +136,5 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     await expect.poll(() => isSynced('after'), LONG).toBe(true);
     expect(await isSynced('before')).toBe(true);
     await expect.poll(password, LONG).toBe(btoa('two'));
-  }, 120_000);
+  });
 });

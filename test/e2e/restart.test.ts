@@ -36,7 +36,9 @@ async function everything(): Promise<Record<string, Any[]>> {
 /** As JSON, without the last use of keys and all that `gone` names besides. */
 function comparable(objects: Record<string, Any[]>, gone: readonly string[] = []): string {
   const replacer = (key: string, value: Any): Any => {
-    if (key === 'status' && value.lastActivity !== undefined) return undefined;
+    // An empty one is that of a key that nobody has used.
+    const isOfUse = value?.lastActivity !== undefined || Object.keys(value ?? {}).length === 0;
+    if (key === 'status' && isOfUse) return undefined;
     return gone.includes(key) ? undefined : value;
   };
   return JSON.stringify(objects, replacer, 1);

@@ -90,9 +90,9 @@ const DATA = { token: 'c2VjcmV0' };
 
 /** Every kind that is kept; DirectClusterEndpointToken can only be created. */
 export const SAMPLES: readonly Sample[] = [
-  managed({ kind: 'SharedSecret', namespaced: true, spec: { data: DATA } }),
-  managed({ kind: 'Team', spec: { users: ['ada'] } }),
-  managed({ kind: 'OwnedAccessKey', spec: { user: 'ada' } }),
+  managed({ kind: 'SharedSecret', namespaced: true, spec: { data: DATA, description: 'for CI' } }),
+  managed({ kind: 'Team', spec: { users: ['ada'], description: 'on call' } }),
+  managed({ kind: 'OwnedAccessKey', spec: { user: 'ada', description: 'of a pipeline' } }),
   managed({ kind: 'Config', plural: 'config', spec: { raw: 'platformHost: before' } }),
   managed({ kind: 'User', spec: { email: 'sample@example.com' } }),
   managed({ kind: 'ProjectSecret', namespaced: true, spec: { data: DATA } }),

@@ -1,9 +1,9 @@
 /** The daemon beside a secret store, as its administrator and its users see it. */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
 import { type KvServer, startKvServer } from '../support/kv-server.ts';
 
@@ -124,9 +124,90 @@ test('who may write secrets may not tie them to whatever the daemon can read', a
 test('metrics count what the sync does', async () => {
   const { text } = await daemon.call('GET', '/metrics');
 
-  expect(text).toMatch(/^gitplane_secret_sync_objects\{state="synced"\} 1$/m);
-  expect(text).toMatch(/^gitplane_secret_sync_store_available 1$/m);
-  expect(text).toMatch(/^gitplane_secret_sync_keys_total\{direction="pull"\} 1$/m);
+  expect(text).toMatch(/^gitplane_secret_sync_objects\{store="default",state="synced"\} 1$/m);
+  expect(text).toMatch(/^gitplane_secret_sync_store_available\{store="default"\} 1$/m);
+  expect(text).toMatch(/^gitplane_secret_sync_keys_total\{store="default",direction="pull"\} 1$/m);
+});
+
+test('a whole path becomes sealed objects, and what does not is told', async () => {
+  const mount = store.store.mounts.get('')?.get('secret/');
+  mount?.put('team/db/main', { password: VALUE });
+  mount?.put('team/taken', { password: VALUE });
+  const taken = { metadata: { name: 'taken' }, spec: { data: {} } };
+  const inTeam = `${API}/namespaces/team-a/sharedsecrets`;
+  await daemon.call('POST', inTeam, { body: taken });
+  const pulls = [{ name: 'team', mount: 'secret', path: 'team', namespace: 'team-a' }];
+  const auth = { token: '$STORE_TOKEN' };
+  const secretStore = { enabled: true, address: store.address, auth, syncInterval: '1h', pulls };
+  await daemon.call('PATCH', `${API}/config/main`, {
+    type: 'application/merge-patch+json',
+    body: { spec: { raw: JSON.stringify({ secretStore }) } },
+  });
+  const { code, text } = await gitplane('secrets', 'sync', '--now', '--wait');
+
+  expect(code).toBe(1);
+  expect(text).toContain('pull team of secret/team into team-a: 1 tied, 1 refused\n');
+  expect(text).toContain('refused: NameTaken: "team/taken": SharedSecret "team-a/taken" is there');
+  const found = (await daemon.call('GET', `${inTeam}/db-main`)).json();
+  expect(found.spec.data).toEqual({ password: Buffer.from(VALUE).toString('base64') });
+  await vi.waitFor(async () => {
+    const { status } = (await daemon.call('GET', `${API}/config/main`)).json();
+    expect(status.conditions).toMatchObject([
+      { type: 'SecretsPulled', status: 'False', reason: 'SecretsLeftOut' },
+    ]);
+  });
+  const file = 'main:namespaces/team-a/sharedsecrets/db-main.yaml';
+  const inGit = execFileSync('git', [
+    '-C',
+    join(daemon.dataDir, 'repo.git'),
+    'show',
+    file,
+  ]).toString();
+  expect(inGit).toContain('secret-store-kv-secret-path: team/db/main');
+  expect(inGit).toContain('ENC[');
+  expect(inGit).not.toContain(Buffer.from(VALUE).toString('base64'));
+});
+
+test('a store of a name is one line more, and a name that there is not warns whoever writes it', async () => {
+  const eu = await startKvServer();
+  onTestFinished(() => eu.close());
+  eu.store.mount('secret/').put('platform/mail', { password: VALUE });
+  const of = ({ address }: KvServer): object => ({
+    ...{ enabled: true, address, auth: { token: 'root' }, syncInterval: '1h' },
+  });
+  const raw = JSON.stringify({ secretStore: of(store), secretStores: [{ name: 'eu', ...of(eu) }] });
+  await daemon.call('PATCH', `${API}/config/main`, {
+    type: 'application/merge-patch+json',
+    body: { spec: { raw } },
+  });
+  const inStore = (name: string): object => {
+    const object = tied(`mail-${name}`, 'platform/mail') as {
+      metadata: { annotations: Record<string, string> };
+    };
+    object.metadata.annotations['gitplane.dev/secret-store'] = name;
+    return object;
+  };
+  expect((await daemon.call('POST', SECRETS, { body: inStore('eu') })).headers['warning']).toBe(
+    undefined,
+  );
+  const strange = await daemon.call('POST', SECRETS, { body: inStore('us') });
+  expect([strange.code, strange.headers['warning']]).toEqual([
+    201,
+    expect.stringContaining('there is no secret store \\"us\\" in the configuration'),
+  ]);
+  const { code, text } = await gitplane('secrets', 'sync', '--now', '--wait', '--store', 'eu');
+
+  expect(code).toBe(1);
+  expect(text).toContain(`secret store default available (${store.address})\n`);
+  expect(text).toContain(`secret store eu available (${eu.address})\n`);
+  expect(text).toMatch(/^failed: SharedSecret payments\/mail-us: StoreMissing: /m);
+  const found = (await daemon.call('GET', `${SECRETS}/mail-eu`)).json();
+  expect(found.spec.data).toEqual({ password: Buffer.from(VALUE).toString('base64') });
+  const unknown = await gitplane('secrets', 'sync', '--now', '--store', 'us');
+  expect([unknown.code, unknown.text]).toEqual([
+    1,
+    expect.stringContaining('no secret store "us"'),
+  ]);
 });
 
 test('the next daemon goes on, and nothing of the store is on the disk or in the log', async () => {

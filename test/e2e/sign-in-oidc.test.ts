@@ -26,6 +26,7 @@ function cookieOf(answer: { headers: Readonly<Record<string, unknown>> }, name: 
   return lines.find((line) => line.startsWith(`${name}=`))?.split(';')[0] ?? '';
 }
 
+// covers: authentication.connectors.oidc authentication.password
 test('people sign in with a provider, and a password of theirs ends that session and begins others', async () => {
   const peer = await startOidcPeer();
   peer.account = {
@@ -39,7 +40,7 @@ test('people sign in with a provider, and a password of theirs ends that session
   const audit = { enabled: true, path: auditLog, level: 2 };
   writeFileSync(config, JSON.stringify({ auth: { oidc, groupsFilters: ['^d'] }, audit }));
   const info = async () => (await daemon.call('GET', '/auth/info', anonymous)).json();
-  await expect.poll(async () => (await info()).methods.sso, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(async () => (await info()).methods.sso).toHaveLength(1);
   const begun = await daemon.call('GET', '/auth/oidc/login?returnTo=/teams', anonymous);
   expect(begun.code, begun.text).toBe(303);
   const back = await peer.signIn(String(begun.headers['location']));
@@ -60,7 +61,7 @@ test('people sign in with a provider, and a password of theirs ends that session
   const input = 'a new password\n';
   const set = await run(process.execPath, words, { input });
   expect(set.stderr + set.stdout).toContain('has a new password');
-  await expect.poll(async () => (await session()).code, { timeout: 30_000 }).toBe(401);
+  await expect.poll(async () => (await session()).code).toBe(401);
   const body = { username: 'ann', password: 'a new password' };
   const answer = await daemon.call('POST', '/auth/password/login', { ...anonymous, body });
   const { accessKey: key } = answer.json();
@@ -73,7 +74,7 @@ test('people sign in with a provider, and a password of theirs ends that session
   expect(history).not.toContain('a new password');
   expect(history).not.toMatch(/name: login-ann/);
   const log = (): string => readFileSync(auditLog, 'utf8');
-  await expect.poll(log, { timeout: 30_000 }).toContain('"gitplane.dev/connector":"password"');
+  await expect.poll(log).toContain('"gitplane.dev/connector":"password"');
   expect(log()).toContain('"gitplane.dev/connector":"oidc","gitplane.dev/user":"ann"');
   for (const secret of [key, 'a new password', String(back.searchParams.get('code'))]) {
     expect(log() + daemon.output()).not.toContain(secret);

@@ -77,6 +77,7 @@ async function whoIs(signedIn: Answer): Promise<{ user: string }> {
 
 // covers: auth.connectors[].{id,displayName} auth.connectors[].providerA
 // covers: auth.connectors[].providerA.{clientId,clientSecret,hostName,rootCA,orgs,orgs[].name,orgs[].teams}
+// covers: authentication.connectors.providers
 test('a further connector to a server of ones own lets its members in, and makes their team', async () => {
   const member = { ...ANNA, teams: [{ org: 'octo', name: 'Core Team' }] };
   const signedIn = await through('hub', (at) => {
@@ -118,6 +119,7 @@ test('the provider is told the redirect URI of the configuration, whatever the d
 });
 
 // covers: auth.providerE.{host,insecure}
+// covers: authentication.connectors.providers
 test('a token of the last provider is good for a key, and a wrong one for nothing', async () => {
   const sign = (token: string) =>
     daemon.call('POST', '/auth/providerE/login', { token: null, body: { token } });

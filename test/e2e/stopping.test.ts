@@ -78,7 +78,7 @@ describe('SIGTERM', () => {
     onTestFinished(() => clearInterval(opening));
     child.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);
-  }, 15_000);
+  });
 
   test('during a start ends it with 0', async () => {
     const { child, dataDir } = await spawned();

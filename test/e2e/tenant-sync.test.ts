@@ -366,12 +366,22 @@ describe('two tenants with many Endpoints', () => {
     const wrong = await preview({ objects, config: config('(') });
     expect([wrong.code, wrong.text]).toEqual([422, expect.stringContaining('column')]);
     expect((await preview({ objects: [{ subsets: 5 }] })).code).toBe(400);
+    const service = { kind: 'Service', metadata: { name: 'db' }, spec: { clusterIP: '10.96.0.7' } };
+    const [made] = (await ok(preview({ objects: [service] }))).json().items;
+    expect(made.after.metadata.name).toBe('db-x-default-x-blue');
+    expect(made.after.spec).not.toHaveProperty('clusterIP');
+    expect((await preview({ objects: [{ ...service, kind: 'Pod' }] })).code).toBe(400);
+    const dead = { path: 'spec.type', reverseExpression: 'value' };
+    const late = { sync: { toHost: { services: { patches: [dead] } } } };
+    expect((await preview({ objects, config: late })).code).toBe(422);
   });
 
   test('show up in the metrics', async () => {
     const { text } = await ok(daemon.call('GET', '/metrics'));
 
     expect(text).toMatch(/gitplane_tenant_endpoints\{tenant="red",state="synced"\} \d{2}/);
-    expect(text).toMatch(/gitplane_tenant_writes_total\{tenant="blue",verb="create"\}/);
+    expect(text).toMatch(
+      /gitplane_tenant_writes_total\{tenant="blue",kind="Endpoints",verb="create"\}/,
+    );
   });
 });

@@ -56,6 +56,8 @@ function get(name: string): Promise<Answer> {
 }
 
 describe('names', () => {
+  // covers: envelope.kind.inferred envelope.nameRequired metadata.generateName
+  // covers: metadata.generateName.truncated
   test('a generated name is in the answer, in the file and in the commit', async () => {
     const long = `${'a'.repeat(80)}-`;
     const answers = await Promise.all([
@@ -99,10 +101,23 @@ describe('names', () => {
     expect((await create({ name: 'not-taken' })).code).toBe(201);
   });
 
+  // covers: metadata.generateName.ignored
   test('a name wins over generateName', async () => {
     const { metadata } = (await create({ name: 'named', generateName: 'gen-' })).json();
     expect(metadata.name).toBe('named');
   });
+});
+
+// covers: envelope.status
+test('a client cannot say what the status is', async () => {
+  const conditions = [{ type: 'Synced', status: 'True', reason: 'Forged' }];
+  const body = { metadata: { name: 'forged' }, spec: {}, status: { conditions } };
+  const created = (await daemon.call('POST', TEAMS, { body })).json();
+  const patched = (await merge('forged', { status: { conditions } })).json();
+  const put = await daemon.call('PUT', `${TEAMS}/forged`, { body });
+
+  expect([created.status, patched.status, put.json().status]).toEqual([{}, {}, {}]);
+  expect((await get('forged')).json()).toEqual(created);
 });
 
 describe('a dry run', () => {
@@ -123,7 +138,11 @@ describe('a dry run', () => {
     const { metadata } = (await get('payments')).json();
     const dry = (await merge('payments', { spec: { displayName: 'Dry' } }, '?dryRun=All')).json();
     expect(dry.spec.displayName).toBe('Dry');
-    expect(dry.metadata).toEqual({ ...metadata, generation: metadata.generation + 1 });
+    const { managedFields, ...shown } = dry.metadata;
+    const { managedFields: _before, ...rest } = metadata;
+    expect(shown).toEqual({ ...rest, generation: metadata.generation + 1 });
+    const managers = managedFields.map(({ manager }: { manager: string }) => manager);
+    expect(managers).toEqual(['git', 'unknown']);
     const created = (await create({ name: 'dry' }, {}, '?dryRun=All')).json();
     expect(created.metadata).toMatchObject({
       uid: expect.any(String),
@@ -134,6 +153,7 @@ describe('a dry run', () => {
 });
 
 describe('one write is one commit', () => {
+  // covers: metadata.resourceVersion.changes metadata.generation
   test.each(SAMPLES)('for $kind, and a write that changes nothing is none', async (sample) => {
     const collection = collectionPath(sample, API);
     const path = `${collection}/zz-writes`;
@@ -198,6 +218,7 @@ describe('one write is one commit', () => {
 });
 
 describe('races', () => {
+  // covers: metadata.resourceVersion.concurrency
   test('of many updates with one resourceVersion exactly one wins', async () => {
     const object = (await create({ name: 'raced' })).json();
     const put = (i: number): Promise<Answer> =>
@@ -210,6 +231,7 @@ describe('races', () => {
     expect((await get('raced')).json().metadata.generation).toBe(2);
   });
 
+  // covers: metadata.name.unique
   test('of many creates of one name exactly one wins', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create({ name: 'once' })));
     expect(answers.map(({ code }) => code).sort()).toEqual([201, ...Array(19).fill(409)]);
@@ -236,6 +258,9 @@ describe('races', () => {
 describe('deletion', () => {
   const FINALIZERS = ['example.com/one', 'example.com/two'];
 
+  // covers: metadata.deletionTimestamp metadata.deletionGracePeriodSeconds metadata.finalizers
+  // covers: metadata.finalizers.onlyRemoved states.gracefulDeletion states.removed states.blocked
+  // covers: metadata.uid
   test('with finalizers removes the manifest and keeps the object until the last one is gone', async () => {
     const { metadata } = (await create({ name: 'held', finalizers: FINALIZERS })).json();
     const deleted = await remove('held');
@@ -267,6 +292,20 @@ describe('deletion', () => {
     expect(again.metadata.uid).not.toBe(metadata.uid);
   });
 
+  // covers: metadata.finalizers.order
+  test.each([0, 1])('ends, whichever finalizer goes first: %i', async (first) => {
+    const name = `order-${first}`;
+    await create({ name, finalizers: FINALIZERS });
+    await remove(name);
+    const rest = FINALIZERS.filter((_, index) => index !== first);
+    expect((await merge(name, { metadata: { finalizers: rest } })).code).toBe(200);
+    expect((await get(name)).json().metadata.finalizers).toEqual(rest);
+    expect((await merge(name, { metadata: { finalizers: [] } })).code).toBe(200);
+    expect((await get(name)).code).toBe(404);
+  });
+
+  // covers: metadata.deletionTimestamp{,.shortened} metadata.deletionGracePeriodSeconds
+  // covers: states.gracefulDeletion states.removed
   test('with a grace period ends when that has passed, and the period can only get shorter', async () => {
     await create({ name: 'graceful' });
     const first = (await remove('graceful', { gracePeriodSeconds: 60 })).json().metadata;
@@ -294,6 +333,7 @@ describe('deletion', () => {
     if (code === 409) expect(answer.json().message).toContain('in the precondition');
   });
 
+  // covers: metadata.labels
   test('of a collection goes by its selector', async () => {
     const labels = { batch: 'x' };
     for (const name of ['many-a', 'many-b', 'many-c']) await create({ name, labels });

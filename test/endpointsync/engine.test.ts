@@ -184,6 +184,7 @@ describe('what is reached is the same in every run', () => {
   });
 });
 
+// covers: patches.expression patches.reverseExpression
 test('both ways: the second undoes the first', async () => {
   const pair = program([
     {

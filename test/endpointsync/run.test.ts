@@ -59,6 +59,7 @@ function endpoints(): JsonObject {
 describe('expressions', () => {
   const hostnames = { path: 'subsets[*].addresses[*].hostname', expression: 'value' };
 
+  // covers: patches.expression
   test('each match is evaluated, and told where it is', () => {
     const { object, report } = run({
       object: endpoints(),
@@ -96,6 +97,7 @@ describe('expressions', () => {
     expect(object).toEqual(endpoints());
   });
 
+  // covers: patches.path.absent
   test('a path that leads nowhere changes nothing and is counted', () => {
     const object = endpoints();
     const { object: result, report } = run({
@@ -212,6 +214,7 @@ describe('expressions', () => {
     ]);
   });
 
+  // covers: patches.reverseExpression
   test.each<[Direction, Patch, string]>([
     ['forward', { path: 'kind', reverseExpression: 'value' }, 'no-expression'],
     ['reverse', { path: 'kind', expression: 'value' }, 'no-reverse-expression'],
@@ -246,6 +249,8 @@ describe('expressions', () => {
   });
 });
 
+const SHORT = /^v[a-z0-9]{13}$/;
+
 describe('references', () => {
   const secret = { apiVersion: 'v1', kind: 'Secret' };
   const full = { ...secret, namePath: 'name', namespacePath: 'namespace' };
@@ -263,12 +268,14 @@ describe('references', () => {
 
   test.each<[string, JsonValue, Patch['reference'], JsonValue]>([
     ['a name', 'my-secret', secret, 'my-secret-x-default-x-my-vcluster'],
+    // covers: patches.reference.namespacePath
     [
       'a name and a namespace',
       { name: 'creds', namespace: 'team-a', key: 'x' },
       full,
       { name: 'creds-x-team-a-x-my-vcluster', namespace: 'vc-ns', key: 'x' },
     ],
+    // covers: patches.reference.namespacePath
     [
       'without a namespace it is that of the object, and none is added',
       { name: 'my-secret' },
@@ -281,6 +288,7 @@ describe('references', () => {
       { ...secret, namePath: 'name', kindPath: 'kind', apiVersionPath: 'apiVersion' },
       { name: 'vdubiously', kind: 'Widget', apiVersion: 'example.com/v1' },
     ],
+    // covers: patches.reference.namePath
     [
       'nested',
       { ref: { 'the.name': 'my-secret' } },
@@ -294,10 +302,50 @@ describe('references', () => {
     expect(JSON.parse(short)).toEqual(expected);
   });
 
+  // covers: patches.reference.single
   test('short names are for all kinds when the setting says so', () => {
     const tenant = { referenceNames: 'short' as const };
 
     expect(rewritten('my-secret', secret, { tenant }).value).toBe('v5ri45ovgqam9c');
+  });
+
+  const typed = { ...full, kindPath: 'kind', apiVersionPath: 'apiVersion' };
+
+  test.each<[string, Patch['reference'], JsonValue, JsonValue]>([
+    ['a Service', { apiVersion: 'v1', kind: 'Service' }, 'db', 'db-x-default-x-my-vcluster'],
+    ['Endpoints', { apiVersion: 'v1', kind: 'Endpoints' }, 'db', 'db-x-default-x-my-vcluster'],
+    // covers: patches.reference.apiVersion
+    [
+      'a Service of another group',
+      { apiVersion: 'serving.example.com/v1', kind: 'Service' },
+      'db',
+      expect.stringMatching(SHORT),
+    ],
+    // covers: patches.reference.kindPath
+    [
+      'a Service by kindPath',
+      typed,
+      { name: 'db', kind: 'Service' },
+      { name: 'db-x-default-x-my-vcluster', kind: 'Service' },
+    ],
+    // covers: patches.reference.kindPath
+    [
+      'another kind by kindPath, whatever the rule says',
+      { ...typed, kind: 'Service' },
+      { name: 'db', kind: 'Secret' },
+      { name: expect.stringMatching(SHORT), kind: 'Secret' },
+    ],
+    // covers: patches.reference.apiVersionPath
+    [
+      'another group by apiVersionPath',
+      { ...typed, kind: 'Service' },
+      { name: 'db', apiVersion: 'x.y/v1' },
+      { name: expect.stringMatching(SHORT), apiVersion: 'x.y/v1' },
+    ],
+  ])('to what the sync makes has the name that this has: %s', (_title, reference, value, made) => {
+    const tenant = { referenceNames: 'short' as const };
+
+    expect(rewritten(value, reference, { tenant }).value).toEqual(made);
   });
 
   test('objects without a namespace', () => {
@@ -307,6 +355,7 @@ describe('references', () => {
   });
 
   test.each<[string, Record<string, string>, boolean, string, string]>([
+    // covers: patches.reference.multi
     ['no mappings', {}, false, 'my-secret', 'team-a'],
     ['an exact mapping', { 'team-a': 'host-a' }, true, 'my-secret', 'host-a'],
     ['a pattern', { 'team-*': 'host-*-x' }, true, 'my-secret', 'host-a-x'],
@@ -361,6 +410,7 @@ describe('labels', () => {
     return run({ object, patches: [{ path: 'labels', labels: {} }], direction }).object?.['labels'];
   }
 
+  // covers: patches.labels
   test.each<[string, JsonValue, JsonValue]>([
     [
       'few keys of a map change; marks are added',
@@ -375,6 +425,7 @@ describe('labels', () => {
     expect(translated(value, 'forward')).toEqual(expected);
   });
 
+  // covers: patches.labels
   test.each<[string, JsonValue]>([
     ['a map', { app: 'web', release: 'r1' }],
     ['a selector', selector],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { formatPath } from '../../src/apimachinery/field-error.ts';
-import { readEndpointsSetting } from '../../src/endpointsync/settings.ts';
+import { readEndpointsSetting, readServicesSetting } from '../../src/endpointsync/settings.ts';
 import { checkEndpointsSetting } from '../../src/endpointsync/validate.ts';
 
 function problems(patches: unknown): { path: string; message: string; at?: unknown }[] {
@@ -182,6 +182,7 @@ describe('expressions', () => {
 });
 
 describe('fields', () => {
+  // covers: patches.path patches.reference.apiVersion patches.reference.kind
   test.each([
     [[{ path: 'a', expresion: 'value' }], `${AT}.expresion`, 'did you mean "expression"?'],
     [[{ path: 'a', labels: { app: 'x' } }], `${AT}.labels.app`, 'unknown field'],
@@ -212,6 +213,49 @@ describe('fields', () => {
   });
 });
 
+describe('Services', () => {
+  const at = (endpoints: object | null, services: object): string[] =>
+    checkEndpointsSetting({ sync: { toHost: { endpoints, services } } }).map(
+      ({ path, message }) => `${formatPath(path)}: ${message}`,
+    );
+
+  test.each([
+    [null, { enabled: true }],
+    [{ enabled: true }, { enabled: true }],
+    [{ enabled: false }, { enabled: false }],
+    [{ enabled: false }, {}],
+    [{}, { patches: [{ path: 'spec.type', expression: '"ClusterIP"' }] }],
+  ])('nothing is wrong with %j and %j', (endpoints, services) => {
+    expect(at(endpoints, services)).toEqual([]);
+  });
+
+  // covers: sync.toHost.services.needEndpoints
+  test('cannot be synced without Endpoints', () => {
+    expect(at({ enabled: false }, { enabled: true })).toEqual([
+      'sync.toHost.services.enabled: Forbidden: Services are synced beside Endpoints: enable sync.toHost.endpoints, too',
+    ]);
+  });
+
+  test('have the rules of Endpoints for their patches', () => {
+    expect(
+      at({}, { patch: [], patches: [{ path: 'metadata.name', expression: 'value' }] }),
+    ).toEqual([
+      expect.stringMatching(/^sync\.toHost\.services\.patch: .*did you mean "patches"/),
+      expect.stringMatching(/^sync\.toHost\.services\.patches\[0\]\.path: Forbidden: /),
+    ]);
+  });
+
+  // covers: sync.toHost.services.enabled
+  test.each([
+    [{}, true],
+    [{ sync: { toHost: { endpoints: { enabled: false } } } }, false],
+    [{ sync: { toHost: { services: { enabled: false } } } }, false],
+  ])('of %j are synced: %s', (config, enabled) => {
+    expect(readServicesSetting(config).enabled).toBe(enabled);
+  });
+});
+
+// covers: sync.toHost.endpoints.enabled limits.endpointSync
 test('what is read has its defaults', () => {
   expect(readEndpointsSetting({})).toEqual({ enabled: true, patches: [] });
   expect(readEndpointsSetting(null)).toEqual({ enabled: true, patches: [] });

@@ -85,6 +85,7 @@ function acknowledge(
     life.known = found;
     life.resourceVersion = object.metadata.resourceVersion;
     journal.sawVersion(life.resourceVersion);
+    journal.answers.add(`${life.kind}/${life.name}@${life.resourceVersion}`);
   } else life.known = null;
 }
 

@@ -66,8 +66,11 @@ export class Campaign {
     const random = randomFrom(this.#random.below(2 ** 31));
     this.#pusher = new Pusher({ lives: pushed, journal, random });
     this.#lives = [...this.#clients.flat(), ...pushed];
-    const collections = [`${API}/teams`, `${API}/sharedsecrets`];
-    this.#followers = collections.map((path) => new Follower(path, journal));
+    const collections = [
+      [`${API}/teams`, 'Team'],
+      [`${API}/sharedsecrets`, 'SharedSecret'],
+    ] as const;
+    this.#followers = collections.map(([path, kind]) => new Follower(path, kind, journal));
   }
 
   get watchEvents(): number {
@@ -76,6 +79,14 @@ export class Campaign {
 
   get watchesResumed(): number {
     return this.#followers.reduce((sum, { resumed }) => sum + resumed, 0);
+  }
+
+  get watchesExpired(): number {
+    return this.#followers.reduce((sum, { expired }) => sum + expired, 0);
+  }
+
+  get watchesRecalled(): number {
+    return this.#followers.reduce((sum, { recalled }) => sum + recalled, 0);
   }
 
   /** Starts, checks what the last round left, lets clients write, and ends. */
@@ -172,6 +183,7 @@ export class Campaign {
   async #check(daemon: Daemon): Promise<void> {
     for (const follower of this.#followers) await follower.attach(daemon);
     for (const follower of this.#followers) await follower.expectInStep(daemon);
+    for (const follower of this.#followers) await follower.expectRecall(daemon, this.#random);
     await this.#checkHistory(daemon);
     await this.#checkObjects(daemon);
   }

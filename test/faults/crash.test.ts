@@ -67,8 +67,18 @@ test(
 
 function summaryOf(campaign: Campaign): Record<string, number> {
   const { journal, landed, fscks, rebuilds, watchEvents, watchesResumed } = campaign;
+  const { watchesExpired, watchesRecalled } = campaign;
   const inFlight = { 'in flight: done': landed.done, 'in flight: not done': landed.not };
-  return { ...journal.counts, ...inFlight, fscks, rebuilds, watchEvents, watchesResumed };
+  return {
+    ...journal.counts,
+    ...inFlight,
+    fscks,
+    rebuilds,
+    watchEvents,
+    watchesResumed,
+    watchesExpired,
+    watchesRecalled,
+  };
 }
 
 function count(totals: Map<string, number>, more: Readonly<Record<string, number>>): void {

@@ -16,6 +16,8 @@ export class Journal {
   /** Answers of 5xx to writes, by code and text. */
   readonly refusals = new Map<string, number>();
   readonly counts = { creates: 0, patches: 0, updates: 0, deletes: 0, finalized: 0, pushes: 0 };
+  /** Versions of objects that writes were answered with, as `kind/name@version`. */
+  readonly answers = new Set<string>();
   /** Of any answer or event. */
   highestVersion = 0;
   /** Pushes in a row that found the branch elsewhere. Git is the slower one: others make room. */

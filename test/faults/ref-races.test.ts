@@ -185,5 +185,4 @@ test.runIf(existsSync('/proc/self/stat'))(
     expect(again.code, again.stderr).toBe(0);
     expect((await daemon.call('GET', `${TEAMS}/killed`)).code).toBe(200);
   },
-  60_000,
 );

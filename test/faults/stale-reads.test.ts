@@ -75,7 +75,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     const at = await set.elected();
     const create = { method: 'POST', path: TEAMS, body: made, token: set.token };
     await vi.waitFor(async () => expect((await asker.ask(at, create)).code).toBe(201), LONG);
-  }, 120_000);
+  });
 
   afterEach(() => {
     for (const replica of set.replicas) {
@@ -87,7 +87,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
   afterAll(async () => {
     asker?.close();
     await set?.stop();
-  }, 60_000);
+  });
 
   async function write(at: Replica): Promise<string> {
     const displayName = String(++values);
@@ -148,7 +148,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect(answers.map(([first]) => first)).toEqual(lines.map(() => before));
     expect([...seen].filter((value) => value !== newest && value !== '503')).toEqual([]);
     await expect.poll(async () => [...shown([await read(old)])], LONG).toEqual([newest]);
-  }, 120_000);
+  });
 
   test('that etcd does not hear any more shows nothing that another has replaced', async () => {
     const { old, other } = await pair();
@@ -175,5 +175,5 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     expect(wrong).toEqual([]);
     expect([...shown(atOnce)]).toEqual([newest]);
     expect(newest).not.toBe(before);
-  }, 120_000);
+  });
 });

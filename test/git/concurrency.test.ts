@@ -81,7 +81,7 @@ test('pushes by git and commits of ours at the same time: nothing is lost', asyn
   const ours = await writeBeside(repository, push(), () => 100 + 150 * lost);
   expect(new Set(commitIds(repository.gitDir))).toEqual(new Set([first, ...pushed, ...ours]));
   expectSound(repository.gitDir);
-}, 60_000);
+});
 
 test('git and we take turns on the ref as fast as both can: nothing is lost', async () => {
   const repository = await openForTest();
@@ -102,7 +102,7 @@ test('git and we take turns on the ref as fast as both can: nothing is lost', as
   expect(ours.length).toBeGreaterThan(5);
   expect(new Set(commitIds(gitDir))).toEqual(new Set([first, ...theirs, ...ours]));
   expectSound(gitDir);
-}, 60_000);
+});
 
 test('two handles on one repository never overwrite each other', async () => {
   const one = await openForTest();
@@ -198,7 +198,7 @@ test('processes killed at any instant lose nothing acknowledged and block nobody
   const repository = await openForTest({ gitDir });
   await insist(repository, { last: 'one' });
   expectSound(gitDir);
-}, 60_000);
+});
 
 function startWriter(gitDir: string, name: string) {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;

@@ -161,7 +161,7 @@ describe.each(Object.entries(losses))('%s', (_title, loses) => {
       }
     }
     expect([...outcomes].sort()).toEqual(['new', 'old']);
-  }, 120_000);
+  });
 
   test('right after the answer', async () => {
     const { gitDir, files, repository, before } = await scene(undefined, deadOwner);
@@ -219,7 +219,6 @@ describe('a disk that refuses', () => {
         await repository.close();
       }
     },
-    60_000,
   );
 
   test('names the place, the code and the remedy', async () => {

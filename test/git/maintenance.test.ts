@@ -97,7 +97,7 @@ test('reading and writing go on during it, and every object is found', async () 
   await Promise.all([maintain(), write(), read(), read()]);
   await repository.close();
   expectSound(repository.gitDir);
-}, 60_000);
+});
 
 test('it never runs twice at a time: whoever asks meanwhile waits for the same run', async () => {
   const logger = recorder();

@@ -4,12 +4,13 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { delimiter, join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FOREIGN_GRACE_MS, thisOwner } from '../../src/files/owner.ts';
 import { GitError } from '../../src/git/git-error.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
@@ -47,6 +48,36 @@ describe('initRepository', () => {
     git(gitDir, ['config', 'receive.denyDeletes', 'false']);
     await initRepository({ gitDir, branch: 'main' });
     expect(git(gitDir, ['config', '--get-all', 'receive.denyDeletes'])).toBe('true');
+  });
+
+  test('adds what is missing, and keeps settings that are not ours', async () => {
+    const { gitDir } = await openForTest();
+    const before = git(gitDir, ['config', '--local', '--list']).split('\n');
+    expect(new Set(before).size).toBe(before.length);
+    git(gitDir, ['config', '--unset', 'core.fsync']);
+    git(gitDir, ['config', '--remove-section', 'transfer']);
+    git(gitDir, ['config', 'remote.mirror.url', '/a b']);
+    await initRepository({ gitDir, branch: 'main' });
+    const after = git(gitDir, ['config', '--local', '--list']).split('\n');
+    expect(after.toSorted()).toEqual([...before, 'remote.mirror.url=/a b'].toSorted());
+    expect(existsSync(join(gitDir, 'config.lock'))).toBe(false);
+  });
+
+  test('makes and opens a repository by few processes', async () => {
+    const folder = temporaryFolder();
+    const calls = join(folder, 'calls');
+    const real = join(git('/', ['--exec-path']), 'git');
+    const counting = `#!/bin/sh\necho "$1" >> '${calls}'\nexec '${real}' "$@"\n`;
+    writeFileSync(join(folder, 'git'), counting, { mode: 0o755 });
+    vi.stubEnv('PATH', `${folder}${delimiter}${process.env['PATH']}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const gitDir = join(folder, 'repo.git');
+    await initRepository({ gitDir, branch: 'trunk' });
+    await openForTest({ gitDir, branch: 'trunk' });
+    await openForTest({ gitDir, branch: 'trunk' });
+    const made = ['check-ref-format', 'init', 'symbolic-ref', 'config'];
+    const opened = ['version', 'config', 'config'];
+    expect(readFileSync(calls, 'utf8').trim().split('\n')).toEqual([...made, ...opened]);
   });
 
   test('refuses pushes that rewrite or remove the branch', async () => {

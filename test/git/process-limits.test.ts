@@ -67,6 +67,20 @@ test.runIf(linux)('a process is ended at its deadline, with all that it started'
   await expect.poll(() => membersOf(group)).toEqual([]);
 });
 
+test.runIf(linux)(
+  'a child of git that uses up its processor time is ended, and the error names the limit',
+  async () => {
+    const gitDir = await bareRepository();
+    const config = [['alias.spin', '!exec sh -c "while :; do :; done"']] as const;
+    const limits = { deadlineMs: 60_000, outputBytes: 1000, cpuSeconds: 1 };
+    const spin = new GitProcess({ gitDir, config }, ['spin'], limits);
+
+    const end = await spin.ended;
+
+    expect(spin.error(end).message).toContain('git spin used up its 1 s of processor time');
+  },
+);
+
 test.runIf(linux)('a process that stops answering is replaced at the deadline', async () => {
   const gitDir = await bareRepository();
   const commit = plantTrees(gitDir, 1);

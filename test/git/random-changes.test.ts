@@ -101,4 +101,4 @@ test('random histories have the ids that git fast-import gives them', async () =
     expectSound(repository.gitDir);
   });
   await fc.assert(law, { numRuns: runs(30) });
-}, 120_000);
+});

@@ -166,7 +166,7 @@ describe.each(losses)('%s', (title, loses?: Loss[1], remains?: Remains) => {
         throw new Error(`after ${one.files.operations.at(-1)}`, { cause: error });
       });
     }
-  }, 120_000);
+  });
 
   test('after the answer, and again while the log is replayed', async () => {
     const replaying = async (crash: number | undefined): Promise<number> => {
@@ -189,33 +189,29 @@ describe.each(losses)('%s', (title, loses?: Loss[1], remains?: Remains) => {
     const count = await replaying(undefined);
     expect(count).toBeGreaterThan(8);
     for (let at = offset; at < count; at += STRIDE) await replaying(at);
-  }, 60_000);
+  });
 });
 
 describe('a disk that refuses', () => {
-  test.each(['ENOSPC', 'EIO'])(
-    '%s: what was refused is not there after a crash',
-    async (code) => {
-      const count = await countOperations();
-      for (let at = code === 'EIO' ? 0 : 3; at < count; at += STRIDE) {
-        const one = await scene();
-        const acknowledged: string[] = [];
-        one.files.inject({ kind: 'error', at, code, lasting: false });
-        const error = await work(one, acknowledged).then(
-          () => undefined,
-          (reason: unknown) => reason,
-        );
-        const head = await one.repository.head();
-        if (error !== undefined) expect(error).toBeInstanceOf(StorageError);
-        expectSound(one.gitDir);
-        one.files.losePower(() => false, 'garbage');
-        const found = await expectRecovered(one.gitDir, acknowledged);
-        // Unless it was said to be possible.
-        if ((error as StorageError | undefined)?.moved !== true) expect(found).toBe(head);
-      }
-    },
-    60_000,
-  );
+  test.each(['ENOSPC', 'EIO'])('%s: what was refused is not there after a crash', async (code) => {
+    const count = await countOperations();
+    for (let at = code === 'EIO' ? 0 : 3; at < count; at += STRIDE) {
+      const one = await scene();
+      const acknowledged: string[] = [];
+      one.files.inject({ kind: 'error', at, code, lasting: false });
+      const error = await work(one, acknowledged).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      const head = await one.repository.head();
+      if (error !== undefined) expect(error).toBeInstanceOf(StorageError);
+      expectSound(one.gitDir);
+      one.files.losePower(() => false, 'garbage');
+      const found = await expectRecovered(one.gitDir, acknowledged);
+      // Unless it was said to be possible.
+      if ((error as StorageError | undefined)?.moved !== true) expect(found).toBe(head);
+    }
+  });
 
   test('what it takes again after it refused is durable', async () => {
     const one = await scene();

@@ -240,7 +240,7 @@ test('gitplane plan shows what changed patches do to Endpoints that are given', 
   expect(code).toBe(0);
   expect(text).toContain('~ Tenant "blue" (tenants/blue/vcluster.yaml)');
   expect(text).toContain(
-    '    1 of 2 Endpoints become others on the control-plane cluster\n    ~ shop/db',
+    '    1 of 2 objects become others on the control-plane cluster\n    ~ Endpoints shop/db',
   );
   expect(text).toMatch(/\n {6}- {4}team: a\n {6}\+ {4}team: A\n/);
 });

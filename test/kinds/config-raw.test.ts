@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { valueAt } from '../../src/apimachinery/object.ts';
 import { parseConfigRaw, plainConfigText } from '../../src/kinds/config-raw.ts';
+import { VERSION } from '../../src/version.ts';
 import { signingKey } from '../support/saml-peer.ts';
 import { kindNamed, object, problems } from './objects.ts';
 
@@ -32,6 +33,7 @@ describe('a configuration', () => {
     });
   });
 
+  // covers: Config.status
   test('shows what was written, and the defaults beside it', () => {
     const raw = `
 auth:
@@ -334,6 +336,10 @@ describe('rules', () => {
       'imageBuilder: {resources: {claims: [{request: a}]}}',
     ],
     ['imageBuilder.replicas', 'imageBuilder: {replicas: -1}'],
+    [
+      'audit.policy.rules[0].resources[1].resources',
+      'audit: {policy: {rules: [{level: None, resources: [{resources: [a]}, {group: b, resourceNames: [x]}]}]}}',
+    ],
   ])('refuse at %s: %s', (path, raw) => {
     const found = parseConfigRaw(raw).problems;
     expect(found).toHaveLength(1);
@@ -391,6 +397,11 @@ describe('rules', () => {
   test.each([
     ['workspaceSubDomain: "*.workspace.example.com"', 'workspaceSubDomain is deprecated'],
     ['oidc: {enabled: true}', 'oidc is deprecated'],
+    ['cloud: {maintenanceWindow: {dayOfWeek: Monday}}', 'has no effect in this version'],
+    [
+      'apps: {predefinedApps: [{chart: a/b, iconUrl: "/i.png"}, {chart: a/c}]}',
+      'apps.predefinedApps[1].iconUrl is not read',
+    ],
     ['audit: {dataStoreTTL: 5}', 'audit.dataStoreTTL has no effect'],
     [
       `auth:\n  saml:\n      ${SAML}\n      insecureSkipSignatureValidation: true`,
@@ -444,5 +455,49 @@ describe('Config', () => {
   test('answers to both plurals and can be written', () => {
     expect(kindNamed('Config')).toMatchObject({ plural: 'config', aliases: ['configs'] });
     expect(kindNamed('Config').verbs).toEqual(expect.arrayContaining(['update', 'patch']));
+  });
+});
+
+describe('fields that follow from others', () => {
+  const config = kindNamed('Config');
+
+  test.each([
+    [
+      'requests take the limits, resource by resource',
+      'imageBuilder: {resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 500m}}}',
+      { imageBuilder: { resources: { requests: { cpu: '500m', memory: '1Gi' } } } },
+    ],
+    [
+      'requests without limits stay',
+      'costControl: {cluster: {costBackend: {resources: {requests: {cpu: 1}}}}}',
+      { costControl: { cluster: { costBackend: { resources: { requests: { cpu: 1 } } } } } },
+    ],
+    [
+      'an app has the name of its chart and the readme of the hub',
+      'apps: {predefinedApps: [{chart: stable/nginx}, {chart: "a/b", title: B, readmeUrl: "https://b"}]}',
+      {
+        apps: {
+          predefinedApps: [
+            {
+              chart: 'stable/nginx',
+              title: 'nginx',
+              readmeUrl: 'https://artifacthub.io/packages/helm/stable/nginx',
+            },
+            { chart: 'a/b', title: 'B', readmeUrl: 'https://b' },
+          ],
+        },
+      },
+    ],
+  ])('%s', (_title, text, status) => {
+    expect(parseConfigRaw(text)).toMatchObject({ status, problems: [] });
+  });
+
+  test('the status has the version that is running, whatever the text says', () => {
+    const status = config.deriveStatus(
+      object('Config', { spec: { raw: 'uiSettings: {primaryColor: teal}' } }),
+    );
+    expect(status).toMatchObject({
+      uiSettings: { primaryColor: 'teal', platformVersion: VERSION },
+    });
   });
 });

@@ -11,6 +11,7 @@ import { kindNamed, object, problems, table } from './objects.ts';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('secret data', () => {
+  // covers: SharedSecret.spec.data.{keys,values}
   test.each(['SharedSecret', 'ProjectSecret'])('%s takes keys and base64 values', (kind) => {
     const data = {
       '.dockerconfigjson': base64('{}'),
@@ -20,6 +21,7 @@ describe('secret data', () => {
     expect(problems(object(kind, { spec: { data } }))).toEqual([]);
   });
 
+  // covers: SharedSecret.spec.data.keys
   test.each(['a b', 'a/b', '', 'ä', 'a:b', '..', '..x', '.'])('refuses the key %j', (key) => {
     const found = problems(object('SharedSecret', { spec: { data: { [key]: base64('x') } } }));
     expect(found).toHaveLength(1);
@@ -30,6 +32,7 @@ describe('secret data', () => {
     expect(problems(object('SharedSecret', { spec: { data } }))).toEqual([]);
   });
 
+  // covers: SharedSecret.spec.data.values
   test.each([
     ['plain text', 'hunter2-hunter2!', 'encode the value first'],
     ['missing padding', 'aHVudGVyMg', 'correct padding'],
@@ -107,6 +110,7 @@ describe('ProjectSecret', () => {
 describe.each(['SharedSecret', 'ProjectSecret', 'Team', 'User'])(
   'owner and access of %s',
   (kind) => {
+    // covers: accessRule.name
     test('take users, teams, verbs of any name and wildcards', () => {
       const spec = {
         owner: { team: 'platform' },
@@ -188,6 +192,7 @@ describe('User', () => {
 });
 
 describe('OwnedAccessKey', () => {
+  // covers: OwnedAccessKey.spec.subject
   test.each(['user', 'team', 'subject'])('acts as one %s', (field) => {
     expect(problems(object('OwnedAccessKey', { spec: { [field]: 'ada' } }))).toEqual([]);
   });
@@ -330,6 +335,7 @@ describe.each(['OwnedAccessKey', 'DirectClusterEndpointToken'])('scope of %s', (
       { projects: [{ project: '' }] },
       'spec.scope.projects[0].project: Invalid value: ""',
     ],
+    // covers: scope.rules.resourceNames
     [
       'names without resources',
       { rules: [{ resourceNames: ['x'] }] },
@@ -340,6 +346,7 @@ describe.each(['OwnedAccessKey', 'DirectClusterEndpointToken'])('scope of %s', (
       { rules: [{ resources: [{ group: 'a' }], resourceNames: ['x'] }] },
       'spec.scope.rules[0].resources: Required value',
     ],
+    // covers: scope.rules.nonResourceURLs
     [
       'a star inside a step',
       { rules: [{ nonResourceURLs: ['/health*'] }] },
@@ -402,6 +409,8 @@ describe('DirectClusterEndpointToken', () => {
 });
 
 describe('deprecated fields', () => {
+  // covers: OwnedAccessKey.spec.{parent,oidcLogin}
+  // covers: versioning.deprecated.{selfLink,scope,keys,config}
   test.each<[string, JsonObject, string]>([
     ['Team', { metadata: { selfLink: '/x' } }, 'metadata.selfLink is deprecated'],
     ['RoleBinding', { metadata: { selfLink: '/x' } }, 'metadata.selfLink is deprecated'],

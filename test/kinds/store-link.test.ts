@@ -38,7 +38,12 @@ test('a mount and a path tie a secret to the store, which is only read', () => {
     secret({ 'kv-mount-path': '/secret/', 'kv-secret-path': 'app/mail' }),
   );
 
-  expect(link).toEqual({ mount: 'secret', path: 'app/mail', policy: DEFAULT_POLICY });
+  expect(link).toEqual({
+    store: 'default',
+    mount: 'secret',
+    path: 'app/mail',
+    policy: DEFAULT_POLICY,
+  });
   expect(link?.policy.direction).toBe('Pull');
   expect(problems(TIED)).toEqual([]);
 });
@@ -62,6 +67,7 @@ test('every policy has an annotation', () => {
   );
 
   expect(link).toEqual({
+    store: 'default',
     mount: 'secret',
     path: 'app/mail',
     intervalMs: 5_400_000,

@@ -47,12 +47,14 @@ test.each([
 });
 
 describe.each(table.kinds)('$kind', (kind) => {
-  test('has an age and no name among its columns', () => {
+  test('has an age or a time of creation, and no name, among its columns', () => {
     const names = kind.columns.map((column) => column.name);
-    expect(names).toContain('Age');
+    // As Kubernetes shows roles.
+    const [own, type] = kind.kind.endsWith('Role') ? ['Created At', 'string'] : ['Age', 'date'];
+    expect(names).toContain(own);
     expect(names).not.toContain('Name');
-    const age = kind.columns.find((column) => column.name === 'Age');
-    expect(age?.type).toBe('date');
+    const age = kind.columns.find((column) => column.name === own);
+    expect(age?.type).toBe(type);
     expect(age?.value(bare({ creationTimestamp: '2026-01-01T00:00:00Z' }))).toBe(
       '2026-01-01T00:00:00Z',
     );
@@ -85,6 +87,7 @@ describe.each(table.kinds)('$kind', (kind) => {
   });
 });
 
+// covers: OwnedAccessKey.spec.oidcLogin
 test.each([
   ['SharedSecret', ['spec.data.*']],
   ['ProjectSecret', ['spec.data.*']],
@@ -124,6 +127,7 @@ test('the cells of a secret count and never show', () => {
   expect(cells).toEqual(['Registry', 2, 'team/ops', undefined]);
 });
 
+// covers: endpoints.sharedsecrets.PUT.resourceVersion
 test('only where the spec asks for it does a replacement need the version', () => {
   const needing = table.kinds.filter((kind) => !kind.allowUnconditionalUpdate);
   expect(needing.map((kind) => kind.kind)).toContain('SharedSecret');

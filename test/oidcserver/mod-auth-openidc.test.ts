@@ -171,6 +171,5 @@ describe.skipIf(!isInstalled)('Apache with mod_auth_openidc', () => {
       expect(platform.access.authenticate(key)).not.toHaveProperty('user');
       expect((await open(browser, `${url}/private/`)).location).toContain('/login?returnTo=');
     },
-    120_000,
   );
 });

@@ -78,6 +78,7 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
+  // covers: OwnedAccessKey.spec.oidcProvider
   test('is an access key whose hash is all that git has', async () => {
     const all = await loggedIn();
     const { token, name, platform } = all;
@@ -257,7 +258,7 @@ describe('a refresh token', () => {
     const all = await loggedIn();
     for (let count = 0; count < 20; count++) await all.kubectl.signIn(all.browser, OFFLINE);
     expect(loginsOf(all)).toHaveLength(20);
-  }, 60_000);
+  });
 
   test('is not for clients that do not ask, nor in a key that has a scope', async () => {
     const all = await scene();

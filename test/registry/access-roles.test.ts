@@ -72,6 +72,8 @@ function allowed(platform: TestPlatform, user: string, request: string): boolean
 }
 
 describe('what a manifest grants', () => {
+  // covers: Team.spec.owner.user Team.spec.access accessRule.{verbs,subresources,users,teams}
+  // covers: authentication.access authentication.verbs
   test.each<[string, string, string, boolean]>([
     ['ada', 'get teams/payments', 'the owner reads', true],
     ['ada', 'delete teams/payments', 'the owner removes', true],
@@ -90,6 +92,7 @@ describe('what a manifest grants', () => {
     expect(allowed(platform, user, request)).toBe(expected);
   });
 
+  // covers: SharedSecret.spec.access accessRule.verbs accessRule.users accessRule.teams
   test.each(['users', 'teams'])(
     'on a namespaced object is a Role beside it, and a star among %s means everyone',
     async (field) => {
@@ -107,6 +110,27 @@ describe('what a manifest grants', () => {
     },
   );
 
+  // covers: SharedSecret.spec.owner.{user,team} Team.spec.owner.team service.teamObjects
+  test.each([
+    ['a user', { user: 'olga' }, 'olga'],
+    ['the members of a team', { team: 'ops' }, 'olga'],
+  ])('to %s that own it is everything', async (_owner, owner, user) => {
+    const platform = await openTestPlatform();
+    await platform.commit({
+      's.yaml': secret('card', { owner }),
+      't.yaml': team('red', { owner }),
+    });
+
+    for (const path of ['sharedsecrets/card', 'teams/red']) {
+      for (const verb of ['get', 'update', 'patch', 'delete']) {
+        expect(allowed(platform, user, `${verb} ${path}`)).toBe(true);
+        expect(allowed(platform, 'eve', `${verb} ${path}`)).toBe(false);
+      }
+    }
+    expect(allowed(platform, user, 'get sharedsecrets/other')).toBe(false);
+  });
+
+  // covers: Team.spec.owner.user
   test('goes when the rule goes, when the owner changes and with the object', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 't.yaml': team('payments', { owner: payments, access: [rule] }) });

@@ -41,6 +41,7 @@ async function patchAt(of: TestPlatform, version: string, displayName: string): 
   }
 }
 
+// covers: OwnedAccessKey.status.lastActivity
 test('uses are seen, raise no generation, and are no conflict for who read before them', async () => {
   const of = await platform();
   const read = versionOf(of);

@@ -75,6 +75,7 @@ beforeEach(async () => {
 });
 
 describe('a project secret that names a shared secret', () => {
+  // covers: service.projectSecrets
   test('has its data, whichever of the two came first', async () => {
     await give(follower('copy', 'source'));
     expect(dataOf()).toBeUndefined();
@@ -226,7 +227,7 @@ describe('git', () => {
 
     expect(dataOf()).toBeUndefined();
     expect(synced()).toBeUndefined();
-    expect(found()?.status).toBeUndefined();
+    expect(found()?.status).toEqual({});
     await setData(TWO);
     expect(dataOf()).toBeUndefined();
   });

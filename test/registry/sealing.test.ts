@@ -489,10 +489,10 @@ describe('in a repository that seals', () => {
   });
 
   test('a write is refused where .sops.yaml cannot be read', async () => {
-    await platform.commit({ '.sops.yaml': 'creation_rules: [{pgp: ABC}]\n' });
+    await platform.commit({ '.sops.yaml': 'creation_rules: [{kms: ABC}]\n' });
     const error = await refusal(create({ password: CLEAR }));
 
-    expect(error.message).toMatch(/\.sops\.yaml cannot be used: 1:18: .* names keys of pgp/);
+    expect(error.message).toMatch(/\.sops\.yaml cannot be used: 1:18: .* names keys of kms/);
   });
 
   test('a write does not vouch for what somebody else put into the file', async () => {

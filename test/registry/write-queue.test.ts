@@ -278,7 +278,7 @@ test('what is answered is in history, what is refused is not, whatever fails in 
     ),
     { numRuns: 6 },
   );
-}, 60_000);
+});
 
 /** Moves the branch as a push by path does; gives way when we are first. */
 function pushEmpty(gitDir: string): void {

@@ -96,9 +96,7 @@ spec:
     expect(value).toMatchObject({ spec: { data: { user: 'bmV3', password: 'aHVudGVyMg==' } } });
   });
 
-  test('random files go both ways, for two recipients, and survive rotate, updatekeys and edits', {
-    timeout: 60_000 * runs(1),
-  }, async () => {
+  test('random files go both ways, for two recipients, and survive rotate, updatekeys and edits', async () => {
     const bobs = await Keyring.open([bob.identity]);
     config([ann.recipient, bob.recipient]);
     for (const text of streams()) {

@@ -234,7 +234,7 @@ describe('keys', () => {
   });
 });
 
-describe('random files', { timeout: 60_000 * runs(1) }, () => {
+describe('random files', () => {
   test('come back with the same values, and unchanged where nothing is sealed', () => {
     fc.assert(
       fc.property(file, (text) => {
@@ -265,5 +265,32 @@ describe('random files', { timeout: 60_000 * runs(1) }, () => {
       }),
       { numRuns: runs(80) },
     );
+  });
+});
+
+describe('a file that this platform does not open', () => {
+  const block = (keys: string): string =>
+    `kind: X\ndata: ENC[AES256_GCM,data:YQ==,iv:YQ==,tag:YQ==,type:str]\nsops:\n  ${keys}\n  lastmodified: "2026-01-01T00:00:00Z"\n  mac: x\n  version: 3.13.2\n`;
+  const groups = (...all: readonly string[]): string => `key_groups: [${all.join(', ')}]`;
+
+  test.each([
+    ['kms: [{arn: x, enc: x}]', /is sealed for no age recipient; other kinds of keys/],
+    ['gcp_kms: [{resource_id: x, enc: x}]', /is sealed for no age recipient; other kinds of keys/],
+    ['azure_kv: [{vault_url: x, enc: x}]', /is sealed for no age recipient; other kinds of keys/],
+    [
+      'hc_vault: [{vault_address: x, enc: x}]',
+      /is sealed for no age recipient; other kinds of keys/,
+    ],
+    [groups('{age: []}', '{kms: []}'), /has several key groups, which are not supported/],
+    [groups('{age: []}', '{hc_vault: []}'), /has several key groups, which are not supported/],
+    [`shamir_threshold: 2\n  ${groups('{age: []}', '{pgp: []}')}`, /has several key groups/],
+    ['pgp: [{fp: ABC, enc: x}]', /is sealed for the PGP keys ABC alone/],
+  ])('says so at its sops block: %s', (keys, expected) => {
+    const text = block(keys);
+    const { documents } = openStream({ text, documents: documentsOf(text) }, undefined);
+
+    const [problem] = documents.flatMap(({ problems }) => problems);
+    expect(problem?.path).toEqual(['sops']);
+    expect(problem?.message).toMatch(expected);
   });
 });

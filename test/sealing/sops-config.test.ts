@@ -17,6 +17,9 @@ const OURS = formatSopsConfig(
   ['age1ann', 'age1bob'],
 );
 
+const FINGERPRINT = '85D77543B3D624B63CEA9E6DBC17301B491B3F21';
+const OTHERS = ['kms', 'gcp_kms', 'azure_keyvault', 'hc_vault_transit_uri', 'hckms'];
+
 describe('rules for new files', () => {
   test.each([
     ['namespaces/a/sharedsecrets/b.yaml', '^(data|kubectl\\.kubernetes\\.io/last-applied)$'],
@@ -45,7 +48,23 @@ describe('rules for new files', () => {
   test.each([
     ['stores: {}', /1:1: creation_rules must be a list/],
     ['creation_rules:\n  - 1', /2:5: creation_rules\[0\]: must be a map/],
-    ['creation_rules:\n  - pgp: ABC', /creation_rules\[0\]: names keys of pgp; only age/],
+    [
+      `creation_rules:\n  - pgp: ${FINGERPRINT}`,
+      /2:5: creation_rules\[0\]: names keys of pgp alone/,
+    ],
+    ['creation_rules:\n  - {age: age1x, pgp: ABC}', /2:5: .*"ABC" must be a whole fingerprint/],
+    ...OTHERS.map((name): [string, RegExp] => [
+      `creation_rules:\n  - age: age1x\n    ${name}: x`,
+      new RegExp(`2:5: creation_rules\\[0\\]: names keys of ${name}; only age`),
+    ]),
+    ...OTHERS.map((name): [string, RegExp] => [
+      `creation_rules:\n  - key_groups:\n      - ${name}: [{x: y}]`,
+      new RegExp(`2:5: creation_rules\\[0\\]: names keys of ${name}; only age`),
+    ]),
+    [
+      'creation_rules:\n  - shamir_threshold: 2\n    key_groups: [{age: [age1x]}, {age: [age1y]}]',
+      /2:5: creation_rules\[0\]: has several key groups/,
+    ],
     ['creation_rules:\n  - path_regex: "("', /is not a regular expression/],
     ['creation_rules:\n  - path_regex: "(a+)+$"', /repeats a group/],
     ['creation_rules:\n  - path_regex: "(?i)a"', /has a group with options/],
@@ -131,6 +150,11 @@ describe('a .sops.yaml that would stop writes', () => {
       ['2:5'],
     ],
     ['has a rule of a kind that is not known', 'creation_rules:\n  - kms: x\n', ['2:5']],
+    [
+      'names a PGP key that is not here',
+      `creation_rules:\n  - age: ${OURS}\n    pgp: ${FINGERPRINT}\n`,
+      ['2:5'],
+    ],
     ['names us beside others', `creation_rules:\n  - age: ${OTHER},${OURS}\n`, []],
     ['names nobody, which means us', 'creation_rules:\n  - path_regex: x\n', []],
     [

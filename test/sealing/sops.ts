@@ -1,14 +1,11 @@
 /** The real sops, where it is installed: on the PATH, or where `.ci/run` puts it. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
-
-const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gitplane/bin');
+import { join } from 'node:path';
+import { findProgram, PROGRAM_CACHE } from '../support/programs.ts';
 
 export function findSops(): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), CACHE];
-  return folders.map((folder) => join(folder, 'sops')).find((file) => existsSync(file));
+  return findProgram('sops');
 }
 
 /** Releases that people still have, by their first two numbers. */
@@ -17,7 +14,7 @@ export type OlderRelease = (typeof OLDER_RELEASES)[number];
 
 /** The program of `sops-<version>` beside the cache of the newest one. */
 export function findOlderSops(release: OlderRelease): string | undefined {
-  const cache = join(CACHE, '..');
+  const cache = join(PROGRAM_CACHE, '..');
   const folders = existsSync(cache) ? readdirSync(cache) : [];
   const folder = folders.find((name) => name.startsWith(`sops-${release}.`));
   const file = folder && join(cache, folder, 'sops');

@@ -6,6 +6,7 @@ import { Fingerprints } from '../../src/secretsync/prints.ts';
 import { StoreClient } from '../../src/secretsync/store/client.ts';
 import { kv2 } from '../../src/secretsync/store/kv2.ts';
 import { detectMount } from '../../src/secretsync/store/mount.ts';
+import { type StoreResponse, TransportError } from '../../src/secretsync/store/transport.ts';
 import { syncObject } from '../../src/secretsync/sync-object.ts';
 import { NEW_STATE, type SyncState } from '../../src/secretsync/sync-state.ts';
 import type { SyncTask } from '../../src/secretsync/sync-task.ts';
@@ -60,14 +61,18 @@ function scene() {
   const mount = store.mount('secret/');
   store.token('t');
   /** Called with each request before the store hears of it. */
-  const wire = { before: (_method: string) => {} };
+  const wire = {
+    before: (_method: string) => {},
+    /** The answer that arrives in place of the one of the store. */
+    answer: (_method: string, answer: StoreResponse) => answer,
+  };
   const client = new StoreClient({
     transport: {
       origin: 'http://store',
       close: () => {},
       send: async (request) => {
         wire.before(request.method);
-        return store.handle(request);
+        return wire.answer(request.method, store.handle(request));
       },
     },
     token: async () => 't',
@@ -75,7 +80,7 @@ function scene() {
     intervalMs: 1000,
     random: () => 0,
   });
-  const commits: Commits = { list: ['a'], change: () => undefined };
+  const commits: Commits = { list: ['a'], change: () => undefined, isKnown: true };
   const memory = { state: NEW_STATE };
   const sync = async (more: Pick<SyncTask, 'resolution' | 'isFull'> = {}) =>
     syncObject({
@@ -93,7 +98,7 @@ function scene() {
       mayDelete: false,
       ...more,
     });
-  return { lag, store, mount, wire, commits, memory, sync };
+  return { lag, store, mount, wire, client, commits, memory, sync };
 }
 
 /**
@@ -159,6 +164,24 @@ test('an answer that is older than what was pulled is not pulled', async () => {
   expect(commits.list).toEqual(['a', 'c']);
 });
 
+/** The commit is made, and the daemon dies before it writes the base; the store keeps ten versions. */
+test('what was pulled is no conflict when the store keeps it no longer', async () => {
+  const { mount, commits, sync } = scene();
+  mount.put('app', { key: 'a' });
+  expect(await sync()).toMatchObject({ result: 'Synced' });
+  mount.put('app', { key: 'b' });
+  commits.change = (value) => {
+    commits.list.push(value);
+    throw new Error('killed');
+  };
+  await expect(sync()).rejects.toThrow('killed');
+  for (let version = 0; version < 12; version += 1) mount.put('app', { key: `c${version}` });
+  commits.change = (value) => `c${commits.list.push(value)}`;
+
+  expect(await sync()).toMatchObject({ result: 'Synced', pulled: 1 });
+  expect(commits.list).toEqual(['a', 'b', 'c11']);
+});
+
 test('a removal is looked at twice each time', async () => {
   const { mount, sync } = scene();
   mount.put('app', { key: 'a' });
@@ -194,6 +217,92 @@ test('a push that landed before the base was written is no newer base', async ()
   commits.list.push('c');
   expect(await sync()).toMatchObject({ result: 'Synced', pushed: 1 });
   expect(memory.state.intents).toEqual([]);
+});
+
+describe('a push that landed, and whose answer was none', () => {
+  const failed = (status: number, text: string) => (): StoreResponse => ({
+    status,
+    headers: {},
+    text,
+  });
+  const ANSWERS: [string, () => StoreResponse][] = [
+    ['500', failed(500, '{"errors":["context canceled"]}')],
+    ['500 of a node that steps down', failed(500, '{"errors":["local node not active"]}')],
+    ['502', failed(502, '')],
+    ['503', failed(503, '{"errors":[]}')],
+    [
+      'none',
+      () => {
+        throw new TransportError('cut', true);
+      },
+    ],
+  ];
+
+  /** The store has b of git, which has c by now. */
+  async function landed(answer: () => StoreResponse) {
+    const made = scene();
+    const { mount, wire, client, commits, sync } = made;
+    mount.put('app', { key: 'a' });
+    expect(await sync()).toMatchObject({ result: 'Synced' });
+    commits.list.push('b');
+    wire.answer = (method, real) => (method === 'POST' ? answer() : real);
+    await expect(sync()).rejects.toThrow();
+    expect(mount.live('app')).toEqual({ key: 'b' });
+    wire.answer = (_method, real) => real;
+    client.tryAgain();
+    commits.list.push('c');
+    return made;
+  }
+
+  test.each(ANSWERS)('(%s) is found again, and the next one follows', async (_name, answer) => {
+    const { mount, sync } = await landed(answer);
+
+    expect(await sync()).toMatchObject({ result: 'Synced', pushed: 1 });
+    expect(mount.live('app')).toEqual({ key: 'c' });
+  });
+
+  test('and that nothing remembers is found in the history of git', async () => {
+    const { mount, memory, sync } = await landed(failed(500, ''));
+    memory.state = { ...memory.state, intents: [] };
+
+    expect(await sync()).toMatchObject({ result: 'Synced', pushed: 1 });
+    expect(mount.live('app')).toEqual({ key: 'c' });
+  });
+
+  test('is no conflict while the history of git is not known', async () => {
+    const { mount, memory, commits, sync } = await landed(failed(500, ''));
+    memory.state = { ...memory.state, intents: [] };
+    commits.isKnown = false;
+
+    const waiting = { result: 'Waiting', reason: 'HistoryUnknown', pushed: 0, pulled: 0 };
+    for (let edit = 0; edit < 5; edit += 1) {
+      expect(await sync({ isFull: false })).toMatchObject(waiting);
+    }
+    for (let cycle = 0; cycle < 2; cycle += 1) expect(await sync()).toMatchObject(waiting);
+    for (let cycle = 0; cycle < 2; cycle += 1) {
+      expect(await sync()).toMatchObject({
+        result: 'Held',
+        reason: 'HistoryUnknown',
+        keys: ['key'],
+      });
+    }
+    expect(mount.live('app')).toEqual({ key: 'b' });
+    commits.isKnown = true;
+    expect(await sync()).toMatchObject({ result: 'Synced', pushed: 1 });
+    expect(mount.live('app')).toEqual({ key: 'c' });
+    expect(memory.state.held).toBeUndefined();
+  });
+
+  test('is decided by a person where the history of git stays unknown', async () => {
+    const { mount, memory, commits, sync } = await landed(failed(500, ''));
+    memory.state = { ...memory.state, intents: [] };
+    commits.isKnown = false;
+    for (let cycle = 0; cycle < 3; cycle += 1) await sync();
+
+    const { commit: id = '' } = memory.state.held ?? {};
+    expect(await sync({ resolution: { winner: 'git', id } })).toMatchObject({ result: 'Synced' });
+    expect(mount.live('app')).toEqual({ key: 'c' });
+  });
 });
 
 test('what was seen on another mount makes nothing old here', async () => {
@@ -307,6 +416,8 @@ interface Commits {
   readonly list: string[];
   /** The commit of a pull; undefined: somebody else was faster. */
   change: (value: string) => string | undefined;
+  /** False: git cannot tell its history now. */
+  isKnown: boolean;
 }
 
 function gitOf(commits: Commits): GitSide {
@@ -318,6 +429,7 @@ function gitOf(commits: Commits): GitSide {
       return commits.change(Buffer.from(set.get('key') ?? []).toString());
     },
     remove: async () => false,
-    history: async (since) => list.slice(Number(since.slice(1)), -1).map(values),
+    history: async (since) =>
+      commits.isKnown ? list.slice(Number(since.slice(1)), -1).map(values) : undefined,
   };
 }

@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Auditor } from '../../src/audit/auditor.ts';
 import { FailedLogins } from '../../src/auth/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
+import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
-import { LEASE_KINDS } from '../../src/kinds/lease.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
 import { Fairness } from '../../src/server/fairness.ts';
 import { buildServer } from '../../src/server/server.ts';
@@ -34,7 +34,7 @@ test('a fault of the server is the stage Panic in place of ResponseComplete, and
     root: '/kubernetes/management',
     store: { resourceVersion: 1 },
     clusters: { find: () => undefined },
-    leases: { kinds: LEASE_KINDS },
+    clientState: { kinds: CLIENT_KINDS },
     core: { kinds: CORE_KINDS },
     failedLogins: new FailedLogins(Date),
     fairness: new Fairness(),

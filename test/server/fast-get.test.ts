@@ -7,8 +7,8 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Auditor } from '../../src/audit/auditor.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
+import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
-import { LEASE_KINDS } from '../../src/kinds/lease.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
 import { Fairness } from '../../src/server/fairness.ts';
 import { buildServer } from '../../src/server/server.ts';
@@ -114,7 +114,7 @@ beforeEach(async () => {
     rights: access.rules,
     // The routes ask it of every URL.
     clusters: { find: () => void general++ },
-    leases: { kinds: LEASE_KINDS },
+    clientState: { kinds: CLIENT_KINDS },
     core: { kinds: CORE_KINDS, store: platform.store, registry: platform.registry },
     // How often somebody may fail is a matter of time, and no matter of bytes.
     failedLogins: { failed: () => 0 },

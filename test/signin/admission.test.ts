@@ -148,6 +148,7 @@ describe('names', () => {
   }
 });
 
+// covers: OwnedAccessKey.spec.identity.extraClaims
 test('further claims have a limit, and say nothing about tokens', () => {
   const extraClaims = { dept: 'ops', iss: 'x', groups: ['a'], big: 'x'.repeat(20_000), last: 1 };
   expect(admitted({ extraClaims }).extraClaims).toEqual({ dept: 'ops' });

@@ -426,6 +426,7 @@ describe('claims', () => {
 
   // covers: auth.oidc.preferredUsername auth.oidc.platformUsernameClaim auth.oidc.emailClaim auth.oidc.usernamePrefix auth.oidc.groupsPrefix auth.oidc.allowedExtraClaims
   // covers: auth.connectors[].oidc.{preferredUsername,platformUsernameClaim,emailClaim,allowedExtraClaims,redirectURI}
+  // covers: OwnedAccessKey.spec.identity.extraClaims
   test('names, addresses and further claims come from where the configuration says', async () => {
     const setup = await open({
       ...{ preferredUsername: 'nick', platformUsernameClaim: 'login', emailClaim: 'mail' },
@@ -444,6 +445,7 @@ describe('claims', () => {
       username: 'idp:ann.e',
       connector: 'oidc',
       subject: 'ann-1',
+      email: 'ann@mail.example',
       ssoGroups: ['idp:g'],
       extraClaims: { dept: 'ops', level: 3, tags: ['a'] },
     });
@@ -452,12 +454,26 @@ describe('claims', () => {
     expect(stored?.object.spec?.['identity']).toMatchObject({
       username: 'idp:Ann',
       preferredUsername: 'idp:Annie',
-      // Verified was another address.
       email: 'ann@mail.example',
-      emailVerified: false,
+      emailVerified: true,
     });
     setup.provider.claims = { sub: 'bob-1', name: 'Bob' };
     expect((await attempt(setup)).code).toBe(403);
+  });
+
+  test.each<[string, object, boolean]>([
+    ['by email_verified', { email_verified: true }, true],
+    ['by a claim of its own', { mail_verified: true }, true],
+    ['not against a claim of its own', { mail_verified: false, email_verified: true }, false],
+    ['not by a text', { email_verified: 'true' }, false],
+    ['not by silence', {}, false],
+  ])('an address of another claim is verified %s', async (_title, claims, isVerified) => {
+    const setup = await open({ emailClaim: 'mail' });
+    setup.provider.claims = { sub: 'ann-1', name: 'ann', mail: 'ann@mail.example', ...claims };
+    await attempt(setup);
+    const spec = setup.platform.guarded.platform.find('users', 'ann')?.object.spec;
+
+    expect(spec?.['email']).toBe(isVerified ? 'ann@mail.example' : undefined);
   });
 
   // covers: auth.oidc.scopes auth.connectors[].oidc.scopes

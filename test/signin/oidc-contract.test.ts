@@ -72,6 +72,8 @@ function loginKeys(platform: SignInPlatform): object[] {
 }
 
 // covers: auth.oidc auth.oidc.issuerUrl auth.oidc.clientId auth.oidc.clientSecret auth.oidc.redirectURI
+// covers:
+// covers: OwnedAccessKey.spec.identity{,.userId,.username,.preferredUsername,.email,.emailVerified,.groups,.connector,.identityRefresh}
 test('a first login makes a user, teams for its groups, and a key; the next one only a key', async () => {
   const [platform, peer] = await open({
     groupsClaim: 'groups',

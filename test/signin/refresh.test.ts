@@ -61,6 +61,7 @@ async function signedIn(refresh: Connector['refresh']): Promise<Setup> {
 
 const transient = (): SignInError => new SignInError('down', { reason: 'down', code: 503 });
 
+// covers: OwnedAccessKey.spec.identity.identityRefresh
 test('a provider is asked when the identity is half an hour old and the key is used, and not before', async () => {
   let asked = 0;
   const { platform, use, keys } = await signedIn(async (known) => {
@@ -182,6 +183,7 @@ test('a key that people made for themselves has its groups from their newest log
   expect(spec()?.['ssoGroups']).toEqual(['ops']);
 });
 
+// covers: OwnedAccessKey.spec.identity.connectorData
 test('what a connector needs is in no answer, list, log or commit', async () => {
   const { platform, keys, browser } = await signedIn(undefined);
   const [key = ''] = keys();

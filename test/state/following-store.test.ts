@@ -376,7 +376,7 @@ test('a follower whose records are older than what it has read begins anew', asy
   leading.history.steps.length = backup;
   leading.history.wake();
   await store.barrier().catch(() => undefined);
-  await expect.poll(() => store.list(TEAMS).items.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => store.list(TEAMS).items.length).toBe(1);
   await store.close();
 });
 

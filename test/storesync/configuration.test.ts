@@ -13,7 +13,7 @@ import { defaultConfig, openSynced, PATH, type SyncedPlatform } from './synced-p
 
 describe('settings', () => {
   const ADDRESS = 'https://store.example.com:8200';
-  const NOTHING = { fileText: () => '', secretText: () => undefined };
+  const NOTHING = { home: 'secretStore', fileText: () => '', secretText: () => undefined };
 
   // covers: secretStore.{enabled,address,namespace,syncInterval} secretStore.auth.token
   // covers: secretStore.auth.tokenSecretRef.{name,key,optional}
@@ -335,7 +335,7 @@ describe('a change of the configuration', () => {
 
   test('that names a variable that is not set ends the use of the store, and each secret says so', async () => {
     let missing: string | undefined;
-    const synced = await openSynced({ options: { missingVariables: () => missing } });
+    const synced = await openSynced({ missing: () => missing });
     await synced.tie({ a: '1' }, { direction: 'both' });
     await synced.cycle();
     missing = 'secretStore.auth.token (1:1) names $UNSET, which is not in the environment';
@@ -461,7 +461,9 @@ test('neither tokens nor values are in logs, metrics, events, conditions, report
 
 async function metric({ metrics }: SyncedPlatform, name: string): Promise<string | undefined> {
   const text = await metrics.metrics();
-  return new RegExp(`^gitplane_secret_sync_${name} (.*)$`, 'm').exec(text)?.[1];
+  return new RegExp(`^gitplane_secret_sync_${name}\\{store="default"\\} (.*)$`, 'm').exec(
+    text,
+  )?.[1];
 }
 
 function base64(text: string): string {

@@ -226,6 +226,47 @@ describe('a token of a login', () => {
     expect(server.store.requests.at(-1)?.path).toBe('/v1/auth/token/revoke-self');
   });
 
+  describe('that the store refuses to revoke over its quota', () => {
+    const AGAIN: [string, (synced: SyncedPlatform) => Promise<unknown>][] = [
+      ['when the daemon stops', (synced) => synced.sync.close()],
+      ['when the login is another one', (synced) => synced.configure({ enabled: false })],
+      [
+        'when the daemon stops after that',
+        async (synced) => {
+          await synced.configure({ enabled: false });
+          await vi.waitFor(() =>
+            expect(synced.server.store.requests.at(-1)?.path).toMatch(/revoke/),
+          );
+          await synced.sync.close();
+        },
+      ],
+    ];
+
+    test.each(AGAIN)('is revoked by a later request, %s', async (_when, end) => {
+      const server = await loginServer();
+      const synced = await syncedWith(server, APP_ROLE);
+      const { store } = server;
+      store.quota = { left: 3, retryAfter: undefined };
+      await end(synced);
+      await vi.waitFor(() => expect(store.tokens.size).toBe(0), 10_000);
+
+      const paths = store.requests.slice(-4).map(({ path }) => path);
+      expect(paths).toEqual(Array(4).fill('/v1/auth/token/revoke-self'));
+    });
+
+    test('for too long is told, and keeps nobody from stopping', async () => {
+      const server = await loginServer();
+      const synced = await syncedWith(server, APP_ROLE);
+      server.store.quota = { left: 1_000, retryAfter: undefined };
+      const before = performance.now();
+      await synced.sync.close();
+
+      expect(performance.now() - before).toBeLessThan(8_000);
+      expect(server.store.requests.length).toBeLessThan(60);
+      expect(synced.log.join('\n')).toMatch(/A token could not be revoked and stays until it ends/);
+    });
+  });
+
   test('that is given while the daemon stops is revoked as well', async () => {
     const server = await loginServer();
     const synced = await syncedWith(server, APP_ROLE);

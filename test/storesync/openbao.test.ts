@@ -70,10 +70,34 @@ describe.each(OPENBAO_RELEASES)('OpenBao $release', ({ program }) => {
     expect(await bao.live(PATH)).toEqual({ v: 'three' });
   });
 
+  test.each([
+    ['PreferGit', 'three', 3],
+    ['PreferStore', 'two', 2],
+  ])(
+    'that was put back to a snapshot follows onStoreOlder: %s',
+    async (onStoreOlder, v, version) => {
+      const { synced, token } = await agreed();
+      await synced.configure({ ...configOf(token), onStoreOlder });
+      const snapshot = await bao.snapshot();
+      await synced.edit({ v: 'three' });
+      await synced.cycle();
+      expect(await bao.live(PATH)).toEqual({ v: 'three' });
+      await bao.restore(snapshot);
+      for (let cycle = 0; cycle < 3; cycle += 1) await synced.cycle();
+
+      expect(synced.conditions()).toEqual(['Synced=True Synced']);
+      expect(synced.message()).toContain(`version ${version})`);
+      expect(synced.data()).toEqual({ v });
+      expect(await bao.live(PATH)).toEqual({ v });
+      expect(synced.log.join('\n')).toContain(v === 'two' ? 'Pulled from' : 'Pushed to');
+    },
+  );
+
   test('whose standby shows older values takes nothing back', async () => {
     const standby = await startStandby(bao.address);
     onTestFinished(() => standby.close());
-    const { synced } = await agreed({ address: standby.address });
+    const { synced, token } = await agreed({ address: standby.address });
+    await synced.configure({ ...configOf(token, standby.address), onStoreOlder: 'PreferStore' });
     await synced.edit({ v: 'three' });
     await synced.cycle();
     standby.lag();

@@ -1,6 +1,13 @@
 /** A daemon that ends at any moment, and the next one on what it left behind. */
-import { describe, expect, test, vi } from 'vitest';
+
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { StatusError } from '../../src/apimachinery/status-error.ts';
+import { secretStoreBlocks } from '../../src/config/secret-stores.ts';
+import type { History } from '../../src/history/history.ts';
+import type { Transport } from '../../src/secretsync/store/transport.ts';
 import type { KvMount } from '../support/kv/kv-mount.ts';
+import { KvStore } from '../support/kv/kv-store.ts';
+import { startKvServer } from '../support/kv-server.ts';
 import { openSynced, PATH, type SyncedPlatform } from './synced-platform.ts';
 
 const BOTH = { direction: 'both' };
@@ -25,7 +32,7 @@ test('what was agreed is known after a restart', async () => {
 
 test('what changed on both sides while nothing ran is merged', async () => {
   let synced = await agreed();
-  synced = await synced.restart({ options: { configuration: () => undefined } });
+  synced = await synced.restart({ options: { stores: () => secretStoreBlocks({}) } });
   await synced.edit({ user: 'bob', password: 'one' });
   synced.mount.put(PATH, { user: 'ann', password: 'two' });
   synced = await synced.restart({ options: {} });
@@ -53,7 +60,7 @@ test.each([
     synced.mount.put(PATH, { user: 'ann' });
     await synced.tie({ user: 'ann' }, { ...BOTH, 'deletion-in-git': 'soft-delete' });
     await synced.cycle();
-    synced = await synced.restart({ options: { configuration: () => undefined } });
+    synced = await synced.restart({ options: { stores: () => secretStoreBlocks({}) } });
     await synced.annotate(annotations);
     synced = await synced.restart({ options: {} });
     await synced.cycle();
@@ -127,19 +134,91 @@ describe('a daemon that ends', () => {
   }
 });
 
+/** A push landed unseen, git changed again, and what was remembered of the push is lost. */
+describe('a value that nothing but the history of git explains', () => {
+  const unreadable = { find: () => Promise.reject(new Error('git: no such process')) };
+
+  async function unexplained(of: Pick<History, 'find'> | undefined): Promise<SyncedPlatform> {
+    let synced = await agreed();
+    await synced.edit({ user: 'ann', password: 'two' });
+    await synced.platform.store.flush();
+    synced.server.faults.push(...Array(30).fill('cut-before'));
+    await synced.cycle();
+    synced = await synced.restart({ options: { stores: () => secretStoreBlocks({}) } });
+    synced.server.faults.splice(0);
+    synced.mount.put(PATH, { user: 'ann', password: 'two' });
+    await synced.edit({ user: 'ann', password: 'three' });
+    return await synced.restart({ options: of ? { history: of as History } : {} });
+  }
+
+  test('is pushed over where the history is read', async () => {
+    const synced = await unexplained(undefined);
+    await synced.cycle();
+
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'three' });
+  });
+
+  test('is no conflict while the history cannot be read, and is pushed over afterwards', async () => {
+    let synced = await unexplained(unreadable);
+    await synced.cycle();
+
+    expect(synced.sync.report().counts).toMatchObject({ waiting: 1, held: 0 });
+    expect(synced.log.join('\n')).toMatch(/no such process.*history of a secret cannot be read/);
+    for (let cycle = 0; cycle < 2; cycle += 1) await synced.cycle();
+    expect(synced.conditions()).toEqual(['Synced=False HistoryUnknown']);
+    expect(synced.message()).toMatch(/password\. Decide with .*git@[0-9a-f]{40}/);
+    synced = await synced.restart({ options: {} });
+    await synced.cycle();
+
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'three' });
+  });
+
+  test('is held when the commit that was agreed on is not in the history any more', async () => {
+    const synced = await unexplained({
+      find: () => Promise.reject(new StatusError(404, 'NotFound', 'the branch has no commit')),
+    });
+    for (let cycle = 0; cycle < 3; cycle += 1) await synced.cycle();
+
+    expect(synced.conditions()).toEqual(['Synced=False HistoryUnknown']);
+    const [decision = ''] = /git@[0-9a-f]+/.exec(synced.message()) ?? [];
+    await synced.annotate({ resolve: decision });
+    await synced.cycle();
+    expect(synced.conditions()).toEqual(['Synced=True Synced']);
+    expect(synced.mount.live(PATH)).toEqual({ user: 'ann', password: 'three' });
+  });
+});
+
 test('a stop in the middle of a cycle waits for the secrets in hand and begins no other', async () => {
-  const synced = await openSynced();
+  const store = new KvStore();
+  store.mount('secret/');
+  const server = await startKvServer({ store });
+  onTestFinished(() => server.close());
+  let stopsFrom = Number.POSITIVE_INFINITY;
+  let stopped: Promise<void> | undefined;
+  const transport = (origin: string): Transport => ({
+    origin,
+    close: () => {},
+    send: async (request) => {
+      if (store.requests.length >= stopsFrom) stopped ??= synced.sync.close();
+      return store.handle(request);
+    },
+  });
+  const synced = await openSynced({ server, options: { transport } });
   for (let index = 0; index < 60; index += 1) {
-    synced.mount.put(`many/${index}`, { a: 'x' });
     await synced.tie({}, { 'kv-secret-path': `many/${index}` }, `mail-${index}`);
   }
-  const cycle = synced.cycle();
-  await vi.waitFor(() => expect(synced.server.store.requests.length).toBeGreaterThan(3), 10_000);
-  await synced.sync.close();
-  await cycle;
-  const asked = synced.server.store.requests.length;
+  // Cycles that follow the changes of git find nothing in the store yet.
+  await synced.cycle();
+  for (let index = 0; index < 60; index += 1) synced.mount.put(`many/${index}`, { a: 'x' });
+  const first = store.requests.length;
+  stopsFrom = first + 4;
+  await synced.cycle();
+  expect(stopped).toBeDefined();
+  await stopped;
 
-  expect(asked).toBeLessThan(80);
+  expect(store.requests.length - first).toBeLessThan(80);
   const pulled = synced.platform
     .names('sharedsecrets')
     .filter((name) => synced.data(name)?.['a'] === 'x');

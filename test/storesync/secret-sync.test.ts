@@ -57,6 +57,7 @@ describe('by default', () => {
     expect(stat).toMatch(/^1\t1\t/);
   });
 
+  // covers: SharedSecret.status.conditions
   test('nothing is written to the store, and a change in git is told', async () => {
     const synced = await agreed({});
     await synced.edit({ user: 'bob', password: 'one' });

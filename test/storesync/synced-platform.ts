@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
-import type { SecretStoreConfig } from '../../src/config/sections/secret-store.ts';
+import { secretStoreBlocks } from '../../src/config/secret-stores.ts';
 import { History } from '../../src/history/history.ts';
 import type { Keyring } from '../../src/sealing/data-keys.ts';
 import { SecretSync, type SecretSyncOptions } from '../../src/storesync/secret-sync.ts';
@@ -32,7 +32,11 @@ export interface SyncedSetup extends PlatformSetup {
   readonly environment?: Readonly<Record<string, string>>;
   /** In place of the one with the address and the token of the server. */
   readonly config?: object;
+  /** The block `secretStores`. */
+  readonly stores?: readonly object[];
   readonly isReviewed?: boolean;
+  /** Variables that the default store names and the environment lacks. */
+  readonly missing?: () => string | undefined;
   readonly options?: Partial<SecretSyncOptions>;
 }
 
@@ -45,13 +49,15 @@ export class SyncedPlatform {
   readonly log: string[];
   /** Each message for the condition InForce of the Config. */
   readonly told: (string | undefined)[];
+  /** Each message for the condition SecretsPulled of the Config. */
+  readonly toldOfPulls: (string | undefined)[];
   readonly #setup: SyncedSetup;
   readonly #stop: () => Promise<void>;
 
   constructor(
     of: Pick<
       SyncedPlatform,
-      'platform' | 'server' | 'sync' | 'events' | 'metrics' | 'log' | 'told'
+      'platform' | 'server' | 'sync' | 'events' | 'metrics' | 'log' | 'told' | 'toldOfPulls'
     > & {
       setup: SyncedSetup;
       stop: () => Promise<void>;
@@ -64,6 +70,7 @@ export class SyncedPlatform {
     this.metrics = of.metrics;
     this.log = of.log;
     this.told = of.told;
+    this.toldOfPulls = of.toldOfPulls;
     this.#setup = of.setup;
     this.#stop = of.stop;
   }
@@ -75,8 +82,8 @@ export class SyncedPlatform {
     return mount;
   }
 
-  cycle(allowDeletions = false): Promise<void> {
-    return this.sync.syncNow({ allowDeletions });
+  cycle(allowDeletions = false, store?: string): Promise<void> {
+    return this.sync.syncNow({ allowDeletions, store });
   }
 
   /** A SharedSecret `mail` that is tied to `secret/app/mail`; annotations without their prefix. */
@@ -165,8 +172,8 @@ export class SyncedPlatform {
     return conditions.map(({ message }) => message).join('\n');
   }
 
-  async configure(store: object): Promise<void> {
-    const raw = JSON.stringify({ secretStore: store });
+  async configure(secretStore: object, secretStores: readonly object[] = []): Promise<void> {
+    const raw = JSON.stringify({ secretStore, secretStores });
     await this.platform.patch('config', 'default', (object) => {
       object.spec.raw = raw;
     });
@@ -215,14 +222,15 @@ export async function openSynced(given: SyncedSetup = {}): Promise<SyncedPlatfor
   const { repository, branch, store, registry } = platform;
   const history = new History({ repository, branch, kinds, reader, under: '' });
   if (platform.find('config', 'default') === undefined) {
-    const { config = defaultConfig(server) } = setup;
-    const raw = JSON.stringify({ secretStore: config });
+    const { config = defaultConfig(server), stores = [] } = setup;
+    const raw = JSON.stringify({ secretStore: config, secretStores: stores });
     await platform.create('config', { metadata: { name: 'default' }, spec: { raw } });
   }
   const log: string[] = [];
   const metrics = new Registry();
   const events = new EventRing();
   const told: (string | undefined)[] = [];
+  const toldOfPulls: (string | undefined)[] = [];
   const sync = new SecretSync({
     kinds,
     store,
@@ -231,12 +239,16 @@ export async function openSynced(given: SyncedSetup = {}): Promise<SyncedPlatfor
     history,
     isReviewed,
     secret: Buffer.alloc(32, 9),
-    configuration: () =>
-      platform.find('config', 'default')?.object.status?.['secretStore'] as
-        | SecretStoreConfig
-        | undefined,
+    stores: () => {
+      const missing = setup.missing?.();
+      return secretStoreBlocks(
+        platform.find('config', 'default')?.object.status ?? {},
+        new Map(missing === undefined ? [] : [['default', missing]]),
+      );
+    },
     environment,
     notInForce: (why) => void told.push(why),
+    pullsIncomplete: (why) => void toldOfPulls.push(why),
     metrics: createSecretSyncMetrics(metrics),
     events,
     logger: createLogger('debug', { write: (line) => void log.push(line) }),
@@ -257,7 +269,18 @@ export async function openSynced(given: SyncedSetup = {}): Promise<SyncedPlatfor
   };
   onTestFinished(stop);
   sync.start();
-  return new SyncedPlatform({ platform, server, sync, events, metrics, log, told, setup, stop });
+  return new SyncedPlatform({
+    platform,
+    server,
+    sync,
+    events,
+    metrics,
+    log,
+    told,
+    toldOfPulls,
+    setup,
+    stop,
+  });
 }
 
 export function defaultConfig(server: KvServer): object {

@@ -31,7 +31,7 @@ export function fromScratch(
   return endpoints.flatMap((item) => {
     const source = { namespace: 'default', name: item.metadata.name ?? '' };
     const service = byName.get(source.name);
-    if (notSynced(source, { endpoints: item, service }) !== undefined) return [];
+    if (notSynced(source, { object: item, service }) !== undefined) return [];
     const object = translateEndpoints(item, tenant) as unknown as JsonObject;
     const virtualObject = item as unknown as JsonObject;
     const request = { object, direction: 'forward', virtualObject } as const;

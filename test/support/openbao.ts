@@ -3,23 +3,16 @@
  * from a snapshot. `scripts/openbao.sh` installs the newest of the releases below.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fastPlace, freePorts } from './machine.ts';
-
-const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gitplane/bin');
-
-function find(name: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), CACHE];
-  return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
-}
+import { findProgram } from './programs.ts';
 
 /** Releases that the tests know, with the program of each where it is installed. */
 export const OPENBAO_RELEASES = [
-  { release: '2.6', program: find('bao') },
+  { release: '2.6', program: findProgram('bao') },
   // Standbys of 2.4 forward reads. Installed by hand as ~/.cache/gitplane/bin/bao-2.4.
-  { release: '2.4', program: find('bao-2.4') },
+  { release: '2.4', program: findProgram('bao-2.4') },
 ] as const;
 
 /** Reason why the newest release cannot run here; undefined: it can. */

@@ -16,6 +16,7 @@ import { Sealer } from '../../src/registry/sealer.ts';
 import type { Verdict } from '../../src/registry/verdict.ts';
 import type { Guard, WriteOptions, WriteResult } from '../../src/registry/write-context.ts';
 import type { Keyring } from '../../src/sealing/data-keys.ts';
+import type { PgpKeys } from '../../src/sealing/pgp.ts';
 import { sealingCodec } from '../../src/state/codec.ts';
 import type { StateEngine } from '../../src/state/engine.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
@@ -56,6 +57,7 @@ export interface PlatformSetup {
   readonly budget?: PruneBudget;
   /** What opens and seals secrets; absent: they are neither. */
   readonly keyring?: Keyring;
+  readonly pgpKeys?: PgpKeys;
 }
 
 const everything: Authorizer = { authorize: () => ({ allowed: true, reason: 'a test' }) };
@@ -168,9 +170,9 @@ export async function openTestPlatform(given: PlatformSetup = {}): Promise<TestP
     },
   });
   onTestFinished(() => store.close());
-  const { keyring } = setup;
+  const { keyring, pgpKeys } = setup;
   const reader = fileReader(kinds, under, keyring && { keyring, mindsClear: true });
-  const sealer = keyring && new Sealer({ keyring, kinds, clock });
+  const sealer = keyring && new Sealer({ keyring, kinds, clock, pgpKeys });
   const observer = {
     published: () => undefined,
     applied: () => undefined,

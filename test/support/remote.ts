@@ -107,6 +107,7 @@ export interface FollowSetup {
   readonly access?: RemoteAccess;
   readonly gitDir?: string;
   readonly timeouts?: Partial<RemoteTimeouts>;
+  /** Long when absent: a test whose push has an outcome has it however busy the machine is. */
   readonly doubtMs?: number;
   readonly pauseMs?: number;
   readonly distrust?: FollowingOptions['distrust'];
@@ -116,7 +117,7 @@ export interface FollowSetup {
 
 export async function follow(setup: FollowSetup): Promise<Follower> {
   const gitDir = setup.gitDir ?? (await emptyMirror());
-  const { url, access = {}, timeouts = {}, doubtMs = 2_000, pauseMs = 0 } = setup;
+  const { url, access = {}, timeouts = {}, doubtMs = 60_000, pauseMs = 0 } = setup;
   const ref = 'refs/heads/main';
   const trackingRef = 'refs/gitplane/remote/main';
   const address = parseRemoteAddress(url);

@@ -18,8 +18,8 @@ import { clusterSocket } from '../../src/daemon/tenants/cluster-socket.ts';
 import { openClusters } from '../../src/daemon/tenants/clusters.ts';
 import { TenantLoops } from '../../src/daemon/tenants/tenant-loops.ts';
 import { PatchEngine } from '../../src/endpointsync/engine.ts';
+import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
-import { LEASE_KINDS } from '../../src/kinds/lease.ts';
 import type { ClusterAccess } from '../../src/kubeclient/cluster-access.ts';
 import type { Branch } from '../../src/registry/branch.ts';
 import type { Term } from '../../src/replication/term.ts';
@@ -138,7 +138,7 @@ export class TenantClusters {
         find: async () => undefined,
       },
       tokens: {} as ServerDependencies['tokens'],
-      leases: { kinds: LEASE_KINDS, open: unused() },
+      clientState: { kinds: CLIENT_KINDS, open: unused() },
       core: { kinds: CORE_KINDS, store: this.store, registry: unused() },
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
       ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },
@@ -257,10 +257,27 @@ export class TenantClusters {
     return `/kubernetes/cluster/${cluster}/api/v1/namespaces/${namespace}/endpoints/${name}`;
   }
 
+  /** Of Endpoints. */
   state(tenant: string, name: string, namespace = 'default'): SyncState | undefined {
+    return this.#stateOf('Endpoints', { tenant, name, namespace });
+  }
+
+  serviceState(tenant: string, name: string, namespace = 'default'): SyncState | undefined {
+    return this.#stateOf('Service', { tenant, name, namespace });
+  }
+
+  #stateOf(
+    kind: string,
+    of: { tenant: string; name: string; namespace: string },
+  ): SyncState | undefined {
     return this.loops
-      .states(tenant)
-      ?.find(({ source }) => source.name === name && source.namespace === namespace);
+      .states(of.tenant)
+      ?.find(
+        (each) =>
+          each.kind === kind &&
+          each.source.name === of.name &&
+          each.source.namespace === of.namespace,
+      );
   }
 
   /** The status of a tenant, as its readers see it. */

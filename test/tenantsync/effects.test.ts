@@ -5,6 +5,7 @@ import { planEffects } from '../../src/daemon/tenants/plan-effects.ts';
 import { PatchEngine } from '../../src/endpointsync/engine.ts';
 import { tenantVersions } from '../../src/kinds/patched-tenant.ts';
 import { type Effects, effectsOf, type Observed } from '../../src/tenantsync/effects.ts';
+import { SYNCED_KINDS } from '../../src/tenantsync/synced-kinds.ts';
 
 const runner = new PatchEngine({ threads: 1 });
 afterAll(() => runner.close());
@@ -17,11 +18,11 @@ function tenant(patches: readonly object[] | undefined, more: object = {}): Kube
 }
 
 function observed(name: string, metadata: object = {}): Observed {
-  const endpoints = {
+  const object = {
     ...{ apiVersion: 'v1', kind: 'Endpoints', metadata: { name, namespace: 'shop', ...metadata } },
     subsets: [{ addresses: [{ ip: '10.0.0.1' }] }],
   } as unknown as KubeObject;
-  return { endpoints, service: null };
+  return { kind: SYNCED_KINDS.Endpoints, object, service: null };
 }
 
 function effects(
@@ -100,7 +101,37 @@ describe('another list of patches', () => {
     expect(found.items.length).toBe(Math.min(found.changed, 20));
     expect(found.objects + found.unseen).toBe(1200);
     expect(found.unseen).toBeGreaterThan(0);
-  }, 60_000);
+  });
+});
+
+describe('Services', () => {
+  const service = (name: string): Observed => {
+    const metadata = { name, namespace: 'shop', annotations: { team: 'a' } };
+    const object = { apiVersion: 'v1', kind: 'Service', metadata, spec: {} } as KubeObject;
+    return { kind: SYNCED_KINDS.Service, object, service: undefined };
+  };
+  const given = [observed('db', { annotations: { team: 'a' } }), service('db')];
+  const withServices = (services: object): KubeObject | undefined =>
+    tenant([], { sync: { toHost: { services } } });
+
+  test('become others by their own patches alone', async () => {
+    const { items, changed } = await effects(tenant([]), withServices({ patches: [upper] }), given);
+
+    expect(changed).toBe(1);
+    expect(items).toMatchObject([
+      { verb: 'update', kind: 'Service', after: { metadata: { annotations: { team: 'A' } } } },
+    ]);
+  });
+
+  test('that are not synced any more stay, and go with the tenant', async () => {
+    expect((await effects(tenant([]), withServices({ enabled: false }), given)).changed).toBe(0);
+    const { items } = await effects(withServices({}), undefined, given);
+
+    expect(items.map(({ verb, kind }) => `${verb} ${kind}`)).toEqual([
+      'delete Endpoints',
+      'delete Service',
+    ]);
+  });
 });
 
 describe('a tenant', () => {
@@ -114,6 +145,7 @@ describe('a tenant', () => {
     expect((await effects(tenant([], { external }), undefined, given)).changed).toBe(0);
   });
 
+  // covers: sync.toHost.endpoints.enabled
   test('whose sync is disabled changes nothing', async () => {
     const off = { sync: { toHost: { endpoints: { enabled: false } } } };
 
@@ -195,7 +227,7 @@ describe('a plan of the daemon', () => {
     const user = { name: 'ann', groups: [] };
 
     expect(await foreseeing(true, false)(user)(change)).toMatchObject({
-      unknown: 'the Endpoints of the tenant are not known: its sync does not run',
+      unknown: 'the objects of the tenant are not known: its sync does not run',
     });
   });
 });

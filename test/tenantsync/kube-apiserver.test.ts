@@ -15,6 +15,7 @@ import { ApiFailure } from '../../src/kubeclient/api-failure.ts';
 import { accessFromKubeconfig, type ClusterAccess } from '../../src/kubeclient/cluster-access.ts';
 import { KubeClient, type ResourceName } from '../../src/kubeclient/kube-client.ts';
 import type { ObjectState } from '../../src/tenantsync/object-states.ts';
+import { SYNCED_KINDS } from '../../src/tenantsync/synced-kinds.ts';
 import { TenantSync } from '../../src/tenantsync/tenant-sync.ts';
 import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
 import { scratchDir } from '../support/daemon.ts';
@@ -100,6 +101,7 @@ function startLoop(patches: readonly Patch[] = PATCHES): Loop {
   const to = new RacingClient(access(target));
   const writes: string[] = [];
   const sync = new TenantSync({
+    kind: SYNCED_KINDS.Endpoints,
     source: from,
     target: to,
     patched: patched(patches),
@@ -252,7 +254,7 @@ describe.skipIf(!hasApiServer)('between two API servers of Kubernetes, the loop'
       await ours.create({ plural: 'endpoints', namespace: 'shop' }, endpoints(name, '10.1.1.1'));
     while (names.length > 0) await Promise.all(names.splice(0, 40).map(idle));
     running = startLoop();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await running?.stop();

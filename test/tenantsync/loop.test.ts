@@ -77,7 +77,8 @@ describe('what is on the control-plane cluster', () => {
 
   test('is written once, and no more while nothing changes', async () => {
     const { tenant, target, source } = await scene();
-    const written = (): string[] => clusters.writes.filter((line) => line.includes(tenant));
+    const written = (): string[] =>
+      clusters.writes.filter((line) => line.includes(tenant) && line.includes('/endpoints'));
     expect(written().filter((line) => line.startsWith('PUT'))).toEqual([]);
     const before = written().length;
     // A change that comes to nothing there: finalizers are not synced.
@@ -195,6 +196,7 @@ describe('patches', () => {
   const value = (expression: string): object =>
     patchesOf([{ path: 'metadata.labels.team', expression }]);
 
+  // covers: sync.toHost.endpoints.patches
   test('that change are run on every object of the tenant', async () => {
     const { tenant, targetObject } = await scene(value('"a-" + value'), { labels: { team: 'x' } });
     await clusters.give(tenant, 'two', { metadata: { labels: { team: 'y' } } });
@@ -271,8 +273,11 @@ test('metrics count what was written and what failed', async () => {
   const text = await clusters.metrics.metrics();
 
   expect(text).toContain(
-    `gitplane_tenant_failures_total{tenant="${tenant}",reason="PatchFailed"} 1`,
+    `gitplane_tenant_failures_total{tenant="${tenant}",kind="Endpoints",reason="PatchFailed"} 1`,
   );
   expect(text).toContain(`gitplane_tenant_endpoints{tenant="${tenant}",state="failed"} 1`);
-  expect(text).toMatch(/gitplane_tenant_writes_total\{tenant="t1",verb="create"\} 2/);
+  expect(text).toContain(`gitplane_tenant_services{tenant="${tenant}",state="synced"} 1`);
+  expect(text).toMatch(
+    /gitplane_tenant_writes_total\{tenant="t1",kind="Endpoints",verb="create"\} 2/,
+  );
 });

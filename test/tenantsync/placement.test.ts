@@ -73,6 +73,7 @@ const ONLY_REFERRED_TO: (typeof VECTORS)[number] = [
 const REFERRED_TO = [...VECTORS, ONLY_REFERRED_TO];
 
 describe('in single-namespace mode', () => {
+  // covers: patches.reference.single
   test.each(VECTORS)('%j becomes %s, and a reference to it %s', async (vector, full, short) => {
     const [name, namespace, tenant] = vector;
     const metadata = await synced(tenant, { name, namespace, spec: specOf('vc-ns') });
@@ -166,6 +167,7 @@ describe('in multi-namespace mode', () => {
     },
   };
 
+  // covers: patches.reference.multi
   test.each([
     ['frontend-prod', 'alpha-prod'],
     ['team-b', 'h-team-b'],

@@ -82,7 +82,7 @@ describe('a tenant that is removed', () => {
     await clusters.stop();
     clusters.judge = () => undefined;
     await clusters.start();
-    await eventually(() => clusters.log.some((line) => line.includes('"removed":1')));
+    await eventually(() => clusters.log.some((line) => line.includes('"removed":2')));
 
     await eventually(async () => (await leftovers()) === '0');
     // Nothing leads there any more.

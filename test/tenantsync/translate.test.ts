@@ -140,6 +140,6 @@ describe('are synced or not', () => {
     ['the API server', { ...name, name: 'kubernetes' }, endpoints, service(), 'ApiServer'],
     ['its namesake', { namespace: 'x', name: 'kubernetes' }, endpoints, service(), undefined],
   ])('%s', (_what, source, object, of, reason) => {
-    expect(notSynced(source, { endpoints: object, service: of })?.reason).toBe(reason);
+    expect(notSynced(source, { object, service: of })?.reason).toBe(reason);
   });
 });

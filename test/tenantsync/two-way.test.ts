@@ -1,7 +1,6 @@
 /** What flows back from the control-plane cluster, and what does not. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { shortHostName } from '../../src/endpointsync/names.ts';
 import {
   eventually,
   startTenantClusters,
@@ -95,12 +94,11 @@ describe('a value that a reverseExpression names', () => {
       { annotations: { service: 'other' } },
     );
     const { theirs } = await both();
-    expect(theirs?.annotations?.['service']).toMatch(/^v[0-9a-z]{13}$/);
-    const short = shortHostName('db', 'default', `t${count}`);
-    await annotate(target, { service: short });
+    expect(theirs?.annotations?.['service']).toBe(`other-x-default-x-t${count}`);
+    await annotate(target, { service: `db-x-default-x-t${count}` });
     await eventually(async () => (await both()).ours?.annotations?.['service'] === 'db');
 
-    expect((await both()).theirs?.annotations?.['service']).toBe(short);
+    expect((await both()).theirs?.annotations?.['service']).toBe(`db-x-default-x-t${count}`);
   });
 
   test('is the tenant’s where both have changed it', async () => {

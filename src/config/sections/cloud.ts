@@ -6,7 +6,7 @@
 export interface CloudConfig {
   /** Channel that decides which versions apply. */
   readonly releaseChannel?: string;
-  /** When maintenance may happen. */
+  /** When maintenance may happen. Nothing acts on it in this version. */
   readonly maintenanceWindow?: {
     /** Day of the week. */
     readonly dayOfWeek?:

@@ -4,6 +4,8 @@
  */
 /** The external secret store. */
 export interface SecretStoreConfig {
+  /** Name of the store, which annotations of secrets refer to. Required in `secretStores`; the store of `secretStore` has the name `default`. */
+  readonly name?: string;
   /** If true secrets are synchronised with the store. Authentication methods and engines for virtual clusters are not set up. */
   readonly enabled?: boolean;
   /** Address of the store, as in `https://store.example.com:8200`; a path that follows is a prefix of every request. Absent: taken from the environment. */
@@ -107,6 +109,37 @@ export interface SecretStoreConfig {
       };
     };
   };
+  /** Decision on a secret whose store was restored from an older copy. Absent: `Hold`, which leaves it to a person, `PreferGit` pushes what git has, `PreferStore` takes the older values. The annotation `gitplane.dev/secret-store-store-older` of a secret wins. */
+  readonly onStoreOlder?: 'Hold' | 'PreferGit' | 'PreferStore';
   /** How often the store is read, as in `30s` or `1m`. */
   readonly syncInterval: string;
+  /** Whole paths of the store whose secrets become objects of a namespace, tied to the store. */
+  readonly pulls?: readonly {
+    /** Name of the pull, unique in the store. Objects that it makes have it as the label `gitplane.dev/secret-store-pull`. */
+    readonly name: string;
+    /** Path of the mount, as in `secret`. */
+    readonly mount: string;
+    /** Folder below the mount. Absent: the whole mount. */
+    readonly path?: string;
+    /** If false folders below the path are left out. */
+    readonly recursive: boolean;
+    /** RE2 expression that has to match in the path of a secret below `path`. Absent: all secrets. */
+    readonly match?: string;
+    /** RE2 expression; a secret whose path below `path` it matches is left out. */
+    readonly exclude?: string;
+    /** Namespace of the objects. */
+    readonly namespace: string;
+    /** Kind of the objects. */
+    readonly kind: 'SharedSecret' | 'ProjectSecret';
+    /** Name of an object: `{path}` is the path below `path`, `{name}` its last part, in lower case and with `-` for what a name cannot have. */
+    readonly nameTemplate: string;
+    /** Labels of the objects. */
+    readonly labels?: Readonly<Record<string, string>>;
+    /** Least time between two listings, as in `10m`. Absent: each cycle lists. */
+    readonly interval?: string;
+    /** Deletion policy of the objects that are made from now on, for a secret that is deleted in the store. */
+    readonly deletionPolicy: 'Retain' | 'Delete';
+    /** Most objects of the pull. */
+    readonly limit: number;
+  }[];
 }

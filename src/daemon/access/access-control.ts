@@ -2,15 +2,18 @@
  * Puts authentication and authorization together and keeps their indexes in step with the state,
  * so that a change of a key, user, team, role or binding acts on the next request.
  */
+import { EventEmitter } from 'node:events';
 import type { Clock } from '../../apimachinery/clock.ts';
-import type { JsonObject } from '../../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
 import type { Authorizer, User } from '../../apimachinery/request.ts';
 import { AccessKeyIndex, type ActingAs, type Authenticated } from '../../auth/access-keys.ts';
 import { ActivityTracker } from '../../auth/activity.ts';
 import { RbacAuthorizer } from '../../auth/authorizer.ts';
 import { type Directory, DirectoryIndex } from '../../auth/directory.ts';
 import type { KeyLifetimeLimits } from '../../auth/expiry.ts';
+import type { PermitContext } from '../../auth/scope-permits.ts';
 import { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
+import { roleAssignments } from '../../kinds/assigned-roles.ts';
 import { type Kind, RBAC_GROUP } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { OWNER_UID } from '../../registry/served.ts';
@@ -45,8 +48,18 @@ export interface AccessControl {
   readonly rules: ScopedAuthorizer;
   /** Users and teams as they are now. */
   readonly directory: Directory;
+  /** The ClusterRoleBindings in clusters that teams and users stand for, but for users who are shut out. */
+  readonly assignments: {
+    all(): readonly KubeObject[];
+    /** Calls the listener after each change. Returns what ends it. */
+    observe(listener: () => void): () => void;
+  };
   /** Whether the access key of that name exists, and has not ended. */
   keyWorks(name: string): boolean;
+  /** The holder of the access key of that name, as it authenticates; undefined while it does not. */
+  keyHolder(name: string): Authenticated | undefined;
+  /** Rules that scopes of keys and tokens are judged by. */
+  readonly scopes: PermitContext;
   /** True if a key that is none of a login acts under the name of a user or team. */
   isActedAs(as: ActingAs, name: string): boolean;
   /** Names of the keys that act under the name of a user or team. */
@@ -79,7 +92,10 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
   const scopes = { group, projectPrefix, isNamespaced };
   const keys = new AccessKeyIndex({ directory, activity, limits, clock, scopes });
   const scoped = new ScopedAuthorizer(rules);
-  const stops = feeds(kinds, { directory, rules, keys }).map((feed) => follow(options, feed));
+  const assigned = new EventEmitter();
+  const stops = feeds(kinds, { directory, rules, keys, assigned }).map((feed) =>
+    follow(options, feed),
+  );
   const sessions = new WeakMap<User, Authenticated>();
   return {
     authenticate: (token) => {
@@ -92,7 +108,21 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
     authorizer: scoped,
     rules: scoped,
     directory,
+    assignments: {
+      all: () =>
+        [...rules.assignments].flatMap(([assignee, bindings]) => {
+          const [plural, name = ''] = assignee.split('/');
+          const isShutOut = plural === 'users' && directory.user(name)?.disabled === true;
+          return isShutOut ? [] : bindings;
+        }),
+      observe: (listener) => {
+        assigned.on('change', listener);
+        return () => assigned.off('change', listener);
+      },
+    },
     keyWorks: (name) => keys.works(name),
+    keyHolder: (name) => keys.holder(name),
+    scopes,
     isActedAs: (as, name) => keys.isActedAs(as, name),
     keysOf: (as, name) => keys.keysOf(as, name),
     ownerProblem: (name) => keys.ownerProblem(name),
@@ -109,10 +139,23 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
 
 function feeds(
   kinds: KindTable,
-  to: { directory: DirectoryIndex; rules: RbacAuthorizer; keys: AccessKeyIndex },
+  to: {
+    directory: DirectoryIndex;
+    rules: RbacAuthorizer;
+    keys: AccessKeyIndex;
+    /** Told of a change of `spec.clusterRoles`. */
+    assigned: EventEmitter;
+  },
 ): Feed[] {
-  const { directory, rules, keys } = to;
+  const { directory, rules, keys, assigned } = to;
   const [group = ''] = kinds.groups;
+  const assign = (plural: string, of: KubeObject | string): void => {
+    const kind = kindOf(kinds, { group, plural });
+    const name = typeof of === 'string' ? of : of.metadata.name;
+    const bindings = typeof of === 'string' ? [] : roleAssignments(kind, of);
+    const isChanged = rules.setAssignments(`${plural}/${name}`, bindings);
+    if (isChanged || bindings.length > 0) assigned.emit('change');
+  };
   const role = {
     set: ({ object }: StoredObject) => rules.setRole(object),
     remove: (name: string, namespace: string) => rules.removeRole(namespace, name),
@@ -125,15 +168,26 @@ function feeds(
     {
       group,
       plural: 'users',
-      set: ({ object, hidden }) =>
-        directory.setUser(object, hiddenText(hidden, 'spec.passwordHash')),
-      remove: (name) => directory.removeUser(name),
+      set: ({ object, hidden }) => {
+        directory.setUser(object, hiddenText(hidden, 'spec.passwordHash'));
+        assign('users', object);
+      },
+      remove: (name) => {
+        directory.removeUser(name);
+        assign('users', name);
+      },
     },
     {
       group,
       plural: 'teams',
-      set: ({ object }) => directory.setTeam(object),
-      remove: (name) => directory.removeTeam(name),
+      set: ({ object }) => {
+        directory.setTeam(object);
+        assign('teams', object);
+      },
+      remove: (name) => {
+        directory.removeTeam(name);
+        assign('teams', name);
+      },
     },
     {
       group,

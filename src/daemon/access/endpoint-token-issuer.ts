@@ -13,6 +13,7 @@ import { EndpointTokens } from '../../auth/endpoint-tokens.ts';
 import { forbidden } from '../../auth/forbidden.ts';
 import { KeyRing } from '../../auth/key-ring.ts';
 import { type Revocation, Revocations, RevocationsFullError } from '../../auth/revocations.ts';
+import { TokenHolders } from '../../auth/token-holders.ts';
 import { voidReason } from '../../auth/token-validity.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { Issuer } from '../../registry/registry.ts';
@@ -26,6 +27,8 @@ export interface TokenService extends TokenDocuments {
   readonly issue: Issuer;
   /** The claims of a token that counts; throws with the reason for any other. */
   review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
+  /** Users that the tokens stand for at the clusters that are served here. */
+  readonly holders: TokenHolders;
   close(): void;
 }
 
@@ -45,7 +48,10 @@ export interface TokenServiceOptions {
   readonly clock: Clock;
   readonly store: Store;
   readonly kinds: KindTable;
-  readonly access: Pick<AccessControl, 'session' | 'directory' | 'keyWorks' | 'authorizer'>;
+  readonly access: Pick<
+    AccessControl,
+    'session' | 'directory' | 'keyWorks' | 'keyHolder' | 'scopes' | 'authorizer'
+  >;
   onError(error: unknown): void;
 }
 
@@ -62,6 +68,7 @@ export async function openTokenService(options: TokenServiceOptions): Promise<To
   const tend = setInterval(() => {
     void Promise.all([keys.tend(), revocations.sweep()]).catch(options.onError);
   }, TEND_EVERY_MS).unref();
+  const facts = { ...access, isRevoked: (id: string) => revocations.has(id) };
   return {
     plural: PLURAL,
     issuer,
@@ -72,10 +79,16 @@ export async function openTokenService(options: TokenServiceOptions): Promise<To
         token,
         audiences.length === 0 ? undefined : [...audiences],
       );
-      const why = voidReason(claims, { ...access, isRevoked: (id) => revocations.has(id) });
+      const why = voidReason(claims, facts);
       if (why !== undefined) throw new Error(why);
       return claims;
     },
+    holders: new TokenHolders({
+      ...access,
+      clock,
+      verify: (token) => tokens.verify(token),
+      voidReason: (claims) => voidReason(claims, facts),
+    }),
     revocations: () => revocations.list(),
     revoke: async (token) => {
       const { jti = '', exp = 0 } = await tokens.verify(token).catch(() => {

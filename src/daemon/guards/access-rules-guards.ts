@@ -1,7 +1,8 @@
 /** Who may give rights by owners and access rules, and that what follows from them is theirs alone. */
-import { StatusError } from '../../apimachinery/status-error.ts';
+import { invalidObject, StatusError } from '../../apimachinery/status-error.ts';
 import type { RuleSource } from '../../auth/authorizer.ts';
 import { delegationProblem } from '../../auth/delegation.ts';
+import { ineffectiveSubresources } from '../../kinds/access.ts';
 import { isAccessRole } from '../../registry/access-roles.ts';
 import type { Guard } from '../../registry/write-context.ts';
 
@@ -9,6 +10,13 @@ export function delegationGuard(rights: RuleSource): Guard {
   return ({ user, kind, object, old }) =>
     object && delegationProblem(rights, { user, kind, object, old });
 }
+
+/** 422: judged when it is written, so that what a repository has already stays valid. */
+export const subresourceGuard: Guard = ({ kind, object, old }) => {
+  if (object === undefined || !kind.hasAccessRules) return undefined;
+  const errors = ineffectiveSubresources(object, old);
+  return errors.length === 0 ? undefined : invalidObject(kind, object.metadata.name ?? '', errors);
+};
 
 /** 405: the object can be read, and changes with the one it follows from. */
 export const accessRoleGuard: Guard = ({ kind, old }) => {

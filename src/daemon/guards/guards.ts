@@ -5,7 +5,7 @@ import type { KeyLifetimeLimits } from '../../auth/expiry.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { Guard } from '../../registry/write-context.ts';
 import type { AccessControl } from '../access/access-control.ts';
-import { accessRoleGuard, delegationGuard } from './access-rules-guards.ts';
+import { accessRoleGuard, delegationGuard, subresourceGuard } from './access-rules-guards.ts';
 import { clusterRolesGuard } from './cluster-roles-guard.ts';
 import { copyGuard } from './copy-guard.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
@@ -13,6 +13,7 @@ import { keyGuard } from './key-guard.ts';
 import { kubeconfigGuard } from './kubeconfig-guard.ts';
 import { membershipGuard } from './membership-guard.ts';
 import { ownerReferenceGuard } from './owner-reference-guard.ts';
+import { reversePathGuard } from './reverse-path-guard.ts';
 import { scopeGuard } from './scope-guard.ts';
 import { storeLinkGuard } from './store-link-guard.ts';
 import { teamBindingGuard } from './team-binding-guard.ts';
@@ -33,6 +34,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     teamBindingGuard(rules, group),
     delegationGuard(rules),
     accessRoleGuard,
+    subresourceGuard,
     ownerReferenceGuard(kinds, authorizer),
     copyGuard(kinds, authorizer),
     impersonationGuard(authorizer),
@@ -41,6 +43,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     scopeGuard(parts),
     keyGuard(parts),
     kubeconfigGuard(authorizer),
+    reversePathGuard,
     storeLinkGuard(authorizer),
   ];
 }

@@ -4,12 +4,20 @@
  */
 import type { Authorizer } from '../../apimachinery/request.ts';
 import { forbiddenError } from '../../apimachinery/status-error.ts';
-import { type StoreLink, storeLinkOf } from '../../kinds/store-link.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import {
+  DEFAULT_STORE,
+  STORE_ANNOTATION,
+  type StoreLink,
+  storeLinkOf,
+} from '../../kinds/store-link.ts';
+import type { Advice, Guard } from '../../registry/write-context.ts';
 import { mayPull, mayPush } from '../../secretsync/policy.ts';
 
-/** Paths of the store as paths of the API, for the rules of roles: `nonResourceURLs`. */
-const PATHS = '/secret-store/paths';
+/** The place of a link as a path of the API, for the rules of roles: `nonResourceURLs`. */
+function apiPathOf({ store, mount, path }: StoreLink): string {
+  const of = store === DEFAULT_STORE ? '' : `/stores/${store}`;
+  return `/secret-store${of}/paths/${mount}/${path}`;
+}
 
 export function storeLinkGuard(authorizer: Authorizer): Guard {
   return ({ user, kind, object, old }) => {
@@ -17,7 +25,7 @@ export function storeLinkGuard(authorizer: Authorizer): Guard {
     if (object === undefined || link === undefined) return undefined;
     const before = old && storeLinkOf(kind, old);
     if (before !== undefined && tie(before) === tie(link)) return undefined;
-    const path = `${PATHS}/${link.mount}/${link.path}`;
+    const path = apiPathOf(link);
     const verbs = [
       ...(mayPull(link.policy) ? ['get'] : []),
       ...(mayPush(link.policy) ? ['update'] : []),
@@ -30,6 +38,18 @@ export function storeLinkGuard(authorizer: Authorizer): Guard {
       kind,
       name,
     );
+  };
+}
+
+/** Warns of a secret that names a store which is not configured: it may be configured later. */
+export function storeLinkAdvice(stores: () => ReadonlyMap<string, unknown>): Advice {
+  return (kind, object) => {
+    const link = storeLinkOf(kind, object);
+    if (link === undefined || link.store === DEFAULT_STORE || stores().has(link.store)) return [];
+    const what = `there is no secret store ${JSON.stringify(link.store)} in the configuration`;
+    return [
+      `metadata.annotations[${STORE_ANNOTATION}]: ${what}; the secret is not synced until there is`,
+    ];
   };
 }
 

@@ -77,17 +77,17 @@ export async function joinPlatform(
   const told = { id: self, peer, url, version: VERSION };
   const cluster = new Cluster(etcd, keys);
   let joinedTo: string | undefined;
-  const exit = (reason: string): never => {
-    logger.fatal(reason);
-    process.exit(1);
-  };
+  const exit = exitWith(logger);
   /** An etcd that lost everything answers like one that never had it, and watches hear nothing. */
   const assertThere = async (): Promise<ClusterRecord | undefined> => {
     const found = await cluster.read();
     if (joinedTo !== undefined && found?.id !== joinedTo) exit(LOST);
     return found;
   };
-  const onAgain = (): void => void assertThere().catch(() => undefined);
+  const onAgain = (): void => {
+    void assertThere().catch(() => undefined);
+    offering.again();
+  };
   const link = openLink({ etcd, keys, self: told, leaseSeconds, onAgain, logger });
   undo.push(() => link.close());
   const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
@@ -160,6 +160,13 @@ export async function joinPlatform(
       await files.pull();
     },
     shown: () => snapshot({ role, link, mirror }),
+  };
+}
+
+function exitWith(logger: Ground['logger']): (reason: string) => never {
+  return (reason) => {
+    logger.fatal(reason);
+    process.exit(1);
   };
 }
 

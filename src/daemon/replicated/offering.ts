@@ -97,6 +97,11 @@ export class Offering {
     ]);
   }
 
+  /** To be called when etcd had forgotten this replica, and its offer with it. */
+  again(): void {
+    if (this.#isOffered) void this.#offer().catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#follower.close();

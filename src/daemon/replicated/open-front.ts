@@ -6,8 +6,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../apimachinery/clock.ts';
 import { StatusError, unavailable } from '../../apimachinery/status-error.ts';
 import { FailedLogins } from '../../auth/failed-logins.ts';
+import { CLIENT_KINDS } from '../../kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../kinds/core-kinds.ts';
-import { LEASE_KINDS } from '../../kinds/lease.ts';
 import { buildKindTable, type KindTable } from '../../kinds/table.ts';
 import { readOnlyRegistry } from '../../registry/read-only-registry.ts';
 import { ReadableView } from '../../registry/readable-view.ts';
@@ -113,7 +113,7 @@ export function openFront(parts: FrontParts): ReplicaFront {
     store: known,
     kinds,
     root,
-    coreGroups: [...CORE_KINDS.groups, ...LEASE_KINDS.groups],
+    coreGroups: [...CORE_KINDS.groups, ...CLIENT_KINDS.groups],
     isKnown: (headers) => showsKey({ authenticate, signIn: placeOf(reading) }, headers),
   });
   const failedLogins = new FailedLogins(clock);
@@ -177,7 +177,7 @@ function readingDependencies(of: Reading): Omit<ServerDependencies, 'failedLogin
     version: VERSION,
     root,
     core: { kinds: CORE_KINDS, store: readable, registry: readOnlyRegistry(readable) },
-    leases: onlyOnLeader('leases', { kinds: LEASE_KINDS }),
+    clientState: onlyOnLeader('state of clients', { kinds: CLIENT_KINDS }),
     clusters: { find: () => undefined },
     signIn: onlyOnLeader('signing in', placeOf(of)),
     history: onlyOnLeader('history'),

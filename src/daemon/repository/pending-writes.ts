@@ -94,6 +94,8 @@ async function openShadow(
     clock,
     under,
     guards: parts.guards,
+    advice: parts.advice,
+    authorizer: parts.authorizer,
     branch,
     issuers: {},
   });

@@ -1,5 +1,6 @@
 /** What opens secrets that are sealed in git, and seals those that the API brings. */
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import type { Clock } from '../../apimachinery/clock.ts';
 import { openIdentities } from '../../bootstrap/age-key.ts';
 import type { DataDirectory } from '../../bootstrap/data-directory.ts';
@@ -11,6 +12,7 @@ import type { Branch } from '../../registry/branch.ts';
 import { Sealer } from '../../registry/sealer.ts';
 import { Keyring } from '../../sealing/data-keys.ts';
 import { SOPS } from '../../sealing/metadata.ts';
+import { openGpgKeyring } from '../../signatures/gpg-keyring.ts';
 import { isNewState } from '../../state/lmdb-files.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { DaemonOptions } from '../options.ts';
@@ -67,6 +69,8 @@ export async function openSecrets(of: {
   const { identities, recipient } = opened;
   const keyring = new Keyring(identities, { marks: true });
   const mindsClear = !options.allowPlaintextSecrets;
+  const pgpHome = join(data.root, 'run', 'gnupg-recipients');
+  const pgpKeys = options.pgpKeys && (await openGpgKeyring(options.pgpKeys, pgpHome));
   const { apiGroup, under } = options;
   const crew = new Crew({ apiGroup, under, secrets: { identities, mindsClear } });
   // All of the branch will be read then: that begins while everything else is opened.
@@ -74,7 +78,7 @@ export async function openSecrets(of: {
   return {
     reader: { ...fileReader(kinds, under, { keyring, mindsClear }), crew },
     fingerprint: createHash('sha256').update(identities.toSorted().join()).digest('hex'),
-    sealer: new Sealer({ keyring, kinds, clock }),
+    sealer: new Sealer({ keyring, kinds, clock, ...(pgpKeys && { pgpKeys }) }),
     tell: async (branch, observation) => {
       crew.settle();
       const here = await keyring.recipients();

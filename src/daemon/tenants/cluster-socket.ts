@@ -33,7 +33,7 @@ export function clusterSocket(dataDir: string, dependencies: ServerDependencies)
     await mkdir(dirname(socketPath), { recursive: true, mode: 0o700 });
     // The state directory is ours alone by now, so nobody can be listening there.
     await rm(socketPath, { force: true });
-    const server = buildServer({ ...dependencies, authenticate }, {});
+    const server = buildServer({ ...dependencies, authenticate, tokenHolders: undefined }, {});
     await server.listen({ path: socketPath });
     await chmod(socketPath, 0o600);
     return server;

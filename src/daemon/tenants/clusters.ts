@@ -19,6 +19,7 @@ import type { ClusterSurface, ClusterSurfaces } from '../../server/dependencies.
 import { sealingCodec, strictCodec } from '../../state/codec.ts';
 import { openStore } from '../../state/journaled-store.ts';
 import { openLmdbEngine } from '../../state/lmdb-engine.ts';
+import type { RedoOptions } from '../../state/redo-log.ts';
 import type { Store } from '../../state/store.ts';
 import { partOfStore, type StorePart } from '../../state/store-part.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
@@ -43,6 +44,8 @@ export interface ClustersOptions {
   /** Absent: what is in the clusters is in the directory. */
   readonly replicated?: Pick<ReplicatedPlatform, 'openEngine' | 'clustersUsed'> | undefined;
   onError(error: unknown): void;
+  /** Watches go on after a crash. Absent: they list again. */
+  readonly redo?: RedoOptions;
 }
 
 /** The tenants as they are now. */
@@ -190,7 +193,7 @@ class ServedClusters implements Clusters {
   }
 
   async #openStore(): Promise<Store> {
-    const { directory, stateKey, onError, replicated } = this.#options;
+    const { directory, stateKey, onError, replicated, redo } = this.#options;
     const engine =
       replicated === undefined
         ? await openLmdbEngine(directory, { onError })
@@ -202,7 +205,8 @@ class ServedClusters implements Clusters {
       replicated === undefined
         ? sealingCodec(stateKey, ({ kind }) => secrets.has(kind))
         : strictCodec(stateKey);
-    this.#open = await openStore({ engine, codec, onError });
+    const local = replicated === undefined && redo !== undefined ? { redo } : {};
+    this.#open = await openStore({ engine, codec, onError, ...local });
     this.#places = new SyncPlaces(partOfStore(this.#open, 'sync'));
     const { clock } = this.#options;
     this.#stopExpiry = startEventExpiry({ surfaces: () => this.#found.values(), clock, onError });

@@ -2,14 +2,19 @@
  * Cleans up where tenants used to put what they synced: when they are removed, and when they go
  * somewhere else. What cannot be reached is tried again for as long as it takes.
  */
+
+import type { KubeObject } from '../../apimachinery/object.ts';
 import type { TenantCluster } from '../../endpointsync/tenant.ts';
 import { hasReason } from '../../kubeclient/api-failure.ts';
 import { patienceAfter } from '../../kubeclient/backoff.ts';
 import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
 import { KubeClient } from '../../kubeclient/kube-client.ts';
+import { exceeds, type PruneBudget } from '../../registry/consent-rules.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import { removeSynced } from '../../tenantsync/cleanup.ts';
+import { SYNCED_KINDS } from '../../tenantsync/synced-kinds.ts';
 import { isWanted } from '../../tenantsync/translate.ts';
+import type { Tenants } from './clusters.ts';
 import { idOfPlace, isSameCluster, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 
 export interface FormerPlacesOptions {
@@ -18,12 +23,25 @@ export interface FormerPlacesOptions {
   readonly logger: Logger;
   /** It is time to try again. */
   retry(tenant: string): void;
+  /** True if it is removed where nobody can tell that the cluster is another one, as rights are. */
+  readonly removesInDoubt?: boolean;
+  /** Removes what is left at a place, and says how much it was. */
+  remove(of: Removal): Promise<number>;
+}
+
+export interface Removal {
+  readonly client: KubeClient;
+  readonly tenant: string;
+  readonly place: SyncPlace;
+  /** The tenant as it is, where it is at the same cluster still. */
+  readonly keep: CurrentPlace | undefined;
 }
 
 /** The tenant as it is, where it is still there. */
 export interface CurrentPlace {
   readonly place: SyncPlace;
-  readonly tenant: TenantCluster;
+  /** Absent where what is left does not depend on it. */
+  readonly tenant?: TenantCluster;
 }
 
 const PATIENCE = { firstMs: 5_000, lastMs: 300_000 };
@@ -96,20 +114,14 @@ export class FormerPlaces {
     const client = await this.#connect(place);
     try {
       const same = current === undefined ? false : await this.#isSame(client, place, current.place);
-      if (same === undefined) {
+      if (same === undefined && this.#options.removesInDoubt !== true) {
         const text =
           'What was synced stays: nobody can tell whether its cluster is the present one';
         logger.warn({ tenant, place }, text);
         return;
       }
-      const { namespace } = place;
-      const keep = same ? current?.tenant : undefined;
-      const removed = await removeSynced({
-        client,
-        tenant,
-        namespace,
-        keeps: (object) => keep !== undefined && isWanted(object, keep),
-      });
+      const keep = same === true ? current : undefined;
+      const removed = await this.#options.remove({ client, tenant, place, keep });
       logger.info({ tenant, removed, place }, 'What was synced is removed');
     } finally {
       this.#disconnect(client);
@@ -154,4 +166,42 @@ async function uidOfCluster(client: KubeClient): Promise<string | undefined> {
     if (hasReason(error, 'Forbidden', 'NotFound')) return undefined;
     throw error;
   }
+}
+
+/** Removes what endpoint sync wrote. */
+export async function removeSyncedObjects(
+  { client, tenant, place, keep }: Removal,
+  logger: Logger,
+): Promise<number> {
+  const current = keep?.tenant;
+  const keeps = (object: KubeObject): boolean => current !== undefined && isWanted(object, current);
+  let sum = 0;
+  for (const kind of Object.values(SYNCED_KINDS)) {
+    // A kubeconfig of a former version may reach Endpoints alone, and has synced nothing else.
+    const isOptional = kind.name !== 'Endpoints';
+    const { namespace } = place;
+    const removed = await removeSynced({ kind, client, tenant, namespace, keeps, isOptional });
+    if (removed === undefined) {
+      const text = 'Services that were synced, if any, stay: the kubeconfig may not list them';
+      logger.warn({ tenant }, text);
+    }
+    sum += removed ?? 0;
+  }
+  return sum;
+}
+
+/**
+ * Tenants with places that are there no more. Those that went while no process saw it are held where
+ * they are more than the budget lets go: a wrong folder looks like that.
+ */
+export function goneTenants(
+  places: SyncPlaces,
+  tenants: Tenants,
+  budget: PruneBudget,
+): { readonly gone: readonly string[]; readonly held: readonly string[] } {
+  const gone = places.tenants.filter((name) => tenants.get(name) === undefined);
+  const unseen = gone.filter((name) => places.isIn(name));
+  const [prunes, after] = [unseen.length, tenants.names().length];
+  if (!exceeds(budget, { prunes, before: after + prunes, after })) return { gone, held: [] };
+  return { gone: gone.filter((name) => !unseen.includes(name)), held: unseen };
 }

@@ -1,7 +1,8 @@
-/** What a plan says of tenants that change, to those who may see the Endpoints in their clusters. */
+/** Effects of a plan on tenants that change, for those who may see the objects in their clusters. */
 import type { User } from '../../apimachinery/request.ts';
 import type { ForeseeEffects, PlanEffects } from '../../history/plan.ts';
-import { ENDPOINTS } from '../../kinds/cluster-kinds.ts';
+import { ENDPOINTS, SERVICE } from '../../kinds/cluster-kinds.ts';
+import type { Kind } from '../../kinds/kind.ts';
 import type { TenantChange } from '../../kinds/patched-tenant.ts';
 import type { ClusterSurfaces } from '../../server/dependencies.ts';
 import type { TenantLoops } from './tenant-loops.ts';
@@ -27,13 +28,15 @@ export function planEffects(of: {
 
   async function effects(change: TenantChange, user: User | undefined): Promise<PlanEffects> {
     const door = clusters.find(`${prefix}/virtualcluster/${change.name}`)?.authorizer;
-    const { group, plural: resource } = ENDPOINTS;
-    const right = { verb: 'list', group, resource, namespace: '', name: '' };
-    if (door !== undefined && (user === undefined || !door.authorize(user, right).allowed)) {
+    const mayList = ({ group, plural: resource }: Kind): boolean => {
+      const right = { verb: 'list', group, resource, namespace: '', name: '' };
+      return user !== undefined && door?.authorize(user, right).allowed === true;
+    };
+    if (door !== undefined && ![ENDPOINTS, SERVICE].every(mayList)) {
       return unknown(`it takes "list" on tenants/cluster ${JSON.stringify(change.name)}`);
     }
     const found = await loops.effects(change);
-    return found ?? unknown('the Endpoints of the tenant are not known: its sync does not run');
+    return found ?? unknown('the objects of the tenant are not known: its sync does not run');
   }
 }
 

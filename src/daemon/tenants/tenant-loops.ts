@@ -1,14 +1,15 @@
 /** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
 import type { Clock } from '../../apimachinery/clock.ts';
 import { type JsonObject, jsonEqual } from '../../apimachinery/object.ts';
-import type { PatchedTenant } from '../../endpointsync/tenant.ts';
-import { patchedTenant, type TenantChange, tenantVersions } from '../../kinds/patched-tenant.ts';
+import type { SyncedKindName } from '../../endpointsync/settings.ts';
+import type { SyncedTenant } from '../../endpointsync/tenant.ts';
+import { syncedTenant, type TenantChange, tenantVersions } from '../../kinds/patched-tenant.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { type KubeconfigSource, settingsOf, type TenantSettings } from '../../kinds/tenant.ts';
 import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
 import { KubeClient } from '../../kubeclient/kube-client.ts';
 import type { Branch } from '../../registry/branch.ts';
-import { exceeds, type PruneBudget } from '../../registry/consent-rules.ts';
+import type { PruneBudget } from '../../registry/consent-rules.ts';
 import { assertHeld } from '../../replication/term.ts';
 import type { Store } from '../../state/store.ts';
 import type { Logger } from '../../telemetry/logger.ts';
@@ -19,12 +20,14 @@ import {
   type ObjectState,
   type SyncSummary,
   summaryAsJson,
+  worstOf,
 } from '../../tenantsync/object-states.ts';
 import { type Previewed, type PreviewRequest, previewPatches } from '../../tenantsync/preview.ts';
+import { SYNCED_KINDS } from '../../tenantsync/synced-kinds.ts';
 import { TenantSync } from '../../tenantsync/tenant-sync.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
-import { FormerPlaces } from './former-places.ts';
+import { FormerPlaces, goneTenants, removeSyncedObjects } from './former-places.ts';
 import { isIn, Kubeconfigs } from './kubeconfigs.ts';
 import { placeOf, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 
@@ -50,11 +53,17 @@ export interface TenantLoopsOptions {
 }
 
 interface Loop {
-  readonly sync: TenantSync;
+  /** One per kind. Endpoints come first. */
+  readonly syncs: readonly KindSync[];
   /** What it was started with; a change of it takes another loop. */
   readonly ends: string;
   patched: string;
   readonly clients: readonly KubeClient[];
+}
+
+interface KindSync {
+  readonly kind: SyncedKindName;
+  readonly sync: TenantSync;
 }
 
 /** A status that changes all the time is written this often. */
@@ -80,6 +89,7 @@ export class TenantLoops {
       places: () => options.places(),
       access: (place) => this.#accessTo(place),
       retry: (tenant) => this.follow(tenant),
+      remove: (removal) => removeSyncedObjects(removal, logger),
       logger,
     });
     this.#stopFollowing = this.#kubeconfigs.follow((secret) => {
@@ -104,22 +114,18 @@ export class TenantLoops {
    */
   async resume(budget: PruneBudget): Promise<void> {
     const { tenants, logger } = this.#options;
-    const places = await this.#options.places();
-    const gone = places.tenants.filter((name) => tenants.get(name) === undefined);
-    const unseen = gone.filter((name) => places.isIn(name));
-    const [prunes, after] = [unseen.length, tenants.names().length];
-    const isHeld = exceeds(budget, { prunes, before: after + prunes, after });
-    if (isHeld) {
+    const { gone, held } = goneTenants(await this.#options.places(), tenants, budget);
+    if (held.length > 0) {
       const text =
-        'Tenants are gone that were there when this process stopped. What they have synced stays: remove it with kubectl delete endpoints -A -l gitplane.dev/managed-by=NAME';
-      logger.error({ tenants: unseen }, text);
+        'Tenants are gone that were there when this process stopped. What they have synced stays: remove it with kubectl delete endpoints,services -A -l gitplane.dev/managed-by=NAME';
+      logger.error({ tenants: held }, text);
     }
-    for (const name of gone) if (!isHeld || !unseen.includes(name)) this.follow(name);
+    for (const name of gone) this.follow(name);
   }
 
   /** Undefined: there is no such tenant, or its sync does not run. */
   states(name: string): readonly ObjectState[] | undefined {
-    return this.#loops.get(name)?.sync.states;
+    return this.#loops.get(name)?.syncs.flatMap(({ sync }) => sync.states);
   }
 
   preview(name: string, { objects, config }: PreviewRequest): Promise<Previewed[]> | undefined {
@@ -127,14 +133,15 @@ export class TenantLoops {
     const tenant = tenants.get(name);
     if (tenant === undefined) return undefined;
     const settings = settingsOf(config === undefined ? tenant : { ...tenant, spec: config });
-    return previewPatches(runner, patchedTenant(name, settings, referenceNames), objects);
+    return previewPatches(runner, syncedTenant(name, settings, referenceNames), objects);
   }
 
-  /** What another file would do; undefined: the Endpoints of the tenant are not known. */
+  /** Effects of another file; undefined: the objects of the tenant are not known. */
   effects(change: TenantChange): Promise<Effects> | undefined {
     const { runner, referenceNames } = this.#options;
-    const observed = this.#loops.get(change.name)?.sync.observed;
-    if (observed === undefined) return undefined;
+    const found = this.#loops.get(change.name)?.syncs.map(({ sync }) => sync.observed);
+    if (found === undefined || found.includes(undefined)) return undefined;
+    const observed = found.flatMap((each) => each ?? []);
     return effectsOf({ ...tenantVersions(change, referenceNames), observed, runner });
   }
 
@@ -175,24 +182,27 @@ export class TenantLoops {
 
   async #run(name: string, settings: TenantSettings): Promise<void> {
     const { prefix, referenceNames } = this.#options;
-    const patched = patchedTenant(name, settings, referenceNames);
-    const { tenant } = patched;
+    const synced = syncedTenant(name, settings, referenceNames);
+    const { tenant, patches } = synced;
     const place = placeOf(settings, tenant.mode);
     const source = await this.#access(settings.source, `${prefix}/virtualcluster/${name}`);
     const target = await this.#accessTo(place);
-    const ends = JSON.stringify([source, target, settings.targetNamespace, tenant.mode]);
-    const text = JSON.stringify(patched);
+    const kinds = Object.keys(patches);
+    const ends = JSON.stringify([source, target, settings.targetNamespace, tenant.mode, kinds]);
+    const text = JSON.stringify(synced);
     const running = this.#loops.get(name);
     this.#former.reached(place, target);
     if (running?.ends === ends && running.patched !== text) {
-      running.sync.update(patched);
+      for (const { kind, sync } of running.syncs) {
+        sync.update({ tenant, patches: patches[kind] ?? [] });
+      }
       running.patched = text;
     }
     const retain = settings.deletionPolicy === 'Retain';
     await (await this.#options.places()).enter(name, place, retain);
     if (running?.ends !== ends) {
       await this.#stop(name);
-      this.#start(name, { source, target, patched, ends, text });
+      this.#start(name, { source, target, synced, ends, text });
     }
     await this.#former.clean(name, { place, tenant });
   }
@@ -202,32 +212,41 @@ export class TenantLoops {
     of: {
       source: ClusterAccess;
       target: ClusterAccess;
-      patched: PatchedTenant;
+      synced: SyncedTenant;
       ends: string;
       text: string;
     },
   ): void {
     const { runner, clock, metrics } = this.#options;
     const clients = [new KubeClient(of.source), new KubeClient(of.target)] as const;
-    const sync = new TenantSync({
-      source: clients[0],
-      target: clients[1],
-      patched: of.patched,
-      runner,
-      clock,
-      changed: () => this.#publishSoon(name),
-      wrote: (verb) => metrics.writes.inc({ tenant: name, verb }),
-      failed: (reason) => metrics.failures.inc({ tenant: name, reason }),
-    });
-    this.#loops.set(name, { sync, ends: of.ends, patched: of.text, clients });
-    sync.start();
+    const { tenant, patches } = of.synced;
+    const syncs: KindSync[] = [];
+    for (const kind of Object.values(SYNCED_KINDS)) {
+      const own = patches[kind.name];
+      if (own === undefined) continue;
+      const sync: TenantSync = new TenantSync({
+        kind,
+        source: clients[0],
+        target: clients[1],
+        patched: { tenant, patches: own },
+        runner,
+        clock,
+        changed: () => this.#publishSoon(name),
+        others: () => syncs.flatMap((other) => (other.sync === sync ? [] : other.sync.known)),
+        wrote: (verb) => metrics.writes.inc({ tenant: name, kind: kind.name, verb }),
+        failed: (reason) => metrics.failures.inc({ tenant: name, kind: kind.name, reason }),
+      });
+      syncs.push({ kind: kind.name, sync });
+    }
+    this.#loops.set(name, { syncs, ends: of.ends, patched: of.text, clients });
+    for (const { sync } of syncs) sync.start();
   }
 
   async #stop(name: string): Promise<void> {
     const loop = this.#loops.get(name);
     if (loop === undefined) return;
     this.#loops.delete(name);
-    await loop.sync.stop();
+    await Promise.all(loop.syncs.map(({ sync }) => sync.stop()));
     for (const client of loop.clients) client.close();
   }
 
@@ -284,13 +303,21 @@ export class TenantLoops {
     });
   }
 
+  /** The counts are those of Endpoints; the state is that of the kind that is worse off. */
   #summary(name: string): SyncSummary {
     const broken = this.#broken.get(name);
-    return broken ?? this.#loops.get(name)?.sync.summary ?? { ...NOTHING, state: 'Disabled' };
+    if (broken !== undefined) return broken;
+    const syncs = this.#loops.get(name)?.syncs ?? [];
+    const [endpoints, services] = syncs.map(({ sync }) => sync.summary);
+    if (endpoints === undefined) return { ...NOTHING, state: 'Disabled' };
+    if (services === undefined) return endpoints;
+    return { ...worstOf(endpoints, services), services };
   }
 
-  *#counts(): Iterable<{ tenant: string; summary: SyncSummary }> {
-    for (const [tenant, { sync }] of this.#loops) yield { tenant, summary: sync.summary };
+  *#counts(): Iterable<{ tenant: string; kind: SyncedKindName; summary: SyncSummary }> {
+    for (const [tenant, { syncs }] of this.#loops) {
+      for (const { kind, sync } of syncs) yield { tenant, kind, summary: sync.summary };
+    }
   }
 }
 

@@ -27,8 +27,8 @@ interface Lease {
 export interface LoginSessionOptions {
   readonly login: Login;
   readonly client: StoreClient;
-  /** Revokes a token; never rejects. */
-  readonly revoke: (token: string) => Promise<void>;
+  /** Revokes a token, within a time limit; never rejects. */
+  readonly revoke: (token: string, withinMs?: number) => Promise<void>;
   /** Called with errors of renewals, which are tried again. */
   readonly onFailure: (error: unknown) => void;
   readonly random?: (() => number) | undefined;
@@ -63,13 +63,13 @@ export class LoginSession {
     return (await this.#logInOnce()).token;
   }
 
-  /** Revokes the token. Never rejects. */
-  async close(): Promise<void> {
+  /** Revokes the token, within a time limit. Never rejects. */
+  async close(withinMs?: number): Promise<void> {
     this.#isClosed = true;
     this.#renewals.close();
     const lease = (await this.#pending?.catch(() => undefined)) ?? this.#lease;
     this.#lease = undefined;
-    if (lease !== undefined) await this.#options.revoke(lease.token);
+    if (lease !== undefined) await this.#options.revoke(lease.token, withinMs);
   }
 
   #logInOnce(): Promise<Lease> {

@@ -3,6 +3,7 @@
  * (v2, v2beta1) and legacy (reference: Kubernetes API, section 1.1). Aliases of a plural answer
  * requests but are not listed.
  */
+import { createHash } from 'node:crypto';
 import type { Kind } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import {
@@ -24,6 +25,7 @@ export interface ApiResource {
   readonly verbs: readonly string[];
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
+  readonly storageVersionHash?: string;
 }
 
 /** One version of a group; the group `''` is the core group, served below `/api`. */
@@ -126,7 +128,15 @@ function resourceOf(kind: Kind): ApiResource {
     verbs: VERBS.filter((verb) => kind.verbs.includes(verb)),
     ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
     ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
+    ...(kind.storedIn === 'nowhere' ? {} : { storageVersionHash: storageVersionHash(kind) }),
   };
+}
+
+/** As Kubernetes makes it: clients compare it to learn that objects are stored in another version. */
+function storageVersionHash({ group, version, kind }: Kind): string {
+  const stored = `${group}/${version}/${kind}`;
+  const digest = createHash('sha256').update(stored).digest();
+  return digest.subarray(0, 8).toString('base64');
 }
 
 interface Form {

@@ -22,8 +22,8 @@ import { tokenDocuments } from './tokens.ts';
 import { versionDocument } from './version.ts';
 
 /** What clients find: everything that is kept, what follows from it, and the questions that can be asked. */
-function everything({ kinds: table, core, leases }: ServerDependencies): KindTable {
-  const kinds = [...table.kinds, ...core.kinds.kinds, ...leases.kinds.kinds, ...REVIEWS];
+function everything({ kinds: table, core, clientState }: ServerDependencies): KindTable {
+  const kinds = [...table.kinds, ...core.kinds.kinds, ...clientState.kinds.kinds, ...REVIEWS];
   return { ...table, kinds, groups: [...new Set(kinds.map(({ group }) => group))] };
 }
 

@@ -39,7 +39,8 @@ const SUBRESOURCES_OF_FILES: readonly Subresource[] = [
     kind: 'PatchesPreviewRequest',
     verb: 'create',
     answer: 'PatchesPreview',
-    words: (kind) => `show what Endpoints would become by the patches of the specified ${kind}`,
+    words: (kind) =>
+      `show what Endpoints and Services would become by the patches of the specified ${kind}`,
     schemas: () => ({ PatchesPreviewRequest: REQUEST, PatchesPreview: PREVIEW }),
   },
 ];
@@ -57,7 +58,7 @@ const fields = (
   ...{ type: 'object', description, properties },
   ...(required.length === 0 ? {} : { required }),
 });
-/** Endpoints of `v1`, and reports: more than is worth a schema here. */
+/** Endpoints and Services of `v1`, and reports: more than is worth a schema here. */
 const anything = (description: string): JsonObject => ({
   ...{ type: 'object', description },
   'x-kubernetes-preserve-unknown-fields': true,
@@ -83,10 +84,11 @@ const SYNC = fields(
     ...HEAD,
     metadata: NAMED,
     items: listOf(
-      'In order of namespace and name.',
+      'Endpoints, then Services, each in order of namespace and name.',
       fields(
         'An object of the tenant cluster.',
         {
+          kind: { ...text('Its kind.'), enum: ['Endpoints', 'Service'] },
           source: PLACE('Where it is in the tenant cluster.'),
           target: PLACE('Where it is on the control-plane cluster.'),
           state: {
@@ -97,7 +99,7 @@ const SYNC = fields(
           message: text('Why it is not Synced.'),
           since: { ...text('Since when it is in this state (RFC 3339).'), format: 'date-time' },
         },
-        ['source', 'target', 'state', 'since'],
+        ['kind', 'source', 'target', 'state', 'since'],
       ),
     ),
   },
@@ -105,12 +107,12 @@ const SYNC = fields(
 );
 
 const REQUEST = fields(
-  'Endpoints to try patches on. Nothing is written.',
+  'Endpoints and Services to try patches on. Nothing is written.',
   {
     ...HEAD,
     objects: listOf(
-      'Endpoints as they are in the tenant cluster, 1 to 100.',
-      anything('Endpoints.'),
+      'Endpoints and Services as they are in the tenant cluster, 1 to 100.',
+      anything('Endpoints where no kind is given.'),
     ),
     config: anything('A vcluster.yaml to try instead of that of the tenant.'),
   },
@@ -118,7 +120,7 @@ const REQUEST = fields(
 );
 
 const PREVIEW = fields(
-  'What Endpoints would become on the control-plane cluster.',
+  'What Endpoints and Services would become on the control-plane cluster.',
   {
     ...HEAD,
     metadata: NAMED,

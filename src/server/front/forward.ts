@@ -280,10 +280,10 @@ async function pass(
   { request, response, closing }: Forwarded,
   answer: IncomingMessage,
 ): Promise<void> {
-  const { statusCode = 502, statusMessage = '' } = answer;
+  const { statusCode = 502 } = answer;
   const headers = answerHeaders(answer.headers);
   if (closing.aborted) headers['connection'] = 'close';
-  response.writeHead(statusCode, statusMessage, headers);
+  response.writeHead(statusCode, headers);
   response.flushHeaders();
   // Streams that go on for hours end with the server, politely.
   const end = (): void => {

@@ -8,6 +8,7 @@ import {
   invalidObject,
   methodNotAllowed,
   noSuchRoute,
+  withWarnings,
 } from '../../apimachinery/status-error.ts';
 import {
   accessStatus,
@@ -18,6 +19,7 @@ import {
   userInfo,
 } from '../../auth/access-reviews.ts';
 import { text, texts } from '../../auth/fields.ts';
+import { scopeOf } from '../../auth/scope.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import {
   ACCESS_REVIEW,
@@ -97,7 +99,9 @@ function readReview(request: ResourceRequest): { object: KubeObject; warnings: s
   const { object, warnings } = decodeObject(value, of);
   stripServerFields(object);
   const errors = schema.check(object);
-  if (errors.length > 0) throw invalidObject(kind, '', errors);
+  withWarnings(warnings, () => {
+    if (errors.length > 0) throw invalidObject(kind, '', errors);
+  });
   return { object, warnings };
 }
 
@@ -140,8 +144,25 @@ function selfRules({ deps, request, spec }: Question): JsonObject {
 
 async function token({ deps, spec }: Question): Promise<JsonObject> {
   const audiences = texts(spec['audiences']);
+  const shown = text(spec['token']) ?? '';
+  if (shown === '') throw badRequest('token is required for TokenReview in authentication');
+  // An access key is for this API server alone, which the issuer of its tokens names.
+  const isForUs = audiences.length === 0 || audiences.includes(deps.tokens.issuer);
+  const key = isForUs ? deps.authenticate(shown) : undefined;
+  if (key !== undefined && 'user' in key && scopeOf(key.user) !== undefined) {
+    const error = 'the access key has a scope, which the answer to a TokenReview cannot carry';
+    return { authenticated: false, error };
+  }
+  if (key !== undefined && 'user' in key) {
+    const own = audiences.filter((name) => name === deps.tokens.issuer);
+    return {
+      authenticated: true,
+      user: userInfo(key.user),
+      ...(own.length > 0 && { audiences: own }),
+    };
+  }
   try {
-    const claims = await deps.tokens.review(text(spec['token']) ?? '', audiences);
+    const claims = await deps.tokens.review(shown, audiences);
     return tokenStatus(claims, audiences);
   } catch {
     // Why is for whoever holds the signing keys to find out: the text of errors may repeat claims.

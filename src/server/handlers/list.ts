@@ -8,7 +8,7 @@ import { type Continuation, formatContinue, parseContinue } from '../input/conti
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import { parsePast } from '../input/past.ts';
 import type { Answer } from '../output/answer.ts';
-import { encodeList, type ReadyObject } from '../output/representation.ts';
+import { encodeList, preparedParts, type ReadyObject } from '../output/representation.ts';
 import type { ListMeta } from '../output/table.ts';
 import { lifeOf, pastFilter } from '../past-filter.ts';
 import { collectionOf, type ResourceRequest } from '../request.ts';
@@ -49,7 +49,9 @@ export async function handleList(
   const { revision } = snapshot;
   const headers = revision === undefined ? {} : { [REVISION_HEADER]: revision };
   const shown = shownItems(deps, request, { items, isPast: revision !== undefined });
-  return { code: 200, headers, ...encodeList(request.kind, { metadata, items: shown }, form) };
+  const { kind } = request;
+  const parts = await preparedParts(kind, shown, form);
+  return { code: 200, headers, ...encodeList(kind, { metadata, items: shown, parts }, form) };
 }
 
 function shownItems(

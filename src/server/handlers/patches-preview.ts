@@ -1,9 +1,12 @@
-/** POST of `tenants/<name>/patches:preview`: what given Endpoints would become. Writes nothing. */
+/**
+ * POST of `tenants/<name>/patches:preview`: what given Endpoints and Services would become.
+ * Writes nothing. */
 import { type FieldError, formatFieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
 import { badRequest, invalidObject, notFound } from '../../apimachinery/status-error.ts';
+import { deadReverseExpressions } from '../../endpointsync/reverse-paths.ts';
 import { checkEndpointsSetting } from '../../endpointsync/validate.ts';
-import { ENDPOINTS } from '../../kinds/cluster-kinds.ts';
+import { ENDPOINTS, SERVICE } from '../../kinds/cluster-kinds.ts';
 import { apiVersionOf } from '../../kinds/kind.ts';
 import { compileSchema } from '../../kinds/schema.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -24,9 +27,9 @@ export async function handlePatchesPreview(
   const format = bodyFormatOf(header(request, 'content-type'));
   const { value: body } = decodeBody(request.body, format);
   const config = isRecord(body) ? body['config'] : undefined;
-  const problems = config === undefined ? [] : checkEndpointsSetting(config);
+  const problems = config === undefined ? [] : problemsOf(config);
   if (problems.length > 0) throw invalidObject(kind, info.name, problems.map(inConfig));
-  const objects = endpointsIn(body);
+  const objects = objectsIn(body);
   const previewed = deps.tenants.preview(info.name, {
     objects,
     config: config as JsonObject | undefined,
@@ -41,20 +44,26 @@ export async function handlePatchesPreview(
   return { code: 200, ...encodeDocument(document, form) };
 }
 
+function problemsOf(config: unknown): FieldError[] {
+  const problems = checkEndpointsSetting(config);
+  return problems.length > 0 ? problems : deadReverseExpressions(config);
+}
+
 function inConfig(error: FieldError): FieldError {
   return { ...error, path: ['config', ...error.path] };
 }
 
-/** Throws 400 for what are no Endpoints. */
-function endpointsIn(body: unknown): KubeObject[] {
+/** Objects without a kind are Endpoints. Throws 400 for what is neither Endpoints nor a Service. */
+function objectsIn(body: unknown): KubeObject[] {
   const objects = isRecord(body) ? body['objects'] : undefined;
   if (!Array.isArray(objects) || objects.length === 0 || objects.length > MOST_OBJECTS) {
-    throw badRequest(`objects must be a list of 1 to ${MOST_OBJECTS} Endpoints`);
+    throw badRequest(`objects must be a list of 1 to ${MOST_OBJECTS} Endpoints and Services`);
   }
   return objects.map((object: unknown, i) => {
-    if (!isRecord(object)) throw badRequest(`objects[${i}] must be Endpoints`);
+    if (!isRecord(object)) throw badRequest(`objects[${i}] must be Endpoints or a Service`);
     const whole = { apiVersion: 'v1', kind: ENDPOINTS.kind, ...object };
-    const [problem] = compileSchema(ENDPOINTS.schema).check(whole);
+    const { schema } = whole.kind === SERVICE.kind ? SERVICE : ENDPOINTS;
+    const [problem] = compileSchema(schema).check(whole);
     const error = problem ?? nameProblem(whole);
     if (error !== undefined) throw badRequest(`objects[${i}].${formatFieldError(error)}`);
     const found = whole as unknown as KubeObject;
@@ -66,5 +75,5 @@ function endpointsIn(body: unknown): KubeObject[] {
 function nameProblem(object: object): FieldError | undefined {
   const { metadata } = object as KubeObject;
   if (metadata.name) return undefined;
-  return invalid(['metadata', 'name'], '', 'must be the name that the Endpoints have');
+  return invalid(['metadata', 'name'], '', 'must be the name that the object has');
 }

@@ -1,6 +1,7 @@
 /** What several handlers need. */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import { masked } from '../../kinds/masking.ts';
+import { shownObject } from '../../registry/shown-record.ts';
 import type { Target, WriteOptions, WriteResult } from '../../registry/write-context.ts';
 import { authorizeRequest } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -74,7 +75,7 @@ export function shownToReader<T extends ReadyObject>(
   const mayWrite = ['update', 'patch'].some(
     (verb) => deps.authorizer.authorize(user, { verb, ...resource }).allowed,
   );
-  return mayWrite ? ready : readyObject(kind.forReaders(ready.object));
+  return mayWrite ? ready : readyObject(kind.forReaders(shownObject(kind, ready)));
 }
 
 /** What a write is answered with: writing is not reading, so who may not `get` it sees no secret. */
@@ -131,8 +132,9 @@ function answerWith(
   const { result, ready, code } = of;
   const form = answerForm(deps, request, 'object');
   const headers = result.commit === undefined ? {} : { 'gitplane-commit': result.commit };
-  const { warnings } = result;
-  return { code, warnings, headers, ...encodeObject(request.kind, ready, form) };
+  const { warnings, object } = result;
+  const written = object.metadata;
+  return { code, warnings, headers, written, ...encodeObject(request.kind, ready, form) };
 }
 
 /** Observes how long a write took from its arrival until it was durable and visible. */

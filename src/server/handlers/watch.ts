@@ -2,7 +2,7 @@
  * GET with `watch`: the journal as a stream of lines (Kubernetes API, section 2.7). A reader that
  * cannot keep up is ended by the store, never waited for; clients watch again from where they were.
  */
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { Pauses } from '../../apimachinery/pauses.ts';
 import { expired, StatusError } from '../../apimachinery/status-error.ts';
 import { CompactedError, type StoredObject, type Watch } from '../../state/store.ts';
@@ -15,6 +15,7 @@ import { EventSink } from '../output/event-sink.ts';
 import { type AnswerForm, type ReadyObject, readyObject } from '../output/representation.ts';
 import { collectionOf, type ResourceRequest } from '../request.ts';
 import { onlyNamed, selects } from '../selection.ts';
+import { openWebSocket, wantsWebSocket } from '../websocket.ts';
 import { answerForm, shownToReader } from './shared.ts';
 import { WatchAccess } from './watch-access.ts';
 
@@ -30,22 +31,28 @@ export async function handleWatch(
   const asked = parseListOptions(request.info.query, request.kind, 'watch');
   const { name } = request.info;
   const options = name === '' ? asked : { ...asked, fields: onlyNamed(asked.fields, name) };
-  const response = request.raw.response;
-  begin(request, response);
+  const out = await begin(request);
+  if (out === undefined) return undefined;
   const labels = { resource: request.kind.plural };
   deps.metrics.watches.inc(labels);
   try {
-    await stream(deps, { request, form, options, response });
+    await stream(deps, { request, form, options, out });
   } finally {
     deps.metrics.watches.dec(labels);
-    response.end();
+    out.end();
   }
   return undefined;
 }
 
-/** Headers go out at once: a client must know that it watches before anything happens. */
-function begin(request: ResourceRequest, response: ServerResponse): void {
-  request.raw.request.socket.setNoDelay(true);
+/**
+ * Headers go out at once: a client must know that it watches before anything happens. Undefined: the
+ * client asked for a WebSocket in a wrong way.
+ */
+async function begin(request: ResourceRequest): Promise<Writable | undefined> {
+  const { request: asked, response } = request.raw;
+  // HTTP/2 has done so for its connection, and lets nobody else do it.
+  if (asked.httpVersionMajor === 1) asked.socket.setNoDelay(true);
+  if (wantsWebSocket(asked)) return await openWebSocket(asked, response, request.hijack());
   // Headers that are set one by one stay in memory as long as the watch does.
   response.writeHead(200, {
     ...Object.fromEntries(request.hijack()),
@@ -53,18 +60,19 @@ function begin(request: ResourceRequest, response: ServerResponse): void {
     'cache-control': 'no-cache, private',
   });
   response.flushHeaders();
+  return response;
 }
 
 interface Stream {
   readonly request: ResourceRequest;
   readonly form: AnswerForm;
   readonly options: ListOptions;
-  readonly response: ServerResponse;
+  readonly out: Writable;
 }
 
 async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
-  const { request, options, response } = to;
-  const sink = new EventSink(response);
+  const { request, options, out } = to;
+  const sink = new EventSink(out, wantsWebSocket(request.raw.request));
   const encode = createEventEncoder(request.kind, to.form);
   const tooLarge = await fromTheFuture(deps, to);
   if (tooLarge !== undefined) {
@@ -93,7 +101,7 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
   const shown = (ready: StoredObject): ReadyObject =>
     shownToReader(deps, request, { ready, name: ready.key.name });
   const access = new WatchAccess(deps, request, { selection: options, shown, end: close });
-  response.on('close', close);
+  out.on('close', close);
   request.closing.addEventListener('abort', close);
   if (request.closing.aborted) close();
   try {

@@ -15,6 +15,8 @@ export const DEFAULT_MAX_BODY_BYTES = 3 * 1024 * 1024;
 const MAX_DEPTH = 100;
 
 const FORMATS: Readonly<Record<string, BodyFormat>> = { [JSON_TYPE]: 'json', [YAML_TYPE]: 'yaml' };
+/** Media types of bodies of POST, PUT and DELETE. */
+export const BODY_TYPES = Object.keys(FORMATS);
 
 /** The media type alone, in lower case; empty when the header is missing. */
 export function mediaTypeOf(contentType: string | undefined): string {
@@ -25,7 +27,7 @@ export function mediaTypeOf(contentType: string | undefined): string {
 export function bodyFormatOf(contentType: string | undefined): BodyFormat {
   const mediaType = mediaTypeOf(contentType);
   const format = mediaType === '' ? 'json' : FORMATS[mediaType];
-  if (format === undefined) throw unsupportedMediaType(Object.keys(FORMATS));
+  if (format === undefined) throw unsupportedMediaType(BODY_TYPES);
   return format;
 }
 

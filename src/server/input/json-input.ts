@@ -20,13 +20,16 @@ export function decodeJson(text: string, maxDepth: number): DecodedText {
   } catch {
     refused = true;
   }
-  const isEscapedSurrogate = SURROGATE_ESCAPE.test(text);
-  const isSettled = !refused && !isEscapedSurrogate && isPlain(text, value, maxDepth);
+  const mayNeedScan = SURROGATE_ESCAPE.test(text) || LONG_INTEGER.test(text);
+  const isSettled = !refused && !mayNeedScan && isPlain(text, value, maxDepth);
   if (isSettled) return { value, duplicates: [] };
   const duplicates = new Scanner(text, maxDepth).scan();
   if (refused) throw badRequest('the body is not valid JSON');
   return { value, duplicates };
 }
+
+/** Digits that a double may not hold: an integer from 10^15 on. In quotes they are text. */
+const LONG_INTEGER = /[:,[\s-]\d{16}/;
 
 /** A body is UTF-8, which has no surrogates: an escape is the only way to write one. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
@@ -55,6 +58,7 @@ const SPACE = /[ \t\n\r]*/y;
 const PLAIN_CHARACTERS = /[\x20\x21\x23-\x5b\x5d-\uffff]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
+const INTEGER = /^-?\d+$/;
 const WORD = /true|false|null/y;
 
 class Scanner {
@@ -90,9 +94,19 @@ class Scanner {
         this.#string();
         return;
       default:
-        if (this.#skip(NUMBER) || this.#skip(WORD)) return;
+        if (this.#number() || this.#skip(WORD)) return;
         this.#fail(this.#at < this.#text.length ? 'expected a value' : 'the text ends too early');
     }
+  }
+
+  /** Integers beyond 2^53 are refused, as in YAML: nothing here would keep them exactly. */
+  #number(): boolean {
+    const start = this.#at;
+    if (!this.#skip(NUMBER)) return false;
+    const digits = this.#text.slice(start, this.#at);
+    if (!INTEGER.test(digits) || Number.isSafeInteger(Number(digits))) return true;
+    this.#at = start;
+    this.#refuse('this integer is too large to be kept exactly; quote it to keep it as text');
   }
 
   #object(): void {
@@ -191,9 +205,13 @@ class Scanner {
   }
 
   #fail(why: string): never {
+    this.#refuse(why, 'the body is not valid JSON');
+  }
+
+  #refuse(why: string, what = 'the body cannot be taken'): never {
     const before = this.#text.slice(0, this.#at).split('\n');
     const col = (before.at(-1) ?? '').length + 1;
-    throw badRequest(`the body is not valid JSON: ${before.length}:${col}: ${why}`);
+    throw badRequest(`${what}: ${before.length}:${col}: ${why}`);
   }
 }
 

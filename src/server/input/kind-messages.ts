@@ -2,6 +2,8 @@
  * Fields in protobuf of the kinds that clients have Go types of, and write in no other form:
  * k8s.io/api `core/v1`, `events/v1`, `coordination/v1` and `rbac/v1`, with what is common to all (apimachinery `meta/v1`).
  */
+
+import { CONFIG_MAP, RELEASE } from '../../kinds/client-kinds.ts';
 import { ENDPOINTS, EVENT, NAMESPACE, SECRET, SERVICE } from '../../kinds/cluster-kinds.ts';
 import { CLUSTER_ROLE } from '../../kinds/cluster-role.ts';
 import { CLUSTER_ROLE_BINDING } from '../../kinds/cluster-role-binding.ts';
@@ -163,6 +165,14 @@ const LEASE_SPEC: MessageShape = {
   7: ['preferredHolder'],
 };
 
+const SECRET_FIELDS: MessageShape = {
+  1: ['metadata', META],
+  2: ['data', 'bytesMap'],
+  3: ['type'],
+  4: ['stringData', 'map'],
+  5: ['immutable', 'bool'],
+};
+
 /** What POST and PUT of a kind may hold; other kinds are custom resources, which have no such form. */
 export const KIND_MESSAGES: ReadonlyMap<Kind, MessageShape> = new Map([
   [ROLE, ROLE_FIELDS],
@@ -175,14 +185,15 @@ export const KIND_MESSAGES: ReadonlyMap<Kind, MessageShape> = new Map([
   [NAMESPACE, { 1: ['metadata', META], 2: ['spec', { 1: ['finalizers', 'strings'] }] }],
   [SERVICE, { 1: ['metadata', META], 2: ['spec', SERVICE_SPEC] }],
   [ENDPOINTS, { 1: ['metadata', META], 2: ['subsets', [SUBSET]] }],
+  [SECRET, SECRET_FIELDS],
+  [RELEASE, SECRET_FIELDS],
   [
-    SECRET,
+    CONFIG_MAP,
     {
       1: ['metadata', META],
-      2: ['data', 'bytesMap'],
-      3: ['type'],
-      4: ['stringData', 'map'],
-      5: ['immutable', 'bool'],
+      2: ['data', 'map'],
+      3: ['binaryData', 'bytesMap'],
+      4: ['immutable', 'bool'],
     },
   ],
   [EVENT, EVENT_FIELDS],

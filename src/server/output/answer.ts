@@ -1,4 +1,5 @@
 /** What a handler gives back: a whole answer, ready to be sent. Watches answer for themselves. */
+import type { ObjectMeta } from '../../apimachinery/object.ts';
 import { JSON_TYPE } from './negotiation.ts';
 import type { ShownObjects } from './representation.ts';
 
@@ -13,6 +14,8 @@ export interface Answer {
   readonly warnings?: readonly string[];
   /** What the body was put together from, where it is nothing but objects as the store has them. */
   readonly shown?: ShownObjects;
+  /** Metadata of the object that a write left, whatever form the body has. */
+  readonly written?: ObjectMeta;
 }
 
 /** As bytes: to a text the server would add a charset, which Kubernetes does not send. */

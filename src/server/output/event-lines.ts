@@ -1,5 +1,6 @@
 /** The lines of a watch stream: one JSON document an event (reference: Kubernetes API, section 2.7). */
 import type { KubeObject } from '../../apimachinery/object.ts';
+import { shownBytes, shownObject } from '../../registry/shown-record.ts';
 import {
   type AnswerForm,
   metaVersion,
@@ -24,14 +25,15 @@ export function createEventEncoder(
   return (type, ready) => {
     switch (form.transform?.kind) {
       case undefined:
-        return eventLine(type, ready);
+        return eventLine(type, shownBytes(kind, ready));
       case 'Table': {
-        const table = buildEventTable(kind, { object: ready.object, first }, tableOptions(form));
+        const object = shownObject(kind, ready);
+        const table = buildEventTable(kind, { object, first }, tableOptions(form));
         first = false;
         return frame(type, Buffer.from(JSON.stringify(table)));
       }
       default: {
-        const partial = partialMetadata(ready.object, metaVersion(form));
+        const partial = partialMetadata(shownObject(kind, ready), metaVersion(form));
         return frame(type, Buffer.from(JSON.stringify(partial)));
       }
     }
@@ -65,8 +67,7 @@ const SHARED_LINE_BYTES = 16 * 1024;
 const sharedLines = new WeakMap<Buffer, Map<WatchEventType, Buffer>>();
 
 /** The line of a large object is made once and shared by all watchers that get it. */
-function eventLine(type: WatchEventType, ready: ReadyObject): Buffer {
-  const bytes = ready.json();
+function eventLine(type: WatchEventType, bytes: Buffer): Buffer {
   if (bytes.length < SHARED_LINE_BYTES) return frame(type, bytes);
   const lines = sharedLines.get(bytes) ?? new Map<WatchEventType, Buffer>();
   sharedLines.set(bytes, lines);

@@ -1,15 +1,18 @@
 /** The open end of a watch: lines out, and whether the client keeps up. */
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 
 /** Each ends the wait for a client that does not read. */
 const ENDS = ['drain', 'close', 'error'] as const;
 
 export class EventSink {
-  readonly #response: ServerResponse;
+  readonly #out: Writable;
+  readonly #isText: boolean;
   #behind = false;
 
-  constructor(response: ServerResponse) {
-    this.#response = response;
+  /** `isText`: the lines are written as strings, which a WebSocket tells from bytes. */
+  constructor(out: Writable, isText = false) {
+    this.#out = out;
+    this.#isText = isText;
   }
 
   /**
@@ -22,21 +25,22 @@ export class EventSink {
 
   /** Resolves when the next line may be written. Never rejects: a client that left just ends. */
   async write(line: Buffer): Promise<void> {
-    if (this.#response.write(line) || this.#response.destroyed) return;
+    const isTaken = this.#out.write(this.#isText ? line.toString('utf8') : line);
+    if (isTaken || this.#out.destroyed) return;
     this.#behind = true;
     await this.#drained();
     this.#behind = false;
   }
 
-  /** Leaves no listener behind: a slow client is waited for thousands of times on one response. */
+  /** Leaves no listener behind: a slow client is waited for thousands of times on one stream. */
   #drained(): Promise<void> {
-    const response = this.#response;
+    const out = this.#out;
     return new Promise((resolve) => {
       const done = (): void => {
-        for (const event of ENDS) response.off(event, done);
+        for (const event of ENDS) out.off(event, done);
         resolve();
       };
-      for (const event of ENDS) response.on(event, done);
+      for (const event of ENDS) out.on(event, done);
     });
   }
 }

@@ -36,15 +36,25 @@ export class ListBytes {
     return this.#size;
   }
 
-  /** `[…]}`: the items as JSON, and the end of the list around them. Shared: never mutate. */
-  of(items: readonly Item[]): Buffer {
+  /** True if the bytes of a list are at hand. */
+  has(items: readonly Item[]): boolean {
+    return this.#lists.get(items)?.bytes !== undefined;
+  }
+
+  /**
+   * `[…]}`: the items as JSON, and the end of the list around them. Shared: never mutate. `parts` follow from the items.
+   */
+  of(
+    items: readonly Item[],
+    parts = (): readonly Buffer[] => items.map((item) => item.json()),
+  ): Buffer {
     const known = this.#lists.get(items);
     if (known?.bytes !== undefined) {
       this.#order.delete(known);
       this.#order.add(known);
       return known.bytes;
     }
-    const bytes = join(items);
+    const bytes = join(parts());
     if (known === undefined) this.#lists.set(items, { bytes: undefined });
     else this.#keep(known, bytes);
     return bytes;
@@ -69,8 +79,7 @@ const COMMA = 0x2c;
 const END = Buffer.from(']}');
 
 /** One allocation, one copy of each item. */
-function join(items: readonly Item[]): Buffer {
-  const parts = items.map((item) => item.json());
+function join(parts: readonly Buffer[]): Buffer {
   const commas = Math.max(parts.length - 1, 0);
   const length = parts.reduce((sum, part) => sum + part.length, commas);
   const bytes = Buffer.allocUnsafe(START.length + length + END.length);

@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { shownBytes, shownInSlices, shownObject } from '../../registry/shown-record.ts';
 import { ListBytes } from './list-bytes.ts';
 import { JSON_TYPE, type MediaChoice, negotiate, YAML_TYPE } from './negotiation.ts';
 import {
@@ -34,11 +35,13 @@ export interface ShownObjects {
 export interface ReadyObject {
   readonly object: KubeObject;
   json(): Buffer;
+  /** Of what git has. */
+  remark?(): unknown;
 }
 
 /** Which kind the objects are of, and its columns. */
 export type ShownKind = Pick<Kind, 'group' | 'version' | 'kind' | 'columns'> &
-  Partial<Pick<Kind, 'storedIn'>>;
+  Partial<Pick<Kind, 'storedIn' | 'schema' | 'blank' | 'follows'>>;
 
 /** The negotiated form, with what a table needs beside it. */
 export interface AnswerForm extends MediaChoice {
@@ -86,26 +89,28 @@ export function encodeObject(kind: ShownKind, ready: ReadyObject, form: AnswerFo
   switch (form.transform?.kind) {
     case undefined:
       // Asking for the object would parse it.
-      if (!hasReadyForm(form)) return encodeDocument(ready.object, form);
+      if (!hasReadyForm(form)) return encodeDocument(shownObject(kind, ready), form);
       return {
         contentType: JSON_TYPE,
-        body: ready.json(),
+        body: shownBytes(kind, ready),
         shown: { head: undefined, items: [ready] },
       };
     case 'Table': {
-      const { object } = ready;
+      const object = shownObject(kind, ready);
       const metadata = { resourceVersion: object.metadata.resourceVersion ?? '' };
       const content = { metadata, objects: [object] };
       return encodeDocument(buildTable(kind, content, tableOptions(form)), form);
     }
     default:
-      return encodeDocument(partialMetadata(ready.object, metaVersion(form)), form);
+      return encodeDocument(partialMetadata(shownObject(kind, ready), metaVersion(form)), form);
   }
 }
 
 export interface ObjectList {
   readonly metadata: ListMeta;
   readonly items: readonly ReadyObject[];
+  /** Bytes of the items, where they were made before. */
+  readonly parts?: readonly Buffer[] | undefined;
 }
 
 export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm): Encoded {
@@ -113,9 +118,11 @@ export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm):
   const head = { kind: `${kind.kind}List`, apiVersion: versionOf(kind), metadata };
   if (form.transform === undefined && hasReadyForm(form)) {
     const shown = { head: JSON.stringify(head), items };
-    return { contentType: JSON_TYPE, ...listParts(shown.head, items), shown };
+    const { parts } = list;
+    const bytes = (): readonly Buffer[] => parts ?? items.map((item) => shownBytes(kind, item));
+    return { contentType: JSON_TYPE, ...listParts(shown.head, items, bytes), shown };
   }
-  const objects = items.map(({ object }) => object);
+  const objects = items.map((item) => shownObject(kind, item));
   switch (form.transform?.kind) {
     case undefined:
       return encodeDocument({ ...head, items: objects }, form);
@@ -136,12 +143,29 @@ export function encodeList(kind: ShownKind, list: ObjectList, form: AnswerForm):
 
 const ready = new ListBytes();
 
-/** `head` without its last brace, then the items as they are. */
+const MANY = 256;
+
+/**
+ * Bytes of the items of a long list, made while others have their turn; undefined where they are at hand or few, or no bytes
+ * are asked for.
+ */
+export async function preparedParts(
+  kind: ShownKind,
+  items: readonly ReadyObject[],
+  form: AnswerForm,
+): Promise<readonly Buffer[] | undefined> {
+  const isBytes = form.transform === undefined && hasReadyForm(form);
+  if (!isBytes || items.length < MANY || ready.has(items)) return undefined;
+  return await shownInSlices(kind, items);
+}
+
+/** `head` without its last brace, then the items. */
 export function listParts(
   head: string,
   items: readonly Pick<ReadyObject, 'json'>[],
+  parts = (): readonly Buffer[] => items.map((item) => item.json()),
 ): { readonly body: Buffer; readonly rest: Buffer } {
-  return { body: Buffer.from(`${head.slice(0, -1)},"items":`), rest: ready.of(items) };
+  return { body: Buffer.from(`${head.slice(0, -1)},"items":`), rest: ready.of(items, parts) };
 }
 
 function hasReadyForm({ mediaType, pretty }: MediaChoice): boolean {

@@ -17,7 +17,13 @@ export function signInHeaders(deps: Pick<ServerDependencies, 'config'>, reply: F
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
   });
-  for (const [name, value] of Object.entries(deps.config.current.auth.customHttpHeaders ?? {})) {
-    void reply.header(name, value);
-  }
+  configuredHeaders(deps, reply);
+}
+
+/** Those of the configuration alone: `auth.customHttpHeaders`. */
+export function configuredHeaders(
+  { config }: Pick<ServerDependencies, 'config'>,
+  reply: FastifyReply,
+): void {
+  void reply.headers(config.current.auth.customHttpHeaders ?? {});
 }

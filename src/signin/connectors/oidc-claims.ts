@@ -48,11 +48,19 @@ export function identityOf(
     ...(preferred === undefined ? {} : { preferredUsername: preferred }),
     ...(accountName === undefined ? {} : { accountName }),
     ...(email === undefined ? {} : { email }),
-    // What the provider verified is the address in `email`, and no other.
-    emailVerified: claims['email_verified'] === true && email === claims['email'],
+    emailVerified: isVerified(claims, rules.emailClaim || 'email'),
     groups,
     extraClaims: extraClaims(claims, rules.allowedExtraClaims ?? []),
   };
+}
+
+/**
+ * The operator chose the claim, and `email_verified` vouches for it, unless the provider says it of the
+ * claim itself: `mail_verified` of `mail`.
+ */
+function isVerified(claims: Claims, name: string): boolean {
+  const own = `${name}_verified`;
+  return claims[Object.hasOwn(claims, own) ? own : 'email_verified'] === true;
 }
 
 function own(claims: Claims, name: string | undefined): string | undefined {

@@ -76,6 +76,8 @@ function normal(value: unknown, place: Place): unknown {
   const shown = Object.entries(value)
     // No token, or an empty one: there is no more.
     .filter(([name, item]) => name !== 'continue' || item !== '')
+    // "An empty status is shown" in docs/api-differences.md.
+    .filter(([name, item]) => name !== 'status' || JSON.stringify(item) !== '{}')
     .sort(([one], [other]) => (one < other ? -1 : 1));
   const entries = shown.map(([name, item]) => {
     // A list, a table and a bookmark tell the version of the server, which others move as well.
@@ -115,6 +117,7 @@ function text(key: string, value: string, { namer, at }: Place): unknown {
 
 function plain(value: string, namer: Namer): string {
   return value
+    .replace(/^(\s*)status: \{\}\n/gm, '')
     .replace(TIME, '<time>')
     .replace(UID, (uid) => namer.name('uid', uid))
     .replace(SUFFIX, '$1<suffix>')

@@ -105,6 +105,7 @@ describe('a key that a commit dates to the future', () => {
     expect(() => at.who(token)).toThrow('access key expired');
   });
 
+  // covers: envelope.status metadata.creationTimestamp.readOnly
   test.each(['metadata', 'status'])(
     'by its %s is dated by its commit all the same',
     async (where) => {
@@ -159,6 +160,7 @@ describe('what the platform alone writes of a key', () => {
       'spec.oidcProvider',
     ],
     ['tokens of a login', { spec: { oidcLogin: { idToken: 'x' } } }, 'spec.oidcLogin'],
+    // covers: OwnedAccessKey.spec.parent
     ['a key to share a login with', { spec: { parent: 'root' } }, 'spec.parent'],
     [
       'the time of a refresh',
@@ -191,6 +193,7 @@ describe('what the platform alone writes of a key', () => {
     return { ...rest, spec: others };
   }
 
+  // covers: OwnedAccessKey.spec.type
   test.each(OWN)('%s can be set by nobody else', async (_what, fields, path) => {
     const eve = await at.giveKey('eve', { user: 'eve' });
     const made = await at.create(eve, 'ownedaccesskeys', withoutKey(keyWith('made', fields)));

@@ -235,7 +235,7 @@ describe('assigning a cluster role to a team or a user', () => {
 
   test.each<[string, string, object[], boolean]>([
     ['whose rights one lacks', 'wheel', [], false],
-    ['whose rights one has', 'eve', [], true],
+    ['whose rights one has on the platform', 'eve', [], false],
     ['that is in clusters only', 'cluster-admin', [], false],
     ['that one may bind', 'wheel', grant('b', 'bind clusterroles wheel', 'User:eve'), true],
     ['while one may bind another', 'wheel', grant('b', 'bind clusterroles x', 'User:eve'), false],
@@ -254,7 +254,10 @@ describe('assigning a cluster role to a team or a user', () => {
   });
 
   test('takes `bind` on the team, unless one is in it', async () => {
-    const { at, eve } = await platform(...grant('t', 'bind teams readers', 'User:eve'));
+    const { at, eve } = await platform(
+      ...grant('t', 'bind teams readers', 'User:eve'),
+      ...grant('b', 'bind clusterroles eve', 'User:eve'),
+    );
     const assign = (name: string): ReturnType<typeof at.patch> =>
       at.patch(eve, 'teams', name, (it) => {
         it.spec = { ...it.spec, ...assigned('eve') };
@@ -282,6 +285,63 @@ describe('assigning a cluster role to a team or a user', () => {
       it.spec = assigned('nowhere');
     });
     expect(outcome.code, outcome.text).toBe(403);
+  });
+});
+
+describe('a cluster role that is assigned in clusters', () => {
+  const all = 'get,list,create,update,patch secrets';
+  const extra = [
+    object('Team', 'cooks', { spec: { clusterRoles: [{ name: 'kitchen' }] } }),
+    object('User', 'chef', { spec: { disabled: true, clusterRoles: [{ name: 'pantry' }] } }),
+    object('Team', 'guests', { spec: { clusterRoles: [{ name: 'gathered' }] } }),
+    ...grant('kitchen', 'get secrets', 'User:nobody'),
+    ...grant('pantry', 'list secrets', 'User:nobody'),
+    ...grant('other', 'get namespaces', 'User:nobody'),
+    object('ClusterRole', 'gathered', {
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { for: 'guests' } }] },
+      rules: [],
+    }),
+    ...grant('writer', 'get,create,update,patch clusterroles', 'User:eve'),
+    ...grant('core', all, 'User:eve'),
+  ];
+  const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['update'] }];
+
+  test.each<[string, string, string, object, boolean]>([
+    ['joining its team', 'teams', 'cooks', { users: ['eve'] }, false],
+    ['letting its user in', 'users', 'chef', { disabled: false }, false],
+    ['joining another team', 'teams', 'empty', { users: ['eve'] }, true],
+  ])('takes its rights in clusters: %s', async (_claim, plural, name, spec, allowed) => {
+    const { at, eve } = await platform(...extra);
+    const change = (token: string) =>
+      at.patch(token, plural, name, (it) => {
+        it.spec = { ...it.spec, ...spec };
+      });
+    const first = await change(eve);
+    expect(first.code, first.text).toBe(allowed ? 200 : 403);
+    if (allowed) return;
+    expect(first.text).toContain(NOT_HELD);
+
+    const roles = [{ name: 'kitchen' }, { name: 'pantry' }];
+    await at.give(object('User', 'eve', { spec: { clusterRoles: roles } }));
+    expect((await change(eve)).code).toBe(200);
+  });
+
+  test.each<[string, string, object, boolean]>([
+    ['the role', 'kitchen', {}, false],
+    ['the role of a user', 'pantry', {}, false],
+    ['one that it gathers', 'other', { labels: { for: 'guests' } }, false],
+    ['one that nobody has there', 'other', {}, true],
+  ])('is not widened by rights on the platform: %s', async (_claim, name, metadata, allowed) => {
+    const { at, eve } = await platform(...extra);
+    const widen = (token: string) =>
+      at.patch(token, 'clusterroles', name, (it) => {
+        it.rules = rules;
+        Object.assign(it.metadata, metadata);
+      });
+    const first = await widen(eve);
+    expect(first.code, first.text).toBe(allowed ? 200 : 403);
+    await at.give(...grant('e', 'escalate clusterroles', 'User:eve'));
+    expect((await widen(eve)).code).toBe(200);
   });
 });
 

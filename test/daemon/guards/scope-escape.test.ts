@@ -278,4 +278,4 @@ test('no sequence of allowed requests raises what the keys of an attacker can do
   );
   // An attacker who is refused everything would prove nothing.
   expect(allowed).toBeGreaterThan(3);
-}, 120_000);
+});

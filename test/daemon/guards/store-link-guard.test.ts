@@ -62,3 +62,17 @@ test('whoever edits a tied secret needs no right on the store, but to tie it els
   expect(guard({ user: ann, kind, object: secret('theirs/b'), old })?.code).toBe(403);
   expect(guard({ user: ann, kind, object: secret('theirs/a', PUSH), old })?.code).toBe(403);
 });
+
+test('a right on paths of the default store is none on those of another one', () => {
+  const eu = { 'gitplane.dev/secret-store': 'eu' };
+  expect(
+    guard({ user: ann, kind, object: secret('mine/a', eu), old: undefined })?.message,
+  ).toContain('cannot get path "/secret-store/stores/eu/paths/secret/mine/a"');
+  expect(
+    guard({ user: ann, kind, object: secret('mine/a', eu), old: secret('mine/a') })?.code,
+  ).toBe(403);
+  const named = { 'gitplane.dev/secret-store': 'default' };
+  expect(
+    guard({ user: ann, kind, object: secret('mine/a', named), old: undefined }),
+  ).toBeUndefined();
+});

@@ -54,8 +54,8 @@ const REFUSED = 'cannot bind teams "red"';
 describe.each(['RoleBinding', 'ClusterRoleBinding'])('a %s', (kind) => {
   const plural = `${kind.toLowerCase()}s`;
   const namespace = kind === 'RoleBinding' ? 'shop' : '';
-
   test.each<[string, string[], boolean]>([
+    // covers: Team.verbs.bind authentication.bind
     ['to a team of others takes bind on it', ['Group gitplane:team:red'], false],
     ['to keys of a team of others takes bind on it', ['User gitplane:team:red'], false],
     [

@@ -77,7 +77,7 @@ test('a state that the first leader has not filled yet is shown to nobody', asyn
   expect((await ask(url + TEAMS, { token: 'of somebody' })).code).toBe(503);
   store.apply([], { catalog: { revision: 'x' } });
   await store.flush();
-  await expect.poll(async () => (await ask(`${url}/readyz`)).code, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await ask(`${url}/readyz`)).code).toBe(200);
   expect((await ask(url + TEAMS, { token: 'of nobody' })).code).toBe(401);
   await store.close();
 });
@@ -182,7 +182,7 @@ test('a write whose leader dies is sent to the next one, once, with the same key
     first.end();
   });
   const answer = ask(a + TEAMS, { method: 'POST', body: 'a body' });
-  await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
+  await expect.poll(() => election.leader).toBeUndefined();
   await election.elect(async (req, res) => {
     sent.push([req.headers['idempotency-key'], await bodyOf(req)]);
     res.writeHead(201).end('done');
@@ -206,7 +206,7 @@ test.each([
     res.writeHead(code).end('how things were');
   });
   const answer = ask(`${a}${path}`, { method });
-  await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
+  await expect.poll(() => election.leader).toBeUndefined();
   await election.elect((_req, res) => void res.end('how things are'));
   expect((await answer).text).toBe('how things are');
 });
@@ -219,7 +219,7 @@ test('an answer that says that its maker does not lead any more is not handed on
     res.writeHead(500).end('the platform is closed');
   });
   const answer = ask(`${a}${TEAMS}/x`, { method: 'DELETE' });
-  await expect.poll(() => election.leader, { timeout: 20_000 }).toBeUndefined();
+  await expect.poll(() => election.leader).toBeUndefined();
   await election.elect((_req, res) => void res.end('the next leader'));
   expect((await answer).text).toBe('the next leader');
 });
@@ -234,7 +234,7 @@ test('what was lost with the leader that answered is asked of the next one, with
     res.writeHead(201).end('a version that never was');
   });
   const answer = ask(a + TEAMS, { method: 'POST', body: 'a body' });
-  await expect.poll(() => keys.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => keys.length).toBe(1);
   await election.elect((req, res) => {
     keys.push(req.headers['idempotency-key']);
     res.writeHead(200).end('what there is');
@@ -311,7 +311,7 @@ test('a client that goes takes its request at the leader with it, and a cut answ
   const [answer] = await once(asked, 'response');
   await once(answer, 'data');
   asked.destroy();
-  await expect.poll(() => gone, { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => gone).toBe(true);
   const cut = get(`${a}/sync`, { agent: false });
   const [whole] = await once(cut, 'response');
   await once(whole, 'data');
@@ -422,7 +422,7 @@ test('strangers fill their own room, and whoever shows a key finds theirs', asyn
   });
   const end = () => begun.forEach((sent) => void sent.destroy());
   onTestFinished(end);
-  await expect.poll(() => codes.length, { timeout: 20_000 }).toBe(32);
+  await expect.poll(() => codes.length).toBe(32);
   expect(new Set(codes)).toEqual(new Set([429]));
 
   // More than the 2 MiB that are left, counted as it arrives.
@@ -444,5 +444,5 @@ test('strangers fill their own room, and whoever shows a key finds theirs', asyn
   expect(await refusal({ cookie: `${session}=wrong` })).toBe(429);
 
   end();
-  await expect.poll(async () => (await write({})).text, { timeout: 20_000 }).toBe('done');
+  await expect.poll(async () => (await write({})).text).toBe('done');
 });

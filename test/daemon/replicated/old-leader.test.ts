@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { stringify } from 'yaml';
 import { EventRing } from '../../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
-import type { PlatformConfig } from '../../../src/config/platform-config.ts';
+import { secretStoreBlocks } from '../../../src/config/secret-stores.ts';
 import { openFollowed } from '../../../src/daemon/repository/followed-repository.ts';
 import { openSecretStore } from '../../../src/daemon/secret-store.ts';
 import type { Etcd, TxnRequest } from '../../../src/etcd/etcd.ts';
@@ -87,11 +87,11 @@ describe('a secret store', () => {
       options: { environment: {}, credentialFolders: [] },
       data: { stateKey: `${temporaryFolder()}/state.key` },
       config: {
-        current: { secretStore } as unknown as PlatformConfig,
+        secretStores: secretStoreBlocks({ secretStore }),
         subscribe: () => () => undefined,
-        missingForStore: undefined,
-        onMissingForStore: () => undefined,
+        onMissingForStores: () => undefined,
         tellSecretStore: () => undefined,
+        tellPulls: () => undefined,
       },
       observation: { metrics: { registry: new Registry() } as never },
       events: new EventRing(),

@@ -172,7 +172,7 @@ describe('fetching', () => {
 
   test('a branch that disappears leaves the mirror as it is', async () => {
     const there = elsewhere();
-    const { following, repository } = await follow({ url: there.gitDir });
+    const { following, repository } = await follow({ url: there.gitDir, doubtMs: 2_000 });
     const head = await repository.head();
     git(there.gitDir, ['update-ref', '-d', 'refs/heads/main']);
     await expect(following.refresh()).rejects.toMatchObject({ problem: 'no-branch' });
@@ -344,7 +344,7 @@ describe('a remote that fails', () => {
     const server = await serveGit({ gitDir: there.gitDir });
     const proxy = await proxyTo(server.port);
     const url = server.url.replace(String(server.port), String(proxy.port));
-    const { repository } = await follow({ url, doubtMs: 60_000 });
+    const { repository } = await follow({ url });
     let dropped = 0;
     proxy.onRequest = (_bytes, cut) => {
       dropped += 1;

@@ -304,6 +304,7 @@ function schemaOf(message: Message): JsonObject {
   copy('minimum', message.minimum);
   copy('minLength', message.minLength);
   copy('maxLength', message.maxLength);
+  copy('maxItems', message.maxItems);
   copy('minItems', message.minItems);
   copy('pattern', message.pattern);
   copy('required', message.required);

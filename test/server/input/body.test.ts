@@ -11,6 +11,7 @@ const yaml = (place: string) =>
   badRequest(expect.stringContaining(`the body is not valid YAML: ${place}`));
 
 describe('the Content-Type says how to read a body', () => {
+  // covers: endpoints.yaml
   test.each([
     [undefined, 'json'],
     ['', 'json'],
@@ -208,8 +209,18 @@ describe('the scanner beside JSON.parse', () => {
       expect(() => decode('json', text)).toThrow(expect.objectContaining({ code: 400 }));
       return;
     }
+    // An integer that a double cannot hold exactly is the one thing that is not taken.
+    if (LONG_INTEGER.test(text) && hasUnsafeInteger(expected)) {
+      expect(() => decode('json', text)).toThrow(/this integer is too large to be kept exactly/);
+      return;
+    }
     expect(decode('json', text).value).toEqual(expected);
   };
+  const LONG_INTEGER = /(?<![\d.eE+])\d{16,}(?![\d.eE])/;
+  const hasUnsafeInteger = (value: unknown): boolean =>
+    typeof value === 'number'
+      ? Number.isInteger(value) && !Number.isSafeInteger(value)
+      : typeof value === 'object' && value !== null && Object.values(value).some(hasUnsafeInteger);
 
   test('accepts exactly what JSON.parse accepts', () => {
     const noise = fc.string({

@@ -11,6 +11,7 @@ const resource = (method: string, path: string): ResourceInfo => {
 };
 
 describe('a resource request is read as the apiserver reads it', () => {
+  // covers: authentication.verbs
   test.each([
     // method, path, verb, group, version, namespace, resource, subresource, name
     ['GET', '/api/v1/namespaces', 'list', '', 'v1', '', 'namespaces', '', ''],

@@ -34,7 +34,7 @@ const title =
     ? 'SimpleSAMLphp'
     : `SimpleSAMLphp (SKIPPED: ${SIMPLESAMLPHP_MISSING})`;
 
-describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, { timeout: 120_000 }, () => {
+describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, () => {
   let daemon: Daemon;
   let provider: SimpleSamlPhp;
   let key: SigningKey;
@@ -57,7 +57,7 @@ describe.skipIf(SIMPLESAMLPHP_MISSING !== undefined)(title, { timeout: 120_000 }
         of(redirectUri('second'), 'second', 'assertion'),
       ],
     });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await Promise.all([daemon?.stop(), provider?.stop()]);

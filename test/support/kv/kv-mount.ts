@@ -57,6 +57,8 @@ export class KvMount {
   isUpgrading = false;
   /** As OpenBao does since 2.2, and Vault does not. */
   listsVersions = true;
+  /** Listings show an empty mount. */
+  listsNothing = false;
   readonly #now: () => string;
   readonly #lag: () => number;
   readonly #past = new Map<string, (KvKey | undefined)[]>();
@@ -204,6 +206,7 @@ export class KvMount {
   }
 
   #list(folder: string): KvAnswer {
+    if (this.listsNothing) return errors(404);
     const prefix = folder === '' || folder.endsWith('/') ? folder : `${folder}/`;
     const names = [...this.keys.keys(), ...this.texts.keys()]
       .filter((path) => path.startsWith(prefix))

@@ -3,6 +3,7 @@ import { type CryptoKey, exportPKCS8, generateKeyPair, type JWTPayload, jwtVerif
 import { FakeGrants, type Granted, isRefused } from './fake-grants.ts';
 import { type FakeAnswer, type FakeServer, type SeenRequest, startFake } from './fake-provider.ts';
 import { type Issuer, newIssuer } from './issuer.ts';
+import type { ServerTrust } from './server-trust.ts';
 
 export interface GoogleUser {
   readonly sub: string;
@@ -29,7 +30,7 @@ export interface Google extends FakeServer {
 
 const DIRECTORY_SCOPE = 'https://www.googleapis.com/auth/admin.directory.group.readonly';
 
-export async function startGoogle(): Promise<Google> {
+export async function startGoogle(trust?: ServerTrust): Promise<Google> {
   const issuer = await newIssuer();
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const directoryTokens = new Set<string>();
@@ -46,7 +47,7 @@ export async function startGoogle(): Promise<Google> {
       default:
         return undefined;
     }
-  });
+  }, trust);
   const google: Google = Object.assign(server, {
     grants: new FakeGrants<GoogleUser>(),
     issuer,

@@ -3,6 +3,7 @@ import type { JWTPayload } from 'jose';
 import { FakeGrants, isRefused } from './fake-grants.ts';
 import { type FakeAnswer, type FakeServer, type SeenRequest, startFake } from './fake-provider.ts';
 import { type Issuer, newIssuer } from './issuer.ts';
+import type { ServerTrust } from './server-trust.ts';
 
 export interface MicrosoftUser {
   readonly id: string;
@@ -36,13 +37,13 @@ export interface Microsoft extends FakeServer {
 export const LOGIN = 'https://login.microsoftonline.com';
 const GRAPH = 'https://graph.microsoft.com';
 
-export async function startMicrosoft(): Promise<Microsoft> {
+export async function startMicrosoft(trust?: ServerTrust): Promise<Microsoft> {
   const issuer = await newIssuer();
   const server = await startFake((request) => {
     if (request.path.endsWith('/oauth2/v2.0/token')) return token(microsoft, request);
     if (request.path.endsWith('/discovery/v2.0/keys')) return { json: issuer.jwks };
     return graph(microsoft, request);
-  });
+  }, trust);
   const microsoft: Microsoft = Object.assign(server, {
     ...{ grants: new FakeGrants<MicrosoftUser>(), issuer, signer: issuer },
     groups: new Map<string, MicrosoftGroup>(),

@@ -1,4 +1,4 @@
-/** A root that nobody has heard of, and what a server on loopback shows. */
+/** A root that nobody has heard of, and the certificate that a server on loopback shows. */
 import {
   authorityCertificate,
   newKeyPem,
@@ -12,13 +12,13 @@ export interface ServerTrust {
   readonly key: string;
 }
 
-export async function serverTrust(): Promise<ServerTrust> {
+export async function serverTrust(names: readonly string[] = ['localhost']): Promise<ServerTrust> {
   const [caKey, key] = await Promise.all([newKeyPem(), newKeyPem()]);
   const validity = { from: Date.now() - 60_000, until: Date.now() + 86_400_000 };
   const ca = await authorityCertificate(caKey, 'A root of a test', validity);
   const cert = await serverCertificate(
     { certificatePem: ca, keyPem: caKey },
-    { keyPem: key, names: ['localhost'], validity },
+    { keyPem: key, names: [...names], validity },
   );
   return { ca, cert, key };
 }

@@ -138,6 +138,7 @@ export const APPLIES: readonly Case[] = [
       await api.get(path);
     },
   },
+  // covers: metadata.managedFields{,.manager,.operation,.fieldsV1}
   {
     name: 'updates and applies take from each other',
     run: async (api) => {

@@ -16,6 +16,7 @@ export const DELETIONS: readonly Case[] = [
       await api.delete(`${SECRETS}/del`, { kind: 'DeleteOptions', apiVersion: 'v1' });
     },
   },
+  // covers: metadata.finalizers metadata.finalizers.onlyRemoved states.blocked
   {
     name: 'a finalizer holds, and lets go',
     run: async (api) => {
@@ -93,6 +94,7 @@ export const DELETIONS: readonly Case[] = [
       await api.merge(`${TEAMS}/policy-old`, { metadata: { finalizers: null } });
     },
   },
+  // covers: metadata.deletionTimestamp.shortened metadata.deletionGracePeriodSeconds
   {
     name: 'a grace period',
     run: async (api) => {

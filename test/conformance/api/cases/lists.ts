@@ -24,6 +24,7 @@ function withVersion(token: string, rv: number): string {
 }
 
 export const LISTS: readonly Case[] = [
+  // covers: metadata.creationTimestamp.lists
   {
     name: 'a list of nothing has no items, and a version',
     run: async (api) => {
@@ -31,6 +32,7 @@ export const LISTS: readonly Case[] = [
       await api.get(`${SECRETS_OF('kube-public')}`);
     },
   },
+  // covers: metadata.creationTimestamp
   {
     name: 'an object and a list of it agree',
     run: async (api) => {

@@ -77,6 +77,8 @@ export const METADATA: readonly Case[] = [
       }
     },
   },
+  // covers: metadata.ownerReferences.oneController
+  // covers: metadata.ownerReferences.{apiVersion,kind,name,uid}
   {
     name: 'owner references are whole, and at most one controls',
     run: async (api) => {
@@ -100,6 +102,7 @@ export const METADATA: readonly Case[] = [
       }
     },
   },
+  // covers: envelope.kind.immutable metadata.name.immutable
   {
     name: 'what metadata holds in a patch is checked as well',
     run: async (api) => {

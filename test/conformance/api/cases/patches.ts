@@ -29,6 +29,7 @@ export const PATCHES: readonly Case[] = [
       }
     },
   },
+  // covers: endpoints.jsonPatch
   {
     name: 'a JSON patch is applied in order, or not at all',
     run: async (api) => {

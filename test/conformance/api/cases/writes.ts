@@ -6,6 +6,9 @@ const WARN = '?fieldValidation=Warn';
 const IGNORE = '?fieldValidation=Ignore';
 
 export const WRITES: readonly Case[] = [
+  // covers: service.envelope versioning.apiVersion
+  // covers: metadata.managedFields{,.manager,.operation,.apiVersion,.fieldsType,.fieldsV1}
+  // covers: metadata.managedFields.subresource
   {
     name: 'a created object is as it was sent, with what the server knows',
     run: async (api) => {
@@ -17,6 +20,9 @@ export const WRITES: readonly Case[] = [
       await api.post(TEAMS, team('made'));
     },
   },
+  // covers: metadata.selfLink versioning.deprecated.selfLink metadata.creationTimestamp.readOnly
+  // covers: metadata.deletionTimestamp.readOnly metadata.deletionGracePeriodSeconds.readOnly
+  // covers: metadata.uid metadata.resourceVersion
   {
     name: 'what only the server writes is wiped',
     run: async (api) => {
@@ -32,6 +38,8 @@ export const WRITES: readonly Case[] = [
       await api.post(TEAMS, team('versioned', {}, { resourceVersion: '5' }));
     },
   },
+  // covers: envelope.kind envelope.kind.inferred envelope.apiVersion envelope.nameRequired
+  // covers: metadata.namespace.none versioning.unrecognized
   {
     name: 'an object has to say what it is',
     run: async (api) => {
@@ -46,6 +54,7 @@ export const WRITES: readonly Case[] = [
       await api.post(`${TEAMS}?dryRun=All`, team('placed', {}, { namespace: 'default' }));
     },
   },
+  // covers: metadata.generateName metadata.generateName.truncated metadata.generateName.ignored
   {
     name: 'a generated name ends in five letters',
     run: async (api) => {
@@ -118,6 +127,9 @@ export const WRITES: readonly Case[] = [
       await api.post(`${TEAMS}?dryRun=`, team('dry2'));
     },
   },
+  // covers: metadata.uid.immutable metadata.creationTimestamp.readOnly
+  // covers: metadata.deletionTimestamp.readOnly metadata.deletionGracePeriodSeconds.readOnly
+  // covers: metadata.resourceVersion.concurrency metadata.resourceVersion.changes
   {
     name: 'a put replaces what is there',
     run: async (api) => {
@@ -161,6 +173,7 @@ export const WRITES: readonly Case[] = [
       await api.put(`${SECRETS}/unversioned`, secret('unversioned', {}, { resourceVersion: '0' }));
     },
   },
+  // covers: metadata.namespace.immutable
   {
     name: 'a put in another namespace is refused',
     run: async (api) => {
@@ -169,6 +182,7 @@ export const WRITES: readonly Case[] = [
       await api.put(`${SECRETS}/moved`, moved);
     },
   },
+  // covers: metadata.generation
   {
     name: 'generation counts changes of what is wanted',
     run: async (api) => {

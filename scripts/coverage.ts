@@ -1,14 +1,17 @@
 /**
- * Which fields of the configuration (spec sections 2.8.1 to 2.8.12) have a test that fails when the
- * field is ignored. A test says so in a comment directly above it, and nowhere else is it said:
- * `// covers: audit.maxSize auth.{oidc,providerA}.clientId`.
+ * Fields of the configuration (spec sections 2.8.1 to 2.8.12) and rules of the other sections, with
+ * the tests that fail when the field is ignored or the rule does not hold. A comment directly above
+ * a test, or above its row in a table of tests, says so, and nothing else does:
+ * `// covers: audit.maxSize auth.{oidc,providerA}.clientId errors.generatedNameTaken`.
  *
- * `npx tsx scripts/docs.ts` writes docs/config-coverage/*.md from it, one page a section, so that
- * people who work on different sections do not meet in one file.
+ * `npx tsx scripts/docs.ts` writes docs/config-coverage/*.md from it, one page per section, so that
+ * people who work on different sections do not meet in one file, and docs/spec-coverage.md.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONFIG_FIELDS, sectionOf } from '../test/support/config-fields.ts';
+import { OPEN_ROWS, SPEC_ROWS, type SpecRow } from '../test/support/spec-rows.ts';
+import { table } from './markdown-table.ts';
 
 const TESTS = join(import.meta.dirname, '../test');
 
@@ -43,6 +46,21 @@ export function coveredFields(): CoveredField[] {
   });
 }
 
+export interface CoveredRow extends SpecRow {
+  /** Empty: none covers it. */
+  readonly tests: readonly CoveringTest[];
+}
+
+/** Every rule once, in the order of the specification; one that repeats a field has its tests. */
+export function coveredRows(): CoveredRow[] {
+  const claims = grouped(coverageClaims(), ({ path }) => path);
+  const fields = new Map(coveredFields().map((field) => [field.path, field.tests]));
+  return SPEC_ROWS.map((row) => {
+    const tests = row.field === undefined ? claims.get(row.id) : fields.get(row.field);
+    return { ...row, tests: distinct(tests ?? []) };
+  });
+}
+
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
@@ -60,11 +78,14 @@ export interface CoverageClaim extends CoveringTest {
 
 const CLAIMS = /(?:^[ \t]*\/\/ covers: .+\n)+/gm;
 
-/** What tests say that they cover, fields that nobody knows included. Throws for a claim above nothing. */
+/** Tables of cases that one test file runs, with a claim of its own above a case. */
+const CASES = 'conformance/api/cases/';
+
+/** Claims of the tests, unknown names included. Throws for a claim above nothing. */
 export function coverageClaims(): CoverageClaim[] {
   const files = readdirSync(TESTS, { recursive: true, encoding: 'utf8' });
   return files
-    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => name.endsWith('.test.ts') || name.startsWith(CASES))
     .flatMap((file) => claimsOf(file, readFileSync(join(TESTS, file), 'utf8')));
 }
 
@@ -73,7 +94,7 @@ function claimsOf(file: string, text: string): CoverageClaim[] {
     const title = titleOf(text.slice(match.index + match[0].length));
     if (title === undefined) {
       const line = text.slice(0, match.index).split('\n').length;
-      throw new Error(`test/${file}:${line} claims to cover fields, and no test follows`);
+      throw new Error(`test/${file}:${line} claims to cover something, and no test follows`);
     }
     const paths = match[0].replaceAll(/^[ \t]*\/\/ covers: /gm, '').split(/\s+/);
     return paths
@@ -83,15 +104,19 @@ function claimsOf(file: string, text: string): CoverageClaim[] {
   });
 }
 
+/** A row of a table of tests, by its title: `['…', …]`, `{ name: '…', … }`, `sequence('…', '…', …)`. */
+const ROW = /^(?:\s*\/\/[^\n]*\n)*\s*(?:\[|\{\s*name:|sequence\('[^'\n]*',)/;
 const HEAD = /^(?:\s*\/\/[^\n]*\n)*\s*(?:test|it|describe)\b((?:\.\w+)*)/;
-const TITLE = /\(\s*(?:'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`([^`]*)`)/.source;
+const TEXT = /\s*(?:'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`([^`]*)`)/.source;
 
-/** The title of the test that a text begins with; of `test.each(table)(title)` the second call's. */
+/** The title of the test or row that a text begins with; of `test.each(table)(title)` the second call's. */
 function titleOf(text: string): string | undefined {
   const head = HEAD.exec(text);
-  if (head === null) return undefined;
-  const isTable = /\.(each|for|skipIf|runIf)\b/.test(head[1] ?? '');
-  const title = new RegExp(isTable ? `\\)${TITLE}` : `^${TITLE}`).exec(text.slice(head[0].length));
+  const start = head ?? ROW.exec(text);
+  if (start === null) return undefined;
+  const isTable = /\.(each|for|skipIf|runIf)\b/.test(head?.[1] ?? '');
+  const before = head === null ? '^' : isTable ? '\\)\\(' : '^\\(';
+  const title = new RegExp(before + TEXT).exec(text.slice(start[0].length));
   return (title?.[1] ?? title?.[2] ?? title?.[3])?.replaceAll(/\\(['"])/g, '$1');
 }
 
@@ -120,4 +145,28 @@ function shown(tests: readonly CoveringTest[]): string {
       return `\`test/${file}\`: ${titles}`;
     })
     .join('<br>');
+}
+
+/** The rules of a section, or those without a test, as a table. */
+export function ruleTable(section: string): string {
+  if (section === 'open') return openTable();
+  const rows = coveredRows()
+    .filter((row) => row.section === section)
+    .map((row) => [
+      `\`${row.id}\``,
+      row.rule,
+      row.field === undefined ? shown(row.tests) : asField(row.field),
+    ]);
+  return table(['Rule', 'What holds', 'Tests that fail when it does not'], rows);
+}
+
+function asField(path: string): string {
+  return `those of [\`${path}\`](config-coverage/${sectionOf(path)}.md)`;
+}
+
+function openTable(): string {
+  const open = Object.entries(OPEN_ROWS).map(([id, reason]) => [`\`${id}\``, reason]);
+  const count = `${SPEC_ROWS.length - open.length} of ${SPEC_ROWS.length} rules have a test.`;
+  if (open.length === 0) return count;
+  return `${count} These have none:\n\n${table(['Rule', 'Reason'], open)}`;
 }

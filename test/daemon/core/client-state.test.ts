@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { ClientEvents } from '../../../src/daemon/core/client-events.ts';
-import { type LeaseLimits, serveLeases } from '../../../src/daemon/core/leases.ts';
+import { type Room, serveClientState } from '../../../src/daemon/core/client-state.ts';
+import { CONFIG_MAP, RELEASE, RELEASE_TYPE } from '../../../src/kinds/client-kinds.ts';
 import { CORE_EVENT, CORE_KINDS, NEW_EVENT } from '../../../src/kinds/core-kinds.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { LEASE } from '../../../src/kinds/lease.ts';
@@ -52,22 +53,24 @@ function lease(name: string, namespace = 'default', holder = 'a'): KubeObject {
   };
 }
 
-/** A surface for leases over a store of clusters, and the way to close that. */
-async function leasesIn(store: Store, limits?: LeaseLimits) {
+/** State of clients over a store of clusters. */
+async function stateIn(store: Store, room?: ReadonlyMap<Kind, Room>) {
   const clusters = { part: async (name: string) => partOfStore(store, name) };
-  const surface = serveLeases({ clusters, clock, ...(limits && { limits }) });
+  const surface = serveClientState({ clusters, clock, ...(room && { room }) });
   return await surface.open();
 }
 
 test('there is room for some leases of a namespace, some in all, and none that is large', async () => {
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
-  const limits = { leases: 3, inNamespace: 2, bytes: 1000 };
-  const { registry } = await leasesIn(store, limits);
+  const room = new Map([[LEASE, { objects: 3, inNamespace: 2, bytes: 1000 }]]);
+  const { registry } = await stateIn(store, room);
   await create(registry, LEASE, lease('a'));
   await create(registry, LEASE, lease('b'));
   await expect(create(registry, LEASE, lease('c'))).rejects.toMatchObject({
     code: 403,
-    message: expect.stringContaining('2 leases in the namespace "default"'),
+    message: expect.stringContaining(
+      'room for 2 in the namespace "default"; delete some leases first',
+    ),
   });
   await create(registry, LEASE, lease('a', 'other'));
   await expect(create(registry, LEASE, lease('a', 'third'))).rejects.toMatchObject({ code: 403 });
@@ -77,6 +80,89 @@ test('there is room for some leases of a namespace, some in all, and none that i
   await change(registry, LEASE, 'a', { spec: { holderIdentity: 'b' } });
   await registry.delete({ kind: LEASE, namespace: 'default', name: 'b', options, delete: {} });
   await create(registry, LEASE, lease('c'));
+  await store.close();
+});
+
+function release(name: string, bytes: number, type = RELEASE_TYPE): KubeObject {
+  const data = { release: Buffer.alloc(bytes, 'x').toString('base64') };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, type, data };
+}
+
+function configMap(name: string, fields: object): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, ...fields };
+}
+
+test('there is room for so many bytes of releases, and each kind has room of its own', async () => {
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const limits = { objects: 10, inNamespace: 10, bytes: 4000, allBytes: 5000 };
+  const { registry } = await stateIn(store, new Map([[RELEASE, limits]]));
+  await create(registry, RELEASE, release('v1', 1500));
+  await create(registry, RELEASE, release('v2', 1200));
+  await expect(create(registry, RELEASE, release('v3', 1500))).rejects.toMatchObject({
+    code: 403,
+    message: expect.stringContaining('room for 5000 bytes in all; delete some secrets first'),
+  });
+  const grown = { data: { release: 'A'.repeat(3200) } };
+  await expect(change(registry, RELEASE, 'v1', grown)).rejects.toMatchObject({ code: 403 });
+  await change(registry, RELEASE, 'v1', { data: { release: 'AAAA' } });
+  await create(registry, RELEASE, release('v3', 1500));
+  await expect(create(registry, RELEASE, release('v4', 4000))).rejects.toMatchObject({ code: 413 });
+  await create(registry, CONFIG_MAP, configMap('other', { data: { text: 'x'.repeat(9000) } }));
+  await store.close();
+});
+
+test.each<[string, Kind, KubeObject, string]>([
+  [
+    'a secret that is no release',
+    RELEASE,
+    release('a', 1, 'Opaque'),
+    'only helm.sh/release.v1 is kept here, for Helm; secrets of other types are SharedSecrets',
+  ],
+  [
+    'a secret of no type',
+    RELEASE,
+    { ...release('a', 1), type: undefined },
+    'only helm.sh/release.v1',
+  ],
+  ['a key with a slash', CONFIG_MAP, configMap('a', { data: { 'a/b': '' } }), 'data'],
+  ['text for bytes', CONFIG_MAP, configMap('a', { binaryData: { a: '?' } }), 'base64'],
+  [
+    'one key for both',
+    CONFIG_MAP,
+    configMap('a', { data: { a: '' }, binaryData: { a: '' } }),
+    'duplicate of key present in binaryData',
+  ],
+])('%s is refused', async (_what, kind, body, words) => {
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const { registry } = await stateIn(store);
+  await expect(create(registry, kind, body)).rejects.toMatchObject({
+    code: 422,
+    message: expect.stringContaining(words),
+  });
+  await store.close();
+});
+
+test('immutable data stays, and its metadata may change', async () => {
+  const store = await openStore({ engine: new MemoryEngine(), codec, onError });
+  const { registry } = await stateIn(store);
+  const fixed = configMap('fixed', { immutable: true, data: { a: '1' } });
+  await create(registry, CONFIG_MAP, fixed);
+  for (const fields of [
+    { data: { a: '2' } },
+    { immutable: false },
+    { binaryData: { b: 'AA==' } },
+  ]) {
+    await expect(change(registry, CONFIG_MAP, 'fixed', fields)).rejects.toMatchObject({
+      code: 422,
+      message: expect.stringContaining('field is immutable when `immutable` is set'),
+    });
+  }
+  const { metadata } = registry.get({
+    kind: CONFIG_MAP,
+    namespace: 'default',
+    name: 'fixed',
+  }).object;
+  await change(registry, CONFIG_MAP, 'fixed', { metadata: { ...metadata, labels: { a: 'b' } } });
   await store.close();
 });
 
@@ -93,13 +179,13 @@ test('a lease that was answered is there after a restart, with its version', asy
   const open = async (): Promise<Store> =>
     await openStore({ engine: await openLmdbEngine(directory, { onError }), codec, onError });
   const before = await open();
-  const { registry } = await leasesIn(before);
+  const { registry } = await stateIn(before);
   await create(registry, LEASE, lease('leader'));
   const held = await change(registry, LEASE, 'leader', { spec: { holderIdentity: 'b' } });
   expect(held.metadata).not.toHaveProperty('generation');
   await before.close();
   const after = await open();
-  const again = await leasesIn(after);
+  const again = await stateIn(after);
   const target = { kind: LEASE, namespace: 'default', name: 'leader' };
   expect(again.registry.get(target).object).toEqual(held);
   await after.close();
@@ -107,7 +193,7 @@ test('a lease that was answered is there after a restart, with its version', asy
 
 test('a lease that somebody else took meanwhile is not taken', async () => {
   const store = await openStore({ engine: new MemoryEngine(), codec, onError });
-  const { registry } = await leasesIn(store);
+  const { registry } = await stateIn(store);
   const { metadata } = await create(registry, LEASE, lease('leader'));
   const take = (holder: string): Promise<unknown> =>
     registry.update({

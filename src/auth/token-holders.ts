@@ -1,0 +1,117 @@
+/**
+ * Users of endpoint tokens at the clusters that are served here. A signature is verified once; what
+ * can change is asked at each request: the end of the token, its revocation, its owner, the access
+ * key that asked for it. A token acts as that key does now, with its own scope.
+ */
+import type { JWTPayload } from 'jose';
+import type { Clock } from '../apimachinery/clock.ts';
+import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import type { User } from '../apimachinery/request.ts';
+import type { Authenticated } from './access-keys.ts';
+import { Scope, scopeOf } from './scope.ts';
+import type { PermitContext } from './scope-permits.ts';
+
+export interface TokenHolderParts {
+  /** Rejects for whatever is no endpoint token of this platform, and for one that has ended. */
+  verify(token: string): Promise<JWTPayload>;
+  /** Reason why a token counts no longer; undefined: it counts. */
+  voidReason(claims: JWTPayload): string | undefined;
+  /** The holder of the access key of that name; undefined while the key does not work. */
+  keyHolder(name: string): Authenticated | undefined;
+  /** Rules that scopes are judged by. */
+  readonly scopes: PermitContext;
+  readonly clock: Clock;
+}
+
+export interface TokenHolder {
+  readonly user: User;
+  /** End of the token, in milliseconds since the epoch. */
+  readonly keyExpiresAt: number;
+}
+
+interface Verified {
+  readonly claims: JWTPayload;
+  readonly expiresAt: number;
+  /** As of `key`: the same object until something about the key or its owner changes. */
+  answer: { readonly key: Authenticated; readonly given: TokenHolder | Refused } | undefined;
+}
+
+interface Refused {
+  readonly message: string;
+}
+
+const TOKEN_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** Verified tokens that are remembered; beyond it the oldest is verified again. */
+const MOST_VERIFIED = 4096;
+const UNKNOWN: Refused = { message: 'Unauthorized' };
+
+export class TokenHolders {
+  readonly #parts: TokenHolderParts;
+  readonly #verified = new Map<string, Verified>();
+
+  constructor(parts: TokenHolderParts) {
+    this.#parts = parts;
+  }
+
+  /** Verifies what has the form of a token; undefined: there is nothing to verify. Never rejects. */
+  prepare(token: string): Promise<void> | undefined {
+    if (this.#verified.has(token) || !TOKEN_FORM.test(token)) return undefined;
+    return this.#parts.verify(token).then(
+      (claims) => this.#remember(token, claims),
+      () => undefined,
+    );
+  }
+
+  /** Undefined: the text has not the form of a token. */
+  authenticate(token: string): TokenHolder | Refused | undefined {
+    const found = this.#verified.get(token);
+    if (found === undefined) return TOKEN_FORM.test(token) ? UNKNOWN : undefined;
+    const { claims, expiresAt } = found;
+    if (expiresAt <= this.#parts.clock.now()) {
+      this.#verified.delete(token);
+      return { message: 'the endpoint token has ended; ask for a new one' };
+    }
+    const why = this.#parts.voidReason(claims);
+    if (why !== undefined) return { message: why };
+    const key = this.#parts.keyHolder(keyNameOf(claims));
+    if (key === undefined) return UNKNOWN;
+    if (found.answer?.key !== key) found.answer = { key, given: this.#holder(found, key) };
+    return found.answer.given;
+  }
+
+  #remember(token: string, claims: JWTPayload): void {
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size >= MOST_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
+    const expiresAt = (claims.exp ?? 0) * 1000;
+    this.#verified.set(token, { claims, expiresAt, answer: undefined });
+  }
+
+  #holder({ claims, expiresAt }: Verified, key: Authenticated): TokenHolder | Refused {
+    const { user, owner } = key;
+    const { kind, name, uid, scope: written } = platformClaims(claims);
+    if (owner.kind !== kind || owner.name !== name || (user.uid ?? null) !== uid) {
+      return { message: 'the access key that asked for the token belongs to somebody else by now' };
+    }
+    const own = isRecord(written)
+      ? new Scope(written as JsonObject, this.#parts.scopes)
+      : undefined;
+    const narrower = scopeOf(user);
+    if (narrower !== undefined && !narrower.coversJson(own?.source)) {
+      return { message: 'the access key that asked for the token has a narrower scope by now' };
+    }
+    const { scope: _ofKey, ...holder } = user;
+    return {
+      user: own === undefined ? holder : { ...holder, scope: own },
+      keyExpiresAt: Math.min(expiresAt, key.keyExpiresAt),
+    };
+  }
+}
+
+function platformClaims({ gitplane }: JWTPayload): Readonly<Record<string, unknown>> {
+  return isRecord(gitplane) ? gitplane : {};
+}
+
+function keyNameOf(claims: JWTPayload): string {
+  const { key } = platformClaims(claims);
+  return typeof key === 'string' ? key : '';
+}

@@ -1,0 +1,117 @@
+/**
+ * State of clients that is in no commit: leases, releases of Helm, ConfigMaps. It is beside what is in the
+ * clusters that are served here, in a part of its own (decisions 61 and 93). Nothing is opened before
+ * somebody asks.
+ */
+import type { Clock } from '../../apimachinery/clock.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { forbiddenError, tooLarge } from '../../apimachinery/status-error.ts';
+import { CLIENT_KINDS, CONFIG_MAP, RELEASE } from '../../kinds/client-kinds.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { LEASE } from '../../kinds/lease.ts';
+import { ClusterRegistry, withoutGeneration } from '../../registry/cluster-registry.ts';
+import type { Guard } from '../../registry/write-context.ts';
+import type { ServerDependencies } from '../../server/dependencies.ts';
+import type { StoredObject } from '../../state/store.ts';
+import type { StorePart } from '../../state/store-part.ts';
+import type { Clusters } from '../tenants/clusters.ts';
+
+export interface Room {
+  readonly objects: number;
+  readonly inNamespace: number;
+  /** JSON bytes of one. */
+  readonly bytes: number;
+  /** Of all together. Absent: the number of objects bounds it. */
+  readonly allBytes?: number;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** All of it is in memory. */
+const ROOM: ReadonlyMap<Kind, Room> = new Map([
+  [LEASE, { objects: 5000, inNamespace: 1000, bytes: 16 * KIB }],
+  [RELEASE, { objects: 2000, inNamespace: 500, bytes: MIB, allBytes: 64 * MIB }],
+  [CONFIG_MAP, { objects: 2000, inNamespace: 500, bytes: MIB, allBytes: 32 * MIB }],
+]);
+/** The first kind gave the part its name on disk. */
+const PART = 'leases';
+
+export interface ClientStateOptions {
+  readonly clusters: Pick<Clusters, 'part'>;
+  readonly clock: Clock;
+  readonly room?: ReadonlyMap<Kind, Room>;
+}
+
+export function serveClientState(options: ClientStateOptions): ServerDependencies['clientState'] {
+  const { clusters, clock, room = ROOM } = options;
+  const open = async (): ReturnType<ServerDependencies['clientState']['open']> => {
+    const store = await clusters.part(PART);
+    const registry = new ClusterRegistry({
+      kinds: CLIENT_KINDS,
+      store,
+      clock,
+      guards: [...room].map(([kind, limits]) => roomGuard(store, kind, limits)),
+      complete: withoutGeneration,
+    });
+    return { store, registry };
+  };
+  let opened: ReturnType<typeof open> | undefined;
+  return {
+    kinds: CLIENT_KINDS,
+    open: () => {
+      opened ??= open().catch((error: unknown) => {
+        // The next request tries again.
+        opened = undefined;
+        throw error;
+      });
+      return opened;
+    },
+  };
+}
+
+/** 413 for an object that is too large, 403 for one too many. */
+function roomGuard(store: Pick<StorePart, 'list'>, kind: Kind, room: Room): Guard {
+  const bytesOfAll = totalBytes();
+  const itemsIn = (namespace?: string): readonly StoredObject[] =>
+    store.list({ group: kind.group, kind: kind.kind, namespace }).items;
+  /** Undefined: there is room. */
+  const full = (namespace: string, isNew: boolean, growth: number): string | undefined => {
+    const { objects, inNamespace, allBytes } = room;
+    const items = itemsIn();
+    if (isNew && items.length >= objects) return `${objects} in all`;
+    if (isNew && itemsIn(namespace).length >= inNamespace) {
+      return `${inNamespace} in the namespace ${JSON.stringify(namespace)}`;
+    }
+    if (allBytes === undefined || growth <= 0) return undefined;
+    return bytesOfAll(items) + growth > allBytes ? `${allBytes} bytes in all` : undefined;
+  };
+  return ({ kind: written, object, old }) => {
+    if (written !== kind || object === undefined) return undefined;
+    const bytes = bytesOf(object);
+    if (bytes > room.bytes) return tooLarge(room.bytes);
+    const { name = '', namespace = '' } = object.metadata;
+    const most = full(namespace, old === undefined, bytes - (old ? bytesOf(old) : 0));
+    if (most === undefined) return undefined;
+    const resource = kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
+    const message = `${resource} ${JSON.stringify(name)} is forbidden: there is room for ${most}; delete some ${kind.plural} first`;
+    return forbiddenError(message, kind, name);
+  };
+}
+
+function bytesOf(object: KubeObject): number {
+  return Buffer.byteLength(JSON.stringify(object));
+}
+
+/** The size of each version is worked out once. */
+function totalBytes(): (items: readonly StoredObject[]) => number {
+  const sizes = new WeakMap<StoredObject, number>();
+  return (items) => {
+    let sum = 0;
+    for (const stored of items) {
+      const size = sizes.get(stored) ?? bytesOf(stored.object);
+      sizes.set(stored, size);
+      sum += size;
+    }
+    return sum;
+  };
+}

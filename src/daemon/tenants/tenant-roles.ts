@@ -1,0 +1,201 @@
+/**
+ * Keeps the ClusterRoleBindings of `spec.clusterRoles` in tenant clusters elsewhere: those that a
+ * tenant reaches by a kubeconfig. Nothing is read there before a role is assigned to anybody.
+ */
+import type { Clock } from '../../apimachinery/clock.ts';
+import { underGroupsPrefix } from '../../kinds/assigned-roles.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { settingsOf, type TenantSettings } from '../../kinds/tenant.ts';
+import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
+import { KubeClient } from '../../kubeclient/kube-client.ts';
+import type { Branch } from '../../registry/branch.ts';
+import type { PruneBudget } from '../../registry/consent-rules.ts';
+import { type ToldProblem, tellProblems } from '../../registry/told-conditions.ts';
+import { assertHeld } from '../../replication/term.ts';
+import type { Store } from '../../state/store.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import { RoleBindings, removeRoleBindings } from '../../tenantsync/role-bindings.ts';
+import type { AccessControl } from '../access/access-control.ts';
+import type { ReplicatedPlatform } from '../replicated-platform.ts';
+import type { Tenants } from './clusters.ts';
+import { FormerPlaces, goneTenants } from './former-places.ts';
+import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import type { SyncPlace, SyncPlaces } from './sync-places.ts';
+
+export interface TenantRolesOptions {
+  readonly tenants: Tenants;
+  /** Places of the bindings that were written, apart from what else is synced. */
+  places(): Promise<SyncPlaces>;
+  readonly assignments: AccessControl['assignments'];
+  readonly kinds: KindTable;
+  readonly store: Store;
+  readonly branch: Pick<Branch, 'submit'>;
+  /** Folder of the kubeconfigs that tenants name by file. */
+  readonly kubeconfigs: string;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly replicated?: Pick<ReplicatedPlatform, 'term'> | undefined;
+}
+
+interface Loop {
+  readonly bindings: RoleBindings;
+  readonly client: KubeClient;
+  /** Settings that it was started with; a change of them takes another loop. */
+  readonly text: string;
+}
+
+/** The condition of a Tenant whose bindings are not as they should be. */
+const CONDITION = 'ClusterRoles';
+
+export class TenantRoles {
+  readonly #options: TenantRolesOptions;
+  readonly #loops = new Map<string, Loop>();
+  readonly #turns = new Map<string, Promise<void>>();
+  readonly #kubeconfigs: Kubeconfigs;
+  readonly #former: FormerPlaces;
+  readonly #stops: readonly (() => void)[];
+  #isDue = false;
+  #closed = false;
+
+  constructor(options: TenantRolesOptions) {
+    this.#options = options;
+    const { kinds, store, kubeconfigs: folder, logger, tenants, assignments } = options;
+    this.#kubeconfigs = new Kubeconfigs({ kinds, store, folder });
+    this.#former = new FormerPlaces({
+      places: () => options.places(),
+      access: ({ kubeconfig }) => this.#access(kubeconfig),
+      retry: (tenant) => this.follow(tenant),
+      removesInDoubt: true,
+      remove: ({ client, tenant, keep }) =>
+        // A loop at the same cluster looks after them.
+        keep === undefined ? removeRoleBindings(client, tenant) : Promise.resolve(0),
+      logger,
+    });
+    this.#stops = [
+      this.#kubeconfigs.follow((secret) => {
+        for (const name of tenants.names()) {
+          const tenant = tenants.get(name);
+          if (tenant !== undefined && isIn(settingsOf(tenant).source, secret)) this.follow(name);
+        }
+      }),
+      assignments.observe(() => this.#changedSoon()),
+    ];
+  }
+
+  /** The tenant is there, is gone, or is another than before. Calls of one tenant take turns. */
+  follow(name: string): void {
+    if (this.#closed) return;
+    const turn = (this.#turns.get(name) ?? Promise.resolve())
+      .then(() => this.#bring(name))
+      .catch((err: unknown) =>
+        this.#options.logger.error({ err, tenant: name }, 'No bindings of cluster roles'),
+      );
+    this.#turns.set(name, turn);
+  }
+
+  /** Cleans up after tenants that went while the process was stopped, within the prune budget. */
+  async resume(budget: PruneBudget): Promise<void> {
+    const { gone, held } = goneTenants(await this.#options.places(), this.#options.tenants, budget);
+    if (held.length > 0) {
+      const text =
+        'Tenants are gone that were there when this process stopped. Their ClusterRoleBindings stay: remove them with kubectl delete clusterrolebindings -l gitplane.dev/managed-by=NAME';
+      this.#options.logger.error({ tenants: held }, text);
+    }
+    for (const name of gone) this.follow(name);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const stop of this.#stops) stop();
+    this.#former.close();
+    await Promise.all(this.#turns.values());
+    await Promise.all([...this.#loops.keys()].map((name) => this.#stop(name)));
+  }
+
+  /** Many changes of one step are one. */
+  #changedSoon(): void {
+    if (this.#isDue || this.#closed) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      for (const name of this.#options.tenants.names()) {
+        const loop = this.#loops.get(name);
+        if (loop === undefined) this.follow(name);
+        else loop.bindings.update();
+      }
+    });
+  }
+
+  async #bring(name: string): Promise<void> {
+    if (this.#closed) return;
+    const tenant = this.#options.tenants.get(name);
+    const settings = tenant && settingsOf(tenant);
+    const places = await this.#options.places();
+    if (settings?.source === undefined || !settings.clusterRoles.enabled) {
+      await this.#stop(name);
+      await places.leave(name);
+      await this.#former.clean(name);
+      return this.#tell(name, undefined);
+    }
+    const isIdle = this.#options.assignments.all().length === 0 && !places.isIn(name);
+    if (isIdle) return;
+    await this.#run(name, settings, places).catch(async (error: unknown) => {
+      await this.#stop(name);
+      const message = error instanceof Error ? error.message : String(error);
+      this.#tell(name, { reason: 'Kubeconfig', message });
+    });
+  }
+
+  async #run(name: string, settings: TenantSettings, places: SyncPlaces): Promise<void> {
+    const { source, clusterRoles } = settings;
+    if (source === undefined) return;
+    const place: SyncPlace = { cluster: '', kubeconfig: source };
+    const access = await this.#access(source);
+    const text = JSON.stringify([access, clusterRoles]);
+    this.#former.reached(place, access);
+    await places.enter(name, place, false);
+    if (this.#loops.get(name)?.text !== text) {
+      await this.#stop(name);
+      this.#start(name, { access, text, prefix: clusterRoles.groupsPrefix });
+    }
+    await this.#former.clean(name, { place });
+  }
+
+  #start(name: string, of: { access: ClusterAccess; text: string; prefix: string }): void {
+    const client = new KubeClient(of.access);
+    const bindings: RoleBindings = new RoleBindings({
+      client,
+      tenant: name,
+      wanted: () => underGroupsPrefix(this.#options.assignments.all(), of.prefix),
+      changed: () => this.#tell(name, bindings.problem),
+    });
+    this.#loops.set(name, { bindings, client, text: of.text });
+    bindings.start();
+  }
+
+  async #stop(name: string): Promise<void> {
+    const loop = this.#loops.get(name);
+    if (loop === undefined) return;
+    this.#loops.delete(name);
+    await loop.bindings.stop();
+    loop.client.close();
+  }
+
+  async #access(source: SyncPlace['kubeconfig']): Promise<ClusterAccess> {
+    if (source === undefined) throw new Error('The tenant cluster has no kubeconfig');
+    const access = await this.#kubeconfigs.access(source);
+    const term = this.#options.replicated?.term;
+    return term === undefined ? access : { ...access, assertMayAct: () => assertHeld(term) };
+  }
+
+  #tell(name: string, problem: ToldProblem | undefined): void {
+    const { store, branch, clock, kinds, logger } = this.#options;
+    const kind = kinds.kinds.find(({ storedIn }) => storedIn === 'file');
+    const key = { group: kind?.group ?? '', kind: kind?.kind ?? '', namespace: '', name };
+    const stored = store.get(key);
+    if (stored === undefined || this.#closed) return;
+    const onError = (err: unknown): void =>
+      logger.debug({ err, tenant: name }, 'The condition waits');
+    void tellProblems({ store, branch, clock, onError }, stored, { [CONDITION]: problem });
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Watches over a WebSocket (RFC 6455), which kube-apiserver has too: one text frame per event. The
+ * handshake is a request like others, with the same access, audit and limits.
+ */
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import { isSameOrigin } from '../signin/cookies.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface Upgrade {
+  readonly socket: Socket;
+  /** Bytes that the client sent behind the request. */
+  readonly head: Buffer;
+}
+
+const upgrades = new WeakMap<IncomingMessage, Upgrade>();
+
+/** No watch reads what a client says; pings and the end of the connection are small. */
+const MOST_BYTES = 4096;
+/** Time limit for the client's half of the end. */
+const CLOSE_WITHIN_MS = 1000;
+/** Browsers cannot set a header of a WebSocket: Kubernetes takes the token as a protocol. */
+const BEARER = 'base64url.bearer.authorization.k8s.io.';
+
+const sockets = new WebSocketServer({
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: MOST_BYTES,
+  handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith(BEARER)) ?? false,
+});
+
+/** Hands requests that ask for another protocol to the handler of all requests. */
+export function acceptUpgrades(server: Server, ownOrigin: () => string, handler: Handler): void {
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // node reads no further request from this socket, and reports its errors nowhere else.
+    socket.on('error', () => socket.destroy());
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    response.setHeader('connection', 'close');
+    response.once('finish', () => socket.destroySoon());
+    if (request.method !== 'GET') {
+      response.writeHead(400, { 'content-type': 'text/plain; charset=utf-8' });
+      response.end('An upgrade takes GET\n');
+      return;
+    }
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+      upgrades.set(request, { socket, head });
+      takeToken(request);
+      // A page of another origin can open a WebSocket with the cookies of its reader, and read it.
+      if (isSameOrigin(request.headers, ownOrigin()) !== true) delete request.headers.cookie;
+    }
+    handler(request, response);
+  });
+}
+
+function takeToken({ headers }: IncomingMessage): void {
+  const protocols = headers['sec-websocket-protocol']?.split(',') ?? [];
+  const token = protocols.map((name) => name.trim()).find((name) => name.startsWith(BEARER));
+  if (token === undefined || headers.authorization !== undefined) return;
+  const text = Buffer.from(token.slice(BEARER.length), 'base64url').toString('utf8');
+  headers.authorization = `Bearer ${text}`;
+}
+
+export function wantsWebSocket(request: IncomingMessage): boolean {
+  return upgrades.has(request);
+}
+
+/**
+ * Answers the handshake with 101. Strings that are written become text frames. Undefined: the handshake
+ * was wrong, and was answered.
+ */
+export async function openWebSocket(
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: readonly (readonly [string, string])[],
+): Promise<Duplex | undefined> {
+  const upgrade = upgrades.get(request);
+  if (upgrade === undefined) throw new Error('The request asks for no WebSocket');
+  const { socket, head } = upgrade;
+  response.detachSocket(socket);
+  const opened = await new Promise<WebSocket | undefined>((resolve) => {
+    socket.once('close', () => resolve(undefined));
+    // The event comes within the call.
+    sockets.once('headers', (lines: string[]) => {
+      lines.push(...headers.map(([name, value]) => `${name}: ${value}`));
+    });
+    sockets.handleUpgrade(request, socket, head, resolve);
+    sockets.removeAllListeners('headers');
+  });
+  return opened && streamOf(opened);
+}
+
+function streamOf(socket: WebSocket): Duplex {
+  const stream = createWebSocketStream(socket, { decodeStrings: false });
+  stream.on('error', () => stream.destroy());
+  stream.resume();
+  stream.once('finish', () => {
+    setTimeout(() => socket.terminate(), CLOSE_WITHIN_MS).unref();
+  });
+  return stream;
+}

@@ -1,0 +1,383 @@
+/**
+ * Keeps secrets and one secret store in step: a cycle over all of them each interval, a small one
+ * soon after somebody changed some, one more whenever somebody asks. There is one cycle at a time.
+ * Level-triggered: a cycle looks at what is there, so a missed one costs only time.
+ */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import type { EventRing } from '../apimachinery/object-events.ts';
+import type { Branch } from '../registry/branch.ts';
+import type { Collection, Store } from '../state/store.ts';
+import type { SecretSyncFacts, SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import type { Finding } from './conditions.ts';
+import { ConnectedStore, type ConnectedStoreOptions } from './connected-store.ts';
+import type { StoreConnection } from './connection.ts';
+import { CycleRunner, type Surroundings } from './cycle-runner.ts';
+import { DueTimes } from './due-times.ts';
+import { Findings } from './findings.ts';
+import type { GitParts } from './git-side.ts';
+import type { LinkedSecret, TiedSecrets } from './linked-secrets.ts';
+import { PathPulls, whyIncomplete } from './path-pulls.ts';
+import { SyncPublisher } from './publisher.ts';
+import type { CycleSummary, StoreSyncReport } from './report.ts';
+
+export interface StoreLoopOptions extends ConnectedStoreOptions {
+  /** The secrets that are tied to this store. */
+  readonly linked: TiedSecrets;
+  /** As readers of the state have it, and the notes beside. */
+  readonly store: Store;
+  readonly branch: Pick<Branch, 'submit' | 'state'>;
+  readonly registry: GitParts['registry'];
+  readonly history: GitParts['history'];
+  readonly isReviewed: boolean;
+  /** 32 bytes that live as long as the state. */
+  readonly secret: Uint8Array;
+  readonly metrics: SecretSyncMetrics;
+  readonly events: EventRing;
+  /** Called with why pulls left secrets out, for the status of the Config; undefined: they did not. */
+  readonly pullsIncomplete?: ((why: string | undefined) => void) | undefined;
+}
+
+interface Waiter {
+  readonly allowDeletions: boolean;
+  resolve(): void;
+}
+
+/** What a change in git waits for others that come along with it. */
+const SOON_MS = 200;
+/** A store that does not answer keeps nobody from stopping. */
+const LONGEST_GOODBYE_MS = 3_000;
+/** What should not have happened must not happen all the time. */
+const AFTER_A_DEFECT_MS = 60_000;
+
+export class StoreLoop {
+  readonly #options: StoreLoopOptions;
+  readonly #linked: TiedSecrets;
+  readonly #cycles: CycleRunner;
+  readonly #publisher: SyncPublisher;
+  readonly #connected: ConnectedStore;
+  readonly #changed = new Set<string>();
+  readonly #dueTimes = new DueTimes();
+  readonly #pulls: PathPulls;
+  /** The newest run of all pulls, which goes on beside cycles. */
+  #pulling: Promise<void> = Promise.resolve();
+  #isPulling = false;
+  #asked: Waiter[] = [];
+  #due = 0;
+  /** Counts changes of the configuration: one that comes during a cycle asks for another one. */
+  #news = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #working: Promise<void> | undefined;
+  #lastCycle: CycleSummary | undefined;
+  #lastSuccess: number | undefined;
+  #isFollowing = false;
+  #isClosed = false;
+
+  constructor(options: StoreLoopOptions) {
+    this.#options = options;
+    this.#linked = options.linked;
+    this.#cycles = new CycleRunner(options);
+    this.#publisher = new SyncPublisher(options);
+    this.#pulls = new PathPulls({
+      ...options,
+      cycles: this.#cycles,
+      isStopping: () => this.#isClosed,
+    });
+    this.#connected = new ConnectedStore(options, () => this.configurationChanged());
+  }
+
+  /** To be called once the secrets are known. */
+  start(): void {
+    this.#isFollowing = true;
+    this.#wake(0);
+  }
+
+  facts(): SecretSyncFacts {
+    const { connection, outage, notInForce } = this.#connected;
+    return {
+      objects: this.#publisher.counts(),
+      isAvailable: connection && outage === undefined,
+      isInForce: this.#isOff ? undefined : notInForce === undefined,
+      pace: connection?.pace.perSecond,
+      lastSuccess: this.#lastSuccess,
+      pulls: this.#pulls.reports.map(({ name, tied, untied, refused, problem }) => ({
+        name,
+        secrets: { tied, untied, refused: refused.length },
+        isListed: problem === undefined,
+      })),
+    };
+  }
+
+  /** Where secrets that hold credentials are. */
+  get secrets(): Collection {
+    return this.#connected.secrets;
+  }
+
+  /** True if the configuration reads a credential in the object. */
+  refersTo(key: ObjectKey): boolean {
+    return this.#connected.refersTo(key);
+  }
+
+  /** A secret of this store is tied, tied otherwise, or changed in git. */
+  changed(id: string): void {
+    this.#changed.add(id);
+    this.#wake(SOON_MS);
+  }
+
+  /** The configuration, or what it refers to, is another one. */
+  configurationChanged(): void {
+    this.#news += 1;
+    this.#due = 0;
+    this.#wake(0);
+  }
+
+  /** Resolves after a cycle over all secrets that began after this call. Never rejects. */
+  async syncNow({ allowDeletions }: { allowDeletions: boolean }): Promise<void> {
+    if (this.#isClosed) return;
+    await new Promise<void>((resolve) => {
+      this.#asked.push({ allowDeletions, resolve });
+      this.#wake(0);
+    });
+  }
+
+  report(): StoreSyncReport {
+    return {
+      name: this.#options.name,
+      ...this.#connected.report(),
+      counts: this.#publisher.counts(),
+      attention: this.#publisher.attention(this.#linked.all()),
+      lastCycle: this.#lastCycle,
+      pulls: this.#pulls.reports,
+    };
+  }
+
+  /** Finishes the secrets in hand; what was begun with the store is remembered. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    const impatient = setTimeout(() => void this.#connected.close(), LONGEST_GOODBYE_MS);
+    await this.#working;
+    await this.#pulling;
+    clearTimeout(impatient);
+    await this.#connected.close();
+    for (const { resolve } of this.#asked.splice(0)) resolve();
+  }
+
+  #wake(delay: number): void {
+    if (this.#isClosed || !this.#isFollowing || this.#working !== undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#begin(), Math.min(delay, 2 ** 31 - 1)).unref();
+  }
+
+  #begin(): void {
+    if (this.#isClosed || this.#working !== undefined) return;
+    this.#working = this.#work()
+      .catch((err: unknown) => {
+        const { name: store, logger } = this.#options;
+        logger.error({ err, store }, 'The secret sync failed');
+        this.#due = this.#options.clock.now() + AFTER_A_DEFECT_MS;
+        this.#dueTimes.clear();
+      })
+      .finally(() => {
+        this.#working = undefined;
+        this.#wake(this.#untilNext());
+      });
+  }
+
+  #untilNext(): number {
+    if (this.#asked.length > 0) return 0;
+    const next = Math.min(this.#due, this.#nextEarly);
+    const due = Math.max(0, next - this.#options.clock.now());
+    return this.#changed.size > 0 ? Math.min(SOON_MS, due) : due;
+  }
+
+  /** When a secret is read between cycles; a store that does not answer is left to the cycles. */
+  get #nextEarly(): number {
+    const { connection, outage, intervalMs } = this.#connected;
+    const isUp = connection !== undefined && outage === undefined;
+    return isUp ? this.#dueTimes.nextEarly(intervalMs) : Number.POSITIVE_INFINITY;
+  }
+
+  async #work(): Promise<void> {
+    if (this.#connected.reconnect()) {
+      this.#cycles.readAll();
+      this.#dueTimes.clear();
+      this.#due = 0;
+    }
+    const asked = this.#asked.splice(0);
+    let pulled = Promise.resolve();
+    const now = this.#options.clock.now();
+    const isFull = asked.length > 0 || now >= this.#due;
+    const { connection } = this.#connected;
+    try {
+      if (connection === undefined) await this.#stayOff();
+      else if (isFull) {
+        pulled = this.#pull(connection, asked.length > 0);
+        await this.#fullCycle(connection, asked);
+      } else await this.#smallCycle(connection);
+    } finally {
+      void pulled.then(() => {
+        for (const { resolve } of asked) resolve();
+      });
+    }
+  }
+
+  /** Pulls of whole paths keep no cycle waiting. One that nobody asked for is left out while one runs. Never rejects. */
+  #pull(connection: StoreConnection, isAsked: boolean): Promise<void> {
+    if (this.#isPulling && !isAsked) return this.#pulling;
+    const { configuration, logger } = this.#options;
+    this.#isPulling = true;
+    const run: Promise<void> = this.#pulling
+      .then(() => this.#pulls.run(connection, configuration()?.pulls ?? [], isAsked))
+      .catch((err: unknown) => logger.error({ err }, 'The pulls of paths failed'))
+      .finally(() => {
+        if (this.#pulling === run) this.#isPulling = false;
+        const why = this.#pulls.reports.flatMap((report) => whyIncomplete(report) ?? []);
+        this.#options.pullsIncomplete?.(why.length === 0 ? undefined : why.join('; '));
+      });
+    this.#pulling = run;
+    return run;
+  }
+
+  get #isOff(): boolean {
+    return this.#connected.connection === undefined && this.#connected.problem === undefined;
+  }
+
+  /** Nobody should read conditions of a sync that does not run. */
+  async #stayOff(): Promise<void> {
+    this.#due = Number.POSITIVE_INFINITY;
+    this.#changed.clear();
+    await this.#pulling;
+    this.#pulls.clear();
+    this.#options.pullsIncomplete?.(undefined);
+    const { problem } = this.#connected;
+    const off: Finding = problem ? { is: 'unavailable', ...problem } : { is: 'disabled' };
+    const secrets = this.#linked.all();
+    await this.#publisher.publish(secrets, new Map(secrets.map(({ id }) => [id, off])), false);
+  }
+
+  async #fullCycle(connection: StoreConnection, asked: readonly Waiter[]): Promise<void> {
+    const { name, clock, metrics } = this.#options;
+    // A person who asks for a cycle may have mended the store.
+    if (asked.length > 0) connection.client.tryAgain();
+    const started = clock.now();
+    const began = performance.now();
+    const requests = this.#connected.requests;
+    const news = this.#news;
+    this.#changed.clear();
+    const secrets = this.#linked.all();
+    const allowDeletions = asked.some((waiter) => waiter.allowDeletions);
+    const found = new Findings(this.#linked, this.#publisher);
+    const { findings, outage } = await this.#cycles.run(secrets, {
+      ...this.#surroundings(connection, found),
+      allowDeletions,
+      isFull: true,
+      isDue: (secret) =>
+        asked.length > 0 ||
+        this.#dueTimes.isDue(secret, started, this.#connected.intervalMs) ||
+        this.#cycles.isNews(secret),
+    });
+    this.#noteVisits(secrets, findings);
+    this.#connected.noteOutage(outage);
+    await this.#publishRest(secrets, findings);
+    await found.published();
+    const milliseconds = performance.now() - began;
+    if (outage === undefined) this.#lastSuccess = clock.now() / 1000;
+    metrics.cycles.inc({ store: name, result: outage === undefined ? 'complete' : 'unavailable' });
+    metrics.duration.observe({ store: name }, milliseconds / 1000);
+    this.#lastCycle = {
+      started,
+      milliseconds,
+      requests: this.#connected.requests - requests,
+      secrets: secrets.length,
+      pulled: found.pulled,
+      pushed: found.pushed,
+    };
+    this.#due = this.#news === news ? clock.now() + this.#connected.pauseMs : 0;
+  }
+
+  /** What changed in git and what has a short interval; deletions wait for the next cycle over all. */
+  async #smallCycle(connection: StoreConnection): Promise<void> {
+    const ids = [...this.#changed];
+    this.#changed.clear();
+    const early = this.#dueTimes.early(this.#options.clock.now(), this.#connected.intervalMs);
+    // A store that does not answer is asked by the cycle that is due for it.
+    if (this.#connected.outage !== undefined) return;
+    const isEarly = new Set(early);
+    const secrets = [...new Set([...ids, ...early])]
+      .flatMap((id) => this.#linked.get(id) ?? [])
+      .filter((one) => isEarly.has(one.id) || this.#cycles.isNews(one));
+    if (secrets.length === 0) return;
+    const found = new Findings(this.#linked, this.#publisher);
+    const { findings, outage } = await this.#cycles.run(secrets, {
+      ...this.#surroundings(connection, found),
+      allowDeletions: false,
+      isFull: false,
+      isDue: () => true,
+    });
+    this.#noteVisits(secrets, findings);
+    await this.#publishRest(secrets, findings);
+    await found.published();
+    if (outage === undefined) return;
+    this.#connected.noteOutage(outage);
+    this.#due = Math.min(this.#due, this.#options.clock.now() + this.#connected.pauseMs);
+  }
+
+  #noteVisits(secrets: readonly LinkedSecret[], findings: ReadonlyMap<string, Finding>): void {
+    const now = this.#options.clock.now();
+    for (const secret of secrets) {
+      const finding = findings.get(secret.id);
+      if (finding !== undefined && finding.is !== 'unavailable')
+        this.#dueTimes.visited(secret, now);
+    }
+  }
+
+  /** Findings of an outage, which is known once the cycle has ended. */
+  async #publishRest(
+    secrets: readonly LinkedSecret[],
+    findings: ReadonlyMap<string, Finding>,
+  ): Promise<void> {
+    const met = secrets.filter(({ id }) => findings.get(id)?.is === 'unavailable');
+    await this.#publisher.publish(met, findings, this.#connected.notInForce === undefined);
+  }
+
+  /** The next secret that git changed, of those that are not in work. */
+  #nextChange(isInWork: (id: string) => boolean): LinkedSecret | undefined {
+    for (const id of this.#changed) {
+      if (isInWork(id)) continue;
+      this.#changed.delete(id);
+      const secret = this.#linked.get(id);
+      if (secret !== undefined && this.#cycles.isNews(secret)) return secret;
+    }
+    return undefined;
+  }
+
+  #surroundings(connection: StoreConnection, found: Findings): Surroundings {
+    return {
+      nextChange: (isInWork) => this.#nextChange(isInWork),
+      found: (secret, finding) => found.add(secret, finding),
+      connection,
+      tracked: () => this.#linked.all().length,
+      knownOutage: this.#connected.outage,
+      isStopping: () => this.#isClosed,
+      onStoreOlder: this.#connected.onStoreOlder,
+    };
+  }
+
+  /** A secret that was tied to this store is gone, untied, or tied to another store. */
+  left(key: ObjectKey, id: string): void {
+    const { store, logger } = this.#options;
+    this.#changed.delete(id);
+    this.#publisher.forget(id);
+    this.#cycles.untie(id);
+    this.#dueTimes.forget(id);
+    const found = store.get(key);
+    // What is gone may have something to say to the store; what was untied has not.
+    if (found === undefined || found.terminating) {
+      this.#wake(SOON_MS);
+      return;
+    }
+    this.#cycles
+      .forget(id)
+      .catch((err: unknown) => logger.warn({ err }, 'A secret could not be untied'));
+  }
+}

@@ -1,0 +1,101 @@
+/** Pairing of list items before and after an edit: an item keeps its comments where it is paired. */
+import { expect, test } from 'vitest';
+import type { JsonValue } from '../../src/apimachinery/object.ts';
+import { align } from '../../src/manifests/edit/align.ts';
+
+const NOTHING = '-';
+
+/** `0>1`: the first item became the second. `0>-`: it was removed. `->0`: the item is new. */
+test.each<[title: string, before: JsonValue[], after: JsonValue[], steps: string]>([
+  [
+    'a map is paired with the one it shares most fields with',
+    [
+      { a: 1, b: 2, c: 3 },
+      { a: 7, b: 8, c: 9 },
+    ],
+    [{ a: 7, b: 8, c: 0 }],
+    '0>- 1>0',
+  ],
+  [
+    'a map is paired with the first where that one is nearer',
+    [
+      { a: 1, b: 2, c: 3 },
+      { a: 7, b: 8, c: 9 },
+    ],
+    [{ a: 1, b: 2, c: 0 }],
+    '0>0 1>-',
+  ],
+  [
+    'a field of the same name counts, with another value too',
+    [
+      { a: 1, b: 2 },
+      { x: 1, y: 2 },
+    ],
+    [{ x: 5, y: 6 }],
+    '0>- 1>0',
+  ],
+  [
+    'an equal value counts more than an equal name',
+    [
+      { a: 1, b: 2 },
+      { a: 5, b: 7 },
+    ],
+    [{ a: 5, b: 6 }],
+    '0>- 1>0',
+  ],
+  ['a map that is alone is changed in place', [{ a: 1 }], [{ b: 2 }], '0>0'],
+  [
+    'a map with another name and the same rest was renamed',
+    [{ name: 'a', p: 1, q: 2, r: 3 }],
+    [{ name: 'b', p: 1, q: 2, r: 3 }],
+    '0>0',
+  ],
+  [
+    'a map with another name and another rest is another item',
+    [{ name: 'a', p: 1 }],
+    [{ name: 'b', p: 2 }],
+    '0>- ->0',
+  ],
+  [
+    'a map without a name is compared by its fields alone',
+    [{ name: 'a', p: 1 }],
+    [{ p: 1 }],
+    '0>0',
+  ],
+  [
+    'a name that is unique decides',
+    [
+      { name: 'a', p: 1, q: 1 },
+      { name: 'b', p: 2, q: 2 },
+    ],
+    [{ name: 'b', p: 1, q: 1 }],
+    '0>- 1>0',
+  ],
+  [
+    'a name that is not unique decides with the rest',
+    [
+      { name: 'a', p: 1, q: 1 },
+      { name: 'a', p: 2, q: 3 },
+    ],
+    [{ name: 'a', p: 9, q: 3 }],
+    '0>- 1>0',
+  ],
+  [
+    'a name that is not unique outweighs the rest',
+    [
+      { name: 'a', p: 1 },
+      { name: 'a', p: 2 },
+      { name: 'b', q: 3, r: 4 },
+    ],
+    [{ name: 'b', p: 1, r: 5 }],
+    '0>- 1>- 2>0',
+  ],
+  ['null is not the map behind it', [null, { a: 1 }], [{ a: 2 }], '0>- 1>0'],
+  ['a list is not the map behind it', [[1], { a: 1 }], [{ a: 2 }], '0>- 1>0'],
+  ['a scalar never becomes a map', ['a'], [{ a: 1 }], '0>- ->0'],
+  ['a scalar is changed in place', ['a', 'b', 'c'], ['a', 'x', 'c'], '0>0 1>1 2>2'],
+  ['a list is changed in place', [[1], 'b'], [[2], 'b'], '0>0 1>1'],
+])('%s', (_title, before, after, expected) => {
+  const steps = align(before, after).map(({ from = NOTHING, to = NOTHING }) => `${from}>${to}`);
+  expect(steps.join(' ')).toBe(expected);
+});
