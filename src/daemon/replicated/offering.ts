@@ -14,8 +14,8 @@ export interface OfferingOptions {
   readonly self: string;
   readonly cluster: Cluster;
   readonly link: Link;
-  readonly repository: LocalRepository | undefined;
-  readonly mirror: Mirror | undefined;
+  readonly repository: Pick<LocalRepository, 'isEmpty' | 'commits'> | undefined;
+  readonly mirror: Pick<Mirror, 'ahead'> | undefined;
 }
 
 const POLL_MS = 100;
@@ -46,9 +46,7 @@ export class Offering {
     this.#wasEmpty = repository?.isEmpty() ?? Promise.resolve(false);
     this.#wasEmpty.catch(() => undefined);
     link.onLeader((leader) => {
-      if (leader?.ready !== true || !this.#isOffered) return;
-      this.#isOffered = false;
-      void this.#withdraw();
+      if (leader?.ready === true && this.#isOffered) void this.#withdraw();
     });
     this.#follower = cluster.followRecovery((isBehind) => {
       this.#isBehindOthers = isBehind;
@@ -69,12 +67,8 @@ export class Offering {
   async compete(): Promise<void> {
     const { cluster, link } = this.#options;
     const own = await this.#offer();
-    // Whoever leads by now does so for all, and our offer says nothing any more.
-    if (link.leader?.ready === true) {
-      this.#isOffered = false;
-      return await this.#withdraw();
-    }
-    await cluster.compete(own);
+    if (link.leader?.ready === true) await this.#withdraw();
+    if (this.#isOffered) await cluster.compete(own);
   }
 
   /** Resolves when nobody has more than this replica, as far as can be told in time. */
@@ -107,16 +101,24 @@ export class Offering {
     await this.#follower.close();
   }
 
-  /** An offer that stays would keep every replica from showing the newest. */
+  /**
+   * Withdraws the offer when a leader takes writes that has what is here. An offer that stays would
+   * keep every replica from showing the newest. A leader that was elected before it saw the offer has
+   * less: the offer stays, so that nobody shows that as the newest, until `#check` has deposed it.
+   */
   async #withdraw(): Promise<void> {
-    const { cluster, self } = this.#options;
+    const { cluster, link, self } = this.#options;
     const { signal } = this.#closing;
-    while (!signal.aborted && !this.#isOffered) {
+    while (!signal.aborted) {
+      if (this.#isOffered && link.leader?.ready !== true) return;
       try {
-        return await cluster.withdraw(self);
+        if (!this.#isOffered) return await cluster.withdraw(self);
+        this.#isOffered = await this.isAhead();
+        if (!this.#isOffered) continue;
       } catch {
-        await sleep(SLOW_POLL_MS, undefined, { signal }).catch(() => undefined);
+        // An etcd that does not answer is asked again.
       }
+      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
