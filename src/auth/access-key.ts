@@ -1,4 +1,5 @@
 /** An OwnedAccessKey as authentication keeps it: read once, when the object changes. */
+import { createHash } from 'node:crypto';
 import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
 import { isConcealedAccessKey } from '../kinds/access-key-secret.ts';
 import type { KeyLifetime } from './expiry.ts';
@@ -62,6 +63,14 @@ export function readAccessKey(
     lastActivity: time(object.status?.['lastActivity']),
     savedAtOnce: ttlAfterLastActivity && short,
   };
+}
+
+/**
+ * Identity of a key: another one for a later key of the same name, and for the same object with
+ * another text. 43 characters of base64url; nobody can tell the key from it.
+ */
+export function identityOf({ uid = '', concealed }: AccessKey): string {
+  return createHash('sha256').update(`${uid}\0${concealed}`).digest('base64url');
 }
 
 function readScope(scope: unknown): JsonObject | undefined {

@@ -8,7 +8,7 @@ import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
 import { concealAccessKey, isConcealedAccessKey } from '../kinds/access-key-secret.ts';
-import { type AccessKey, readAccessKey } from './access-key.ts';
+import { type AccessKey, identityOf, readAccessKey } from './access-key.ts';
 import type { ActivityTracker } from './activity.ts';
 import type { Directory } from './directory.ts';
 import { expiresAt, isFromTheFuture, type KeyLifetimeLimits, latestEnd } from './expiry.ts';
@@ -37,6 +37,8 @@ export interface Authenticated {
   /** Carries the scope of the key. */
   readonly user: User;
   readonly owner: IdentityOwner;
+  /** Identity of the access key; see `identityOf`. */
+  readonly keyId: string;
   /** Milliseconds since the epoch; Infinity for a key that does not end. */
   readonly keyExpiresAt: number;
 }
@@ -77,6 +79,8 @@ interface Entry {
   /** The identity as of `version` of the directory. */
   identity: Identity | undefined;
   version: number;
+  /** Identity of the key, once it was asked for. */
+  id: string | undefined;
   /** The last answer to it. */
   answer: Authenticated | undefined;
 }
@@ -105,8 +109,8 @@ export class AccessKeyIndex {
     const key = readAccessKey(name, object, hidden);
     if (before !== undefined && before.uid !== key?.uid) this.#options.activity.forget(name);
     if (key === undefined || object.metadata.deletionTimestamp !== undefined) return;
-    const unknown = { scope: undefined, identity: undefined, version: -1, answer: undefined };
-    const entry: Entry = { key, ...unknown };
+    const unknown = { scope: undefined, identity: undefined, version: -1 };
+    const entry: Entry = { key, ...unknown, id: undefined, answer: undefined };
     this.#byName.set(name, entry);
     for (const actor of actorsOf(key)) this.#byActor.add(actor, name);
     const holders = [...(this.#byHash.get(key.concealed) ?? []), entry];
@@ -150,6 +154,12 @@ export class AccessKeyIndex {
     if (entry === undefined || entry.key.disabled) return false;
     if (isFromTheFuture(entry.key.lifetime, now)) return false;
     return now < this.#expiresAt(entry.key) && this.#isOfPresentOwner(entry);
+  }
+
+  /** Identity of the key of that name; undefined while it does not work. */
+  idOf(name: string): string | undefined {
+    const entry = this.#byName.get(name);
+    return entry === undefined || !this.works(name) ? undefined : idOf(entry);
   }
 
   /** The holder of the key of that name, as `authenticate` gives it; undefined while it does not work. */
@@ -298,8 +308,13 @@ function accepted(
 ): Authenticated {
   const { answer } = entry;
   if (answer?.user === user && answer.keyExpiresAt === keyExpiresAt) return answer;
-  entry.answer = { authenticated: true, user, owner, keyExpiresAt };
+  entry.answer = { authenticated: true, user, owner, keyId: idOf(entry), keyExpiresAt };
   return entry.answer;
+}
+
+function idOf(entry: Entry): string {
+  entry.id ??= identityOf(entry.key);
+  return entry.id;
 }
 
 function narrowed(identity: Identity, scope: Scope | undefined): Identity {

@@ -5,8 +5,8 @@
  * Claims: `iss` the base URL; `sub` the user name; `aud` see `audiences`; `iat`, `nbf`, `exp`, `jti`;
  * `groups` those of the identity except `system:…`, which mean something else in another cluster;
  * `email` if known; and under `gitplane` what an agent checks before it acts for the owner: `kind`,
- * `name`, `uid`, `gen` (the owner's token generation: a higher one there voids the token), `key` (the
- * access key that asked) and `scope` (null: unrestricted).
+ * `name`, `uid`, `gen` (the owner's token generation: a higher one there voids the token), `key` and `keyId`
+ * (name and identity of the access key that asked) and `scope` (null: unrestricted).
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -54,6 +54,8 @@ export interface TokenRequest {
   readonly ttl?: number | undefined;
   /** `spec.scope`; absent means unrestricted. */
   readonly scope?: JsonObject | undefined;
+  /** Identity of the access key of the caller: the token ends with it. */
+  readonly keyId: string;
   /** When the access key of the caller ends, in milliseconds since the epoch: no token outlives it. */
   readonly keyExpiresAt?: number | undefined;
 }
@@ -189,7 +191,7 @@ function scopeProblems({ user, scope }: TokenRequest): FieldError[] {
   return [forbidden(['spec', 'scope'], detail)];
 }
 
-function claims({ user, owner, scope: wanted }: TokenRequest): JWTPayload {
+function claims({ user, owner, keyId, scope: wanted }: TokenRequest): JWTPayload {
   const scope = wanted ?? scopeOf(user)?.source;
   return {
     sub: user.name,
@@ -202,6 +204,7 @@ function claims({ user, owner, scope: wanted }: TokenRequest): JWTPayload {
       uid: user.uid ?? null,
       gen: owner.generation,
       key: user.accessKey ?? null,
+      keyId,
       scope: scope ?? null,
     },
   };

@@ -8,8 +8,8 @@ import type { Directory } from './directory.ts';
 
 export interface LiveFacts {
   readonly directory: Directory;
-  /** Whether an access key of that name exists and works. */
-  keyWorks(name: string): boolean;
+  /** Identity of the access key of that name; undefined while it does not work. */
+  keyIdOf(name: string): string | undefined;
   isRevoked(id: string): boolean;
 }
 
@@ -18,9 +18,13 @@ export function voidReason(claims: JWTPayload, facts: LiveFacts): string | undef
   const { jti = '', gitplane } = claims;
   if (facts.isRevoked(jti)) return 'the token was revoked';
   if (!isRecord(gitplane)) return 'the token does not say whom it was issued to';
-  const { kind, name, uid, gen, key } = gitplane;
-  if (typeof key === 'string' && !facts.keyWorks(key)) {
+  const { kind, name, uid, gen, key, keyId } = gitplane;
+  const presentId = typeof key === 'string' ? facts.keyIdOf(key) : undefined;
+  if (presentId === undefined) {
     return 'the access key that asked for the token does not work any more';
+  }
+  if (presentId !== keyId) {
+    return 'the access key that asked for the token was replaced by another one of its name';
   }
   return ownerProblem(facts.directory, { kind, name: String(name), uid, gen });
 }

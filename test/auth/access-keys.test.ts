@@ -72,6 +72,7 @@ describe('a key', () => {
         scope: expect.any(Scope),
       },
       owner: { kind: 'User', name: 'ann', generation: 0 },
+      keyId: keys.idOf('k1'),
       keyExpiresAt: START + 60_000,
     });
   });

@@ -50,7 +50,8 @@ function single(): SigningKeys {
 }
 
 function asked(fields: Partial<TokenRequest> = {}): TokenRequest {
-  return { user: ann, owner: { kind: 'User', name: 'ann', generation: 3 }, ...fields };
+  const owner = { kind: 'User', name: 'ann', generation: 3 } as const;
+  return { user: ann, owner, keyId: 'id-k1', ...fields };
 }
 
 async function issue(fields: Partial<TokenRequest> = {}): Promise<IssuedToken> {
@@ -78,7 +79,10 @@ describe('a token', () => {
       jti: issued.id,
       email: 'ann@example.com',
       groups: ['gitplane:user:ann', 'dev'],
-      gitplane: { kind: 'User', name: 'ann', uid: 'uid-ann', gen: 3, key: 'k1', scope },
+      gitplane: {
+        ...{ kind: 'User', name: 'ann', uid: 'uid-ann', gen: 3 },
+        ...{ key: 'k1', keyId: 'id-k1', scope },
+      },
     });
     expect(issued).toMatchObject({
       ttlSeconds: 3600,

@@ -34,7 +34,7 @@ describe('a revocation', () => {
 describe('a token', () => {
   const claims = {
     jti: 'j',
-    gitplane: { kind: 'User', name: 'ann', uid: 'u1', gen: 2, key: 'laptop', scope: null },
+    gitplane: { kind: 'User', name: 'ann', uid: 'u1', gen: 2, key: 'laptop', keyId: 'k1' },
   };
   const user = {
     ...{ name: 'ann', uid: 'u1', email: undefined, disabled: false, groups: [] },
@@ -42,7 +42,7 @@ describe('a token', () => {
   };
   const facts = (changes: {
     user?: object | null;
-    keyWorks?: boolean;
+    keyId?: string | undefined;
     isRevoked?: boolean;
   }): LiveFacts => ({
     directory: {
@@ -57,7 +57,7 @@ describe('a token', () => {
       teamsWith: () => [],
       teamsNamed: () => [],
     },
-    keyWorks: () => changes.keyWorks ?? true,
+    keyIdOf: () => ('keyId' in changes ? changes.keyId : 'k1'),
     isRevoked: () => changes.isRevoked ?? false,
   });
 
@@ -65,7 +65,8 @@ describe('a token', () => {
     ['counts', {}, undefined],
     ['counts where the generation is lower', { user: { tokenGeneration: 1 } }, undefined],
     ['that was revoked', { isRevoked: true }, 'the token was revoked'],
-    ['whose key is gone', { keyWorks: false }, 'does not work any more'],
+    ['whose key is gone', { keyId: undefined }, 'does not work any more'],
+    ['whose key was replaced', { keyId: 'k2' }, 'was replaced'],
     ['whose user is gone', { user: null }, 'does not exist any more'],
     ['whose user was made anew', { user: { uid: 'u2' } }, 'does not exist any more'],
     ['whose user is disabled', { user: { disabled: true } }, 'is disabled'],
@@ -74,6 +75,14 @@ describe('a token', () => {
     const why = voidReason(claims, facts(changes));
     if (reason === undefined) expect(why).toBeUndefined();
     else expect(why).toContain(reason);
+  });
+
+  test.each([
+    ['no key', { key: null }],
+    ['no identity of its key', { keyId: undefined }],
+  ])('that names %s counts for nothing', (_what, lacking) => {
+    const lesser = { ...claims, gitplane: { ...claims.gitplane, ...lacking } };
+    expect(voidReason(lesser, facts({}))).toContain('the access key that asked for the token');
   });
 
   test('without the claims of the platform counts for nothing', () => {

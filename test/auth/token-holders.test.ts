@@ -34,6 +34,7 @@ function keyOf(user: object = {}, name = 'ann'): Authenticated {
     authenticated: true,
     user: { name, uid: `uid-${name}`, groups: ['dev'], accessKey: 'k1', ...user },
     owner: { kind: 'User', name, generation: 0 },
+    keyId: 'id-k1',
     keyExpiresAt: Number.POSITIVE_INFINITY,
   };
 }
@@ -60,8 +61,7 @@ afterEach(() => rm(directory, { recursive: true }));
 
 async function issue(scope?: JsonObject, ttl = 60): Promise<string> {
   if (key === undefined) throw new Error('no key');
-  const { user, owner } = key;
-  const issued = await tokens.issue({ user, owner, ttl, scope });
+  const issued = await tokens.issue({ ...key, ttl, scope });
   if ('errors' in issued) throw new Error('refused');
   return issued.token;
 }
@@ -147,8 +147,7 @@ describe('stops', () => {
       issuer: 'https://another.example.com',
       clock: { now: () => now },
     });
-    const { user, owner } = keyOf();
-    const issued = await other.issue({ user, owner });
+    const issued = await other.issue(keyOf());
     expect(await asked('token' in issued ? issued.token : '')).toBe('Unauthorized');
   });
 

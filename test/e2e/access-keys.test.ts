@@ -1,7 +1,7 @@
 /** Access keys and endpoint tokens: shown once, kept nowhere in the clear, and good for no longer
  * than they say. */
 import { spawnSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -285,6 +285,49 @@ describe('an endpoint token that is ended before its time', () => {
   test('needs a key to be ended', async () => {
     const answer = await daemon.call('POST', '/token/revoke', { body: { jti: 'x' }, token: null });
     expect(answer.code).toBe(401);
+  });
+});
+
+describe('an endpoint token of a key', () => {
+  const SERVED = '/kubernetes/virtualcluster/blue/api/v1/secrets';
+  const remove = async (name: string) => await daemon.call('DELETE', `${KEYS}/${name}`);
+
+  beforeAll(async () => {
+    const clone = await daemon.clone();
+    await mkdir(join(clone, 'tenants', 'blue'), { recursive: true });
+    await writeFile(join(clone, 'tenants', 'blue', 'vcluster.yaml'), 'sync: {}\n');
+    await daemon.git(['add', '-A'], clone);
+    await daemon.git(['commit', '-qm', 'A tenant'], clone);
+    expect((await daemon.git(['push'], clone)).code).toBe(0);
+  });
+
+  // covers: DirectClusterEndpointToken.status.token
+  test.each<[string, (name: string, text: string) => Promise<unknown>]>([
+    ['deleted and made again', async (name) => [await remove(name), await made(name)]],
+    [
+      'deleted and made again with its former text',
+      async (name, key) => [await remove(name), await post(name, { user: 'admin', key })],
+    ],
+    [
+      'given another text',
+      async (name) => await patched(`${KEYS}/${name}`, { spec: { key: `${name}-${OWN_KEY}` } }),
+    ],
+  ])('that was %s is refused', async (how, replace) => {
+    const name = how.replaceAll(' ', '-');
+    const text = await made(name);
+    const { token } = (await daemon.call('POST', TOKENS, { body: {}, token: text })).json().status;
+    clear.push(token, `${name}-${OWN_KEY}`);
+    const review = async (): Promise<unknown> => {
+      const at = '/kubernetes/management/apis/authentication.k8s.io/v1/tokenreviews';
+      const { status } = (await daemon.call('POST', at, { body: { spec: { token } } })).json();
+      return status.authenticated ?? false;
+    };
+    const judged = async (): Promise<unknown[]> => [await codeWith(token, SERVED), await review()];
+    await patched(`${KEYS}/${name}`, { metadata: { labels: { a: 'b' } }, spec: { ttl: 3600 } });
+    expect(await judged()).toEqual([200, true]);
+    await replace(name, text);
+    expect((await daemon.call('GET', `${KEYS}/${name}`)).code).toBe(200);
+    expect(await judged()).toEqual([401, false]);
   });
 });
 

@@ -56,6 +56,8 @@ export interface AccessControl {
   };
   /** Whether the access key of that name exists, and has not ended. */
   keyWorks(name: string): boolean;
+  /** Identity of the access key of that name; undefined while it does not work. */
+  keyIdOf(name: string): string | undefined;
   /** The holder of the access key of that name, as it authenticates; undefined while it does not. */
   keyHolder(name: string): Authenticated | undefined;
   /** Rules that scopes of keys and tokens are judged by. */
@@ -121,6 +123,7 @@ export function startAccessControl(options: AccessControlOptions): AccessControl
       },
     },
     keyWorks: (name) => keys.works(name),
+    keyIdOf: (name) => keys.idOf(name),
     keyHolder: (name) => keys.holder(name),
     scopes,
     isActedAs: (as, name) => keys.isActedAs(as, name),

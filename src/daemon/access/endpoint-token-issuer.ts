@@ -50,7 +50,7 @@ export interface TokenServiceOptions {
   readonly kinds: KindTable;
   readonly access: Pick<
     AccessControl,
-    'session' | 'directory' | 'keyWorks' | 'keyHolder' | 'scopes' | 'authorizer'
+    'session' | 'directory' | 'keyIdOf' | 'keyHolder' | 'scopes' | 'authorizer'
   >;
   onError(error: unknown): void;
 }
@@ -135,6 +135,7 @@ function issueWith(tokens: EndpointTokens, { access, clock }: TokenServiceOption
     const issued = await tokens.issue({
       user: options.user,
       owner: session.owner,
+      keyId: session.keyId,
       ttl: typeof ttl === 'number' ? ttl : undefined,
       scope: isRecord(scope) ? (scope as JsonObject) : undefined,
       keyExpiresAt: session.keyExpiresAt,
