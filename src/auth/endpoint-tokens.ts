@@ -26,6 +26,7 @@ import type { IdentityOwner } from './identity.ts';
 import type { SigningKeys } from './key-ring.ts';
 import { PLATFORM_PREFIX } from './reserved-names.ts';
 import { scopeOf } from './scope.ts';
+import type { SigningKey } from './signing-key.ts';
 
 const TOKEN_TYPE = 'direct-endpoint+jwt';
 const DEFAULT_TTL_SECONDS = 3600;
@@ -108,7 +109,7 @@ export class EndpointTokens {
 
   /** The public keys, for `/.well-known/jwks.json`. */
   jwks(): JSONWebKeySet {
-    return { keys: this.#options.keys.published().map(({ publicJwk }) => ({ ...publicJwk })) };
+    return publicKeys(this.#options.keys.published());
   }
 
   /**
@@ -152,9 +153,15 @@ export class EndpointTokens {
   }
 }
 
+/** What verifiers need of signing keys. */
+export function publicKeys(keys: readonly SigningKey[]): JSONWebKeySet {
+  return { keys: keys.map(({ publicJwk }) => ({ ...publicJwk })) };
+}
+
 export interface Verification {
   readonly jwks: JSONWebKeySet;
-  readonly issuer: string;
+  /** Absent: any that has one of the keys. */
+  readonly issuer?: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly audience?: string | string[] | undefined;
@@ -166,7 +173,7 @@ export async function verifyEndpointToken(
   { jwks, issuer, now, audience }: Verification,
 ): Promise<JWTPayload> {
   const { payload } = await jwtVerify(token, createLocalJWKSet(jwks), {
-    issuer,
+    ...(issuer === undefined ? {} : { issuer }),
     ...(audience === undefined ? {} : { audience }),
     algorithms: ['ES256'],
     typ: TOKEN_TYPE,

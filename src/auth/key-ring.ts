@@ -13,6 +13,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import {
   createSigningKey,
   openSigningKey,
+  readSigningKey,
   type SigningAlgorithm,
   type SigningKey,
 } from './signing-key.ts';
@@ -122,6 +123,16 @@ export class KeyRing implements SigningKeys {
 function laterFile(first: string, time: number): string {
   const extension = extname(first);
   return join(dirname(first), `${basename(first, extension)}.${time}${extension}`);
+}
+
+/**
+ * The keys of a ring that another process tends, of any age: makes and removes none. Throws when a
+ * file holds something else.
+ */
+export async function readSigningKeys(file: string): Promise<SigningKey[]> {
+  const files = [file, ...(await laterFiles(file))];
+  const keys = await Promise.all(files.map((path) => readSigningKey(path)));
+  return keys.filter((key) => key !== undefined);
 }
 
 async function laterFiles(first: string): Promise<string[]> {

@@ -24,12 +24,20 @@ export async function openSigningKey(
   path: string,
   algorithm: SigningAlgorithm = 'ES256',
 ): Promise<SigningKey> {
-  let pem = await readIfThere(path);
-  if (pem === undefined) {
-    await createFile(path, await newKey(algorithm));
-    pem = await readIfThere(path);
-  }
+  const present = await readSigningKey(path, algorithm);
+  if (present !== undefined) return present;
+  await createFile(path, await newKey(algorithm));
+  const pem = await readIfThere(path);
   return signingKey(parse(path, pem ?? '', algorithm), algorithm);
+}
+
+/** Undefined when there is no file. Throws when it holds something else. */
+export async function readSigningKey(
+  path: string,
+  algorithm: SigningAlgorithm = 'ES256',
+): Promise<SigningKey | undefined> {
+  const pem = await readIfThere(path);
+  return pem === undefined ? undefined : await signingKey(parse(path, pem, algorithm), algorithm);
 }
 
 const generate = promisify(generateKeyPair);

@@ -74,15 +74,10 @@ export function userNow(
   return allowed ? user : undefined;
 }
 
-/** Whether a request shows a key that works, in any of the ways there are; not whether it may do anything. */
-export function showsKey(
-  deps: Pick<ServerDependencies, 'authenticate'> & SessionSource,
-  headers: IncomingHttpHeaders,
-): boolean {
+/** What a request shows as its key, in any of the ways there are. */
+export function shownKey(deps: SessionSource, headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
-  const token =
-    authorization === undefined ? sessionKey(deps, headers) : tokenOf(authorization, 'basic');
-  return token !== undefined && 'user' in deps.authenticate(token);
+  return authorization === undefined ? sessionKey(deps, headers) : tokenOf(authorization, 'basic');
 }
 
 /** The key that a request shows, where it wants to be nobody else. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { KeyRing, PUBLISHED_AHEAD_MS } from '../../src/auth/key-ring.ts';
+import { KeyRing, PUBLISHED_AHEAD_MS, readSigningKeys } from '../../src/auth/key-ring.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -108,4 +108,15 @@ test('whatever the pauses, no token outlives its key and none is signed with an 
     ),
     { numRuns: 20 },
   );
+});
+
+test('another process reads the keys that there are, and makes none', async () => {
+  const file = join(directory, 'token-signing.key');
+  expect(await readSigningKeys(file)).toEqual([]);
+  expect(await readdir(directory)).toEqual([]);
+  const ring = await open();
+  now += 91 * DAY;
+  await ring.tend();
+  const read = await readSigningKeys(file);
+  expect(read.map(({ kid }) => kid).sort()).toEqual(ids(ring).sort());
 });

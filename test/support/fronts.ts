@@ -103,6 +103,8 @@ export interface TestFronts {
     readonly feed: RecordedFeed;
   })[];
   readonly token: string;
+  /** File of the key that signs endpoint tokens. */
+  readonly signingKey: string;
 }
 
 type Audit = Parameters<ReplicaFront['server']>[0];
@@ -116,17 +118,18 @@ export async function openFronts(
 ): Promise<TestFronts> {
   const history = new RecordedHistory();
   const platform = await openTestPlatform({ engine: new EagerEngine(history) });
-  const file = join(temporaryFolder(), 'admin.token');
-  const token = await administratorToken({ ...platform, kinds }, file);
+  const folder = temporaryFolder();
+  const signingKey = join(folder, 'token-signing.key');
+  const token = await administratorToken({ ...platform, kinds }, join(folder, 'admin.token'));
   await platform.store.flush();
   const election = new PlayedElection();
   const fronts = [];
   for (let i = 0; i < count; i++) {
-    const opened = await openTestFront({ history, election, patienceMs, audit });
+    const opened = await openTestFront({ history, election, patienceMs, audit, signingKey });
     await opened.store.ready();
     fronts.push(opened);
   }
-  return { platform, election, fronts, token };
+  return { platform, election, fronts, token, signingKey };
 }
 
 /** One front on what is in a history; perhaps nothing yet. */
@@ -136,6 +139,7 @@ export async function openTestFront(of: {
   readonly patienceMs?: number;
   readonly answerMs?: number;
   readonly audit?: Audit;
+  readonly signingKey?: string;
 }): Promise<TestFronts['fronts'][number]> {
   const { history, election = new PlayedElection(), patienceMs = 2000, audit = SILENT } = of;
   const agent = new Agent({ keepAlive: true });
@@ -149,6 +153,7 @@ export async function openTestFront(of: {
       environment: {},
       publicUrl: undefined,
     },
+    data: { signingKey: of.signingKey ?? join(temporaryFolder(), 'token-signing.key') },
     feed,
     codec: stateCodec,
     leaders: election,

@@ -4,6 +4,11 @@ import type { Store } from '../../state/store.ts';
 
 const PREFIX = 'revoked-token:';
 
+/** Whether a token is revoked by now, asked of the state each time. */
+export function isRevokedIn(store: Pick<Store, 'notes'>): (id: string) => boolean {
+  return (id) => [...store.notes(PREFIX + id)].some(([name]) => name === PREFIX + id);
+}
+
 export function revocationStore(store: Store): RevocationStore {
   return {
     *load() {

@@ -6,12 +6,13 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../apimachinery/clock.ts';
 import { StatusError, unavailable } from '../../apimachinery/status-error.ts';
 import { FailedLogins } from '../../auth/failed-logins.ts';
+import type { DataDirectory } from '../../bootstrap/data-directory.ts';
 import { CLIENT_KINDS } from '../../kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../kinds/core-kinds.ts';
 import { buildKindTable, type KindTable } from '../../kinds/table.ts';
 import { readOnlyRegistry } from '../../registry/read-only-registry.ts';
 import { ReadableView } from '../../registry/readable-view.ts';
-import { showsKey } from '../../server/access.ts';
+import { shownKey } from '../../server/access.ts';
 import type { ServerDependencies } from '../../server/dependencies.ts';
 import type { HealthChecks } from '../../server/documents/health.ts';
 import type { Fairness } from '../../server/fairness.ts';
@@ -30,6 +31,7 @@ import { type AccessControl, startAccessControl } from '../access/access-control
 import { type ConfigService, openConfig } from '../config-service.ts';
 import { openFairness } from '../fairness-service.ts';
 import type { DaemonOptions } from '../options.ts';
+import { followTokens } from './followed-tokens.ts';
 import { postToLeader } from './post-to-leader.ts';
 
 export interface FrontParts
@@ -38,6 +40,7 @@ export interface FrontParts
     DaemonOptions,
     'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl'
   >;
+  readonly data: Pick<DataDirectory, 'signingKey'>;
   readonly feed: RecordFeed;
   readonly codec: RecordCodec;
   /** Whoever writes the state: absent, the feed is asked what is newest. */
@@ -107,14 +110,17 @@ export function openFront(parts: FrontParts): ReplicaFront {
   };
   const fairness = openFairness(metrics);
   const reading = { ...parts, store, isFilled, kinds, metrics, fairness, config, access, root };
-  const { authenticate } = access;
+  const isToken = followTokens({ keyFile: parts.data.signingKey, store, access, clock });
   const front = new Front({
     ...parts,
     store: known,
     kinds,
     root,
     coreGroups: [...CORE_KINDS.groups, ...CLIENT_KINDS.groups],
-    isKnown: (headers) => showsKey({ authenticate, signIn: placeOf(reading) }, headers),
+    isKnown: (headers) => {
+      const key = shownKey({ signIn: placeOf(reading) }, headers);
+      return key !== undefined && ('user' in access.authenticate(key) || isToken(key));
+    },
   });
   const failedLogins = new FailedLogins(clock);
   return {

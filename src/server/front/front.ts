@@ -29,8 +29,8 @@ export interface FrontOptions
   readonly coreGroups: readonly string[];
   /** `/kubernetes/management`. */
   readonly root: string;
-  /** Whether a request comes from somebody: who does not say who they are share little room. */
-  readonly isKnown: (headers: IncomingHttpHeaders) => boolean;
+  /** Whether a request comes from somebody: who does not say who they are share little room. Never rejects. */
+  readonly isKnown: (headers: IncomingHttpHeaders) => boolean | Promise<boolean>;
   readonly logger: Logger;
 }
 
@@ -114,7 +114,8 @@ export class Front {
     const { request, response, isBehindProxy } = arrival;
     // Writes of objects are commits, which name their key.
     const isRepeatable = info?.isResource === true || SAFE_METHODS.includes(request.method ?? '');
-    const isKnown = this.#options.isKnown(request.headers);
+    const isKnown = await this.#options.isKnown(request.headers);
+    if (response.destroyed) return;
     const count = (isKnown ? this.#pressure : this.#strangers).admit(request, response);
     const address = clientAddress(request, isBehindProxy);
     const { leaders, route, patienceMs, answerMs } = this.#options;

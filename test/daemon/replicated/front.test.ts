@@ -2,6 +2,11 @@
 import { once } from 'node:events';
 import { get, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
+import { EndpointTokens } from '../../../src/auth/endpoint-tokens.ts';
+import { Revocations } from '../../../src/auth/revocations.ts';
+import { openSigningKey } from '../../../src/auth/signing-key.ts';
+import { startAccessControl } from '../../../src/daemon/access/access-control.ts';
+import { revocationStore } from '../../../src/daemon/access/revocation-store.ts';
 import { cookieName } from '../../../src/signin/cookies.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
 import {
@@ -14,7 +19,7 @@ import {
   TEAMS,
   type TestFronts,
 } from '../../support/fronts.ts';
-import { stateCodec } from '../../support/platform.ts';
+import { kinds, stateCodec } from '../../support/platform.ts';
 import { RecordedHistory } from '../../support/recorded-engine.ts';
 
 function unexpected(error: unknown): never {
@@ -399,6 +404,26 @@ test('a body that is too large is refused where it comes in', async () => {
   expect(asked).toEqual([]);
 });
 
+/** Returns what ends the requests. */
+async function fillRoomOfStrangers(url: string, shown: readonly object[]): Promise<() => void> {
+  const codes: number[] = [];
+  const begun = Array.from({ length: 42 }, (_, i) => {
+    const headers = { ...shown[i % shown.length], 'content-length': String(3 * 1024 * 1024) };
+    const path = i % 2 === 0 ? TEAMS : '/auth/local/login';
+    const sent = request(url + path, { method: 'POST', agent: false, headers });
+    sent.once('response', (answer) => codes.push(answer.resume().statusCode ?? 0));
+    sent.on('error', () => undefined);
+    sent.flushHeaders();
+    return sent;
+  });
+  const end = () => begun.forEach((sent) => void sent.destroy());
+  onTestFinished(end);
+  // Ten fit.
+  await expect.poll(() => codes.length).toBe(32);
+  expect(new Set(codes)).toEqual(new Set([429]));
+  return end;
+}
+
 test('strangers fill their own room, and whoever shows a key finds theirs', async () => {
   const { a, election, token } = await ready({ patienceMs: 20_000 });
   await election.elect(async (req, res) => {
@@ -409,21 +434,7 @@ test('strangers fill their own room, and whoever shows a key finds theirs', asyn
     authorization: `Basic ${Buffer.from(`git:${key}`).toString('base64')}`,
   });
   const wrong = [{}, { authorization: 'Bearer wrong' }, basic('wrong')];
-  // Ten fit.
-  const codes: number[] = [];
-  const begun = Array.from({ length: 42 }, (_, i) => {
-    const headers = { ...wrong[i % wrong.length], 'content-length': String(3 * 1024 * 1024) };
-    const path = i % 2 === 0 ? TEAMS : '/auth/local/login';
-    const sent = request(a + path, { method: 'POST', agent: false, headers });
-    sent.once('response', (answer) => codes.push(answer.resume().statusCode ?? 0));
-    sent.on('error', () => undefined);
-    sent.flushHeaders();
-    return sent;
-  });
-  const end = () => begun.forEach((sent) => void sent.destroy());
-  onTestFinished(end);
-  await expect.poll(() => codes.length).toBe(32);
-  expect(new Set(codes)).toEqual(new Set([429]));
+  const end = await fillRoomOfStrangers(a, wrong);
 
   // More than the 2 MiB that are left, counted as it arrives.
   const chunked = { 'transfer-encoding': 'chunked' };
@@ -446,3 +457,54 @@ test('strangers fill their own room, and whoever shows a key finds theirs', asyn
   end();
   await expect.poll(async () => (await write({})).text).toBe('done');
 });
+
+test('the holder of an endpoint token that works is no stranger', async () => {
+  const { a, election, token, platform, signingKey } = await ready({ patienceMs: 20_000 });
+  await election.elect(async (req, res) => {
+    await bodyOf(req);
+    res.end('done');
+  });
+  const { tokens, issue } = await endpointTokens({ platform, token, signingKey });
+  const [works, revoked, forged] = [await issue(), await issue(), `${await issue()}x`];
+  const revocations = new Revocations(revocationStore(platform.store), Date);
+  const { jti = '', exp = 0 } = await tokens.verify(revoked);
+  await revocations.revoke({ id: jti, expiresAt: exp * 1000 });
+  await fillRoomOfStrangers(a, [{ authorization: `Bearer ${forged}` }]);
+
+  const path = '/kubernetes/virtualcluster/blue/api/v1/namespaces/default/services';
+  const write = async (shown: string): Promise<number> => {
+    const body = 'x'.repeat(2.5 * 1024 * 1024);
+    const headers = { 'transfer-encoding': 'chunked' };
+    const sent = ask(a + path, { method: 'POST', token: shown, body, headers });
+    // The connection may be cut before the answer is read.
+    return (await sent.catch(() => undefined))?.code ?? 429;
+  };
+  expect(await write(works)).toBe(200);
+  await expect.poll(() => write(revoked)).toBe(429);
+  expect(await write(forged)).toBe(429);
+  await platform.delete('users', 'admin');
+  await expect.poll(() => write(works)).toBe(429);
+});
+
+async function endpointTokens({
+  platform,
+  token,
+  signingKey,
+}: Pick<TestFronts, 'platform' | 'token' | 'signingKey'>) {
+  const access = startAccessControl({
+    ...{ kinds, store: platform.store, clock: Date, onError: unexpected },
+    ...{ limits: () => ({}), projectPrefix: () => 'p-', saveUses: async () => undefined },
+  });
+  onTestFinished(() => access.close());
+  const holder = access.authenticate(token);
+  const session = 'user' in holder ? access.session(holder.user) : undefined;
+  if (session === undefined) throw new Error('the key of the administrator does not work');
+  const key = await openSigningKey(signingKey);
+  const keys = { current: () => key, published: () => [key] };
+  const tokens = new EndpointTokens({ keys, issuer: 'https://leader', clock: Date });
+  const issue = async (): Promise<string> => {
+    const issued = await tokens.issue(session);
+    return 'token' in issued ? issued.token : '';
+  };
+  return { tokens, issue };
+}

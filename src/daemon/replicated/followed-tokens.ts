@@ -1,0 +1,56 @@
+/**
+ * Endpoint tokens at a replica that follows: their signing keys are files that the leader shares. Only
+ * the leader answers requests with these tokens; the others ask whether a token works to tell its
+ * holder from strangers.
+ */
+import type { JSONWebKeySet } from 'jose';
+import type { Clock } from '../../apimachinery/clock.ts';
+import { publicKeys, verifyEndpointToken } from '../../auth/endpoint-tokens.ts';
+import { readSigningKeys } from '../../auth/key-ring.ts';
+import { TokenHolders } from '../../auth/token-holders.ts';
+import { voidReason } from '../../auth/token-validity.ts';
+import type { Store } from '../../state/store.ts';
+import type { AccessControl } from '../access/access-control.ts';
+import { isRevokedIn } from '../access/revocation-store.ts';
+
+export interface FollowedTokensParts {
+  /** File of the first signing key. */
+  readonly keyFile: string;
+  readonly store: Pick<Store, 'notes'>;
+  readonly access: Pick<AccessControl, 'directory' | 'keyIdOf' | 'keyHolder' | 'scopes'>;
+  readonly clock: Clock;
+}
+
+/** The leader publishes a key for longer before it signs with it. */
+const READ_EVERY_MS = 10_000;
+
+/** Returns whether a text is an endpoint token that works. Never rejects. */
+export function followTokens(parts: FollowedTokensParts): (token: string) => Promise<boolean> {
+  const { keyFile, store, access, clock } = parts;
+  const jwks = sharedKeys(keyFile, clock);
+  const facts = { ...access, isRevoked: isRevokedIn(store) };
+  const holders = new TokenHolders({
+    ...access,
+    clock,
+    verify: async (token) =>
+      await verifyEndpointToken(token, { jwks: await jwks(), now: clock.now() }),
+    voidReason: (claims) => voidReason(claims, facts),
+  });
+  return async (token) => {
+    await holders.prepare(token);
+    const found = holders.authenticate(token);
+    return found !== undefined && 'user' in found;
+  };
+}
+
+function sharedKeys(file: string, clock: Clock): () => Promise<JSONWebKeySet> {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let keys: Promise<JSONWebKeySet>;
+  return () => {
+    if (clock.now() - readAt >= READ_EVERY_MS) {
+      readAt = clock.now();
+      keys = readSigningKeys(file).then(publicKeys);
+    }
+    return keys;
+  };
+}
