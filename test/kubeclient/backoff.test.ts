@@ -5,8 +5,9 @@ import { WorkQueue } from '../../src/kubeclient/work-queue.ts';
 import { runs } from '../support/properties.ts';
 
 afterEach(() => {
-  vi.useRealTimers();
+  // In this order: the mock is one of the fake clock.
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 const PATIENCE = { firstMs: 100, lastMs: 30_000 };
