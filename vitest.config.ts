@@ -41,6 +41,7 @@ const shared = files.filter(
 export default defineConfig({
   test: {
     reporters: ['default', new SkippedTests()],
+    globalSetup: ['test/support/temporary-root.ts'],
     setupFiles: ['test/support/properties.ts', 'test/support/patience.ts'],
     sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 30_000 } },

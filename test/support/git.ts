@@ -1,4 +1,4 @@
-/** Real repositories in temporary folders, for tests. Everything is removed when the test ends. */
+/** Real repositories in temporary folders, for tests. Everything is removed when the test or the run ends. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -66,7 +66,6 @@ let template: Promise<string> | undefined;
 /** Making a repository takes some twenty processes, copying one none. */
 async function emptyRepository(): Promise<string> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gitplane-template-')));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const gitDir = join(folder, 'repo.git');
   await initRepository({ gitDir, branch: 'main' });
   return gitDir;
