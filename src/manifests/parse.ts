@@ -32,6 +32,12 @@ export function parseManifests(text: string): ManifestFile {
   return { documents };
 }
 
+/** One document of a stream by its index, as `parseManifests` has it; undefined where it holds nothing. */
+export function parseDocument(text: string, index: number): ManifestDocument | undefined {
+  const slice = splitStream(text)[index];
+  return slice && parseSlice({ text, placeOf: placesIn(text) }, slice);
+}
+
 interface Source {
   readonly text: string;
   readonly placeOf: (offset: number) => Position;

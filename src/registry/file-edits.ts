@@ -22,7 +22,7 @@ import {
   removeDocument,
 } from '../manifests/edit.ts';
 import { formatProblem } from '../manifests/manifest.ts';
-import { decodeUtf8, parseManifests } from '../manifests/parse.ts';
+import { decodeUtf8, parseDocument } from '../manifests/parse.ts';
 import { formatManifest } from '../manifests/write.ts';
 import { SOPS } from '../sealing/metadata.ts';
 import { SealingError } from '../sealing/sealing-error.ts';
@@ -268,9 +268,11 @@ function currentManifest(
   current: CatalogObject,
   at: { file: FileEntry | undefined; text: string; open: OpenFile | undefined },
 ): JsonObject {
-  const entry = at.file?.documents.find(({ index }) => index === current.place.index);
-  const documents = at.open?.file.documents ?? parseManifests(at.text).documents;
-  const raw = documents.find(({ index }) => index === current.place.index);
+  const { index } = current.place;
+  const entry = at.file?.documents.find((document) => document.index === index);
+  const raw = at.open
+    ? at.open.file.documents.find((document) => document.index === index)
+    : parseDocument(at.text, index);
   if (entry?.key === undefined || !isRecord(raw?.value)) {
     const [problem] = current.problems;
     const place = problem === undefined ? current.place.path : formatProblem(problem);

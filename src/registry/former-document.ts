@@ -4,7 +4,7 @@ import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import type { FileReader } from '../catalog/file-reader.ts';
 import type { Repository } from '../git/repository.ts';
 import type { FormerDocument } from '../manifests/edit.ts';
-import { decodeUtf8, parseManifests } from '../manifests/parse.ts';
+import { decodeUtf8, parseDocument } from '../manifests/parse.ts';
 
 /** A file of a past commit. */
 export interface FormerFile {
@@ -44,7 +44,7 @@ export async function formerDocument(
   const own = documents.find((document) => document.key && keyString(document.key) === id);
   if (own === undefined) return undefined;
   const { index } = own;
-  const raw = parseManifests(decoded.text).documents.find((document) => document.index === index);
+  const raw = parseDocument(decoded.text, index);
   const metadata = isRecord(raw?.value) ? raw.value['metadata'] : undefined;
   // In the same folder it has the same namespace without saying so.
   const saysNamespace = path !== newPath || (isRecord(metadata) && 'namespace' in metadata);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { jsonEqual } from '../../src/apimachinery/object.ts';
-import { decodeUtf8, parseManifests } from '../../src/manifests/parse.ts';
+import { decodeUtf8, parseDocument, parseManifests } from '../../src/manifests/parse.ts';
 import { splitStream } from '../../src/manifests/stream.ts';
 import { processorMs } from '../support/calls.ts';
 import { runs } from '../support/properties.ts';
@@ -451,6 +451,19 @@ const anyText = fc.oneof(
   fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((parts) => parts.join('')),
   fc.string({ unit: 'binary' }),
 );
+
+test('one document alone is what it is among the others', () => {
+  fc.assert(
+    fc.property(anyText, fc.nat({ max: 5 }), (text, index) => {
+      const among = parseManifests(text).documents.find((document) => document.index === index);
+      const alone = parseDocument(text, index);
+      expect(alone && { ...alone, locate: alone.locate(['a', 0]) }).toEqual(
+        among && { ...among, locate: among.locate(['a', 0]) },
+      );
+    }),
+    { numRuns: RUNS * 3 },
+  );
+});
 
 test('no text makes it throw, and every place is in the text', () => {
   fc.assert(
