@@ -4,8 +4,9 @@
  */
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
+import { foreignCommit, git } from '../support/git.ts';
 
 let daemon: Daemon;
 let cluster: Daemon;
@@ -33,9 +34,9 @@ async function groupsIn(name: string): Promise<string[]> {
   return ((await binding(name))?.subjects ?? []).map((one: { name: string }) => one.name);
 }
 
-async function pushTenant(text: string | undefined): Promise<void> {
+async function pushTenant(text: string | undefined, name = 'blue'): Promise<void> {
   const clone = await daemon.clone();
-  const folder = join(clone, 'tenants/blue');
+  const folder = join(clone, 'tenants', name);
   await mkdir(folder, { recursive: true });
   if (text === undefined) await rm(folder, { recursive: true });
   else await writeFile(join(folder, 'vcluster.yaml'), text);
@@ -222,4 +223,46 @@ test('goes on after a kill, and removes its bindings alone when it is turned off
   await vi.waitFor(async () => expect(await binding(MADE)).toBeDefined(), WAIT);
   await pushTenant(undefined);
   await vi.waitFor(async () => expect(await bindingNames()).toEqual(rest), WAIT);
+});
+
+describe('a tenant that goes while the process is stopped', () => {
+  const green = 'tenants/green/vcluster.yaml';
+  const rest = (): string[] => [...before, 'a-copy', 'gitplane:clusterrole:team:others:old'].sort();
+
+  /** Starts the daemon again on a repository where somebody took the files away. */
+  async function without(...files: readonly string[]): Promise<void> {
+    await daemon.stop('SIGKILL');
+    const gitDir = join(daemon.dataDir, 'repo.git');
+    const gone = Object.fromEntries(files.map((file) => [file, null]));
+    const commit = foreignCommit(gitDir, { files: gone });
+    git(gitDir, ['update-ref', 'refs/heads/main', commit]);
+    git(gitDir, ['update-ref', '-d', 'refs/heads/pushed']);
+    daemon = await startDaemon({ dataDir: daemon.dataDir, seed: undefined });
+  }
+
+  test('loses its bindings at the next start, and nothing else goes', async () => {
+    await pushTenant(tenant());
+    await pushTenant('sync: {}\n', 'green');
+    await vi.waitFor(async () => expect(await binding(MADE)).toBeDefined(), WAIT);
+    await without('tenants/blue/vcluster.yaml');
+    expect((await daemon.call('GET', `${API}/tenants/blue`)).code).toBe(404);
+    await vi.waitFor(async () => expect(await bindingNames()).toEqual(rest()), WAIT);
+    expect(daemon.output()).not.toContain('Tenants are gone');
+  });
+
+  test('keeps them when it was the last one, and the log says how to remove them', async () => {
+    await pushTenant(tenant());
+    await vi.waitFor(async () => expect(await binding(MADE)).toBeDefined(), WAIT);
+    await without('tenants/blue/vcluster.yaml', green);
+    await vi.waitFor(() => expect(daemon.output()).toContain('Tenants are gone'), WAIT);
+    expect(daemon.output()).toContain('kubectl delete clusterrolebindings -l');
+    // A change of roles makes the loops look; what is held stays until somebody removes it.
+    await assign('pilots', ['view']);
+    expect(await groupsIn(MADE)).toEqual(['gitplane:gitplane:team:pilots']);
+    await assign('pilots', ['edit']);
+
+    await pushTenant(tenant());
+    await pushTenant(undefined);
+    await vi.waitFor(async () => expect(await bindingNames()).toEqual(rest()), WAIT);
+  });
 });

@@ -37,12 +37,17 @@ export interface ApiServer {
   startAgain(): Promise<ApiServer>;
 }
 
-/** Starts the server with flags that say whom it believes. Whoever it knows may do everything. */
-export async function startApiServer(flags: readonly string[]): Promise<ApiServer> {
+/** Starts the server with flags that say whom it believes. Without RBAC whoever it knows may do everything. */
+export async function startApiServer(
+  flags: readonly string[],
+  of: { readonly authorization?: 'AlwaysAllow' | 'RBAC' } = {},
+): Promise<ApiServer> {
+  const { authorization = 'AlwaysAllow' } = of;
   const folder = scratchDir('gitplane-kubernetes-');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   writeFileSync(accountsKey(folder), privateKey.export({ type: 'sec1', format: 'pem' }));
-  return await serve(flags, { folder, port: await freePort() });
+  const mode = `--authorization-mode=${authorization}`;
+  return await serve([mode, ...flags], { folder, port: await freePort() });
 }
 
 function accountsKey(folder: string): string {
@@ -62,7 +67,6 @@ async function serve(
       '--bind-address=127.0.0.1',
       `--secure-port=${port}`,
       `--cert-dir=${folder}`,
-      '--authorization-mode=AlwaysAllow',
       '--disable-admission-plugins=ServiceAccount',
       '--service-cluster-ip-range=10.0.0.0/24',
       '--service-account-issuer=https://kubernetes.default.svc',
