@@ -4,6 +4,7 @@
  * key that asked for it. A token acts as that key does now, with its own scope.
  */
 import type { JWTPayload } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../apimachinery/clock.ts';
 import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import type { User } from '../apimachinery/request.ts';
@@ -47,7 +48,7 @@ const UNKNOWN: Refused = { message: 'Unauthorized' };
 
 export class TokenHolders {
   readonly #parts: TokenHolderParts;
-  readonly #verified = new Map<string, Verified>();
+  readonly #verified = new LRUCache<string, Verified>({ max: MOST_VERIFIED });
 
   constructor(parts: TokenHolderParts) {
     this.#parts = parts;
@@ -80,8 +81,6 @@ export class TokenHolders {
   }
 
   #remember(token: string, claims: JWTPayload): void {
-    const [oldest] = this.#verified.keys();
-    if (this.#verified.size >= MOST_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
     const expiresAt = (claims.exp ?? 0) * 1000;
     this.#verified.set(token, { claims, expiresAt, answer: undefined });
   }

@@ -1,6 +1,7 @@
 /** A bare repository at one branch: reading, writing and upkeep put together. */
 
 import { dirname, join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { Batch, type FinishedBatch } from './batch.ts';
 import { type CommitSignature, treeOfCommit } from './commit-object.ts';
 import { realFiles } from './durable-files.ts';
@@ -21,7 +22,6 @@ import type {
   TreeFile,
 } from './repository.ts';
 import { Tree } from './tree.ts';
-import { TreeCache } from './tree-cache.ts';
 
 export interface BareRepositoryParts {
   readonly gitDir: string;
@@ -52,7 +52,11 @@ export class BareRepository implements Repository {
   readonly #maintenance: Maintenance;
   readonly #sign: CommitSignature | undefined;
   readonly #settle: HeadSettlement | undefined;
-  readonly #trees = new TreeCache(TREE_CACHE_BYTES);
+  /** By id. */
+  readonly #trees = new LRUCache<string, Tree>({
+    maxSize: TREE_CACHE_BYTES,
+    sizeCalculation: ({ weight }) => weight,
+  });
   readonly #commitTrees = new Map<string, string>();
   /** Batches on their way to disk: the next one may begin on top of them. */
   readonly #publishing = new Set<FinishedBatch>();

@@ -3,6 +3,7 @@
  * of an object. Read from an index of the commits that is made when it is first needed, follows the
  * branch, and is dropped when nobody asks any more; readers of the present pay nothing for it.
  */
+import { LRUCache } from 'lru-cache';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { keyString } from '../apimachinery/key.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
@@ -15,7 +16,6 @@ import type { Collection } from '../state/store.ts';
 import { CommitIndex } from './commit-index.ts';
 import { type HistoryEntry, historyEntries } from './entries.ts';
 import { extendIndex, type IndexContext } from './index-reader.ts';
-import { LruCache } from './lru.ts';
 import { isIn, type LivingList, listAt } from './past-list.ts';
 import { PastObject } from './past-object.ts';
 import { findCommit, noCommit, type Past } from './revision.ts';
@@ -58,8 +58,8 @@ export class History {
   readonly #options: HistoryOptions;
   #indexed: Indexed | undefined;
   #following: Promise<unknown> = Promise.resolve();
-  readonly #timelines = new LruCache<Timeline>(TIMELINE_VERSIONS);
-  readonly #lists = new LruCache<readonly CatalogObject[]>(LIST_OBJECTS);
+  readonly #timelines = new LRUCache<string, Timeline>({ maxSize: TIMELINE_VERSIONS });
+  readonly #lists = new LRUCache<string, readonly CatalogObject[]>({ maxSize: LIST_OBJECTS });
   #idle: NodeJS.Timeout | undefined;
 
   constructor(options: HistoryOptions) {
@@ -124,7 +124,7 @@ export class History {
     const living = await this.#living(collection, index);
     const context = { ...this.#options, index };
     const { objects, folded } = await listAt(context, { collection, living, last: point.ordinal });
-    this.#lists.set(id, objects, folded + objects.length * SHARED + 1);
+    this.#lists.set(id, objects, { size: Math.ceil(folded + objects.length * SHARED) + 1 });
     return objects;
   }
 
@@ -148,7 +148,7 @@ export class History {
     if (known !== undefined && isCurrent(known, context, key)) return known;
     const range = { last: index.ordinal(head) ?? 0, root };
     const timeline = await readTimeline(context, key, range);
-    this.#timelines.set(id, timeline, timeline.moments.size + 1);
+    this.#timelines.set(id, timeline, { size: timeline.moments.size + 1 });
     return timeline;
   }
 

@@ -2,6 +2,7 @@
  * Turns changes of objects into changes of files: finds the document, splices it, and reads the
  * result back with the same reader that a push goes through, before anything is committed.
  */
+import type { LRUCache } from 'lru-cache';
 import { describeKey, keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
 import { isRecord } from '../apimachinery/object.ts';
@@ -62,31 +63,10 @@ export interface EditContext {
   readonly reader: FileReader;
   readonly catalog: Catalog;
   readonly view: TreeView;
-  readonly texts: TextCache;
+  /** By blob. */
+  readonly texts: LRUCache<string, string>;
   /** Absent: secrets are written as they are. */
   readonly sealer?: Sealer | undefined;
-}
-
-/** Texts of files by blob, newest last; spares a read for files that are written again. */
-export class TextCache {
-  readonly #texts = new Map<string, string>();
-  readonly #limit: number;
-
-  constructor(limit = 1024) {
-    this.#limit = limit;
-  }
-
-  get(blob: string): string | undefined {
-    return this.#texts.get(blob);
-  }
-
-  set(blob: string, text: string): void {
-    this.#texts.delete(blob);
-    this.#texts.set(blob, text);
-    if (this.#texts.size <= this.#limit) return;
-    const [oldest] = this.#texts.keys();
-    if (oldest !== undefined) this.#texts.delete(oldest);
-  }
 }
 
 /** Throws StatusError when the repository is in a state that the edit cannot be made in. */

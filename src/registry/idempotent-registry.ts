@@ -4,6 +4,7 @@
  * makes no second commit. A key that comes with a request for something else is refused.
  */
 
+import { LRUCache } from 'lru-cache';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { idempotencyKeyReused, StatusError } from '../apimachinery/status-error.ts';
@@ -72,7 +73,7 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #committed: IdempotentParts['committed'];
   readonly #recent: RecentWrites;
   readonly #unsure: UnsureKeys;
-  readonly #results = new Map<string, Kept>();
+  readonly #results = new LRUCache<string, Kept>({ max: KEPT_RESULTS });
 
   constructor({ registry, repository, committed }: IdempotentParts, recent: RecentWrites) {
     this.#registry = registry;
@@ -173,8 +174,6 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   /** What failed may be tried again, once it is known that nothing of it was done. */
   #keep(id: string, kept: Kept): void {
     this.#results.set(id, kept);
-    const [oldest] = this.#results.keys();
-    if (this.#results.size > KEPT_RESULTS && oldest !== undefined) this.#results.delete(oldest);
     kept.result.catch((error: unknown) => {
       this.#results.delete(id);
       if (mayHaveHappened(error)) this.#unsure.add(kept.user, kept.idempotencyKey);

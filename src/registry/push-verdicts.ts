@@ -1,10 +1,11 @@
 /** The last pushes that were refused, for those who ask later what became of a commit. */
+import { LRUCache } from 'lru-cache';
 import type { Verdict } from './verdict.ts';
 
 const MOST = 128;
 
 export class PushVerdicts {
-  readonly #refused = new Map<string, Verdict>();
+  readonly #refused = new LRUCache<string, Verdict>({ max: MOST });
   #count = 0;
 
   /** Verdicts so far. */
@@ -19,10 +20,7 @@ export class PushVerdicts {
 
   note(revision: string, verdict: Verdict): void {
     this.#count++;
-    this.#refused.delete(revision);
-    if (verdict.ok) return;
-    this.#refused.set(revision, verdict);
-    const [oldest] = this.#refused.keys();
-    if (this.#refused.size > MOST && oldest !== undefined) this.#refused.delete(oldest);
+    if (verdict.ok) this.#refused.delete(revision);
+    else this.#refused.set(revision, verdict);
   }
 }

@@ -2,6 +2,7 @@
  * A store as readers of the API see it: with the roles and bindings that follow from owners and
  * access rules.
  */
+import { LRUCache } from 'lru-cache';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
@@ -29,7 +30,7 @@ const KEPT_LISTS = 4;
 export class ReadableView implements ReadStore {
   readonly #store: ReadStore;
   readonly #kinds: KindTable;
-  readonly #lists = new Map<string, ObjectList>();
+  readonly #lists = new LRUCache<string, ObjectList>({ max: KEPT_LISTS });
 
   constructor(store: ReadStore, kinds: KindTable) {
     this.#store = store;
@@ -109,14 +110,8 @@ export class ReadableView implements ReadStore {
     );
     const items = [...own.items, ...shown].sort((a, b) => compareKeys(a.key, b.key));
     const list = { resourceVersion: own.resourceVersion, items };
-    this.#keep(id, list);
-    return list;
-  }
-
-  #keep(id: string, list: ObjectList): void {
     this.#lists.set(id, list);
-    const [oldest] = this.#lists.keys();
-    if (this.#lists.size > KEPT_LISTS && oldest !== undefined) this.#lists.delete(oldest);
+    return list;
   }
 }
 

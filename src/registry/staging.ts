@@ -2,6 +2,7 @@
  * One write, done in memory: decided, spliced into its file, committed to a batch, folded into the
  * catalog. Nothing of it is on the disk or visible, and all of it can be undone.
  */
+import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { FileReader } from '../catalog/file-reader.ts';
 import type { CommitBatch, Repository } from '../git/repository.ts';
@@ -9,7 +10,7 @@ import type { Store } from '../state/store.ts';
 import { COMMITTER, withParagraph } from './commit-message.ts';
 import { refuseWhileHeld } from './consent.ts';
 import type { DesiredState, StagedWrite } from './desired-state.ts';
-import { asConflict, editFile, type TextCache } from './file-edits.ts';
+import { asConflict, editFile } from './file-edits.ts';
 import type { Sealer } from './sealer.ts';
 import type { Prepared, Write } from './write.ts';
 
@@ -33,7 +34,7 @@ export interface StagingOptions {
 
 /** Throws StatusError, with nothing done, when the write is refused. */
 export async function stage(
-  options: StagingOptions & { readonly texts: TextCache },
+  options: StagingOptions & { readonly texts: LRUCache<string, string> },
   batch: CommitBatch,
   write: Write,
 ): Promise<Staged> {

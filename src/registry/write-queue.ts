@@ -7,11 +7,11 @@
  * their writes are decided anew on what the branch then is.
  */
 import { setImmediate } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { keyString } from '../apimachinery/key.ts';
 import { tooManyRequests, unavailable } from '../apimachinery/status-error.ts';
 import { type CommitBatch, HeadMovedError } from '../git/repository.ts';
 import type { BranchObserver } from './branch-options.ts';
-import { TextCache } from './file-edits.ts';
 import { Flight, type Group } from './flight.ts';
 import { type Staged, type StagingOptions, stage, undoAll } from './staging.ts';
 import type { Turns } from './turns.ts';
@@ -47,7 +47,8 @@ export interface WriteQueueOptions extends StagingOptions {
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
   /** Holds at least what the groups under way have written: that cannot be read back yet. */
-  readonly #texts = new TextCache(4 * MOST_FLYING * LARGEST_BATCH);
+  /** Texts of files by blob: spares a read for files that are written again. */
+  readonly #texts = new LRUCache<string, string>({ max: 4 * MOST_FLYING * LARGEST_BATCH });
   readonly #flight: Flight<StagedInQueue>;
   #waiting: QueuedWrite[] = [];
   #building = false;

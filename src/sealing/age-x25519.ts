@@ -16,7 +16,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { decodeBech32, encodeBech32 } from './bech32.ts';
+import { bech32 } from '@scure/base';
 
 /** What opens files that are sealed for its recipient. */
 export interface X25519Identity {
@@ -31,6 +31,7 @@ const X25519_LABEL = `${VERSION}/${X25519}`;
 const CIPHER = 'chacha20-poly1305';
 const TAG_BYTES = 16;
 const FILE_KEY_BYTES = 16;
+const KEY_BYTES = 32;
 const NONCE_BYTES = 16;
 /** Base64 of a line of a stanza holds this many bytes; a shorter one ends it. */
 const LINE_BYTES = 48;
@@ -46,19 +47,28 @@ const ONLY_CHUNK = Buffer.from('000000000000000000000001', 'hex');
 
 /** Undefined where the text is no X25519 identity; there are others. */
 export function readX25519Identity(text: string): X25519Identity | undefined {
-  const decoded = text.startsWith('AGE-SECRET-KEY-1') ? decodeBech32(text) : undefined;
-  if (decoded?.name !== 'age-secret-key-' || decoded.bytes.length !== 32) return undefined;
+  const secret = text.startsWith('AGE-SECRET-KEY-1')
+    ? readBech32(text, 'age-secret-key-')
+    : undefined;
+  if (secret === undefined) return undefined;
   // A JWK names both halves, and Node works out the public one from the private one.
-  const jwk = { ...KEY_TYPE, x: ANY_KEY, d: decoded.bytes.toString('base64url') };
+  const jwk = { ...KEY_TYPE, x: ANY_KEY, d: secret.toString('base64url') };
   const privateKey = createPrivateKey({ key: jwk, format: 'jwk' });
   const publicKey = rawOf(createPublicKey(privateKey));
-  return { recipient: encodeBech32('age', publicKey), publicKey, privateKey };
+  return { recipient: bech32.encode('age', bech32.toWords(publicKey)), publicKey, privateKey };
 }
 
 /** The public key of a recipient; undefined where the text is no X25519 recipient. */
 function readX25519Recipient(text: string): Buffer | undefined {
-  const decoded = text.startsWith('age1') ? decodeBech32(text) : undefined;
-  return decoded?.name === 'age' && decoded.bytes.length === 32 ? decoded.bytes : undefined;
+  return text.startsWith('age1') ? readBech32(text, 'age') : undefined;
+}
+
+/** The 32 bytes of a key in Bech32 (BIP 173); undefined where it is none of that name. */
+function readBech32(text: string, name: string): Buffer | undefined {
+  const decoded = bech32.decodeUnsafe(text);
+  if (decoded?.prefix !== name) return undefined;
+  const bytes = bech32.fromWordsUnsafe(decoded.words);
+  return bytes?.length === KEY_BYTES ? Buffer.from(bytes) : undefined;
 }
 
 /** By way of JWK, which takes a fraction of the time of DER. */

@@ -5,6 +5,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Decrypter } from 'age-encryption';
+import { LRUCache } from 'lru-cache';
 import {
   openForX25519,
   readX25519Identity,
@@ -99,7 +100,7 @@ export class Keyring {
   #made: Promise<Opener> | undefined;
   readonly #marker: KeyMarker | undefined;
   /** Null: none of the identities opens it. */
-  readonly #opened = new Map<string, Buffer | null>();
+  readonly #opened = new LRUCache<string, { key: Buffer | null }>({ max: MOST_REMEMBERED });
 
   /** What is wrong with an identity shows when it is first used. */
   constructor(identities: readonly string[], { marks = false }: KeyringOptions = {}) {
@@ -132,10 +133,10 @@ export class Keyring {
   known(age: SealMetadata['age']): Buffer | null | undefined {
     const id = fingerprint(age);
     const known = this.#opened.get(id);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.key;
     const opened = this.#openQuickly(age);
     if (opened === undefined && !this.isQuick) return undefined;
-    this.#remember(id, opened ?? null);
+    this.#opened.set(id, { key: opened ?? null });
     return opened ?? null;
   }
 
@@ -144,7 +145,7 @@ export class Keyring {
     const known = this.known(age);
     if (known !== undefined) return known ?? undefined;
     const opened = await this.#open(age);
-    this.#remember(fingerprint(age), opened ?? null);
+    this.#opened.set(fingerprint(age), { key: opened ?? null });
     return opened;
   }
 
@@ -176,7 +177,7 @@ export class Keyring {
     const age = await wrapDataKey(dataKey, recipients);
     const mine = await this.recipients();
     if (recipients.some((recipient) => mine.includes(recipient)))
-      this.#remember(fingerprint(age), dataKey);
+      this.#opened.set(fingerprint(age), { key: dataKey });
     return { dataKey, age };
   }
 
@@ -208,14 +209,6 @@ export class Keyring {
       if (opened?.length === DATA_KEY_BYTES) return Buffer.from(opened);
     }
     return undefined;
-  }
-
-  #remember(id: string, key: Buffer | null): void {
-    this.#opened.delete(id);
-    this.#opened.set(id, key);
-    if (this.#opened.size <= MOST_REMEMBERED) return;
-    const [oldest] = this.#opened.keys();
-    if (oldest !== undefined) this.#opened.delete(oldest);
   }
 }
 

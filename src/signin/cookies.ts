@@ -5,6 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { parseCookie, stringifySetCookie } from 'cookie';
 
 export type CookieUse = 'session' | 'login' | `return-${number}`;
 
@@ -18,12 +19,7 @@ function isHttps(baseUrl: string): boolean {
 
 /** The first value of a cookie; undefined: it is not there. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
-  if (header === undefined) return undefined;
-  for (const part of header.split(';')) {
-    const [key = '', ...value] = part.split('=');
-    if (key.trim() === name) return value.join('=').trim();
-  }
-  return undefined;
+  return header === undefined ? undefined : parseCookie(header, { decode: String })[name];
 }
 
 /** `Set-Cookie`; an absent value takes the cookie back. Without an age it goes with the browser. */
@@ -37,14 +33,14 @@ export function setCookie(
 ): string {
   const { baseUrl, value, maxAgeSeconds } = of;
   const age = value === undefined ? 0 : maxAgeSeconds;
-  return [
-    `${cookieName(use, baseUrl)}=${value ?? ''}`,
-    'Path=/',
-    'HttpOnly',
-    'SameSite=Lax',
-    ...(isHttps(baseUrl) ? ['Secure'] : []),
-    ...(age === undefined ? [] : [`Max-Age=${age}`]),
-  ].join('; ');
+  return stringifySetCookie(cookieName(use, baseUrl), value ?? '', {
+    encode: String,
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isHttps(baseUrl),
+    ...(age === undefined ? {} : { maxAge: age }),
+  });
 }
 
 /**

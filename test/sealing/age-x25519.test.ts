@@ -16,7 +16,6 @@ import {
   sealForX25519,
   type X25519Identity,
 } from '../../src/sealing/age-x25519.ts';
-import { decodeBech32, encodeBech32 } from '../../src/sealing/bech32.ts';
 import { Keyring, makeIdentity } from '../../src/sealing/data-keys.ts';
 import { runs } from '../support/properties.ts';
 
@@ -166,17 +165,6 @@ describe('identities', () => {
         fc.pre(text !== ann.identity);
 
         expect(readX25519Identity(text)).toBeUndefined();
-      }),
-    );
-  });
-
-  test('Bech32 gives back what it was given', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-        const text = encodeBech32('age', bytes);
-
-        expect(decodeBech32(text)).toEqual({ name: 'age', bytes: Buffer.from(bytes) });
-        expect(decodeBech32(text.toUpperCase())).toEqual(decodeBech32(text));
       }),
     );
   });

@@ -14,9 +14,9 @@ const OURS = 'https://platform.example';
 test.each([
   [
     'https://platform.example',
-    '__Host-session=v; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=60',
+    '__Host-session=v; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax',
   ],
-  ['http://127.0.0.1:8080', 'gitplane-session=v; Path=/; HttpOnly; SameSite=Lax; Max-Age=60'],
+  ['http://127.0.0.1:8080', 'gitplane-session=v; Max-Age=60; Path=/; HttpOnly; SameSite=Lax'],
 ])('at %s the cookie of a session is %s', (baseUrl, header) => {
   expect(setCookie('session', { baseUrl, value: 'v', maxAgeSeconds: 60 })).toBe(header);
 });
