@@ -31,8 +31,9 @@ const __placeOf = (path) =>
   require('node:url').pathToFileURL(require('node:path').join(__dirname, '..', path)).href;
 const __resolve = (name) => require('node:url').pathToFileURL(require.resolve(name)).href;`;
 
-/** The one library that does: the engine of the sandbox, which the bench runs in its own thread. */
-const LOOKS_AROUND = /quickjs-wasmfile-release-sync\/dist\/emscripten-module\.mjs$/;
+/** Libraries that do: the engine of the sandbox, which the bench runs in its own thread, and node-cron. */
+const LOOKS_AROUND =
+  /(quickjs-wasmfile-release-sync\/dist\/emscripten-module\.mjs|node-cron\/dist\/node-cron\.js)$/;
 
 /** A module that looks for files by its own place finds them where it was before. */
 const inPlace = {

@@ -20,6 +20,8 @@ export function layerTable(): string {
 }
 
 const LAYERS: Readonly<Record<string, string>> = {
+  scheduler:
+    'jobs of a table at times of cron, on node-cron: never twice at once, made up for after a stop',
   outbound: 'addresses that no request of the daemon goes to, whatever names them',
   apimachinery: 'the words of the Kubernetes API: objects, keys, selectors, field errors, Status',
   endpointsync:

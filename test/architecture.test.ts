@@ -12,6 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   options: [],
   files: [],
   outbound: [],
+  scheduler: [],
   apimachinery: [],
   endpointsync: ['apimachinery'],
   fieldmanagement: ['apimachinery'],

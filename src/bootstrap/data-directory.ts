@@ -22,6 +22,8 @@ export interface DataDirectory {
   readonly oidcKeys: string;
   /** The identity that sealed secrets are opened with. */
   readonly ageKey: string;
+  /** When scheduled jobs run next. */
+  readonly jobs: string;
 }
 
 /** Folders of the data directory with files that are written by way of a temporary file. */
@@ -60,6 +62,7 @@ export function openDataDirectory(path: string): DataDirectory {
     signingKey: join(root, 'token-signing.key'),
     oidcKeys: join(root, 'oidc'),
     ageKey: join(root, 'age.key'),
+    jobs: join(root, 'jobs.json'),
   };
 }
 

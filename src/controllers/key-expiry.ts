@@ -3,6 +3,7 @@
  * can give them more time. Each removal is a commit like any other deletion. Level-triggered: a
  * round looks at what is there, so a missed round costs only time.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../apimachinery/clock.ts';
 import type { EventSink } from '../apimachinery/object-events.ts';
 import { StatusError } from '../apimachinery/status-error.ts';
@@ -25,53 +26,45 @@ export interface KeyExpiryOptions {
 }
 
 export interface KeyExpiry {
-  /** One round; resolves with the names of what was removed. Never rejects. */
-  sweep(): Promise<string[]>;
-  stop(): void;
+  /** Removes all that is due, in rounds; resolves with their names. Rejects when the signal ended it. */
+  sweep(signal: AbortSignal): Promise<string[]>;
 }
 
-const EVERY_MS = 10 * 60_000;
 /** Keys of one round, so that other writes get their turn between rounds. */
 const MOST_AT_ONCE = 50;
 const NEXT_ROUND_MS = 1000;
 
 const COMPONENT = 'gitplane-key-expiry';
 
-export function startKeyExpiry(options: KeyExpiryOptions): KeyExpiry {
+export function openKeyExpiry(options: KeyExpiryOptions): KeyExpiry {
   /** Keys that may not be deleted, by name, in the version that said so. */
   const refused = new Map<string, string>();
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
 
   const versionOf = (name: string): string | undefined => {
     const { group, kind } = options.kind;
     return options.store.get({ group, kind, namespace: '', name })?.object.metadata.resourceVersion;
   };
-  const sweep = async (): Promise<string[]> => {
-    const due = options.overdue().filter((name) => refused.get(name) !== versionOf(name));
-    const round = due.slice(0, MOST_AT_ONCE);
-    const removed = await Promise.all(round.map((name) => remove(options, name, versionOf(name))));
+  const round = async (names: readonly string[]): Promise<string[]> => {
+    const removed = await Promise.all(names.map((name) => remove(options, name, versionOf(name))));
     for (const { name, verdict, version } of removed) {
       if (verdict === 'refused' && version !== undefined) refused.set(name, version);
       else refused.delete(name);
     }
     const gone = removed.filter(({ verdict }) => verdict === 'removed').map(({ name }) => name);
     if (gone.length > 0) options.logger.info({ keys: gone }, 'Removed access keys that ended');
-    schedule(due.length > round.length && gone.length > 0 ? NEXT_ROUND_MS : EVERY_MS);
     return gone;
   };
-  const schedule = (delay: number): void => {
-    clearTimeout(timer);
-    if (!stopped) timer = setTimeout(() => void sweep(), delay).unref();
+  const sweep = async (signal: AbortSignal): Promise<string[]> => {
+    const all: string[] = [];
+    for (;;) {
+      const due = options.overdue().filter((name) => refused.get(name) !== versionOf(name));
+      const gone = await round(due.slice(0, MOST_AT_ONCE));
+      all.push(...gone);
+      if (due.length <= MOST_AT_ONCE || gone.length === 0) return all;
+      await sleep(NEXT_ROUND_MS, undefined, { signal });
+    }
   };
-  schedule(EVERY_MS);
-  return {
-    sweep,
-    stop: () => {
-      stopped = true;
-      clearTimeout(timer);
-    },
-  };
+  return { sweep };
 }
 
 interface Removal {

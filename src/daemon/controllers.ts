@@ -7,7 +7,7 @@ import type { KubeObject } from '../apimachinery/object.ts';
 import { startConditionEvents } from '../controllers/condition-events.ts';
 import { startDeletion } from '../controllers/deletion.ts';
 import { GarbageCollector } from '../controllers/garbage/collector.ts';
-import { type KeyExpiry, startKeyExpiry } from '../controllers/key-expiry.ts';
+import { type KeyExpiry, openKeyExpiry } from '../controllers/key-expiry.ts';
 import { startKeyOwners } from '../controllers/key-owners.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
@@ -36,6 +36,8 @@ export interface ControllersParts extends Omit<SecretStoreParts, 'registry'> {
 
 export interface Controllers {
   readonly secretStore: SecretStore;
+  /** A job of the scheduler. */
+  readonly keyExpiry: KeyExpiry;
   /** See `GarbageCollector`. */
   release(owner: KubeObject): Promise<void>;
   /** Resolves when none of them writes any more. */
@@ -48,27 +50,26 @@ export function startControllers(parts: ControllersParts): Controllers {
   const stopConditions = startConditionEvents(parts);
   const budget = options.pruneBudget;
   const garbage = new GarbageCollector({ ...parts, store: readable, written: store, budget });
-  const keyExpiry = removeExpiredKeys(parts);
   const stopKeyOwners = startKeyOwners(parts);
   const secretStore = openSecretStore({ ...parts, registry: parts.served });
   return {
     secretStore,
+    keyExpiry: keyExpiryOf(parts),
     release: (owner) => garbage.release(owner),
     stop: async () => {
       await secretStore.close();
       stopDeletion();
       stopConditions();
-      keyExpiry.stop();
       await stopKeyOwners();
       await garbage.stop();
     },
   };
 }
 
-function removeExpiredKeys(parts: ControllersParts): KeyExpiry {
+function keyExpiryOf(parts: ControllersParts): KeyExpiry {
   const { options, kinds, access } = parts;
   const kind = kinds.kinds.find(({ isKey }) => isKey);
   if (kind === undefined) throw new Error('The table of kinds has no kind of keys');
   const overdue = (): string[] => access.overdueKeys(options.keepExpiredKeysMs);
-  return startKeyExpiry({ ...parts, kind, overdue });
+  return openKeyExpiry({ ...parts, kind, overdue });
 }

@@ -10,6 +10,7 @@ import { SlowSteps } from '../telemetry/slow-steps.ts';
 import { formatKubeconfig } from '../tls/kubeconfig.ts';
 import { VERSION } from '../version.ts';
 import { receivePushes } from './git-service.ts';
+import { runDiskJobs } from './jobs.ts';
 import { followCertificate, listenOn, openTls, shownHost } from './listening.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';
@@ -82,7 +83,13 @@ async function startAll(starting: Starting): Promise<Daemon> {
   const port = await listen(options.listen, { tls: { cert: tls.cert, key: tls.key } });
   if (options.listenHttp !== undefined) await listen(options.listenHttp, {});
   base = `https://${shownHost(options.listen)}:${port}`;
-  service.start();
+  await service.start();
+  const { config, repository } = platform;
+  const { metrics } = dependencies;
+  const maintain = async (signal: AbortSignal): Promise<void> => {
+    await repository.maintainFully(signal);
+  };
+  undo.push(await runDiskJobs({ options, data, config, metrics, logger, maintain }));
   const { root } = dependencies;
   if (token !== undefined)
     await writeKubeconfig(data, { server: `${base}${root}`, caPem: tls.ca, token });

@@ -17,6 +17,7 @@ import { readChoice } from '../options/values.ts';
 import { Keyring } from '../sealing/data-keys.ts';
 import { lmdbIsReadable } from '../state/lmdb-probe.ts';
 import { certificateIn, endOf } from '../tls/pem-files.ts';
+import { recordsIn } from './job-journal.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
 import { etcdOptions } from './replicated/options.ts';
 
@@ -53,6 +54,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   certificate: checkCertificates,
   clock: checkClock,
   disk: checkDisk,
+  jobs: checkJobs,
   etcd: checkEtcd,
   remote: checkRemote,
 };
@@ -161,6 +163,19 @@ async function checkDisk({ root }: Examined): Promise<Finding> {
   const detail = `${Math.floor((bavail * bsize) / 1024 / 1024)} MiB free`;
   const isFull = bavail * bsize < LEAST_FREE_BYTES || bavail / blocks < LEAST_FREE_SHARE;
   return isFull ? { problem: `${detail} at ${root}`, remedy: 'Free some space' } : { detail };
+}
+
+/** Of the jobs whose times are kept. */
+async function checkJobs({ root }: Examined): Promise<Finding | undefined> {
+  const path = join(root, 'jobs.json');
+  if (!existsSync(path)) return undefined;
+  const records = Object.entries(recordsIn(await readFile(path, 'utf8')));
+  const [failed] = records.filter(([, { last }]) => last?.result === 'failed');
+  const times = records.map(([name, record]) => `${name} runs next at ${record.next}`).join(', ');
+  if (failed === undefined) return { detail: times };
+  const [name, { last }] = failed;
+  const problem = `the run of ${name} at ${last?.started} failed`;
+  return { problem, remedy: 'The log of the daemon says why; it is tried again at its next time' };
 }
 
 async function checkEtcd({ options }: Examined): Promise<Finding | undefined> {

@@ -6,6 +6,7 @@ import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { type Address, parseAddress, readChoice, readNumber } from '../options/values.ts';
 import { isSubnet } from '../outbound/address-guard.ts';
 import type { PruneBudget } from '../registry/consent-rules.ts';
+import { parseSchedule, type Schedule, ScheduleError } from '../scheduler/schedule.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';
 import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
@@ -61,6 +62,8 @@ export interface DaemonOptions {
   readonly credentialFolders: readonly string[];
   /** Limit of each git process. */
   readonly gitMemoryMib: number;
+  /** Of full maintenance of the repository, unless the configuration has a window; undefined: never. */
+  readonly maintenanceSchedule: Schedule | undefined;
   readonly logLevel: string;
   /** Absent: the state is embedded, and nobody shares it. */
   readonly replica: ReplicaOptions | undefined;
@@ -105,6 +108,7 @@ export function readDaemonOptions(options: ParsedOptions): DaemonOptions {
     allowOutbound: readSubnets(options, 'allow-outbound'),
     credentialFolders: options.all('credentials-dir'),
     gitMemoryMib: readNumber(options, 'git-memory', { least: 64 }),
+    maintenanceSchedule: readSchedule(options, 'maintenance-schedule'),
     logLevel: readChoice(options, 'log-level', LOG_LEVELS),
     replica: readReplicaOptions(options),
   };
@@ -117,6 +121,18 @@ function readSubnets(options: ParsedOptions, name: string): readonly string[] {
   throw new UsageError(
     `Cannot use --${name} "${wrong}": write an address, or a subnet as 169.254.1.0/24`,
   );
+}
+
+function readSchedule(options: ParsedOptions, name: string): Schedule | undefined {
+  const text = options.required(name);
+  if (text === 'off') return undefined;
+  try {
+    return parseSchedule(text);
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    const message = `Cannot use --${name} ${JSON.stringify(text)}: ${error.message}, or off`;
+    throw new UsageError(message, { cause: error });
+  }
 }
 
 const DAY_MS = 86_400_000;

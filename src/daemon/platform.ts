@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FileReader } from '../catalog/file-reader.ts';
+import type { KeyExpiry } from '../controllers/key-expiry.ts';
 import type { BareRepository } from '../git/bare-repository.ts';
 import type { CommitSignature } from '../git/commit-object.ts';
 import type { Following } from '../git/remote/following.ts';
@@ -64,6 +65,7 @@ export interface Platform {
   readonly observation: Observation;
   readonly core: CoreObjects;
   readonly secretStore: SecretStore;
+  readonly keyExpiry: KeyExpiry;
   /** Absent: nobody shares it, or a branch elsewhere is followed. */
   readonly led: LedRepository | undefined;
   close(): Promise<void>;
@@ -82,7 +84,7 @@ export async function openPlatform(parts: PlatformParts): Promise<Platform> {
 
 function writeAdvice(config: ConfigService, { directory }: AccessControl): Advice {
   const advices = [storeLinkAdvice(() => config.secretStores), uniqueNameAdvice(directory)];
-  return (kind, object) => advices.flatMap((one) => one(kind, object));
+  return (...change) => advices.flatMap((one) => one(...change));
 }
 
 async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform> {
@@ -118,7 +120,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const advice = writeAdvice(config, access);
   const checks = { guards, advice, authorizer: access.authorizer };
   const shared: WriteParts = { kinds, store, clock, under: options.under, ...checks };
-  const tokens = await openTokens(parts, { store, kinds, access, onError });
+  const tokens = await openTokens(parts, { store, kinds, access });
   const served = new Registry({
     ...shared,
     store: readable,
@@ -161,11 +163,11 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
     observation,
     core,
     secretStore: controllers.secretStore,
+    keyExpiry: controllers.keyExpiry,
     led: parts.replicated?.repository,
     close: async () => {
       await controllers.stop();
       history.close();
-      tokens.close();
       await access.close().catch(onError);
       await closeAll([core, config, pending, branch, secrets, ...grounds]);
     },
@@ -189,7 +191,7 @@ type TokenParts = Parameters<typeof openTokenService>[0];
 
 async function openTokens(
   { options, data, clock, issuer }: PlatformParts,
-  of: Pick<TokenParts, 'store' | 'kinds' | 'access' | 'onError'>,
+  of: Pick<TokenParts, 'store' | 'kinds' | 'access'>,
 ): Promise<TokenService> {
   const keyFile = data.signingKey;
   const maxTtlSeconds = options.endpointTokenMaxTtl;

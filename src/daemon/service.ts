@@ -14,6 +14,7 @@ import { followRepository, type RepositoryFollower } from '../controllers/reposi
 import { PatchEngine } from '../endpointsync/engine.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
 import { concealAccessKey } from '../kinds/access-key-secret.ts';
+import type { JobObserver } from '../scheduler/scheduled-job.ts';
 import type { HookService, ServerDependencies } from '../server/dependencies.ts';
 import { loadStateKey } from '../state/state-key.ts';
 import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
@@ -22,6 +23,7 @@ import { openAudit } from './audit-service.ts';
 import { serveClientState } from './core/client-state.ts';
 import { openFairness } from './fairness-service.ts';
 import type { PushReception } from './git-service.ts';
+import { runStateJobs } from './jobs.ts';
 import { collectAfter } from './memory.ts';
 import { openPlatform, type Platform } from './platform.ts';
 import type { PlatformParts } from './platform-parts.ts';
@@ -42,6 +44,8 @@ export interface ServiceParts extends PlatformParts {
   readonly base: () => string;
   /** Absent: one is opened, with the configuration of this platform. */
   readonly audit?: Auditor | undefined;
+  /** Told of scheduled jobs. Absent: the metrics of this platform are. */
+  readonly jobs?: JobObserver | undefined;
   /** What to do, last first, to stop what was started. */
   readonly undo: (() => Promise<void>)[];
 }
@@ -52,7 +56,7 @@ export interface Service {
   /** Of the first administrator; undefined where there could be none yet. */
   readonly token: string | undefined;
   /** To be called once clients can reach us. */
-  start(): void;
+  start(): Promise<void>;
 }
 
 /** Throws with one line that names the place and the remedy when something is in the way. */
@@ -126,8 +130,10 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     platform,
     dependencies: { ...dependencies, tenants, planner },
     token,
-    start: () => {
+    start: async () => {
       signingIn.start();
+      const { jobs: observer = metrics.jobs } = parts;
+      undo.push(await runStateJobs({ platform, oidc, clusters, observer, logger }));
       const callOff = collectAfter(platform.store.filled());
       undo.push(async () => callOff());
     },

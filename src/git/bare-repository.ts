@@ -144,6 +144,11 @@ export class BareRepository implements Repository {
     return this.#maintenance.run();
   }
 
+  /** See `Maintenance.runFully`. */
+  maintainFully(signal: AbortSignal): Promise<boolean> {
+    return this.#maintenance.runFully(signal);
+  }
+
   /**
    * Somebody else moved the branch (a push, say). Git flushes the file of a ref but not its
    * directory: when this resolves, the move survives a power cut. Packs in the background when due.

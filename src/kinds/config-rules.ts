@@ -105,16 +105,11 @@ export function configWarnings(config: JsonObject): string[] {
 /** Fields that are stored, and that nothing acts on in this version. */
 function idleWarnings(config: JsonObject): string[] {
   const apps = (valueAt(config, ['apps', 'predefinedApps']) ?? []) as { iconUrl?: string }[];
-  return [
-    ...(valueAt(config, ['cloud', 'maintenanceWindow']) === undefined
-      ? []
-      : ['cloud.maintenanceWindow has no effect in this version: maintenance runs when it is due']),
-    ...apps.flatMap(({ iconUrl = '' }, index) =>
-      iconUrl === ''
-        ? [`apps.predefinedApps[${index}].iconUrl is not read from the chart; write it to have one`]
-        : [],
-    ),
-  ];
+  return apps.flatMap(({ iconUrl = '' }, index) =>
+    iconUrl === ''
+      ? [`apps.predefinedApps[${index}].iconUrl is not read from the chart; write it to have one`]
+      : [],
+  );
 }
 
 function auditProblems(audit: Audit, path: FieldPath): FieldError[] {

@@ -82,6 +82,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
     default: '512',
     help: 'memory limit of each git process; 512 is enough for a million files',
   },
+  {
+    name: 'maintenance-schedule',
+    value: 'CRON',
+    default: '0 3 * * 0',
+    help: 'when the repository is packed anew, in UTC or CRON_TZ=ZONE, unless the Config has a maintenance window; off: never',
+  },
   API_GROUP,
   {
     name: 'proxy-prefix',

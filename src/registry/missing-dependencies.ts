@@ -40,15 +40,23 @@ export function missingAfterPush(
     if (made === undefined || kind === undefined) return [];
     if (kind.dependsOn === undefined && advice === undefined) return [];
     const place = shownPath(made.place.path);
-    const texts = missing(parts, { kind, object: made.manifest, exists, user });
+    const object = made.manifest;
+    const texts = missing(parts, { kind, object, exists, user, pushed: changes });
     return texts.map((text) => `${place}: ${describeKey(key)}: ${text}`);
   });
 }
 
 function missing(
   { kinds, advice, authorizer }: Parts,
-  { kind, object, exists, user }: { kind: Kind; object: KubeObject; exists: Exists; user: User },
+  of: {
+    kind: Kind;
+    object: KubeObject;
+    exists: Exists;
+    user: User;
+    pushed?: readonly ObjectChange[];
+  },
 ): string[] {
+  const { kind, object, exists, user, pushed } = of;
   const absent = (kind.dependsOn?.(object) ?? []).flatMap(
     ({ path, group = kind.group, plural = '', kind: named, namespace, name, effect }) => {
       const wanted =
@@ -72,5 +80,5 @@ function missing(
       ];
     },
   );
-  return [...absent, ...(advice?.(kind, object) ?? [])];
+  return [...absent, ...(advice?.(kind, object, pushed) ?? [])];
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import type { Authorizer, User } from '../apimachinery/request.ts';
 import type { StatusError } from '../apimachinery/status-error.ts';
+import type { ObjectChange } from '../catalog/step.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Store, StoredObject } from '../state/store.ts';
@@ -47,8 +48,15 @@ export interface PlannedChange {
  */
 export type Guard = (change: PlannedChange) => StatusError | undefined;
 
-/** Warnings about an object that its kind alone does not tell, such as one that names what is not configured. */
-export type Advice = (kind: Kind, object: KubeObject) => readonly string[];
+/**
+ * Warnings about an object that its kind alone does not tell, such as one that names what is not configured.
+ * `pushed`: all changes of the push that the object comes with.
+ */
+export type Advice = (
+  kind: Kind,
+  object: KubeObject,
+  pushed?: readonly ObjectChange[],
+) => readonly string[];
 
 /** What deciding about a write takes. */
 export interface DecisionParts {

@@ -102,6 +102,11 @@ export class Mirror {
     this.#following = { keys: follower, maintenance };
   }
 
+  /** See `Maintenance.runFully`. False while this replica leads: the leader maintains the repository. */
+  async maintainFully(signal: AbortSignal): Promise<boolean> {
+    return (await this.#following?.maintenance.runFully(signal)) ?? false;
+  }
+
   async stop(): Promise<void> {
     const following = this.#following;
     this.#following = undefined;

@@ -1,5 +1,6 @@
 /** What Prometheus reads at `/metrics`. Names and units follow its naming rules. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createJobMetrics, type JobMetrics } from './job-metrics.ts';
 import { RequestDurations } from './request-durations.ts';
 
 const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -21,6 +22,7 @@ export interface Metrics {
   readonly reconcileDuration: Histogram<'source'>;
   readonly pushes: Counter<'result'>;
   readonly watches: Gauge<'resource'>;
+  readonly jobs: JobMetrics;
 }
 
 /** `objects` is asked at each scrape: how many there are by kind and health. */
@@ -124,5 +126,6 @@ export function createMetrics(observe: {
       labelNames: ['resource'],
       registers,
     }),
+    jobs: createJobMetrics(registry),
   };
 }

@@ -1,8 +1,8 @@
 /** Keys that ended leave git, a while later and no sooner. */
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { EventRing } from '../../src/apimachinery/object-events.ts';
-import { type KeyExpiry, startKeyExpiry } from '../../src/controllers/key-expiry.ts';
+import { type KeyExpiry, openKeyExpiry } from '../../src/controllers/key-expiry.ts';
 import { git } from '../support/git.ts';
 import {
   type GuardedPlatform,
@@ -16,6 +16,7 @@ const HOUR = 3600;
 /** When commits of the operator are made. */
 const START = 1_700_000_000_000;
 const KEPT = 24 * HOUR * 1000;
+const NEVER = new AbortController().signal;
 
 async function platform(): Promise<{
   at: GuardedPlatform;
@@ -29,7 +30,7 @@ async function platform(): Promise<{
   const at = await openGuardedPlatform({ now: () => now });
   await at.give(object('User', 'root', { spec: {} }), ...grant('root', '* *', 'User:root'));
   const { registry, store } = at.platform;
-  const expiry = startKeyExpiry({
+  const expiry = openKeyExpiry({
     kind: kindOf('ownedaccesskeys'),
     overdue: () => at.access.overdueKeys(KEPT),
     registry,
@@ -38,7 +39,6 @@ async function platform(): Promise<{
     events,
     clock: { now: () => now },
   });
-  onTestFinished(() => expiry.stop());
   const admin = await at.giveKey('admin', { user: 'root' });
   return { at, admin, expiry, events, pass: (seconds) => (now += seconds * 1000) };
 }
@@ -48,14 +48,14 @@ test('a key is removed when it ended long enough ago, in a commit that says so',
   await at.giveKey('short', { user: 'root', ttl: HOUR });
   await at.giveKey('long', { user: 'root', ttl: 48 * HOUR });
   pass(HOUR);
-  expect(await expiry.sweep()).toEqual([]);
+  expect(await expiry.sweep(NEVER)).toEqual([]);
   pass(24 * HOUR);
-  expect(await expiry.sweep()).toEqual(['short']);
+  expect(await expiry.sweep(NEVER)).toEqual(['short']);
   expect(at.platform.names('ownedaccesskeys')).toEqual(['admin', 'long']);
   const commit = git(at.platform.repository.gitDir, ['log', '-1', '--format=%an%n%B', 'main']);
   expect(commit).toContain('gitplane\ndelete OwnedAccessKey "short"');
   expect(commit).toContain('It ended');
-  expect(await expiry.sweep()).toEqual([]);
+  expect(await expiry.sweep(NEVER)).toEqual([]);
 });
 
 test('a key that got more time in the meantime stays', async () => {
@@ -65,7 +65,7 @@ test('a key that got more time in the meantime stays', async () => {
   await at.patch(admin, 'ownedaccesskeys', 'short', (it) => {
     it.spec.ttl = 31 * HOUR;
   });
-  expect(await expiry.sweep()).toEqual([]);
+  expect(await expiry.sweep(NEVER)).toEqual([]);
   expect(at.platform.names('ownedaccesskeys')).toContain('short');
 });
 
@@ -82,8 +82,8 @@ test('a protected key stays and does not keep others from going', async () => {
   });
   await at.giveKey('other', spec);
   pass(30 * HOUR);
-  expect(await expiry.sweep()).toEqual(['other']);
-  expect(await expiry.sweep()).toEqual([]);
+  expect(await expiry.sweep(NEVER)).toEqual(['other']);
+  expect(await expiry.sweep(NEVER)).toEqual([]);
   expect(at.platform.names('ownedaccesskeys')).toEqual(['admin', 'kept']);
 });
 
@@ -96,8 +96,12 @@ test('many keys go in rounds, so that other writes get their turn', async () => 
   );
   await at.give(...keys);
   pass(30 * HOUR);
-  expect(await expiry.sweep()).toHaveLength(50);
-  expect(await expiry.sweep()).toHaveLength(20);
+  const stop = new AbortController();
+  const interrupted = expiry.sweep(stop.signal);
+  await vi.waitFor(() => expect(at.platform.names('ownedaccesskeys')).toHaveLength(21), 30_000);
+  stop.abort();
+  await expect(interrupted).rejects.toThrow('aborted');
+  expect(await expiry.sweep(NEVER)).toHaveLength(20);
   const count = git(at.platform.repository.gitDir, [
     'rev-list',
     '--count',

@@ -44,7 +44,7 @@ test.each<[string, () => string]>([
   const { code, stdout } = await doctor(dataDir());
   expect(stdout).not.toMatch(/PROBLEM/);
   const checks = [...stdout.matchAll(/^ok +(\w+)/gm)].map(([, name]) => name);
-  expect(checks).toEqual(['repository', 'state', 'keys', 'certificate', 'clock', 'disk']);
+  expect(checks).toEqual(['repository', 'state', 'keys', 'certificate', 'clock', 'disk', 'jobs']);
   expect(code).toBe(0);
 });
 

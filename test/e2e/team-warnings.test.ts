@@ -1,4 +1,6 @@
 /** Fields of teams, users and the Config that name nothing, or that nothing acts on: taken, and told in a Warning header. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../src/version.ts';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';
@@ -83,6 +85,36 @@ test('a team is not warned about its own username, nor about one that is free ag
   expect([answer.code, answer.headers['warning']]).toEqual([200, undefined]);
   await daemon.call('DELETE', `${API}/teams/first`);
   expect(await warningOf('teams', 'second', { username: 'taken' })).toBe('');
+});
+
+// covers: Team.spec.username
+test('two new teams with one username in a push are both warned of, and a team that hands it over is not', async () => {
+  const clone = await daemon.clone();
+  const team = async (name: string, username: string): Promise<void> => {
+    const manifest = {
+      apiVersion: `${GROUP}/v1`,
+      kind: 'Team',
+      metadata: { name },
+      spec: { username },
+    };
+    await mkdir(join(clone, 'teams'), { recursive: true });
+    await writeFile(join(clone, `teams/${name}.yaml`), `${JSON.stringify(manifest)}\n`);
+  };
+  const push = async (): Promise<string> => {
+    await daemon.git(['add', '-A'], clone);
+    await daemon.git(['commit', '-qm', 'Teams'], clone);
+    const { code, stderr } = await daemon.git(['push'], clone);
+    expect(code, stderr).toBe(0);
+    return stderr;
+  };
+  await Promise.all([team('north', 'shared'), team('south', 'shared'), team('east', 'alone')]);
+  const told = await push();
+  for (const name of ['north', 'south']) {
+    expect(told).toContain(`Team "${name}": spec.username: another team has the name "shared"`);
+  }
+  expect(told).not.toContain('Team "east"');
+  await Promise.all([team('north', 'free'), team('south', 'alone'), team('east', 'shared')]);
+  expect(await push()).not.toContain('spec.username');
 });
 
 test('the status of the Config has the version that is running, and strangers do not read it where it is hidden', async () => {

@@ -397,7 +397,6 @@ describe('rules', () => {
   test.each([
     ['workspaceSubDomain: "*.workspace.example.com"', 'workspaceSubDomain is deprecated'],
     ['oidc: {enabled: true}', 'oidc is deprecated'],
-    ['cloud: {maintenanceWindow: {dayOfWeek: Monday}}', 'has no effect in this version'],
     [
       'apps: {predefinedApps: [{chart: a/b, iconUrl: "/i.png"}, {chart: a/c}]}',
       'apps.predefinedApps[1].iconUrl is not read',

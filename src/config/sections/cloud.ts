@@ -6,9 +6,9 @@
 export interface CloudConfig {
   /** Channel that decides which versions apply. */
   readonly releaseChannel?: string;
-  /** When maintenance may happen. Nothing acts on it in this version. */
+  /** When the repository is maintained: packed anew, once in each window. In place of `--maintenance-schedule`. */
   readonly maintenanceWindow?: {
-    /** Day of the week. */
+    /** Day of the week. Absent: every day. */
     readonly dayOfWeek?:
       | 'Monday'
       | 'Tuesday'
@@ -17,7 +17,7 @@ export interface CloudConfig {
       | 'Friday'
       | 'Saturday'
       | 'Sunday';
-    /** Hours of that day in UTC, as in `02:00-03:00`. */
+    /** Hours of that day in UTC, as in `02:00-03:00`; `22:00-02:00` ends on the next day. Absent: the whole day. */
     readonly timeWindow?: string;
   };
 }

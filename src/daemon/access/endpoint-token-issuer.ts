@@ -29,14 +29,13 @@ export interface TokenService extends TokenDocuments {
   review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
   /** Users that the tokens stand for at the clusters that are served here. */
   readonly holders: TokenHolders;
-  close(): void;
+  /** Rotates the signing keys that are due, and forgets revocations of tokens that ended. */
+  tend(): Promise<void>;
 }
 
 const PLURAL = 'directclusterendpointtokens';
 const DAY_MS = 86_400_000;
 const ROTATE_AFTER_MS = 90 * DAY_MS;
-/** How often keys and revocations are looked after. */
-const TEND_EVERY_MS = 60 * 60_000;
 
 export interface TokenServiceOptions {
   /** File of the first signing key. */
@@ -52,7 +51,6 @@ export interface TokenServiceOptions {
     AccessControl,
     'session' | 'directory' | 'keyIdOf' | 'keyHolder' | 'scopes' | 'authorizer'
   >;
-  onError(error: unknown): void;
 }
 
 export async function openTokenService(options: TokenServiceOptions): Promise<TokenService> {
@@ -65,9 +63,6 @@ export async function openTokenService(options: TokenServiceOptions): Promise<To
   });
   const revocations = new Revocations(revocationStore(options.store), clock);
   const tokens = new EndpointTokens({ keys, issuer, clock, maxTtlSeconds });
-  const tend = setInterval(() => {
-    void Promise.all([keys.tend(), revocations.sweep()]).catch(options.onError);
-  }, TEND_EVERY_MS).unref();
   const facts = { ...access, isRevoked: (id: string) => revocations.has(id) };
   return {
     plural: PLURAL,
@@ -101,7 +96,9 @@ export async function openTokenService(options: TokenServiceOptions): Promise<To
       const expiresAt = clock.now() + maxTtlSeconds * 1000;
       await end(revocations, { id, expiresAt });
     },
-    close: () => clearInterval(tend),
+    tend: async () => {
+      await Promise.all([keys.tend(), revocations.sweep()]);
+    },
   };
 }
 

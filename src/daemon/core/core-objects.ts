@@ -33,10 +33,11 @@ export interface CoreObjects {
   readonly registry: ObjectRegistry;
   /** Whoever did something says so here. */
   readonly events: EventRing;
+  /** Removes events that are too old. */
+  forget(): void;
   close(): Promise<void>;
 }
 
-const FORGET_EVERY_MS = 60_000;
 /** Events come and go; who has not followed for so long lists again. */
 const WINDOW = { maxEvents: 20_000, maxBytes: 32 * 1024 * 1024 };
 
@@ -56,10 +57,6 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
       store.apply(eventChanges(kinds, event, isForgotten));
     }),
   ];
-  const timer = setInterval(() => {
-    events.forget(clock.now());
-    written.forget();
-  }, FORGET_EVERY_MS).unref();
   return {
     kinds: CORE_KINDS,
     store,
@@ -71,8 +68,11 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
       complete: withoutGeneration,
     }),
     events,
+    forget: () => {
+      events.forget(clock.now());
+      written.forget();
+    },
     close: async () => {
-      clearInterval(timer);
       for (const stop of stops) stop();
       await store.close();
     },

@@ -1,18 +1,46 @@
 /** Warnings about names that two objects have and only one should. */
 import { formatPath } from '../../apimachinery/field-error.ts';
 import type { Directory } from '../../auth/directory.ts';
+import type { ObjectChange } from '../../catalog/step.ts';
+import type { Kind } from '../../kinds/kind.ts';
 import type { Advice } from '../../registry/write-context.ts';
 
 /** The other object is not named: the writer may have no right to see it. */
 export function uniqueNameAdvice(directory: Pick<Directory, 'teamsNamed'>): Advice {
-  return (kind, object) => {
+  const pushes = new WeakMap<readonly ObjectChange[], Pushed>();
+  return (kind, object, changes = []) => {
     const unique = kind.uniqueName?.(object);
     if (unique === undefined) return [];
-    const others = directory
-      .teamsNamed(unique.name)
-      .filter((name) => name !== object.metadata.name);
-    if (others.length === 0) return [];
+    const pushed = pushes.get(changes) ?? pushedOf(kind, changes);
+    pushes.set(changes, pushed);
+    const isOther = (name: string): boolean => name !== object.metadata.name;
+    const before = directory.teamsNamed(unique.name).filter((name) => !pushed.objects.has(name));
+    const isTaken = before.some(isOther) || pushed.named.get(unique.name)?.some(isOther) === true;
+    if (!isTaken) return [];
     const what = `another ${kind.singular} has the name ${JSON.stringify(unique.name)}`;
     return [`${formatPath(unique.path)}: ${what}; choose one that no other ${kind.singular} has`];
   };
+}
+
+interface Pushed {
+  /** Names of the objects that the push changes or removes. */
+  readonly objects: ReadonlySet<string>;
+  /** Names of the objects that a unique name belongs to after the push. */
+  readonly named: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Of the one kind with unique names, looked at once per push. */
+function pushedOf(kind: Kind, changes: readonly ObjectChange[]): Pushed {
+  const objects = new Set<string>();
+  const named = new Map<string, string[]>();
+  for (const { key, after } of changes) {
+    if (key.group !== kind.group || key.kind !== kind.kind) continue;
+    objects.add(key.name);
+    const unique = after && kind.uniqueName?.(after.manifest);
+    if (unique === undefined) continue;
+    const names = named.get(unique.name) ?? [];
+    names.push(key.name);
+    named.set(unique.name, names);
+  }
+  return { objects, named };
 }

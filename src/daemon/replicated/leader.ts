@@ -22,6 +22,7 @@ import { RepositoryLog } from '../../replication/repository-log.ts';
 import type { SharedFiles } from '../../replication/shared-files.ts';
 import type { Term } from '../../replication/term.ts';
 import { type LogSize, trimLog } from '../../replication/trim.ts';
+import type { JobObserver } from '../../scheduler/scheduled-job.ts';
 import { buildServer } from '../../server/server.ts';
 import type { EtcdStateEngine } from '../../state/etcd/engine.ts';
 import type { Writer } from '../../state/freshness.ts';
@@ -41,6 +42,8 @@ export interface LeaderParts extends RecordContext {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly audit: Auditor;
+  /** Of this replica, which outlives the term. */
+  readonly jobs: JobObserver;
   readonly pushes: PushReception;
   readonly etcd: Etcd;
   readonly keys: Keys;
@@ -144,7 +147,7 @@ async function open(
   }
   // One that is ready may hand over, which speaks for the leaders before, too.
   await lease.begins;
-  service.start();
+  await service.start();
   undo.push(compacting(parts, term));
   return {
     service,

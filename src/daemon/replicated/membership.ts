@@ -14,6 +14,7 @@ import { ensurePeerAuthority, type PeerIdentity } from '../../replication/peer-i
 import { ReadLease } from '../../replication/read-lease.ts';
 import { SharedFiles } from '../../replication/shared-files.ts';
 import { type Term, TermEndedError } from '../../replication/term.ts';
+import type { JobObserver } from '../../scheduler/scheduled-job.ts';
 import type { Leaders } from '../../server/front/leaders.ts';
 import { deferred } from '../../state/deferred.ts';
 import { openEtcdEngine } from '../../state/etcd/engine.ts';
@@ -34,6 +35,7 @@ import { Role } from './role.ts';
 interface Opened {
   readonly identity: PeerIdentity;
   readonly audit: Auditor;
+  readonly jobs: JobObserver;
   readonly pushes: PushReception;
   readonly base: () => string;
 }
@@ -55,6 +57,8 @@ export interface Membership {
   readonly behind: string | undefined;
   /** Resolves when the files are here that the first leader makes, or nobody leads. */
   settled(): Promise<void>;
+  /** Maintains the repository on this disk. Rejects when that fails, or when the signal ended it. */
+  maintain(signal: AbortSignal): Promise<void>;
   /** For metrics. */
   shown(): RoleSnapshot;
 }
@@ -121,8 +125,7 @@ export async function joinPlatform(
       const parts = { ...ground, ...(await inTerm(opened.promise, term)), link, cluster, files };
       const issuer = options.publicUrl ?? (await cluster.read())?.url ?? url;
       const openEngine = engineOpener(etcd, lease);
-      const trimmed = role.trimmed.bind(role);
-      const own = { mirror, issuer, openEngine, lease, trimmed, steps };
+      const own = { mirror, issuer, openEngine, lease, trimmed: role.trimmed.bind(role), steps };
       return await openLeader({ ...parts, ...own }, term);
     },
   });
@@ -159,6 +162,7 @@ export async function joinPlatform(
       await link.waitForLeader(FIRST_LEADER_MS);
       await files.pull();
     },
+    maintain: (signal) => maintain({ role, mirror }, signal),
     shown: () => snapshot({ role, link, mirror }),
   };
 }
@@ -203,6 +207,18 @@ function snapshot(of: {
     replicas: link.replicas.length,
     mirrorLag: mirror && Math.max(0, (mirror.wanted ?? 0) - (mirror.sequence ?? 0)),
   };
+}
+
+/** The leader has the repository while it leads; before and after that, the mirror has. */
+async function maintain(
+  { role, mirror }: { readonly role: Role; readonly mirror: Mirror | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const here = role.leader?.service.platform.repository ?? mirror;
+    if (here === undefined || (await here.maintainFully(signal))) return;
+    await sleep(POLL_MS, undefined, { signal });
+  }
 }
 
 /** Resolves when some replica has made this a platform. */

@@ -29,6 +29,7 @@ import { formatKubeconfig } from '../../tls/kubeconfig.ts';
 import { VERSION } from '../../version.ts';
 import { openAudit } from '../audit-service.ts';
 import { receivePushes } from '../git-service.ts';
+import { runDiskJobs } from '../jobs.ts';
 import { followCertificate, listenOn, openTls, shownHost, type Tls } from '../listening.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { Ground } from './ground.ts';
@@ -109,7 +110,8 @@ async function startAll(ground: Ground): Promise<RunningReplica> {
     directory: data.root,
   });
   await openPeers(ground, { membership, identity });
-  membership.open({ identity, audit, pushes, base: () => base });
+  const { jobs } = front.metrics;
+  membership.open({ identity, audit, jobs, pushes, base: () => base });
   await membership.current();
   base = await listen(ground, { front, audit, tls });
   const root = `/${options.proxyPrefix}/management`;
@@ -119,6 +121,7 @@ async function startAll(ground: Ground): Promise<RunningReplica> {
     const text = formatKubeconfig({ server: `${base}${root}`, caPem: tls.ca, token });
     await replaceFile(data.kubeconfig, text);
   }
+  undo.push(await runDiskJobs({ ...ground, ...front, maintain: membership.maintain }));
   logger.info({ url: base, version: VERSION, replica: self }, 'Serving');
   const source = options.remote?.address.url ?? data.repository;
   const { caFile } = tls;

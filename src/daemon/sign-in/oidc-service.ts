@@ -30,6 +30,8 @@ export interface OidcServiceParts
 }
 
 export interface RunningOidcService extends OidcService {
+  /** Rotates the signing keys that are due, once the provider was wanted. */
+  tend(): Promise<void>;
   close(): void;
 }
 
@@ -38,13 +40,13 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
   const [group = ''] = kinds.groups;
   const kind = kinds.byPlural(group, 'ownedaccesskeys');
   if (kind === undefined) throw new Error('The table of kinds has no access keys');
-  const stops: (() => void)[] = [];
+  const rings: KeyRing[] = [];
   const userOf = (request: IncomingMessage): User | undefined => browserUser(parts, request);
   const server = new OidcServer({
     config: parts.config,
     baseUrl,
     clock,
-    keys: () => openKeys(parts, stops),
+    keys: () => openKeys(parts, rings),
     signWith: parts.signWith,
     person: (name) => personOf(parts, name),
     sessionOf: (request) => sessionOf(parts, userOf(request)),
@@ -72,10 +74,10 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
     },
     handle: (request, response, of) => server.handle(request, response, of),
     userOf,
-    close: () => {
-      server.close();
-      for (const stop of stops.splice(0)) stop();
+    tend: async () => {
+      await Promise.all(rings.map((ring) => ring.tend()));
     },
+    close: () => server.close(),
   };
 }
 
@@ -128,12 +130,11 @@ const DAY_MS = 86_400_000;
 const ROTATE_AFTER_MS = 90 * DAY_MS;
 /** Clients show ID tokens again when they sign somebody out, long after these ended. */
 const PUBLISHED_AFTER_MS = DAY_MS;
-const TEND_EVERY_MS = 60 * 60_000;
 const ALGORITHMS: readonly SigningAlgorithm[] = ['RS256', 'ES256'];
 
 async function openKeys(
-  { keysIn, clock, logger }: OidcServiceParts,
-  stops: (() => void)[],
+  { keysIn, clock }: OidcServiceParts,
+  tended: KeyRing[],
 ): Promise<() => ProviderKeys> {
   await mkdir(keysIn, { recursive: true, mode: 0o700 });
   const rings = await Promise.all(
@@ -147,12 +148,7 @@ async function openKeys(
       }),
     ),
   );
-  const tend = setInterval(() => {
-    Promise.all(rings.map((ring) => ring.tend())).catch((err: unknown) =>
-      logger.error({ err }, 'The keys of the OpenID provider cannot be looked after'),
-    );
-  }, TEND_EVERY_MS).unref();
-  stops.push(() => clearInterval(tend));
+  tended.push(...rings);
   let known: ProviderKeys = { version: '', jwks: [] };
   return () => {
     const keys = rings.flatMap(signingFirst);

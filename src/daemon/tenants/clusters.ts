@@ -24,7 +24,7 @@ import type { Store } from '../../state/store.ts';
 import { partOfStore, type StorePart } from '../../state/store-part.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import { ClusterSecrets, type Door } from './cluster-secrets.ts';
-import { startEventExpiry } from './event-expiry.ts';
+import { removeOldEvents } from './event-expiry.ts';
 import { SyncPlaces } from './sync-places.ts';
 
 export interface ClustersOptions {
@@ -66,6 +66,8 @@ export interface Clusters extends ClusterSurfaces {
   readonly wasUsed: boolean;
   /** Called after each change of a tenant, with its name, when its surface is there. */
   follow(listener: (name: string) => void): void;
+  /** Removes the events of clusters that are too old. */
+  removeOldEvents(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -87,7 +89,6 @@ class ServedClusters implements Clusters {
   #store: Promise<Store> | undefined;
   #open: Store | undefined;
   #places: SyncPlaces | undefined;
-  #stopExpiry: (() => void) | undefined;
 
   constructor(options: ClustersOptions) {
     this.#options = options;
@@ -153,10 +154,14 @@ class ServedClusters implements Clusters {
     await this.#store;
   }
 
+  removeOldEvents(): Promise<void> {
+    const { clock } = this.#options;
+    return removeOldEvents({ surfaces: this.#found.values(), clock });
+  }
+
   async close(): Promise<void> {
     this.#stop();
     this.#secrets.close();
-    this.#stopExpiry?.();
     const store = await this.#store?.catch(() => undefined);
     await store?.close();
   }
@@ -208,8 +213,6 @@ class ServedClusters implements Clusters {
     const local = replicated === undefined && redo !== undefined ? { redo } : {};
     this.#open = await openStore({ engine, codec, onError, ...local });
     this.#places = new SyncPlaces(partOfStore(this.#open, 'sync'));
-    const { clock } = this.#options;
-    this.#stopExpiry = startEventExpiry({ surfaces: () => this.#found.values(), clock, onError });
     return this.#open;
   }
 

@@ -6,34 +6,27 @@ import type { ClusterSurface } from '../../server/dependencies.ts';
 
 interface EventExpiryOptions {
   /** Clusters whose events are looked at. */
-  surfaces(): Iterable<ClusterSurface>;
+  readonly surfaces: Iterable<ClusterSurface>;
   readonly clock: Clock;
-  onError(error: unknown): void;
 }
 
 const EVENTS_MS = 60 * 60 * 1000;
-const SWEEP_MS = 5 * 60 * 1000;
 const NOBODY = { name: 'system:gitplane:expiry', groups: [] };
 
-/** Returns what ends it. */
-export function startEventExpiry(options: EventExpiryOptions): () => void {
-  const timer = setInterval(() => sweep(options), SWEEP_MS).unref();
-  return () => clearInterval(timer);
-}
-
-function sweep({ surfaces, clock, onError }: EventExpiryOptions): void {
+/** Rejects with the first failure when all others have ended. */
+export async function removeOldEvents({ surfaces, clock }: EventExpiryOptions): Promise<void> {
   const since = clock.now() - EVENTS_MS;
-  for (const surface of surfaces()) {
-    const gone = surface.store
+  const options = { user: NOBODY, dryRun: false, fieldValidation: 'Ignore' } as const;
+  const removals = [...surfaces].flatMap((surface) =>
+    surface.store
       .list({ group: EVENT.group, kind: EVENT.kind })
-      .items.filter(({ object }) => lastSeen(object) < since);
-    const options = { user: NOBODY, dryRun: false, fieldValidation: 'Ignore' } as const;
-    for (const { key } of gone) {
-      const { namespace, name } = key;
-      const deletion = { kind: EVENT, namespace, name, options, delete: {} };
-      surface.registry.delete(deletion).catch(onError);
-    }
-  }
+      .items.filter(({ object }) => lastSeen(object) < since)
+      .map(async ({ key: { namespace, name } }) => {
+        await surface.registry.delete({ kind: EVENT, namespace, name, options, delete: {} });
+      }),
+  );
+  const failed = (await Promise.allSettled(removals)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }
 
 function lastSeen(object: KubeObject): number {

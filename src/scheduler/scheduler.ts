@@ -1,0 +1,72 @@
+/**
+ * Runs the jobs of a table at their times, each at most once at a time. A job that fails is logged and
+ * counted, and runs again at its next time.
+ */
+import type { Schedule } from './schedule.ts';
+import {
+  type Job,
+  type JobLogger,
+  type JobObserver,
+  type JobRecord,
+  ScheduledJob,
+} from './scheduled-job.ts';
+
+/** Records of jobs by name, which outlive the process. */
+export interface Journal {
+  /** Never rejects: what cannot be read is as good as empty. */
+  read(): Promise<Readonly<Record<string, JobRecord>>>;
+  write(records: Readonly<Record<string, JobRecord>>): Promise<void>;
+}
+
+export interface SchedulerOptions {
+  readonly jobs: readonly Job[];
+  readonly observer: JobObserver;
+  readonly logger: JobLogger;
+  /** Absent: times that pass while the daemon is stopped are not known. */
+  readonly journal?: Journal;
+}
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #jobs: ReadonlyMap<string, ScheduledJob>;
+  #records: Readonly<Record<string, JobRecord>> = {};
+  /** Settles when every record was written. */
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    const keep = (name: string, record: JobRecord): Promise<void> => this.#keep(name, record);
+    this.#jobs = new Map(
+      options.jobs.map((job) => [
+        job.name,
+        new ScheduledJob({ ...options, job, keep: (record) => keep(job.name, record) }),
+      ]),
+    );
+  }
+
+  /** Makes up for what was missed, and runs every job at its times from now on. */
+  async start(): Promise<void> {
+    this.#records = (await this.#options.journal?.read()) ?? {};
+    for (const { name, schedule } of this.#options.jobs) this.reschedule(name, schedule);
+  }
+
+  /** Replaces the schedule of a job. Undefined: it does not run any more. */
+  reschedule(name: string, schedule: Schedule | undefined): void {
+    this.#jobs.get(name)?.schedule(schedule, this.#records[name]);
+  }
+
+  /** Interrupts what runs. Resolves when all of it has ended. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#jobs.values()].map((job) => job.stop()));
+    await this.#written;
+  }
+
+  #keep(name: string, record: JobRecord): Promise<void> {
+    const { journal, logger } = this.#options;
+    this.#records = { ...this.#records, [name]: record };
+    this.#written = this.#written
+      .then(() => journal?.write(this.#records))
+      .catch((err: unknown) => logger.warn({ err }, 'The times of jobs cannot be kept'));
+    return this.#written;
+  }
+}
