@@ -100,11 +100,11 @@ export class Maintenance {
    * when the signal ended it, and with a GitError when a step failed or the disk has too little room.
    */
   async runFully(signal: AbortSignal): Promise<boolean> {
+    if (this.#closed) return false;
+    await assertRoom(this.#context.gitDir);
     while (this.#running !== undefined) await this.#running;
     signal.throwIfAborted();
     if (this.#closed) return false;
-    await assertRoom(this.#context.gitDir);
-    if (this.#running !== undefined) return await this.runFully(signal);
     const stop = (): void => this.#git?.stop();
     signal.addEventListener('abort', stop);
     try {

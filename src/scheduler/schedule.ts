@@ -22,11 +22,11 @@ export class ScheduleError extends Error {}
 
 export const UTC = 'UTC';
 const FIELDS: Readonly<Record<string, string>> = {
-  minute: 'minute',
-  hour: 'hour',
-  dayOfMonth: 'day of the month',
-  month: 'month',
-  dayOfWeek: 'day of the week',
+  minute: 'a minute',
+  hour: 'an hour',
+  dayOfMonth: 'a day of the month',
+  month: 'a month',
+  dayOfWeek: 'a day of the week',
 };
 const REMEDY =
   'write the five fields of cron in UTC, as in "0 3 * * 0", or with a time zone, as in "CRON_TZ=Europe/Berlin 0 3 * * 0"';
@@ -80,7 +80,7 @@ function problemOf(cron: string): string | undefined {
   if (valid) return undefined;
   const [{ field = '', value = '' } = {}] = errors;
   const name = FIELDS[field];
-  return name === undefined ? 'it is not an expression' : `"${value}" is not a ${name}`;
+  return name === undefined ? 'it is not an expression' : `"${value}" is not ${name}`;
 }
 
 function zoneProblem(timeZone: string): string | undefined {

@@ -13,7 +13,7 @@ export interface Job {
   run(signal: AbortSignal): Promise<unknown> | undefined;
 }
 
-/** `skipped`: the run before had not ended; `interrupted`: its window, or the daemon, ended. */
+/** `skipped`: the run before had not ended, or the window had; `interrupted`: its window, or the daemon, ended. */
 export type RunResult = 'succeeded' | 'failed' | 'skipped' | 'interrupted';
 
 /** Entry of a job in the journal. */
@@ -88,7 +88,7 @@ export class ScheduledJob {
     this.#options.observer.next(this.#options.job.name, undefined);
   }
 
-  /** The time that has passed without a run; undefined: none, or its window is over. */
+  /** The newest time that has passed without a run; undefined: none has. */
   #missed({ schedule: of, next }: JobRecord): Date | undefined {
     const due = Date.parse(next);
     const schedule = this.#schedule;
@@ -97,7 +97,7 @@ export class ScheduledJob {
     if (of !== formatSchedule(schedule) || !(due <= Date.now())) return undefined;
     if (schedule.window === undefined) return new Date(due);
     const newest = new Date(upcoming - schedule.window.everyMs);
-    return newest.getTime() >= due && this.#restMs(newest) > 0 ? newest : undefined;
+    return newest.getTime() >= due ? newest : undefined;
   }
 
   /** Milliseconds that a run of this time may still take. */

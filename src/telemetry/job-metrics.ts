@@ -13,7 +13,7 @@ export function createJobMetrics(registry: Registry): JobMetrics {
     new Gauge({ name, help, labelNames: ['job'], registers });
   const runs = new Counter({
     name: 'gitplane_job_runs_total',
-    help: 'Runs of scheduled jobs, by result: succeeded, failed, interrupted, or skipped as the run before had not ended',
+    help: 'Runs of scheduled jobs, by result: succeeded, failed, interrupted, or skipped as the run before had not ended or its window had',
     labelNames: ['job', 'result'],
     registers,
   });

@@ -221,6 +221,11 @@ describe('one line and exit 2', () => {
       ['serve', '--listen', 'localhost'],
       /Cannot use --listen "localhost": write HOST:PORT/,
     ],
+    [
+      'a schedule that is not one',
+      ['serve', '--maintenance-schedule', '0 25 * * 0'],
+      /Cannot use --maintenance-schedule "0 25 \* \* 0": "25" is not an hour: write the five fields of cron .*, or off$/,
+    ],
     ['half a certificate', ['serve', '--tls-cert', 'x'], /--tls-cert and --tls-key go together/],
     ['a folder outside the repository', ['serve', '--path', '../x'], /leaves the repository/],
   ])('for %s', async (_title, args, message) => {

@@ -64,7 +64,7 @@ describe('an expression', () => {
     ['0 0 3 * * 0', 'it has not five fields'],
     ['daily', 'it has not five fields'],
     ['60 3 * * 0', '"60" is not a minute'],
-    ['0 24 * * 0', '"24" is not a hour'],
+    ['0 24 * * 0', '"24" is not an hour'],
     ['0 3 0 * *', '"0" is not a day of the month'],
     ['0 3 * 13 *', '"13" is not a month'],
     ['0 3 * * 8', '"8" is not a day of the week'],

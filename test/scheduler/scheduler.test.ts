@@ -5,7 +5,7 @@ import type { Schedule } from '../../src/scheduler/schedule.ts';
 import type { Job, JobRecord } from '../../src/scheduler/scheduled-job.ts';
 import { Scheduler } from '../../src/scheduler/scheduler.ts';
 
-const PATIENCE = { timeout: 30_000, interval: 20 };
+const PATIENCE = { timeout: 20_000, interval: 20 };
 const EACH_SECOND: Schedule = { cron: '* * * * * *', timeZone: 'UTC' };
 /** Not before a test has ended. */
 const FAR: Schedule = { cron: '0 3 29 2 *', timeZone: 'UTC' };
@@ -79,10 +79,11 @@ test('a job never overlaps itself: a time that comes meanwhile is left out, and 
     {
       name: 'slow',
       schedule: EACH_SECOND,
-      run: async () => {
+      run: async (signal) => {
         atOnce += 1;
         most = Math.max(most, atOnce);
-        await new Promise<void>((resolve) => (release = resolve));
+        const released = new Promise<void>((resolve) => (release = resolve));
+        await Promise.race([released, untilAborted(signal)]);
         atOnce -= 1;
       },
     },
@@ -201,9 +202,9 @@ test.each<[string, Schedule, (schedule: Schedule) => JobRecord | undefined, numb
     schedule,
     isMadeUp: true,
     // Further times are skipped meanwhile.
-    run: () => {
+    run: (signal) => {
       count += 1;
-      return held;
+      return Promise.race([held, untilAborted(signal)]);
     },
   };
   const found = kept(schedule);
@@ -277,9 +278,10 @@ test('a new schedule takes the place of the old one, and ends no run', async () 
     {
       name: 'moved',
       schedule: EACH_SECOND,
-      run: () => {
+      run: (signal) => {
         runs += 1;
-        return new Promise<void>((resolve) => (release = resolve));
+        const released = new Promise<void>((resolve) => (release = resolve));
+        return Promise.race([released, untilAborted(signal)]);
       },
     },
   ]);
