@@ -63,16 +63,15 @@ const MODULES: Readonly<Record<string, Module>> = {
   },
   merge: {
     files: ['fieldmanagement/walk', 'fieldmanagement/manage', 'secretsync/decide'],
-    tests: ['fieldmanagement/walk', 'fieldmanagement/structured-merge'].concat([
-      'secretsync/core',
-      'secretsync/model',
-    ]),
+    tests: ['walk', 'manage', 'structured-merge']
+      .map((name) => `fieldmanagement/${name}`)
+      .concat(['secretsync/core', 'secretsync/model']),
   },
   editor: {
     files: ['align', 'entries', 'match', 'plan', 'replace', 'slots', 'splice', 'stream'].map(
       (name) => `manifests/edit/${name}`,
     ),
-    tests: ['align', 'edit', 'edit-lists', 'edit-stream', 'edit-laws'].map(
+    tests: ['align', 'splice', 'edit', 'edit-lists', 'edit-stream', 'edit-laws'].map(
       (name) => `manifests/${name}`,
     ),
   },
@@ -80,7 +79,7 @@ const MODULES: Readonly<Record<string, Module>> = {
     files: ['agreed-mark', 'newest-line', 'read-lease', 'repository-log', 'log-record'].map(
       (name) => `replication/${name}`,
     ),
-    tests: ['newest-line', 'read-lease', 'log-deadlines', 'link', 'repository'].map(
+    tests: ['agreed-mark', 'newest-line', 'read-lease', 'log-deadlines', 'link', 'repository'].map(
       (name) => `replication/${name}`,
     ),
   },

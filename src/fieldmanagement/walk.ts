@@ -87,7 +87,6 @@ function compareAt(shape: Shape, pair: Pair, to: Comparison): void {
   if (haveTwoForms(before, after)) {
     compareAt(shape, { before, after: undefined, path }, to);
     compareAt(shape, { before: undefined, after, path }, to);
-    to.modified.insert(path);
     return;
   }
   if (isLeaf(shape, before, after)) {
@@ -267,6 +266,5 @@ function isEmptyOrNone(value: JsonValue | undefined): boolean {
 }
 
 function formOf(value: JsonValue | undefined): 'map' | 'list' | 'scalar' {
-  if (Array.isArray(value)) return 'list';
-  return isRecord(value) ? 'map' : 'scalar';
+  return Array.isArray(value) ? 'list' : isRecord(value) ? 'map' : 'scalar';
 }

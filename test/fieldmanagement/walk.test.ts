@@ -1,10 +1,10 @@
-/** Fields and items that are taken out of an object, without a peer to judge. */
+/** Fields and items of objects that differ or are taken out, without a peer to judge. */
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../src/apimachinery/object.ts';
 import { FieldSet } from '../../src/fieldmanagement/field-set.ts';
 import { fieldElement, keyElement } from '../../src/fieldmanagement/path-element.ts';
 import type { ShapeNode } from '../../src/fieldmanagement/shape.ts';
-import { withoutFields } from '../../src/fieldmanagement/walk.ts';
+import { compare, withoutFields } from '../../src/fieldmanagement/walk.ts';
 
 const SHAPE: ShapeNode = {
   properties: {
@@ -56,4 +56,31 @@ test.each<[title: string, paths: string[][], value: JsonValue, left: JsonValue]>
   ],
 ])('%s', (_title, paths, value, left) => {
   expect(withoutFields(SHAPE, value, fields(...paths))).toEqual(left);
+});
+
+const ITEMS = { items: [{ name: 'x' }] };
+const OF_ITEMS = { '.': {}, 'k:{"name":"x"}': { '.': {}, 'f:name': {} } };
+const OF_MAP = { '.': {}, 'f:b': {} };
+
+test.each<[title: string, before: JsonValue, after: JsonValue, gone: object, come: object]>([
+  ['a map that becomes a text', { a: { b: 1 } }, { a: 'x' }, { 'f:a': OF_MAP }, { 'f:a': {} }],
+  ['a text that becomes a map', { a: 'x' }, { a: { b: 1 } }, { 'f:a': {} }, { 'f:a': OF_MAP }],
+  [
+    'a list that becomes a map',
+    ITEMS,
+    { items: { b: 1 } },
+    { 'f:items': OF_ITEMS },
+    { 'f:items': OF_MAP },
+  ],
+  [
+    'a map that becomes a list',
+    { items: { b: 1 } },
+    ITEMS,
+    { 'f:items': OF_MAP },
+    { 'f:items': OF_ITEMS },
+  ],
+  ['a map that becomes null', { a: { b: 1 } }, { a: null }, { 'f:a': { 'f:b': {} } }, {}],
+])('%s goes with its fields, and the other comes', (_title, before, after, gone, come) => {
+  const { added, modified, removed } = compare(SHAPE, before, after);
+  expect([removed, added, modified].map((set) => set.toFieldsV1())).toEqual([gone, come, {}]);
 });

@@ -94,6 +94,18 @@ test.each<[title: string, before: JsonValue[], after: JsonValue[], steps: string
   ['a list is not the map behind it', [[1], { a: 1 }], [{ a: 2 }], '0>- 1>0'],
   ['a scalar never becomes a map', ['a'], [{ a: 1 }], '0>- ->0'],
   ['a scalar is changed in place', ['a', 'b', 'c'], ['a', 'x', 'c'], '0>0 1>1 2>2'],
+  [
+    'equal items at both ends stay',
+    ['a', 'b', 'x', 'c', 'd'],
+    ['a', 'b', 'c', 'd'],
+    '0>0 1>1 2>- 3>2 4>3',
+  ],
+  [
+    'a new item moves those behind it',
+    ['a', 'b', 'c', 'd'],
+    ['a', 'b', 'x', 'c', 'd'],
+    '0>0 1>1 ->2 2>3 3>4',
+  ],
   ['a list is changed in place', [[1], 'b'], [[2], 'b'], '0>0 1>1'],
 ])('%s', (_title, before, after, expected) => {
   const steps = align(before, after).map(({ from = NOTHING, to = NOTHING }) => `${from}>${to}`);

@@ -1,5 +1,5 @@
 /** Moves of the branch that etcd does not take: each ends within its deadline, and later ones go on. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Etcd, TxnRequest } from '../../src/etcd/etcd.ts';
 import { EtcdError } from '../../src/etcd/etcd-error.ts';
 import { openEtcd } from '../../src/etcd/open-etcd.ts';
@@ -12,9 +12,10 @@ import { sealingCodec } from '../../src/state/codec.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
 
-const logger = createLogger('silent');
 const codec = sealingCodec(Buffer.alloc(32, 7), () => true);
 const PATIENCE_MS = 400;
+/** Between two attempts; timers may be a millisecond early. */
+const RETRY_MS = 49;
 
 describe.skipIf(ETCD_MISSING !== undefined)(
   `the log of the repository ${ETCD_MISSING ?? ''}`,
@@ -22,10 +23,16 @@ describe.skipIf(ETCD_MISSING !== undefined)(
     let cluster: EtcdCluster;
     let etcd: Etcd;
     let count = 0;
+    let lines: string[] = [];
+    const logger = createLogger('info', { write: (line) => void lines.push(line) });
 
     beforeAll(async () => {
       cluster = await startEtcd({ noFsync: true });
       etcd = await openEtcd({ endpoints: cluster.endpoints });
+    });
+
+    beforeEach(() => {
+      lines = [];
     });
 
     afterAll(async () => {
@@ -93,15 +100,21 @@ describe.skipIf(ETCD_MISSING !== undefined)(
 
     test('ends a move that etcd cannot be given, keeps the term, and takes the next', async () => {
       let isAway = false;
-      const { log, term } = await open(() =>
-        isAway ? Promise.reject(new EtcdError('away', { code: 'EUNREACH' })) : undefined,
-      );
+      let tries = 0;
+      const { log, term } = await open(() => {
+        if (!isAway) return undefined;
+        tries += 1;
+        return Promise.reject(new EtcdError('away', { code: 'EUNREACH' }));
+      });
       isAway = true;
       const error = await log.append(move(undefined, 'a')).catch((err: unknown) => err);
       expect(toStatusError(error).status.message).toContain(
         'etcd cannot be reached: nothing was written',
       );
       expect(term.isHeld()).toBe(true);
+      expect(tries).toBeGreaterThan(1);
+      expect(tries).toBeLessThanOrEqual(PATIENCE_MS / RETRY_MS + 1);
+      expect(lines.filter((line) => line.includes('trying again'))).toHaveLength(1);
       isAway = false;
       await log.append(move(undefined, 'b'));
       expect(log.head?.sequence).toBe(1);
@@ -126,6 +139,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
           ended.map(() => expect.any(TermEndedError)),
         );
         expect(term.isHeld()).toBe(false);
+        expect(lines.join('')).toContain('did not say in time whether it took a commit');
         expect(log.head).toBeUndefined();
       },
     );

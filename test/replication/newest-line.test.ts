@@ -65,6 +65,35 @@ test('every question gets the answer that was true when it came', async () => {
   expect(lines.size).toBe(1);
 });
 
+test('a question is asked while others wait for their answers', async () => {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let questions = 0;
+  const { address } = await peer(async () => {
+    questions += 1;
+    if (questions > 2) await released;
+    return 8n;
+  });
+  // Less than the age of the process, and more than it takes to ask twice.
+  const line = open(Math.min(performance.now(), 1000));
+  await answered(line, address);
+  questions = 2;
+  const asked = [line.ask(address), line.ask(address)];
+  release();
+  expect(await Promise.all(asked)).toEqual([8n, 8n]);
+});
+
+test('the connection ends with the line', async () => {
+  const { address, lines } = await peer(async () => 1n);
+  const line = open();
+  await answered(line, address);
+  const closed = Promise.all([...lines].map((socket) => once(socket, 'close')));
+  line.close();
+  expect(await closed).toHaveLength(1);
+});
+
 test('answers come in any order and belong to their questions', async () => {
   const waiting: ((revision: bigint) => void)[] = [];
   let isHeld = false;

@@ -210,9 +210,15 @@ export function testBatches(make: MakeHarness): void {
 
   test('a closed store refuses changes and watches', async () => {
     const { store } = fixture;
+    const steps = [store.prepare([put('a')], {}, []), store.prepare([], {}, [])];
     await store.close();
 
     expect(() => store.apply([put('ops')])).toThrow('is closed');
+    expect(() => store.apply([])).toThrow('is closed');
+    expect(() => store.prepare([], {}, [])).toThrow('is closed');
+    for (const step of steps) expect(step).toThrow('is closed');
+    await expect(store.applyInSlices([], {}, [])).rejects.toThrow('is closed');
+    expect([store.get(keyOf('ops')), store.get(keyOf('a'))]).toEqual([undefined, undefined]);
     expect(() => store.watch(TEAMS, store.resourceVersion)).toThrow('is closed');
   });
 }

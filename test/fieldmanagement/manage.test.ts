@@ -1,0 +1,26 @@
+/** Fields that nobody manages, whoever writes them. */
+import { expect, test } from 'vitest';
+import { applyManagers, UNMANAGED_META, updateManagers } from '../../src/fieldmanagement/manage.ts';
+import type { Manager } from '../../src/fieldmanagement/managers.ts';
+
+const MANAGER: Manager = { name: 'm', operation: 'Apply', apiVersion: 'g/v1', subresource: '' };
+const META = Object.fromEntries(UNMANAGED_META.map((name) => [name, 'x']));
+const WHOLE = { apiVersion: 'g/v1', kind: 'K', metadata: { ...META, labels: { a: 'b' } }, spec: 1 };
+const OWNED = { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } }, 'f:spec': {} };
+const OF = { shape: undefined, managers: new Map(), manager: MANAGER, time: 'now' };
+
+test.each([
+  ['an apply', () => applyManagers({ ...OF, live: {}, applied: WHOLE, force: false }).managers],
+  ['an update', () => updateManagers({ ...OF, before: {}, after: WHOLE })],
+  [
+    'an update of metadata',
+    () => updateManagers({ ...OF, before: { metadata: {} }, after: WHOLE }),
+  ],
+])('%s owns neither the identity of an object nor what the server writes', (_what, write) => {
+  expect([...write().values()].map(({ fields }) => fields.toFieldsV1())).toEqual([OWNED]);
+});
+
+test('an empty metadata is of nobody', () => {
+  const managers = updateManagers({ ...OF, before: {}, after: { metadata: {}, kind: 'K' } });
+  expect([...managers]).toEqual([]);
+});
