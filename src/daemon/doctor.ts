@@ -2,19 +2,27 @@
  * `gitplane doctor`: one line per check of a data directory, and the remedy. It changes nothing, so
  * that it can run beside a daemon.
  */
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, stat, statfs } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { identitiesIn } from '../bootstrap/age-key.ts';
 import { missingKeys } from '../bootstrap/missing-keys.ts';
+import { sealingConfigPaths } from '../catalog/tree.ts';
 import { openEtcd } from '../etcd/open-etcd.ts';
 import { runGit } from '../git/git-process.ts';
 import { damageRemedy, historyDamage, packDamage, packFiles } from '../git/object-check.ts';
 import { readRef } from '../git/ref-file.ts';
 import { Remote } from '../git/remote/remote.ts';
+import { SOPS_CONFIG } from '../manifests/layout.ts';
 import type { ParsedOptions } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
 import { Keyring } from '../sealing/data-keys.ts';
+import { wrapForPgp } from '../sealing/pgp.ts';
+import { SealingError } from '../sealing/sealing-error.ts';
+import { parseSopsConfig } from '../sealing/sops-config.ts';
+import { openGpgKeyring } from '../signatures/gpg-keyring.ts';
 import { lmdbIsReadable } from '../state/lmdb-probe.ts';
 import { certificateIn, endOf } from '../tls/pem-files.ts';
 import { recordsIn } from './job-journal.ts';
@@ -45,12 +53,14 @@ const AHEAD_MS = 60_000;
 const LEAST_FREE_BYTES = 512 * 1024 * 1024;
 const LEAST_FREE_SHARE = 0.02;
 const STATE_TRIES = 3;
+const DATA_KEY_BYTES = 32;
 
 /** Undefined where there is nothing to check. In the order in which they are printed. */
 const CHECKS: Readonly<Record<string, Check>> = {
   repository: checkRepository,
   state: checkState,
   keys: checkKeys,
+  recipients: checkPgpRecipients,
   certificate: checkCertificates,
   clock: checkClock,
   disk: checkDisk,
@@ -130,6 +140,48 @@ async function checkKeys({ options, root, gitDir, ref }: Examined): Promise<Find
     return { problem: `${path} is open to other users`, remedy: `Run chmod 600 ${path}` };
   }
   return { detail: 'every sealed file can be opened' };
+}
+
+/** Encrypts for each PGP key that `.sops.yaml` names, as the next write of a secret does. */
+async function checkPgpRecipients(of: Examined): Promise<Finding | undefined> {
+  const named = await namedPgpKeys(of);
+  const { pgpKeys: file } = of.options;
+  if (named.length === 0 && file === undefined) return undefined;
+  const home = await mkdtemp(join(tmpdir(), 'gitplane-pgp-'));
+  try {
+    const keys = file === undefined ? undefined : await openGpgKeyring(file, join(home, 'gnupg'));
+    await wrapForPgp(randomBytes(DATA_KEY_BYTES), named, keys);
+    return { detail: `every PGP key of ${SOPS_CONFIG} can be encrypted for` };
+  } catch (error) {
+    if (!(error instanceof SealingError)) throw error;
+    const remedy =
+      'Writes of secrets that are encrypted for the key are refused until then; a daemon reads the file at its start';
+    return { problem: error.message, remedy };
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** Fingerprints in the files that say for whom the branch is sealed. */
+async function namedPgpKeys({ options, gitDir, ref }: Examined): Promise<string[]> {
+  if ((await readRef(gitDir, ref).catch(() => undefined)) === undefined) return [];
+  const paths = sealingConfigPaths(options.under);
+  const listed = await runGit({ gitDir }, ['ls-tree', '-z', '--name-only', ref, '--', ...paths]);
+  const named = new Set<string>();
+  for (const path of listed.toString().split('\0').filter(Boolean)) {
+    const text = await runGit({ gitDir }, ['cat-file', 'blob', `${ref}:${path}`]);
+    for (const fingerprint of pgpIn(path, text.toString())) named.add(fingerprint);
+  }
+  return [...named];
+}
+
+function pgpIn(path: string, text: string): string[] {
+  try {
+    return parseSopsConfig(text).rules.flatMap(({ pgp }) => pgp);
+  } catch (error) {
+    if (!(error instanceof SealingError)) throw error;
+    throw new Error(`${path}:${error.message}`, { cause: error });
+  }
 }
 
 async function checkCertificates({ options, root }: Examined): Promise<Finding | undefined> {
