@@ -45,7 +45,9 @@ const MODULES: Readonly<Record<string, Module>> = {
   },
   journal: {
     files: ['state/journal', 'state/journaled-store'],
-    tests: ['state/journal', 'state/journaled-store', 'state/store-laws', 'state/freshness'],
+    tests: ['journal', 'journaled-store', 'redo-log', 'store-laws', 'freshness'].map(
+      (name) => `state/${name}`,
+    ),
   },
   fold: {
     files: ['fold', 'touched', 'ties', 'resolution', 'identity', 'undo-log', 'layer'].map(
@@ -65,7 +67,7 @@ const MODULES: Readonly<Record<string, Module>> = {
     files: ['fieldmanagement/walk', 'fieldmanagement/manage', 'secretsync/decide'],
     tests: ['walk', 'manage', 'structured-merge']
       .map((name) => `fieldmanagement/${name}`)
-      .concat(['secretsync/core', 'secretsync/model']),
+      .concat(['secretsync/core', 'secretsync/sync-object', 'secretsync/model']),
   },
   editor: {
     files: ['align', 'entries', 'match', 'plan', 'replace', 'slots', 'splice', 'stream'].map(

@@ -165,7 +165,8 @@ function withWinner(
   if (store.state === 'live') {
     if (samePrints(git, seen)) return { do: 'rest', agreed: seen, keys: [] };
     const base = winner === 'git' ? seen : git;
-    return flow(situation, mergeKeys({ base, git, store: seen }, policy), 'Conflict');
+    const sides = { git, store: seen };
+    return flow(situation, mergeKeys({ base, ...sides }, policy), sides);
   }
   const keys = [...git.keys()].sort();
   if (winner === 'git' && mayPush(policy)) return push(situation, keys);
@@ -218,10 +219,10 @@ function withoutBase(situation: Situation, git: Prints, store: Prints): Step {
     marker.whole === situation.whole(store)
   ) {
     const base = new Map([...store].filter(([key]) => git.has(key)));
-    return flow(situation, mergeKeys({ base, git, store }, settled ?? policy), 'Conflict');
+    return flow(situation, mergeKeys({ base, git, store }, settled ?? policy), { git, store });
   }
   if (isMine && marker.whole === situation.whole(git)) {
-    return flow(situation, mergeKeys({ base: git, git, store }, policy), 'Conflict');
+    return flow(situation, mergeKeys({ base: git, git, store }, policy), { git, store });
   }
   if (git.size > 0 && policy.adopt === 'Hold' && settled === undefined) {
     const {
@@ -234,7 +235,8 @@ function withoutBase(situation: Situation, git: Prints, store: Prints): Step {
     return { do: 'hold', reason: 'AdoptionConflict', keys };
   }
   const adopting = settled ?? { ...policy, conflict: policy.adopt };
-  return flow(situation, mergeKeys({ base: NO_PRINTS, git, store }, adopting), 'AdoptionConflict');
+  const merge = mergeKeys({ base: NO_PRINTS, git, store }, adopting);
+  return flow(situation, merge, { git, store, conflict: 'AdoptionConflict' });
 }
 
 /** The store lost what it had: by a tombstone, or with all that it knew of the key. */
@@ -277,7 +279,7 @@ function merged(situation: Situation, git: Prints, store: Prints): Step {
     return { do: 'look' };
   }
   const merge = mergeKeys(input, settled ?? policy, history);
-  return flow(situation, merge, 'Conflict');
+  return flow(situation, merge, { git, store });
 }
 
 /** What a person decided, when it is about exactly the pair that was shown. */
@@ -307,21 +309,32 @@ function isAbout({ winner, id }: Resolution, held: HeldPair, now: ShownValues): 
   return isSame && id === (winner === 'git' ? held.commit : String(held.version));
 }
 
-function flow(situation: Situation, merge: Merge, conflict: 'Conflict' | 'AdoptionConflict'): Step {
+/** Two sides that are there, the store as far as this object is about it. */
+interface Sides {
+  readonly git: Prints;
+  readonly store: Prints;
+}
+
+function flow(
+  situation: Situation,
+  merge: Merge,
+  {
+    conflict = 'Conflict',
+    ...sides
+  }: Sides & { readonly conflict?: 'Conflict' | 'AdoptionConflict' },
+): Step {
   if (merge.conflicts.length > 0) return { do: 'hold', reason: conflict, keys: merge.conflicts };
   const refusal = merge.push.length > 0 ? refusedPush(situation, merge.push) : undefined;
   if (refusal !== undefined) return refusal;
   if (merge.pull.length > 0) return { do: 'pull', keys: merge.pull, push: merge.push };
   if (merge.push.length > 0) return push(situation, merge.push);
-  return rest(situation, merge.drift);
+  return rest(situation, merge.drift, sides);
 }
 
-function rest(situation: Situation, drift: readonly string[]): Step {
-  const { git, store, state, policy } = situation;
-  if (git.state !== 'live' || store.state !== 'live') return { do: 'rest', keys: drift };
-  const seen = visible(situation, git.prints, store.prints);
+function rest(situation: Situation, drift: readonly string[], sides: Sides): Step {
+  const { state, policy } = situation;
   const difference = mayPush(policy) ? 'StoreChanged' : 'GitChanged';
-  const input = { base: state.base?.prints ?? NO_PRINTS, git: git.prints, store: seen };
+  const input = { base: state.base?.prints ?? NO_PRINTS, ...sides };
   const agreed = agreedPrints(input, mayPush(policy) ? { asInGit: drift } : { asInStore: drift });
   return { do: 'rest', agreed, difference, keys: drift };
 }

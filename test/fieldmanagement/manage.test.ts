@@ -24,3 +24,14 @@ test('an empty metadata is of nobody', () => {
   const managers = updateManagers({ ...OF, before: {}, after: { metadata: {}, kind: 'K' } });
   expect([...managers]).toEqual([]);
 });
+
+test.each([
+  ['of its own', { a: 1 }, { a: 1, b: 1 }, 'later'],
+  ['of another', { a: 1, b: 1 }, { a: 1, b: 1 }, 'now'],
+])('a field %s that a manager removes: its entry has the time %s', (_what, after, owned, time) => {
+  const before = { a: 1, b: 1, c: 1 };
+  const [all, own] = [before, owned].map((of) => updateManagers({ ...OF, before: {}, after: of }));
+  const managers = own ?? all ?? new Map();
+  const changed = updateManagers({ ...OF, before, after, managers, time: 'later' });
+  expect([...changed.values()].map((one) => one.time)).toEqual([time]);
+});

@@ -410,6 +410,68 @@ describe('the decision', () => {
     expect(decide({ ...shown, state: { ...shown.state, held }, resolution }).do).toBe(done);
   });
 
+  describe('where a store was put back', () => {
+    const NONE = P({});
+    const keeps = { deletionInStore: 'Retain', deletionInGit: 'Retain' } as const;
+    const follows = { deletionInStore: 'Delete', deletionInGit: 'SoftDelete' } as const;
+
+    test.each<[string, Partial<SyncPolicy>, Prints, Prints, object]>([
+      ['nobody decides without a policy', {}, TWO, ONE, { do: 'hold', reason: 'StoreOlder' }],
+      ['git wins', { storeOlder: 'PreferGit', ...keeps }, TWO, ONE, { do: 'push', keys: ['a'] }],
+      ['the store wins', { storeOlder: 'PreferStore', ...keeps }, TWO, ONE, { do: 'pull' }],
+      [
+        'git wins and holds nothing, which is followed',
+        { storeOlder: 'PreferGit', ...follows },
+        NONE,
+        ONE,
+        { do: 'push', keys: ['a'] },
+      ],
+      [
+        'git wins and holds nothing, which is not followed',
+        { storeOlder: 'PreferGit', ...follows, deletionInGit: 'Retain' },
+        NONE,
+        ONE,
+        { do: 'rest', difference: 'EmptiedInGit', keys: ['a'] },
+      ],
+      [
+        'the store wins and holds nothing, which is followed',
+        { storeOlder: 'PreferStore', ...follows },
+        TWO,
+        NONE,
+        { do: 'pull', keys: ['a'] },
+      ],
+      [
+        'the store wins and holds nothing, which is not followed',
+        { storeOlder: 'PreferStore', ...follows, deletionInStore: 'Retain' },
+        TWO,
+        NONE,
+        { do: 'rest', difference: 'EmptiedInStore', keys: ['a'] },
+      ],
+      [
+        'nothing is left to decide where both hold the same',
+        { storeOlder: 'PreferStore', ...keeps },
+        NONE,
+        NONE,
+        { do: 'rest', agreed: NONE },
+      ],
+    ])('%s', (_what, more, inGit, inStore, expected) => {
+      const older = { reason: 'StoreOlder' } as NonNullable<Situation['older']>;
+      const shown = situation({ base: THREE, git: git(inGit), store: live(inStore), older });
+      expect(decide({ ...shown, policy: { ...BOTH, ...more } })).toMatchObject(expected);
+    });
+
+    test.each(['PreferGit', 'PreferStore'] as const)(
+      'no policy decides on values that a standby lags behind with: %s',
+      (storeOlder) => {
+        const older = { reason: 'StoreLags' } as NonNullable<Situation['older']>;
+        const shown = situation({ base: THREE, git: git(TWO), store: live(ONE), older });
+        expect(decide({ ...shown, policy: { ...BOTH, storeOlder } })).toMatchObject({
+          ...{ do: 'hold', reason: 'StoreLags' },
+        });
+      },
+    );
+  });
+
   test('nothing is written while a covered value waits for somebody', () => {
     const shown = situation({ base: ONE, git: git(TWO), store: live(ONE) });
 
