@@ -783,6 +783,24 @@ o:
 describe('flow collections', () => {
   test.each<Case>([
     [
+      'a value that becomes a collection keeps the space before it',
+      'a: {b: 1, c: [1], d:  [2]}\n',
+      (v) => {
+        v.a.b = [7, 8];
+        v.a.c = { z: 1 };
+        v.a.d = { z: 2 };
+      },
+      'a: {b: [7, 8], c: {z: 1}, d:  {z: 2}}\n',
+    ],
+    [
+      'a value on a line of its own stays there, behind its comment',
+      'a: {b: # why\n  1, c:\n  [1]}\n',
+      (v) => {
+        v.a.c = 5;
+      },
+      'a: {b: # why\n  1, c:\n  5}\n',
+    ],
+    [
       'values change alone, with all the space around them',
       `a: { x: 1,z: 2 ,  w: [ 3 ] } # c
 `,
