@@ -122,7 +122,8 @@ export class ScheduledJob {
     // Before the run: one that ends the process is not repeated by each start.
     await this.#note();
     const { job } = this.#options;
-    const restMs = this.#restMs(time);
+    // The window may have ended while the record was written.
+    const restMs = Math.max(this.#restMs(time), 0);
     const { signal } = this.#stopped;
     const ends = Number.isFinite(restMs) ? [signal, AbortSignal.timeout(restMs)] : [signal];
     const either = AbortSignal.any(ends);
