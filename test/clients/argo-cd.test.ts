@@ -120,7 +120,7 @@ describe.skipIf(!isAsked || missing !== undefined)('Argo CD', () => {
   const server = (): string => `${daemon.url}/kubernetes/management`;
 
   async function startArgo(): Promise<void> {
-    const program = goProgram(join(import.meta.dirname, 'redis'));
+    const program = goProgram({ folder: join(import.meta.dirname, 'redis') });
     if (program === undefined) throw new Error('There is no Redis for Argo CD');
     redis = start(program, []);
     const { listening = '' } = await redis.until((said) => said.listening !== undefined);

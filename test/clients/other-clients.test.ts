@@ -36,7 +36,7 @@ describe.skipIf(process.env['GITPLANE_CLIENTS'] === undefined)('clients', () => 
   test(
     'gitops-engine syncs in waves with hooks, sees drift, heals it and prunes',
     async (context) => {
-      const program = goProgram(join(import.meta.dirname, 'gitops-engine'));
+      const program = goProgram({ folder: join(import.meta.dirname, 'gitops-engine') });
       if (program === undefined) return context.skip();
       expect(await failedClaims(program, [kubeconfig()])).toEqual([]);
     },

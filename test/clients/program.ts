@@ -1,17 +1,20 @@
 /**
- * The Go program beside this file, built once for each state of its sources: in the cache of the user,
- * since it takes minutes where nothing of it was ever compiled. Undefined, and said loudly, where there
- * is no Go or its modules cannot be had.
+ * The Go programs beside this file, each built once for each state of its sources: in the cache of the
+ * user, since it takes minutes where nothing of it was ever compiled. Undefined, with a loud line, where
+ * there is no Go or a module cannot be downloaded.
  */
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const FOLDER = join(import.meta.dirname, 'go');
-const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gitplane/clients');
+export const CLIENT_CACHE = join(
+  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  'gitplane/clients',
+);
 
 /** What the program said of one claim; `error` where it does not hold. */
 export interface Verdict {
@@ -21,37 +24,64 @@ export interface Verdict {
   readonly following?: number;
   readonly leading?: string;
   readonly listening?: string;
+  /** A commit that it has read. */
+  readonly read?: string;
 }
 
-/** Where the program is. `folder`: another Go module, with its main package at the top. */
-export function goProgram(folder = FOLDER): string | undefined {
-  const program = join(CACHE, digestOf(folder));
+/** Time limit of a program, for one that hangs. */
+const RUN_LIMIT_MS = 1_200_000;
+/** Memory that the garbage collectors of Go keep to. */
+const MEMORY = { run: { GOMEMLIMIT: '1GiB' }, build: { GOMEMLIMIT: '4GiB' } };
+
+export interface GoModule {
+  /** Folder of the module; the clients of this folder unless given. */
+  readonly folder?: string;
+  /** Package with the program; the one at the top of the module unless given. */
+  readonly main?: string;
+  /** Name of the file of requirements that is read in place of `go.mod`. */
+  readonly requirements?: string;
+  readonly tags?: string;
+}
+
+/** Path of the built program. */
+export function goProgram(module: GoModule = {}): string | undefined {
+  const program = join(CLIENT_CACHE, digestOf(module));
   if (existsSync(program)) return program;
-  const missing = buildInto(program, folder);
+  const missing = buildInto(program, module);
   if (missing === undefined) return program;
-  process.stderr.write(`\nThe real clients in ${folder} are SKIPPED: ${missing}\n\n`);
+  const { folder = FOLDER, requirements = 'go.mod' } = module;
+  process.stderr.write(`\nThe clients of ${folder}/${requirements} are SKIPPED: ${missing}\n\n`);
   return undefined;
 }
 
-function digestOf(folder: string): string {
-  const digest = createHash('sha256');
+function digestOf({ folder = FOLDER, ...how }: GoModule): string {
+  const digest = createHash('sha256').update(JSON.stringify(how));
   for (const name of readdirSync(folder).sort()) {
     digest.update(`${name}\0`).update(readFileSync(join(folder, name)));
   }
   return digest.digest('hex').slice(0, 16);
 }
 
-/** Returns why not. The name is taken at the end: others may build the same meanwhile. */
-function buildInto(program: string, folder: string): string | undefined {
+/** Returns the reason of a failure. The file is renamed at the end: another process may build the same. */
+function buildInto(program: string, module: GoModule): string | undefined {
   if (spawnSync('go', ['version']).status !== 0) return 'there is no Go';
-  mkdirSync(CACHE, { recursive: true });
+  mkdirSync(CLIENT_CACHE, { recursive: true });
+  const { folder = FOLDER, main = '.', requirements = 'go.mod', tags = '' } = module;
   const unfinished = `${program}.${process.pid}`;
   const { status, stderr } = spawnSync(
     'go',
-    ['build', '-buildvcs=false', '-ldflags=-s -w', '-o', unfinished, '.'],
-    { cwd: folder, encoding: 'utf8', timeout: buildLimit() },
+    [
+      ...['build', '-buildvcs=false', '-ldflags=-s -w', `-modfile=${requirements}`],
+      ...[`-tags=${tags}`, '-o', unfinished, main],
+    ],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: buildLimit(),
+      env: { ...process.env, ...MEMORY.build },
+    },
   );
-  if (status !== 0) return `they cannot be built here\n${stderr}`;
+  if (status !== 0) return `the build failed\n${stderr}`;
   renameSync(unfinished, program);
   return undefined;
 }
@@ -80,7 +110,9 @@ export function start(
   env: Readonly<Record<string, string>> = {},
 ): Running {
   const child: ChildProcessWithoutNullStreams = spawn(program, args, {
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...MEMORY.run, ...env },
+    timeout: RUN_LIMIT_MS,
+    killSignal: 'SIGKILL',
   });
   const verdicts: Verdict[] = [];
   const waiting = new Set<() => void>();
@@ -135,9 +167,18 @@ export function start(
 }
 
 /** Runs it to its end; the claims that do not hold. */
-export async function failedClaims(program: string, args: readonly string[]): Promise<Verdict[]> {
-  const running = start(program, args);
+export async function failedClaims(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Verdict[]> {
+  return await failedClaimsOf(start(program, args, env), basename(program));
+}
+
+/** Ends the input of a program and waits for its end; the claims that do not hold. */
+export async function failedClaimsOf(running: Running, name: string): Promise<Verdict[]> {
   const code = await running.end();
   const failed = running.verdicts.filter(({ error }) => error !== undefined);
-  return code === 0 ? failed : [...failed, { claim: `${args[0]} ends with 0`, error: `${code}` }];
+  if (code === 0 && running.verdicts.length > 0) return failed;
+  return [...failed, { claim: `${name} makes claims and ends with 0`, error: `${code}` }];
 }

@@ -5,7 +5,8 @@ import { API, type Daemon, findKubectl, startDaemon } from '../support/daemon.ts
 import { type Kubectl, kubectlOf } from './kubectl.ts';
 import { changedObject, GROUP, objectOf, SAMPLES, type Sample } from './samples.ts';
 
-const VERSIONS = ['1.27', '1.28', '1.29', '1.30', '1.31', '1.32', '1.33'];
+const MINORS = [27, 28, 29, 30, 31, 32, 33, 34, 35, 36];
+const VERSIONS = MINORS.map((minor) => `1.${minor}`);
 const present = VERSIONS.filter((version) => findKubectl(version) !== undefined);
 if (present.length < VERSIONS.length) {
   const missing = VERSIONS.filter((version) => !present.includes(version));

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, vi } from 'vitest';
 import { freePort } from './machine.ts';
+import { findProgram } from './programs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'dist/main.js');
@@ -245,15 +246,15 @@ class RunningDaemon implements Daemon {
   }
 }
 
-/** The kubectl of a minor version (`1.32`); any kubectl of that version on the PATH will do. */
+/** The kubectl of a minor version (`1.32`): by its own name, or beside the `kubectl` on the PATH. */
 export function findKubectl(version: string): string | undefined {
+  const named = findProgram(`kubectl.${version}`);
+  if (named !== undefined) return named;
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     const plain = join(folder, 'kubectl');
     if (!existsSync(plain)) continue;
     const beside = join(dirname(realpathSync(plain)), `kubectl.${version}`);
     if (existsSync(beside)) return beside;
-    const named = join(folder, `kubectl.${version}`);
-    if (existsSync(named)) return named;
     return version === '1.32' && !hasVersionsBeside(plain) ? plain : undefined;
   }
   return undefined;

@@ -46,10 +46,14 @@ func elected(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
+	newer, err := newerRecorder(ctx, manager, config, "example.com/clients")
+	if err != nil {
+		return err
+	}
 	err = ctrl.NewControllerManagedBy(manager).For(&Team{}, builder.WithPredicates(marked(witnessed))).Complete(&witness{
 		manager.GetClient(),
 		manager.GetEventRecorderFor("clients"), //nolint:staticcheck // Most controllers that there are use it.
-		manager.GetEventRecorder("example.com/clients"),
+		newer,
 	})
 	if err != nil {
 		return err

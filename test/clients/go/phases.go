@@ -105,7 +105,7 @@ func special(ctx context.Context, api client.Client, live client.Reader) error {
 		"metadata": map[string]any{"name": "vault-4"},
 		"spec":     map[string]any{"description": "applied"},
 	}}
-	if err := api.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner("clients")); err != nil {
+	if err := apply(ctx, api, applied); err != nil {
 		return err
 	}
 	team := &Team{}

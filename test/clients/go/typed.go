@@ -282,7 +282,7 @@ func recorded(ctx context.Context, client kubernetes.Interface) error {
 	older.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	newer := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
 	defer newer.Shutdown()
-	if err := newer.StartRecordingToSinkWithContext(ctx); err != nil {
+	if err := startRecording(ctx, newer); err != nil {
 		return err
 	}
 	ours := older.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "clients"})

@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
 	clientwatch "k8s.io/client-go/tools/watch"
 	"k8s.io/client-go/util/retry"
@@ -240,29 +239,14 @@ func watches(ctx context.Context, api dynamic.ResourceInterface) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", "awaited").String()}
-	access := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return api.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return api.Watch(ctx, options)
-		},
-	}
 	first, err := api.List(ctx, options)
 	if err != nil {
 		return err
 	}
-	selected := &cache.ListWatch{
-		WatchFuncWithContext: func(ctx context.Context, more metav1.ListOptions) (watch.Interface, error) {
-			more.FieldSelector = options.FieldSelector
-			return access.WatchWithContext(ctx, more)
-		},
-	}
-	retrying, err := clientwatch.NewRetryWatcherWithContext(ctx, first.GetResourceVersion(), selected)
+	retrying, err := retryWatcher(ctx, api, options, first.GetResourceVersion())
 	if err != nil {
 		return err
 	}
-	defer retrying.Stop()
 	if _, err := api.Create(ctx, team("awaited", map[string]any{}), metav1.CreateOptions{}); err != nil {
 		return err
 	}
