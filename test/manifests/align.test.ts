@@ -106,6 +106,12 @@ test.each<[title: string, before: JsonValue[], after: JsonValue[], steps: string
     ['a', 'b', 'x', 'c', 'd'],
     '0>0 1>1 ->2 2>3 3>4',
   ],
+  [
+    'where items changed places, those before and behind them stay',
+    ['a', 'b', 'c', 'd', 'e', 'f'],
+    ['a', 'b', 'd', 'c', 'e', 'f'],
+    '0>0 1>1 2>- 3>2 ->3 4>4 5>5',
+  ],
   ['a list is changed in place', [[1], 'b'], [[2], 'b'], '0>0 1>1'],
 ])('%s', (_title, before, after, expected) => {
   const steps = align(before, after).map(({ from = NOTHING, to = NOTHING }) => `${from}>${to}`);
