@@ -162,6 +162,14 @@ test.each([
   expect(statSync(logPaths(gitDir)[0]).size).toBe(bytes);
 });
 
+test('a log whose last block is free calls off in it', async () => {
+  const log = await create();
+  for (const n of [1, 2]) await append(log, group(n));
+  expect(log.used).toBe(BYTES - BLOCK);
+  await log.callOff(2);
+  expect([log.used, found()]).toEqual([BYTES, ['1', '']]);
+});
+
 test('the other file is not turned to while what it holds is needed', async () => {
   const log = await create();
   expect([log.other, log.isOtherUsed]).toEqual([1, false]);
