@@ -209,6 +209,20 @@ describe('a write of owners and access rules', () => {
       undefined,
     ],
     [
+      'keeps a team of others that was named before',
+      { ...mine, access: [{ verbs: ['get'], teams: ['red'] }] },
+      { ...mine, access: [{ verbs: ['get'], teams: ['red'] }, get] },
+      [],
+      undefined,
+    ],
+    [
+      'names a team of others in a new object',
+      undefined,
+      { ...mine, access: [{ verbs: ['get'], teams: ['red'] }] },
+      [],
+      'cannot bind',
+    ],
+    [
       'names one’s own team',
       mine,
       { ...mine, access: [{ verbs: ['get'], teams: ['blue'] }] },
