@@ -12,7 +12,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   options: [],
   files: [],
   outbound: [],
-  scheduler: [],
+  scheduler: ['apimachinery'],
   apimachinery: [],
   endpointsync: ['apimachinery'],
   fieldmanagement: ['apimachinery'],

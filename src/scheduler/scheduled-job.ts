@@ -1,5 +1,6 @@
 /** One job of a scheduler: when it runs next, that it never overlaps itself, and its end. */
 import type { ScheduledTask } from 'node-cron';
+import { deadline } from '../apimachinery/deadline.ts';
 import { formatSchedule, type Schedule, taskOf } from './schedule.ts';
 
 export interface Job {
@@ -125,8 +126,7 @@ export class ScheduledJob {
     // The window may have ended while the record was written.
     const restMs = Math.max(this.#restMs(time), 0);
     const { signal } = this.#stopped;
-    const ends = Number.isFinite(restMs) ? [signal, AbortSignal.timeout(restMs)] : [signal];
-    const either = AbortSignal.any(ends);
+    const either = Number.isFinite(restMs) ? deadline(restMs, signal) : signal;
     const started = new Date();
     const begun = performance.now();
     let result: RunResult = 'succeeded';
