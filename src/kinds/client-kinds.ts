@@ -16,7 +16,10 @@ export const RELEASE_TYPE = 'helm.sh/release.v1';
 
 export const RELEASE: Kind = {
   ...SECRET,
-  createdByUpdate: true,
+  canonicalize: (object) => {
+    SECRET.canonicalize(object);
+    dropEmpty(object, ['data']);
+  },
   validate: (object, old) => [
     ...(object['type'] === RELEASE_TYPE ? [] : [wrongType(object['type'])]),
     ...SECRET.validate(object, old),
@@ -34,8 +37,8 @@ export const CONFIG_MAP: Kind = defineKind({
   storedIn: 'cluster',
   schema: 'configmap',
   allowUnconditionalUpdate: true,
-  createdByUpdate: true,
   strategicMerge: true,
+  canonicalize: (object) => dropEmpty(object, DATA),
   columns: [
     {
       name: 'Data',
@@ -58,6 +61,13 @@ export const CONFIG_MAP: Kind = defineKind({
 export const CLIENT_KINDS: KindTable = tableOf([LEASE, RELEASE, CONFIG_MAP]);
 
 const DATA = ['data', 'binaryData'] as const;
+
+/** Types of Go have no empty map. Mutates `object`. */
+function dropEmpty(object: KubeObject, fields: readonly string[]): void {
+  for (const field of fields) {
+    if (isRecord(object[field]) && keysOf(object, field).length === 0) delete object[field];
+  }
+}
 
 function keysOf(object: KubeObject, field: string): string[] {
   const data = object[field];

@@ -9,7 +9,7 @@ import {
 import { labelValueProblems, qualifiedNameProblems } from '../apimachinery/names.ts';
 import { type KubeObject, valueAt } from '../apimachinery/object.ts';
 import { CREATED_AT } from './columns.ts';
-import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
+import { blankFields, defineKind, type Kind, RBAC_GROUP } from './kind.ts';
 import { rbacNameProblems } from './rbac-names.ts';
 import { policyRuleProblems } from './rbac-rules.ts';
 
@@ -33,6 +33,7 @@ export const CLUSTER_ROLE: Kind = defineKind({
   allowUnconditionalUpdate: true,
   strategicMerge: true,
   columns: [CREATED_AT],
+  ...blankFields({ rules: null }),
   validate: (object) => [...policyRuleProblems(object, false), ...aggregationProblems(object)],
 });
 

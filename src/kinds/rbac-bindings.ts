@@ -42,6 +42,7 @@ function effectiveGroup(entry: Subject | RoleRef): string {
 export function setBindingDefaults(object: KubeObject): void {
   const roleRef = roleRefOf(object);
   if (!roleRef.apiGroup) roleRef.apiGroup = RBAC_GROUP;
+  if (subjectsOf(object).length === 0) delete object['subjects'];
   for (const subject of subjectsOf(object)) {
     const group = effectiveGroup(subject);
     if (group !== '') subject.apiGroup = group;

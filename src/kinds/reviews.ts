@@ -38,6 +38,7 @@ function review(group: string, kind: string): Kind {
     scope: 'Cluster',
     schema: singular,
     verbs: ['create'],
+    strategicMerge: true,
     storedIn: 'nowhere',
   });
 }

@@ -1,6 +1,6 @@
 /** Role of `rbac.authorization.k8s.io/v1`: permissions inside one namespace. */
 import { CREATED_AT } from './columns.ts';
-import { defineKind, type Kind, RBAC_GROUP } from './kind.ts';
+import { blankFields, defineKind, type Kind, RBAC_GROUP } from './kind.ts';
 import { rbacNameProblems } from './rbac-names.ts';
 import { policyRuleProblems } from './rbac-rules.ts';
 
@@ -15,5 +15,6 @@ export const ROLE: Kind = defineKind({
   allowUnconditionalUpdate: true,
   strategicMerge: true,
   columns: [CREATED_AT],
+  ...blankFields({ rules: null }),
   validate: (object) => policyRuleProblems(object, true),
 });

@@ -45,7 +45,7 @@ export interface Applied {
 export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now: number): Applied {
   const { kind, force, options } = request;
   const time = rfc3339(now);
-  const applied = wantedBy(request);
+  const applied = wantedBy(request, live === undefined);
   const manager = applierOf(kind, options.fieldManager);
   const managers = live === undefined ? new Map() : managersBeforeApply(kind, live, time);
   const shape = schemaTree(kind.schema);
@@ -131,7 +131,7 @@ const ANNOTATIONS = ['metadata', 'annotations'];
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Throws 400 for what an apply must not say. */
-function wantedBy({ kind, body, name, namespace }: ApplyRequest): JsonObject {
+function wantedBy({ kind, body, name, namespace }: ApplyRequest, isNew: boolean): JsonObject {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest('an apply patch must be a map');
   }
@@ -142,11 +142,19 @@ function wantedBy({ kind, body, name, namespace }: ApplyRequest): JsonObject {
       `invalid object type: ${String(wanted['apiVersion'] ?? '')}, Kind=${String(wanted['kind'] ?? '')}; this is ${apiVersionOf(kind)}, Kind=${kind.kind}`,
     );
   }
-  const meta = typeof metadata === 'object' && metadata !== null ? (metadata as JsonObject) : {};
+  if (!isRecord(metadata ?? {})) throw badRequest('an apply patch: metadata must be a map');
+  const meta = (metadata ?? {}) as JsonObject;
   if (meta['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
-  if (meta['name'] !== undefined && meta['name'] !== name) {
+  const own = meta['name'];
+  if (own === undefined && (isNew || !kind.strategicMerge)) {
     throw badRequest(
-      `the name of the object (${String(meta['name'])}) does not match the name on the URL (${name})`,
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (own !== undefined && own !== name) {
+    const shown = typeof own === 'string' ? own : JSON.stringify(own);
+    throw badRequest(
+      `the name of the object (${shown}) does not match the name on the URL (${name})`,
     );
   }
   const place = namespace === '' ? {} : { namespace };

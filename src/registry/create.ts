@@ -70,7 +70,7 @@ function prepareDecoded(
   const { kind, options } = request;
   const schema = parts.kinds.schemaOf(kind);
   const { object } = decoded;
-  if (object.metadata.resourceVersion !== undefined && object.metadata.resourceVersion !== '') {
+  if (!['', '0'].includes(object.metadata.resourceVersion ?? '')) {
     throw badRequest('resourceVersion should not be set on objects to be created');
   }
   stripServerFields(object);

@@ -82,7 +82,8 @@ export function stripServerFields(object: KubeObject): void {
 function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): KubeObject {
   const apiVersion = apiVersionOf(kind);
   const name = isRecord(body['metadata']) ? String(body['metadata']['name'] ?? '') : '';
-  const sent = { apiVersion: body['apiVersion'] ?? apiVersion, kind: body['kind'] ?? kind.kind };
+  const sent = { apiVersion: body['apiVersion'] ?? apiVersion, kind: body['kind'] || kind.kind };
+  if (!isPatch) requireTexts(sent);
   if (sent.apiVersion !== apiVersion) {
     if (isPatch) {
       const ofNoGroup = { ...kind, group: '' };
@@ -93,16 +94,30 @@ function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): K
       `the API version in the data (${String(sent.apiVersion)}) does not match the expected API version (${apiVersion})`,
     );
   }
+  if (sent.kind !== kind.kind && kind.strategicMerge && !isPatch) {
+    const version = JSON.stringify(kind.version);
+    throw badRequest(
+      `${String(sent.kind)} in version ${version} cannot be handled as a ${kind.kind}`,
+    );
+  }
   if (sent.kind !== kind.kind) {
     const ofItsKind = typeof sent.kind === 'string' ? { ...kind, kind: sent.kind } : kind;
     const detail = `must be ${kind.kind}`;
     throw invalidObject(ofItsKind, name, [invalid(['kind'], sent.kind, detail)]);
   }
-  const { apiVersion: _given, kind: _kind, metadata = {}, ...rest } = body;
-  if (!isRecord(metadata)) {
-    throw badRequest('error decoding: metadata must be an object');
+  const { apiVersion: _given, kind: _kind, metadata: given, ...rest } = body;
+  const metadata = given ?? {};
+  if (isRecord(metadata)) return { apiVersion, kind: kind.kind, metadata, ...rest };
+  const words = 'metadata must be an object';
+  if (isPatch) throw invalidObject(kind, name, [invalid(['patch'], metadata, words)]);
+  throw badRequest(`error decoding: ${words}`);
+}
+
+function requireTexts(sent: Readonly<Record<string, unknown>>): void {
+  const wrong = Object.keys(sent).find((field) => typeof sent[field] !== 'string');
+  if (wrong !== undefined) {
+    throw badRequest(`the object provided is unrecognized: ${wrong} must be a string`);
   }
-  return { apiVersion, kind: kind.kind, metadata, ...rest };
 }
 
 /** Kubernetes reads metadata and kinds of its own into types of Go: a wrong shape is no object at all. */

@@ -190,20 +190,18 @@ function restoredValues(current: StoredObject, concealed: Concealed): string[] {
 
 /** The body must say which object it is: the one of the URL. */
 export function identified(body: unknown, request: Pick<UpdateRequest, 'name'>): unknown {
-  if (!isRecord(body) || !isRecord(body['metadata'])) {
+  const metadata = isRecord(body) ? (body['metadata'] ?? {}) : {};
+  // The schema names the type of anything else, here and below.
+  if (!isRecord(metadata)) return body;
+  const own = metadata['name'];
+  if (own === undefined || own === null || own === '') {
     throw badRequest(
       `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,
     );
   }
-  const own = body['metadata']['name'];
-  if (own === undefined || own === '') {
+  if (typeof own === 'string' && own !== request.name) {
     throw badRequest(
-      `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,
-    );
-  }
-  if (own !== request.name) {
-    throw badRequest(
-      `the name of the object (${String(own)}) does not match the name on the URL (${request.name})`,
+      `the name of the object (${own}) does not match the name on the URL (${request.name})`,
     );
   }
   return body;

@@ -107,7 +107,7 @@ function resourcesOf(kind: Kind): ApiResource[] {
   return [main, ...below];
 }
 
-/** In the order in which Kubernetes lists those of custom resources. */
+/** In the order in which Kubernetes lists those of custom resources; its own kinds are in the order of the alphabet. */
 const VERBS = [
   'delete',
   'deletecollection',
@@ -119,13 +119,18 @@ const VERBS = [
   'watch',
 ] as const;
 
+function verbsOf({ verbs, strategicMerge }: Kind): string[] {
+  const listed = VERBS.filter((verb) => verbs.includes(verb));
+  return strategicMerge ? listed.toSorted() : listed;
+}
+
 function resourceOf(kind: Kind): ApiResource {
   return {
     name: kind.plural,
     singularName: kind.singular,
     namespaced: kind.scope === 'Namespaced',
     kind: kind.kind,
-    verbs: VERBS.filter((verb) => kind.verbs.includes(verb)),
+    verbs: verbsOf(kind),
     ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
     ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
     ...(kind.storedIn === 'nowhere' ? {} : { storageVersionHash: storageVersionHash(kind) }),

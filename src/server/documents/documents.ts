@@ -1,5 +1,5 @@
 /** Everything that is no object: health, version, discovery, OpenAPI, schemas, metrics, keys. */
-import { noSuchRoute } from '../../apimachinery/status-error.ts';
+import { MethodNotAllowedError, noSuchRoute } from '../../apimachinery/status-error.ts';
 import { REVIEWS } from '../../kinds/reviews.ts';
 import { schemaDocument, schemaNames } from '../../kinds/schema-files.ts';
 import type { KindTable } from '../../kinds/table.ts';
@@ -37,9 +37,9 @@ export function buildDocuments(deps: ServerDependencies): Documents {
   const found = everything(deps);
   return inOrder([
     health(deps),
-    version(deps),
-    discovery(found, []),
-    openApi(deps, found),
+    readOnly(version(deps)),
+    readOnly(discovery(found, [])),
+    readOnly(openApi(deps, found)),
     metrics(deps),
     schemas,
     settingsDocuments(deps),
@@ -55,11 +55,23 @@ export function buildDocuments(deps: ServerDependencies): Documents {
 export function buildClusterDocuments(deps: ServerDependencies): Documents {
   return inOrder([
     health(deps),
-    version(deps),
-    discovery(deps.kinds, []),
-    openApi(deps, deps.kinds),
+    readOnly(version(deps)),
+    readOnly(discovery(deps.kinds, [])),
+    readOnly(openApi(deps, deps.kinds)),
   ]);
 }
+
+/** Of a Kubernetes API: read, and changed by nobody. Throws 405. */
+function readOnly(document: Document): Document {
+  return (request) => {
+    const answer = document(request);
+    if (answer === undefined || READS.includes(request.info.verb)) return answer;
+    throw new MethodNotAllowedError(`${request.info.path} can only be read`, {}, READ_METHODS);
+  };
+}
+
+const READS = ['get', 'head'];
+const READ_METHODS = READS.map((verb) => verb.toUpperCase());
 
 function inOrder(documents: readonly Document[]): Documents {
   return (request) => {

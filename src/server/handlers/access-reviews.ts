@@ -80,6 +80,7 @@ export async function handleReview(
   const { object, warnings } = readReview(request);
   const answer = ANSWERS.get(request.kind);
   if (answer === undefined) throw noSuchRoute();
+  requireBareMetadata(request, object);
   const spec = object.spec ?? {};
   const status = await answer({ deps, request, spec });
   return objectAnswer(deps, request, { object: { ...object, status }, warnings }, 201);
@@ -108,6 +109,14 @@ function readReview(request: ResourceRequest): { object: KubeObject; warnings: s
 function selfAccess(question: Question): JsonObject {
   const { deps, request } = question;
   return accessStatus(deps.authorizer, request.user, asked(question));
+}
+
+/** Kubernetes refuses what a question about access has no use for. */
+function requireBareMetadata(request: ResourceRequest, { metadata }: KubeObject): void {
+  if (![SELF_ACCESS_REVIEW, ACCESS_REVIEW, LOCAL_ACCESS_REVIEW].includes(request.kind)) return;
+  const { namespace: _place, ...rest } = metadata;
+  if (Object.keys(rest).length === 0) return;
+  throw refused(request, [invalid(['metadata'], rest, 'must be empty')]);
 }
 
 function access(question: Question): JsonObject {

@@ -35,12 +35,14 @@ export interface ListOptions {
 /** Throws 400 for what does not parse and 422 for what does not go together. */
 export function parseListOptions(
   query: URLSearchParams,
-  kind: Pick<Kind, 'scope' | 'selectableFields'> & Partial<Pick<Kind, 'fieldText'>>,
+  kind: Pick<Kind, 'scope' | 'selectableFields'> &
+    Partial<Pick<Kind, 'fieldText' | 'strategicMerge'>>,
   mode: 'list' | 'watch',
 ): ListOptions {
   const selectable = [
     'metadata.name',
-    ...(kind.scope === 'Namespaced' ? ['metadata.namespace'] : []),
+    // Kubernetes knows it for all kinds of its own.
+    ...(kind.scope === 'Namespaced' || kind.strategicMerge ? ['metadata.namespace'] : []),
     ...kind.selectableFields,
   ];
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');

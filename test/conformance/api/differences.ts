@@ -44,6 +44,7 @@ export const DIFFERENCES: readonly Difference[] = [
     heading: 'Git owns what nobody else does',
     is: of('the record can be reset, replaced and left alone › '),
   },
+  { heading: 'An empty list is `[]`', is: of('rules-empty') },
   { heading: 'DELETE commits first', is: of('policies become finalizers › ') },
   { heading: 'A grace period is kept', is: of('a grace period › ') },
   {

@@ -1,6 +1,7 @@
 /** Every case, by the file that keeps its verdicts. */
 import type { Case } from '../case.ts';
 import { APPLIES } from './apply.ts';
+import { BUILTIN } from './builtin.ts';
 import { DELETIONS } from './deletions.ts';
 import { EVENT_CASES } from './events.ts';
 import { LEASE_CASES } from './leases.ts';
@@ -24,4 +25,5 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
   deletions: DELETIONS,
   leases: LEASE_CASES,
   events: EVENT_CASES,
+  builtin: BUILTIN,
 };
