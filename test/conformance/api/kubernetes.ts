@@ -38,19 +38,19 @@ export interface Kubernetes {
   stop(): Promise<void>;
 }
 
-/** Resolves once every kind is served. `flags`: more of them, for the server. */
+/** Resolves once every kind is served. `flags`, `of`: for the server. */
 export async function startKubernetes(
   { username, uid, groups }: Administrator = ADA,
   flags: readonly string[] = [],
+  of: Parameters<typeof startApiServer>[1] = {},
 ): Promise<Kubernetes> {
   const users = join(scratchDir(), 'tokens.csv');
   const lines = [`${TOKEN},${username},${uid},"${groups.join(',')}"`, SETUP_USER];
   writeFileSync(users, `${lines.join('\n')}\n`);
-  const server = await startApiServer([
-    `--token-auth-file=${users}`,
-    `--etcd-compaction-interval=${KEPT_SECONDS}s`,
-    ...flags,
-  ]);
+  const server = await startApiServer(
+    [`--token-auth-file=${users}`, `--etcd-compaction-interval=${KEPT_SECONDS}s`, ...flags],
+    of,
+  );
   const target = { url: server.url, token: TOKEN, ca: server.ca };
   const client = clientOf({ ...target, token: SETUP_TOKEN });
   try {

@@ -72,9 +72,6 @@ async function serve(
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-key-file=${accounts}`,
       `--service-account-signing-key-file=${accounts}`,
-      ...(flags.some((flag) => flag.startsWith('--authorization-mode'))
-        ? []
-        : ['--authorization-mode=AlwaysAllow']),
       ...flags,
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
