@@ -213,6 +213,11 @@ export function blankFields(blank: JsonObject): Pick<Kind, 'blank' | 'setDefault
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 export const DEFAULT_API_GROUP = 'management.gitplane.dev';
 
+/** Kubernetes counts no generations of roles and bindings. */
+export function countsGenerations({ group }: Pick<Kind, 'group'>): boolean {
+  return group !== RBAC_GROUP;
+}
+
 /** `management.gitplane.dev/v1`; the core group has no name. */
 export function apiVersionOf({ group, version }: Kind): string {
   return group === '' ? version : `${group}/${version}`;

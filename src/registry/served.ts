@@ -18,7 +18,7 @@ import type { CatalogObject } from '../catalog/catalog-object.ts';
 import type { Identity } from '../catalog/identity.ts';
 import type { ObjectChange } from '../catalog/step.ts';
 import { ownPart } from '../kinds/copying.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { countsGenerations, type Kind } from '../kinds/kind.ts';
 import { schemaTree } from '../kinds/schema-files.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
@@ -181,29 +181,28 @@ export function serveObject(
   const { manifest, identity, ownerUid } = source;
   const hidden: JsonObject = ownerUid === undefined ? {} : { [OWNER_UID]: ownerUid };
   const object = withoutWriteOnly(kind, manifest, hidden);
-  object.metadata = servedMeta(manifest.metadata, source, context.previous);
+  object.metadata = servedMeta(kind, source, context.previous);
   dropEmptyMeta(object.metadata);
   kind.setDefaults(object);
   const status = servedStatus(kind, object, { ...context, source });
   delete object.status;
   if (status !== undefined) object.status = status;
-  object.metadata.generation = identity.generation;
+  if (countsGenerations(kind)) object.metadata.generation = identity.generation;
   return { object, hidden: Object.keys(hidden).length === 0 ? undefined : hidden };
 }
 
 function servedMeta(
-  written: ObjectMeta,
-  source: ServedSource,
+  kind: Kind,
+  { identity, manifest }: ServedSource,
   previous: StoredObject | undefined,
 ): ObjectMeta {
-  const { identity } = source;
-  const { name = '', namespace, ...rest } = written;
+  const { name = '', namespace, ...rest } = manifest.metadata;
   const managedFields = previous?.object.metadata.managedFields;
   return {
     name,
     ...(namespace === undefined ? {} : { namespace }),
     uid: identity.uid,
-    generation: identity.generation,
+    ...(countsGenerations(kind) ? { generation: identity.generation } : {}),
     creationTimestamp: identity.creationTimestamp,
     ...rest,
     ...(managedFields === undefined ? {} : { managedFields }),

@@ -23,7 +23,7 @@ import {
 } from '../apimachinery/status-error.ts';
 
 import type { Managers } from '../fieldmanagement/managers.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { countsGenerations, type Kind } from '../kinds/kind.ts';
 import { defaultPath } from '../manifests/layout.ts';
 import type { Change, StoredObject } from '../state/store.ts';
 import { isStale } from './activity.ts';
@@ -144,7 +144,7 @@ function wantedOf(
   const change = { user: options.user, kind, object, old: current.object };
   applyGuards(parts.guards, { ...change, brings: byPath(concealed) });
   // Of a real write history tells the generation; a dry run has no history.
-  if (!sameDesiredState(object, current.object)) {
+  if (countsGenerations(kind) && !sameDesiredState(object, current.object)) {
     object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;
   }
   noteRecord(parts, { kind, object, fields, current });
