@@ -50,9 +50,9 @@ describe.skipIf(!present.includes('1.32'))('DirectClusterEndpointToken', () => {
 });
 
 describe.skipIf(!present.includes('1.32'))('the server', () => {
-  // covers: service.kinds
   const VERBS = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'];
 
+  // covers: service.kinds
   test('api-resources has every kind with its verbs, api-versions the groups', async () => {
     const rows = (await ok(['api-resources', '-o', 'wide', '--no-headers'])).trim().split('\n');
     for (const { plural, kind } of SAMPLES) {

@@ -109,6 +109,11 @@ export function objectOf(sample: Sample, name: string, labels: object = LABEL): 
   return { apiVersion: `${group}/v1`, kind, metadata: { name, ...namespace, labels }, ...fields };
 }
 
+/** The generation after that many changes of what is wanted; roles and bindings have none. */
+export function generationAfter({ group }: Sample, changes: number): number | undefined {
+  return group === GROUP ? 1 + changes : undefined;
+}
+
 /** The same object with its change. */
 export function changedObject(sample: Sample, name: string): object {
   const { field, value } = sample.change;
