@@ -82,7 +82,9 @@ export function stripServerFields(object: KubeObject): void {
 function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): KubeObject {
   const apiVersion = apiVersionOf(kind);
   const name = isRecord(body['metadata']) ? String(body['metadata']['name'] ?? '') : '';
-  const sent = { apiVersion: body['apiVersion'] ?? apiVersion, kind: body['kind'] || kind.kind };
+  const isInferred = body['apiVersion'] === '' && !isPatch;
+  const stated = isInferred ? undefined : body['apiVersion'];
+  const sent = { apiVersion: stated ?? apiVersion, kind: body['kind'] || kind.kind };
   if (!isPatch) requireTexts(sent);
   if (sent.apiVersion !== apiVersion) {
     if (isPatch) {

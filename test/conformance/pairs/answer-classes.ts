@@ -43,14 +43,6 @@ export const ANSWER_CLASSES: readonly Class[] = [
     },
     isSuccess,
   ),
-  part(
-    '`generation` counts commits',
-    ({ theirs, ours }) => {
-      const texts = JSON.stringify(theirs) ?? '';
-      if (!texts.includes('"generation"')) eachObject(ours, (object) => delete object.generation);
-    },
-    isSuccess,
-  ),
   {
     heading: '`generateName` is not kept',
     settle: (pair) => {

@@ -59,7 +59,10 @@ export const REQUEST_CLASSES: readonly Class[] = [
   ),
   whole(
     'A body is one whole document',
-    all(codes(/20./, /400/), weSay(/not valid (UTF-8|YAML)|patch must be a map/)),
+    any(
+      all(codes(/20./, /400/), weSay(/not valid (UTF-8|YAML)|patch must be a map/)),
+      all(codes(/422/, /400/), sent(/^null$/)),
+    ),
   ),
   whole(
     'An integer beyond 2^53 is refused',
@@ -113,9 +116,12 @@ export const REQUEST_CLASSES: readonly Class[] = [
   ),
   whole(
     'Metadata is of its schema',
-    all(
-      codes(/20.|422/, /400|422/),
-      weSay(/metadata\.(annotations|labels|managedFields|generation)|item of a list has no key/),
+    any(
+      all(
+        codes(/20.|422/, /400|422/),
+        weSay(/metadata\.(annotations|labels|managedFields|generation)|item of a list has no key/),
+      ),
+      all(codes(/500/, /20./), theySay(/metadata\.\w+: field not declared in schema/)),
     ),
   ),
   whole(
