@@ -84,11 +84,10 @@ export const BUILTIN: readonly Case[] = [
       await api.code({ method: 'POST', path: ROLES, body: { ...role('typed'), kind: 1 } });
       await api.code({ method: 'POST', path: TEAMS, body: { ...team('typed'), kind: 1 } });
       await api.code({ method: 'POST', path: TEAMS, body: { ...team('typed'), apiVersion: [] } });
-      await api.code({
-        method: 'POST',
-        path: `${ROLES}?dryRun=All`,
-        body: { ...role('typed'), kind: '' },
-      });
+      for (const empty of [{ kind: '' }, { apiVersion: '' }]) {
+        const path = `${ROLES}?dryRun=All`;
+        await api.code({ method: 'POST', path, body: { ...role('typed'), ...empty } });
+      }
     },
   },
   {
