@@ -34,7 +34,12 @@ if (PROGRAM === undefined) {
 const ROOT = '/kubernetes/management';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 interface Stored {
-  metadata: { name: string; uid: string; generation?: number; annotations?: Record<string, string> };
+  metadata: {
+    name: string;
+    uid: string;
+    generation?: number;
+    annotations?: Record<string, string>;
+  };
 }
 
 let daemon: Daemon;
