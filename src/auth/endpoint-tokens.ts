@@ -153,7 +153,7 @@ export class EndpointTokens {
   }
 }
 
-/** What verifiers need of signing keys. */
+/** Part of the signing keys that verifiers need. */
 export function publicKeys(keys: readonly SigningKey[]): JSONWebKeySet {
   return { keys: keys.map(({ publicJwk }) => ({ ...publicJwk })) };
 }

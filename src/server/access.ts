@@ -74,7 +74,7 @@ export function userNow(
   return allowed ? user : undefined;
 }
 
-/** What a request shows as its key, in any of the ways there are. */
+/** Text of the key of a request, from any of the places that may hold one. */
 export function shownKey(deps: SessionSource, headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   return authorization === undefined ? sessionKey(deps, headers) : tokenOf(authorization, 'basic');

@@ -1,4 +1,4 @@
-/** What a redo log comes to, on the state that the engine has: worked out before anything is changed. */
+/** Result of a redo log on the state of the engine, computed before anything changes. */
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import { removedAt } from './difference.ts';
 import type { DraftEvent, Replaced } from './draft.ts';
@@ -45,7 +45,7 @@ class Redoing {
   readonly #stored: Lookup;
   /** The newest version of each object that the log has had so far; undefined: removed. */
   readonly #logged = new Map<string, HeldObject | undefined>();
-  /** What steps that the engine lacks have made of an identity. */
+  /** Effect of the steps that the engine lacks on an identity. */
   readonly #redone = new Map<string, HeldObject | undefined>();
   /** The newest version. */
   head: number;

@@ -205,7 +205,7 @@ export class StoreConnection {
     return listing && { listing, mount: mount.uuid };
   }
 
-  /** What is in a folder. Rejects with `StoreError`, also where the token may not list it. */
+  /** Entries of a folder. Rejects with `StoreError`, also if the token may not list it. */
   async folder(name: string, folder: string): Promise<FolderList> {
     const mount = await this.mount(name);
     const { clock } = this.#options;

@@ -45,7 +45,7 @@ export interface GitObject {
   readonly kind: Kind;
   readonly key: ObjectKey;
   readonly uid: string;
-  /** Where it is tied to, as `placeOf` has it; part of the message of commits. */
+  /** Place that it is tied to, from `placeOf`; part of the message of commits. */
   readonly place: string;
 }
 

@@ -4,7 +4,7 @@ import type { Store } from '../../state/store.ts';
 
 const PREFIX = 'revoked-token:';
 
-/** Whether a token is revoked by now, asked of the state each time. */
+/** Revocations of tokens, read from the state each time. */
 export function isRevokedIn(store: Pick<Store, 'notes'>): (id: string) => boolean {
   return (id) => [...store.notes(PREFIX + id)].some(([name]) => name === PREFIX + id);
 }

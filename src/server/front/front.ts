@@ -29,7 +29,7 @@ export interface FrontOptions
   readonly coreGroups: readonly string[];
   /** `/kubernetes/management`. */
   readonly root: string;
-  /** Whether a request comes from somebody: who does not say who they are share little room. Never rejects. */
+  /** True if a request has a valid key: requests without one share little room. Never rejects. */
   readonly isKnown: (headers: IncomingHttpHeaders) => boolean | Promise<boolean>;
   readonly logger: Logger;
 }
