@@ -89,7 +89,7 @@ export class TokenHolders {
     const { user, owner } = key;
     const { kind, name, uid, scope: written } = platformClaims(claims);
     if (owner.kind !== kind || owner.name !== name || (user.uid ?? null) !== uid) {
-      return { message: 'the access key that asked for the token belongs to somebody else by now' };
+      return { message: 'the access key that asked for the token belongs to another user by now' };
     }
     const own = isRecord(written)
       ? new Scope(written as JsonObject, this.#parts.scopes)

@@ -100,7 +100,11 @@ export class Keyring {
   #made: Promise<Opener> | undefined;
   readonly #marker: KeyMarker | undefined;
   /** Null: none of the identities opens it. */
-  readonly #opened = new LRUCache<string, { key: Buffer | null }>({ max: MOST_REMEMBERED });
+  readonly #opened = new LRUCache<string, { key: Buffer | null }>({
+    // `max` would allocate the room of all of them at once, for each thread.
+    maxSize: MOST_REMEMBERED,
+    sizeCalculation: () => 1,
+  });
 
   /** What is wrong with an identity shows when it is first used. */
   constructor(identities: readonly string[], { marks = false }: KeyringOptions = {}) {

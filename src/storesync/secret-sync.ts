@@ -234,7 +234,7 @@ export class SecretSync {
   }
 }
 
-/** What is to be told of all stores, after a change for one of them. */
+/** Reports on all stores, after a change for one of them. */
 function noted(
   all: Map<string, string>,
   name: string,

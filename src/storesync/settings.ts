@@ -161,7 +161,7 @@ export function tokenOfEnvironment(environment: Environment): string | undefined
   return fromEnvironment(environment, 'TOKEN');
 }
 
-/** What differs between two settings beside the interval, the policy and the token is another connection. */
+/** Settings that differ in more than the interval, the policy and the token are another connection. */
 export function connectionOf(settings: StoreSettings): string {
   const { address, skipTLSVerify, tls, namespace, login } = settings;
   return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);

@@ -42,11 +42,11 @@ interface Waiter {
   resolve(): void;
 }
 
-/** What a change in git waits for others that come along with it. */
+/** Delay of a change in git, so that others come along with it. */
 const SOON_MS = 200;
 /** A store that does not answer keeps nobody from stopping. */
 const LONGEST_GOODBYE_MS = 3_000;
-/** What should not have happened must not happen all the time. */
+/** Pause after an unexpected failure, which could repeat at once otherwise. */
 const AFTER_A_DEFECT_MS = 60_000;
 
 export class StoreLoop {
@@ -107,7 +107,7 @@ export class StoreLoop {
     };
   }
 
-  /** Where secrets that hold credentials are. */
+  /** Collection of the secrets that hold credentials. */
   get secrets(): Collection {
     return this.#connected.secrets;
   }
@@ -295,7 +295,7 @@ export class StoreLoop {
     this.#due = this.#news === news ? clock.now() + this.#connected.pauseMs : 0;
   }
 
-  /** What changed in git and what has a short interval; deletions wait for the next cycle over all. */
+  /** Syncs secrets that changed in git or have a short interval; deletions wait for the next cycle over all. */
   async #smallCycle(connection: StoreConnection): Promise<void> {
     const ids = [...this.#changed];
     this.#changed.clear();
@@ -371,7 +371,7 @@ export class StoreLoop {
     this.#cycles.untie(id);
     this.#dueTimes.forget(id);
     const found = store.get(key);
-    // What is gone may have something to say to the store; what was untied has not.
+    // A secret that is gone may have to be deleted in the store; one that was untied has not.
     if (found === undefined || found.terminating) {
       this.#wake(SOON_MS);
       return;

@@ -1,4 +1,4 @@
-/** What Prometheus reads of scheduled jobs. */
+/** Metrics of scheduled jobs. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface JobMetrics {

@@ -124,11 +124,11 @@ describe('stops', () => {
   test.each<[string, () => void, string]>([
     ['when it is revoked', () => (voided = 'the token was revoked'), 'the token was revoked'],
     ['when its key does not work', () => (key = undefined), 'Unauthorized'],
-    ['when its key is of somebody else', () => (key = keyOf({}, 'bob')), 'somebody else by now'],
+    ['when its key is of somebody else', () => (key = keyOf({}, 'bob')), 'another user by now'],
     [
       'when another user has the name',
       () => (key = keyOf({ uid: 'another' })),
-      'somebody else by now',
+      'another user by now',
     ],
   ])('%s', async (_claim, change, message) => {
     const token = await issue();
