@@ -22,7 +22,7 @@ const LOADER = 'load-bundle.mjs';
 /** What is started, and the bundle that it becomes a loader of. */
 const program = { entry: join(dist, 'main.js'), bundle: join(dist, 'bundle', 'gitplane.cjs') };
 const worker = {
-  entry: join(dist, 'catalog', 'crew', 'worker.js'),
+  entry: join(dist, 'catalog', 'reader-pool', 'worker.js'),
   bundle: join(dist, 'bundle', 'worker.cjs'),
 };
 

@@ -24,11 +24,11 @@ const LAYERS: Readonly<Record<string, string>> = {
     'jobs of a table at times of cron, on node-cron: never twice at once, made up for after a stop',
   outbound: 'addresses that no request of the daemon goes to, whatever names them',
   apimachinery: 'the words of the Kubernetes API: objects, keys, selectors, field errors, Status',
-  endpointsync:
+  'endpoint-patches':
     'patches of tenant clusters: paths, expressions in a sandbox, references, labels, their report',
-  fieldmanagement: 'who owns which field of an object, and what an apply makes of it',
+  'field-management': 'who owns which field of an object, and what an apply makes of it',
   kinds: 'one file a kind, one table of them, and the compiler of `schemas/*.json`',
-  signin:
+  'sign-in':
     'signing in through others: connectors, what they say of a person, and what becomes of it',
   audit: 'which requests are recorded, what of them, and the file that the records are in',
   config:
@@ -36,22 +36,24 @@ const LAYERS: Readonly<Record<string, string>> = {
   git: 'bytes, paths, commits, refs, packs, hooks; knows no kinds',
   manifests: 'YAML to values with positions, edits of YAML in place, the layout of the repository',
   sealing: 'secret values sealed for age recipients in the file format of SOPS, and opened',
-  secretsync:
-    'secrets that git and a KV store both hold: the merge, the decisions, the client of the store',
-  oidcserver: 'the built-in OpenID provider: clients, sessions, tokens, and where they are kept',
-  storesync:
+  'secrets-merge':
+    'three-way merge of secrets that git and a KV store both hold: decisions, intents, fingerprints',
+  'secret-store-client':
+    'client of the KV store: sign-in, versions 1 and 2, listings, circuit breaker',
+  'oidc-server': 'the built-in OpenID provider: clients, sessions, tokens, and where they are kept',
+  'secret-store-sync':
     'the loop that keeps secrets and a KV store in step: what is tied, cycles, commits, conditions',
   signatures: 'who signed a commit, the policy of who must, the key that signs ours',
   options: 'what declares an option, a table of them a group of commands, and how they are read',
   admission: 'what makes an object valid, whoever wrote it',
   state: 'objects in memory, the journal, watches, and the engine that keeps them',
   telemetry: 'the logger and the metrics',
-  kubeclient:
+  'kubernetes-client':
     'a client of Kubernetes APIs: list and watch with resume, a queue of work, kubeconfigs',
   etcd: 'a client of etcd: transactions, watches, leases; knows nothing of what is kept there',
   replication:
     'replicas: who leads and for how long, the log of the repository, its mirrors, what all share',
-  tenantsync: 'the loop of a tenant: Endpoints translated, patched, and kept that way elsewhere',
+  'tenant-sync': 'the loop of a tenant: Endpoints translated, patched, and kept that way elsewhere',
   auth: 'keys, identities, roles, endpoint tokens, secret files',
   tls: 'the private authority, the server certificate, the kubeconfig',
   catalog: 'desired state as a fold over commits: which object is where, since when',

@@ -38,21 +38,33 @@ interface Module {
 /** Modules that promise something, and the tests that hold them to it. */
 const MODULES: Readonly<Record<string, Module>> = {
   log: {
-    files: ['git/write-log', 'git/log-format', 'git/log-keeper', 'git/log-replay', 'git/save-log'],
-    tests: ['log-format', 'write-log-files', 'log-keeper', 'write-log'].map(
+    files: ['wal-file', 'wal-format', 'wal-keeper', 'wal-replay', 'wal-checkpoint'].map(
+      (name) => `git/wal/${name}`,
+    ),
+    tests: ['wal/wal-format', 'write-log-files', 'wal/wal-keeper', 'wal/wal-file'].map(
       (name) => `git/${name}`,
     ),
   },
   journal: {
-    files: ['state/journal', 'state/journaled-store'],
-    tests: ['journal', 'journaled-store', 'redo-log', 'store-laws', 'freshness'].map(
-      (name) => `state/${name}`,
-    ),
+    files: ['state/journal/journal', 'state/journaled-store'],
+    tests: [
+      'journal/journal',
+      'journaled-store',
+      'redo/redo-log',
+      'store-laws',
+      'following/freshness',
+    ].map((name) => `state/${name}`),
   },
   fold: {
-    files: ['fold', 'touched', 'ties', 'resolution', 'identity', 'undo-log', 'layer'].map(
-      (name) => `catalog/${name}`,
-    ),
+    files: [
+      'apply-commit',
+      'affected-objects',
+      'ties',
+      'last-good-version',
+      'identity',
+      'undo-log',
+      'overlay-map',
+    ].map((name) => `catalog/${name}`),
     tests: ['catalog/catalog', 'catalog/ties', 'catalog/merges', 'catalog/histories'],
   },
   grants: {
@@ -64,10 +76,10 @@ const MODULES: Readonly<Record<string, Module>> = {
     ),
   },
   merge: {
-    files: ['fieldmanagement/walk', 'fieldmanagement/manage', 'secretsync/decide'],
+    files: ['field-management/walk', 'field-management/manage', 'secrets-merge/decide'],
     tests: ['walk', 'manage', 'structured-merge']
-      .map((name) => `fieldmanagement/${name}`)
-      .concat(['secretsync/core', 'secretsync/sync-object', 'secretsync/model']),
+      .map((name) => `field-management/${name}`)
+      .concat(['secrets-merge/core', 'secrets-merge/sync-object', 'secrets-merge/model']),
   },
   editor: {
     files: ['align', 'entries', 'match', 'plan', 'replace', 'slots', 'splice', 'stream'].map(
@@ -78,12 +90,21 @@ const MODULES: Readonly<Record<string, Module>> = {
     ),
   },
   replication: {
-    files: ['agreed-mark', 'newest-line', 'read-lease', 'repository-log', 'log-record'].map(
-      (name) => `replication/${name}`,
-    ),
-    tests: ['agreed-mark', 'newest-line', 'read-lease', 'log-deadlines', 'link', 'repository'].map(
-      (name) => `replication/${name}`,
-    ),
+    files: [
+      'last-acknowledged-commit',
+      'read-index',
+      'read-lease',
+      'repository-log',
+      'log-record',
+    ].map((name) => `replication/${name}`),
+    tests: [
+      'last-acknowledged-commit',
+      'read-index',
+      'read-lease',
+      'log-deadlines',
+      'replica-coordination',
+      'repository',
+    ].map((name) => `replication/${name}`),
   },
 };
 

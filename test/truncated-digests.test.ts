@@ -12,11 +12,11 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'auth/counting-slots.ts':
     'a slot of a rate limit under a random key; names that share one make each other wait',
   'bench/corpus.ts': 'values of a benchmark',
-  'endpointsync/names.ts':
+  'endpoint-patches/names.ts':
     'names that another product gives; the sync writes and deletes only what has its annotations',
-  'git/hook-server.ts': 'a folder for a socket; a second daemon on it does not start',
+  'git/serve/hook-server.ts': 'a folder for a socket; a second daemon on it does not start',
   'files/owner.ts': 'which machine made a temporary file; nobody outside chooses what is hashed',
-  'signin/connectors/id-token-checks.ts': 'at_hash of OpenID Connect is half a digest: 128 bits',
+  'sign-in/connectors/id-token-checks.ts': 'at_hash of OpenID Connect is half a digest: 128 bits',
   'server/documents/discovery.ts':
     'storageVersionHash as Kubernetes makes it, of names that nobody outside chooses',
   'signatures/signature-policy.ts': 'a folder in memory of one process, unique by its time',

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
 import { isConcealedAccessKey } from '../kinds/access-key-secret.ts';
-import type { KeyLifetime } from './expiry.ts';
 import { text, texts, time } from './fields.ts';
 import type { KeyOwner } from './identity.ts';
+import type { KeyLifetime } from './key-lifetime.ts';
 
 export interface AccessKey {
   readonly name: string;

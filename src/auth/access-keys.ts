@@ -11,13 +11,13 @@ import { concealAccessKey, isConcealedAccessKey } from '../kinds/access-key-secr
 import { type AccessKey, identityOf, readAccessKey } from './access-key.ts';
 import type { ActivityTracker } from './activity.ts';
 import type { Directory } from './directory.ts';
-import { expiresAt, isFromTheFuture, type KeyLifetimeLimits, latestEnd } from './expiry.ts';
 import {
   type Identity,
   type IdentityOwner,
   type OwnerProblem,
   resolveIdentity,
 } from './identity.ts';
+import { expiresAt, isFromTheFuture, type KeyLifetimeLimits, latestEnd } from './key-lifetime.ts';
 import { Multimap } from './multimap.ts';
 import { Scope } from './scope.ts';
 import type { PermitContext } from './scope-permits.ts';

@@ -1,6 +1,6 @@
 /** `gitplane bench`: the performance table, on this machine. */
 import { availableParallelism, platform } from 'node:os';
-import { runGit } from '../git/git-process.ts';
+import { runGit } from '../git/process/git-process.ts';
 import type { ParsedOptions } from '../options/parse-options.ts';
 import { Corpus } from './corpus.ts';
 import { Fixture } from './fixture.ts';

@@ -1,9 +1,9 @@
 /** Real git on the side: makes what is measured on, and is what is measured against. */
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GitProcess, runGit } from '../git/git-process.ts';
 import { initRepository } from '../git/init-repository.ts';
-import { LISTING } from '../git/process-limits.ts';
+import { GitProcess, runGit } from '../git/process/git-process.ts';
+import { LISTING } from '../git/process/process-limits.ts';
 import type { CorpusFile } from './corpus.ts';
 
 export const BRANCH = 'main';

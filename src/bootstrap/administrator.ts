@@ -13,8 +13,8 @@ import { ADMIN_KEY_TYPE, ensureAdminToken, readAdminToken } from '../auth/admin-
 import { concealAccessKey } from '../kinds/access-key-secret.ts';
 import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { ownChange, ownCreate, ownOptions } from '../registry/own-writes.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
+import { ownChange, ownCreate, ownOptions } from '../registry/writes/system-writes.ts';
 import type { Store, StoredObject } from '../state/store.ts';
 
 const NAME = 'admin';

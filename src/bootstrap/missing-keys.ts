@@ -1,9 +1,9 @@
 /** Sealed files of a branch that no key here opens. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { grepRevision } from '../git/grep.ts';
-import { Reader } from '../git/reader.ts';
-import { readRef } from '../git/ref-file.ts';
+import { grepRevision } from '../git/reading/grep.ts';
+import { Reader } from '../git/reading/reader.ts';
+import { readRef } from '../git/refs/ref-file.ts';
 
 export interface MissingKeys {
   /** Recipients whose keys would open the files. */

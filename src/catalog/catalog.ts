@@ -4,12 +4,12 @@
  * (invariants 5, 7, 9, 12).
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
-import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
+import { runAtOnce, runInSlices } from '../apimachinery/yield.ts';
 import type { Problem } from '../manifests/manifest.ts';
+import { firstContents, fold } from './apply-commit.ts';
 import type { CatalogObject, Place } from './catalog-object.ts';
 import { Contents } from './contents.ts';
 import type { FileEntry } from './file.ts';
-import { firstContents, fold } from './fold.ts';
 import type { CommitPoint } from './identity.ts';
 import { allProblems, problemsOf } from './problems.ts';
 import { type ObjectChange, pointOf, type Step, type StepResult, type Trial } from './step.ts';

@@ -4,7 +4,7 @@ import type { ManifestPlace } from '../admission/manifest-envelope.ts';
 import type { AdmittedManifest, SealedParts } from '../admission/manifest-report.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import { ownText, TextPool } from '../apimachinery/text.ts';
-import type { GitContext } from '../git/git-environment.ts';
+import type { GitContext } from '../git/process/git-environment.ts';
 import { findAccessKey } from '../kinds/access-key-secret.ts';
 import type { KindTable } from '../kinds/table.ts';
 import { folderNamespace, relativeTo } from '../manifests/layout.ts';

@@ -4,8 +4,8 @@
  * and not on the order in which they arrived.
  */
 import { keyString } from '../apimachinery/key.ts';
-import { Pauses } from '../apimachinery/pauses.ts';
 import { ownText } from '../apimachinery/text.ts';
+import { Pauses } from '../apimachinery/yield.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
 import { Catalog } from './catalog.ts';
 import type { FileEntry } from './file.ts';

@@ -8,13 +8,19 @@
 import { hash } from 'node:crypto';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
-import { encodePath } from '../git/path-text.ts';
+import { encodePath } from '../git/objects/path-text.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import { Catalog } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
-import { type Flaws, type KeptObject, keptManifest, keptTie, type ObjectFacts } from './remark.ts';
+import {
+  type Flaws,
+  type KeptObject,
+  keptManifest,
+  keptTie,
+  type ObjectFacts,
+} from './provenance.ts';
 import type { ObjectChange } from './step.ts';
 import type { Sealing } from './tree.ts';
 

@@ -1,6 +1,7 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, the ignore file, sealing. */
-import { flatMapInSlices } from '../apimachinery/pauses.ts';
+
 import { ownText } from '../apimachinery/text.ts';
+import { flatMapInSlices } from '../apimachinery/yield.ts';
 import type { PathChange, TreeFile } from '../git/repository.ts';
 import {
   IGNORE_FILE,

@@ -7,8 +7,8 @@ import type {
   PatchOutcome,
   PatchRun,
   SkipReason,
-} from '../endpointsync/report.ts';
-import type { RoundTripDifference } from '../endpointsync/round-trip.ts';
+} from '../endpoint-patches/report.ts';
+import type { RoundTripDifference } from '../endpoint-patches/round-trip.ts';
 import { yamlDiff } from './yaml-diff.ts';
 
 /** One object that was tried. */

@@ -5,23 +5,23 @@
 import { basename, dirname } from 'node:path';
 import { type FieldError, formatFieldError } from '../apimachinery/field-error.ts';
 import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { PatchEngine } from '../endpointsync/engine.ts';
-import { compilePatches, type PatchProgram } from '../endpointsync/program.ts';
-import type { Direction } from '../endpointsync/report.ts';
-import { deadReverseExpressions } from '../endpointsync/reverse-paths.ts';
-import { roundTrip } from '../endpointsync/round-trip.ts';
+import { PatchEngine } from '../endpoint-patches/engine.ts';
+import { compilePatches, type PatchProgram } from '../endpoint-patches/program.ts';
+import type { Direction } from '../endpoint-patches/report.ts';
+import { deadReverseExpressions } from '../endpoint-patches/reverse-paths.ts';
+import { roundTrip } from '../endpoint-patches/round-trip.ts';
 import {
   readEndpointsSetting,
   readServicesSetting,
   type SyncedKindName,
-} from '../endpointsync/settings.ts';
-import { type TenantCluster, tenantClusterOf } from '../endpointsync/tenant.ts';
-import { checkEndpointsSetting } from '../endpointsync/validate.ts';
-import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
+} from '../endpoint-patches/settings.ts';
+import { type TenantCluster, tenantClusterOf } from '../endpoint-patches/tenant.ts';
+import { checkEndpointsSetting } from '../endpoint-patches/validate.ts';
+import { checkNamespacesSetting } from '../endpoint-patches/validate-namespaces.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
-import { SYNCED_KINDS, syncedKindOf } from '../tenantsync/synced-kinds.ts';
+import { SYNCED_KINDS, syncedKindOf } from '../tenant-sync/synced-kinds.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial, type Trial } from './patches-text.ts';
 

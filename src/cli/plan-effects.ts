@@ -1,12 +1,12 @@
 /** Effects of changed tenants on Endpoints and Services that are given, for plans without a daemon. */
 import type { KubeObject } from '../apimachinery/object.ts';
-import { PatchEngine } from '../endpointsync/engine.ts';
+import { PatchEngine } from '../endpoint-patches/engine.ts';
 import type { ForeseeEffects } from '../history/plan.ts';
 import { tenantVersions } from '../kinds/patched-tenant.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { readChoice } from '../options/values.ts';
-import { effectsOf, type Observed } from '../tenantsync/effects.ts';
-import { syncedKindOf } from '../tenantsync/synced-kinds.ts';
+import { effectsOf, type Observed } from '../tenant-sync/effects.ts';
+import { syncedKindOf } from '../tenant-sync/synced-kinds.ts';
 import { readObjects } from './objects-input.ts';
 
 export interface EffectsOnInput {

@@ -8,7 +8,7 @@ import { isGone, thisOwner } from '../files/owner.ts';
 import { sealedKinds } from '../kinds/secret-places.ts';
 import { formatProblem, type Problem } from '../manifests/manifest.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import type { OpenFile } from '../registry/sealer.ts';
+import type { OpenFile } from '../registry/writes/sealer.ts';
 import { wrapDataKey } from '../sealing/data-keys.ts';
 import { SOPS } from '../sealing/metadata.ts';
 import { metadataOf } from '../sealing/open.ts';

@@ -10,7 +10,7 @@ import { removeTemporariesIn, temporaryPath } from '../files/temporary-files.ts'
 import { buildKindTable, type KindTable } from '../kinds/table.ts';
 import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { Sealer } from '../registry/sealer.ts';
+import { Sealer } from '../registry/writes/sealer.ts';
 import { Keyring, parseIdentities } from '../sealing/data-keys.ts';
 import type { PgpKeys } from '../sealing/pgp.ts';
 import { parseSopsConfig, type SopsConfig } from '../sealing/sops-config.ts';

@@ -8,7 +8,7 @@ import type { EventSink } from '../apimachinery/object-events.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { storeLinkOf } from '../kinds/store-link.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { conditionsOf } from '../registry/served.ts';
+import { conditionsOf } from '../registry/projection/served-object.ts';
 import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
 
 export interface ConditionEventsOptions {

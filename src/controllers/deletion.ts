@@ -6,7 +6,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
-import { isFinished } from '../registry/served.ts';
+import { isFinished } from '../registry/projection/served-object.ts';
 import type { JournalEvent, Store } from '../state/store.ts';
 
 /** The longest delay that timers can hold; a later deadline is looked at again then. */

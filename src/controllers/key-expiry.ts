@@ -8,8 +8,8 @@ import type { Clock } from '../apimachinery/clock.ts';
 import type { EventSink } from '../apimachinery/object-events.ts';
 import { StatusError } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { ownOptions } from '../registry/own-writes.ts';
 import type { Registry } from '../registry/registry.ts';
+import { ownOptions } from '../registry/writes/system-writes.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 

@@ -7,7 +7,7 @@ import type { Clock } from '../apimachinery/clock.ts';
 import { KEY_KIND, OWNER_FOUND, ownerKindOf } from '../kinds/key-owner.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Branch } from '../registry/branch.ts';
-import { tellProblems } from '../registry/told-conditions.ts';
+import { tellProblems } from '../registry/projection/status-conditions.ts';
 import type { JournalEvent, Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 

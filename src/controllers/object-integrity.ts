@@ -13,7 +13,7 @@ import {
   packFileChanges,
   packFiles,
   tipDamage,
-} from '../git/object-check.ts';
+} from '../git/reading/object-check.ts';
 import type { Branch } from '../registry/branch.ts';
 import type { Logger } from '../telemetry/logger.ts';
 

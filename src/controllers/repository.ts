@@ -3,9 +3,9 @@
  * failure is retried, with growing patience, until it works: readers keep the last good state.
  */
 import type { BareRepository } from '../git/bare-repository.ts';
-import { watchRef } from '../git/watch.ts';
+import { watchRef } from '../git/refs/ref-watch.ts';
 import type { Branch } from '../registry/branch.ts';
-import type { Hold } from '../registry/consent-rules.ts';
+import type { Hold } from '../registry/pushes/prune-budget.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
 export interface RepositoryFollower {

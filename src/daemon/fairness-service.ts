@@ -1,5 +1,5 @@
 /** Turns of requests as the daemon has them: one set for all of its servers, with metrics. */
-import { Fairness } from '../server/fairness.ts';
+import { Fairness } from '../server/filters/flow-classifier.ts';
 import { createFairnessMetrics } from '../telemetry/fairness-metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 

@@ -7,13 +7,13 @@ import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { User } from '../apimachinery/request.ts';
 import type { RepositoryFollower } from '../controllers/repository.ts';
-import { installHooks } from '../git/hook.ts';
-import type { PushRequest, PushVerdict } from '../git/hook-protocol.ts';
-import { listenForPushes, pushSocketPath } from '../git/hook-server.ts';
-import { refObjections } from '../git/pushed-refs.ts';
-import { withQuarantine } from '../git/quarantine.ts';
-import { removeStaleLocks } from '../git/stale-lock.ts';
-import type { PushedRange } from '../registry/foresight.ts';
+import { removeStaleLocks } from '../git/refs/stale-lock.ts';
+import { installHooks } from '../git/serve/hook.ts';
+import type { PushRequest, PushVerdict } from '../git/serve/hook-protocol.ts';
+import { listenForPushes, pushSocketPath } from '../git/serve/hook-server.ts';
+import { refObjections } from '../git/serve/pushed-refs.ts';
+import { withQuarantine } from '../git/serve/quarantine.ts';
+import type { PushedRange } from '../registry/pushes/push-dry-run.ts';
 import type { GitService, PushOutcome } from '../server/dependencies.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Platform } from './platform.ts';
@@ -163,7 +163,7 @@ function onlyOneBranch(ref: string, other: string): string {
 /** The hook as a command: the built file, or the source through tsx while developing. */
 function hookProgram(): string[] {
   const isSource = import.meta.url.endsWith('.ts');
-  const script = new URL(`../git/hook-client.${isSource ? 'ts' : 'js'}`, import.meta.url);
+  const script = new URL(`../git/serve/hook-client.${isSource ? 'ts' : 'js'}`, import.meta.url);
   const loader = isSource
     ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href]
     : [];

@@ -9,7 +9,7 @@ import type { DataDirectory } from '../bootstrap/data-directory.ts';
 import { errnoOf, StartError } from '../bootstrap/start-error.ts';
 import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
 import type { Address } from '../options/values.ts';
-import { tlsOptions } from '../server/hardening.ts';
+import { tlsOptions } from '../server/filters/hardening.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { ensureServerCertificate } from '../tls/server-certificate.ts';
 import type { DaemonOptions } from './options.ts';

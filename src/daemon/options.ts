@@ -5,7 +5,7 @@ import { normalizeFolder } from '../manifests/layout.ts';
 import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
 import { type Address, parseAddress, readChoice, readNumber } from '../options/values.ts';
 import { isSubnet } from '../outbound/address-guard.ts';
-import type { PruneBudget } from '../registry/consent-rules.ts';
+import type { PruneBudget } from '../registry/pushes/prune-budget.ts';
 import { parseSchedule, type Schedule, ScheduleError } from '../scheduler/schedule.ts';
 import type { PolicyFiles } from '../signatures/signature-policy.ts';
 import { LOG_LEVELS } from '../telemetry/logger.ts';

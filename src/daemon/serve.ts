@@ -1,13 +1,13 @@
 /** `gitplane serve`: starts, says what to try next, and ends on a signal. */
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitGitMemory } from '../git/process-limits.ts';
+import { limitGitMemory } from '../git/process/process-limits.ts';
 import type { ParsedOptions } from '../options/parse-options.ts';
 import { allowAddresses } from '../outbound/address-guard.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
-import { holdTickShape } from './tick-shape.ts';
+import { holdTickShape } from './v8-nexttick-workaround.ts';
 
 /** A start that is told to stop is waited for so long. */
 const START_WITHIN_MS = 4_000;

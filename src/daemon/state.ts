@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs';
 import { bootId } from '../files/owner.ts';
 import type { KindTable } from '../kinds/table.ts';
-import { sealingCodec, strictCodec } from '../state/codec.ts';
+import { openLmdbEngine } from '../state/engines/lmdb-engine.ts';
 import { openStore } from '../state/journaled-store.ts';
-import { openLmdbEngine } from '../state/lmdb-engine.ts';
-import type { RedoOptions } from '../state/redo-log.ts';
-import { loadStateKey } from '../state/state-key.ts';
+import { sealingCodec, strictCodec } from '../state/records/codec.ts';
+import { loadStateKey } from '../state/records/state-key.ts';
+import type { RedoOptions } from '../state/redo/redo-log.ts';
 import type { Store } from '../state/store.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { PlatformParts } from './platform-parts.ts';

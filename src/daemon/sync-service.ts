@@ -1,6 +1,6 @@
 /** What `/sync` tells and does, put together from the platform and what follows the branch. */
 import type { RepositoryFollower } from '../controllers/repository.ts';
-import { type Hold, unsignedHold } from '../registry/consent-rules.ts';
+import { type Hold, unsignedHold } from '../registry/pushes/prune-budget.ts';
 import { SyncReport } from '../registry/sync-report.ts';
 import type { SyncService } from '../server/dependencies.ts';
 import type { Platform } from './platform.ts';

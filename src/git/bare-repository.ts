@@ -2,14 +2,15 @@
 
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { Batch, type FinishedBatch } from './batch.ts';
-import { type CommitSignature, treeOfCommit } from './commit-object.ts';
-import { realFiles } from './durable-files.ts';
-import type { GitContext } from './git-environment.ts';
-import type { Maintenance } from './maintenance.ts';
-import type { Publishing } from './publisher.ts';
-import type { Reader } from './reader.ts';
-import { readRef } from './ref-file.ts';
+import type { Maintenance } from './maintenance/maintenance.ts';
+import { type CommitSignature, treeOfCommit } from './objects/commit-object.ts';
+import { Tree } from './objects/tree.ts';
+import type { GitContext } from './process/git-environment.ts';
+import { Batch, type FinishedBatch } from './publication/batch.ts';
+import { realFiles } from './publication/durable-files.ts';
+import type { Publishing } from './publication/publisher.ts';
+import type { Reader } from './reading/reader.ts';
+import { readRef } from './refs/ref-file.ts';
 import type {
   Bounded,
   CommitBatch,
@@ -21,7 +22,6 @@ import type {
   Repository,
   TreeFile,
 } from './repository.ts';
-import { Tree } from './tree.ts';
 
 export interface BareRepositoryParts {
   readonly gitDir: string;

@@ -11,11 +11,11 @@ import {
   stat,
 } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { SIZE_LIMITS } from './git-environment.ts';
 import { errorCode, StorageError } from './git-error.ts';
-import { runGit } from './git-process.ts';
 import { assertBranchName } from './open-repository.ts';
-import { outwaitLock } from './stale-lock.ts';
+import { SIZE_LIMITS } from './process/git-environment.ts';
+import { runGit } from './process/git-process.ts';
+import { outwaitLock } from './refs/stale-lock.ts';
 
 /** In the repository's own file, because a push by path runs the pusher's git. */
 const settings: readonly (readonly [string, string])[] = [

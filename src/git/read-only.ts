@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GitError } from './git-error.ts';
-import { Reader } from './reader.ts';
+import { Reader } from './reading/reader.ts';
 import type { Repository } from './repository.ts';
 
 /**

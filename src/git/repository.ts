@@ -2,7 +2,7 @@
  * A repository at one branch: bytes, paths, commits and refs. Nothing in this folder knows what a
  * manifest is. Ids are 40 hexadecimal digits.
  */
-import type { GitContext } from './git-environment.ts';
+import type { GitContext } from './process/git-environment.ts';
 
 export interface TreeFile {
   readonly path: string;

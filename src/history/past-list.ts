@@ -4,11 +4,11 @@
  */
 import { keyString, type ObjectKey } from '../apimachinery/key.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
-import { compareKeys } from '../state/key-order.ts';
+import { compareKeys } from '../state/objects/key-order.ts';
 import type { Collection } from '../state/store.ts';
 import type { PathHistory } from './commit-index.ts';
 import { ignorePath, rulePaths } from './index-reader.ts';
-import { foldPaths, type RestrictedContext } from './restricted.ts';
+import { foldPaths, type RestrictedContext } from './path-limited-history.ts';
 
 /** The objects of a collection in the catalog of one commit. */
 export interface LivingList {

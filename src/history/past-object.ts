@@ -7,7 +7,7 @@ import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { serveObject } from '../registry/served.ts';
+import { serveObject } from '../registry/projection/served-object.ts';
 import type { Remark, StoredObject } from '../state/store.ts';
 
 export class PastObject implements StoredObject {

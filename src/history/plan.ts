@@ -3,8 +3,8 @@ import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/obj
 import type { ObjectChange } from '../catalog/step.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Problem } from '../manifests/manifest.ts';
-import { isAnew } from '../registry/change-verbs.ts';
-import type { Foretold } from '../registry/push.ts';
+import type { Foretold } from '../registry/pushes/push.ts';
+import { isAnew } from '../registry/writes/change-verbs.ts';
 import { type FieldChange, fieldChanges } from './field-changes.ts';
 
 export type PlanVerb = 'create' | 'update' | 'delete' | 'recreate' | 'move';

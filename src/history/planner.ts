@@ -1,9 +1,9 @@
 /** Plans for commits of the hosted repository, on whatever branch they are. */
 import type { User } from '../apimachinery/request.ts';
 import { badRequest } from '../apimachinery/status-error.ts';
-import { isOnSomeRef, resolveCommit } from '../git/resolve-commit.ts';
+import { isOnSomeRef, resolveCommit } from '../git/reading/resolve-commit.ts';
 import type { KindTable } from '../kinds/table.ts';
-import type { PushJudge, PushSource } from '../registry/push.ts';
+import type { PushJudge, PushSource } from '../registry/pushes/push.ts';
 import { type ForeseeEffects, type Plan, planOf, withEffects } from './plan.ts';
 import { checkRevision, noCommit } from './revision.ts';
 

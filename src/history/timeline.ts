@@ -3,7 +3,7 @@ import type { ObjectKey } from '../apimachinery/key.ts';
 import type { CatalogObject } from '../catalog/catalog-object.ts';
 import { type CommitIndex, type PathHistory, sameKey } from './commit-index.ts';
 import { rulePaths } from './index-reader.ts';
-import { foldPaths, type RestrictedContext } from './restricted.ts';
+import { foldPaths, type RestrictedContext } from './path-limited-history.ts';
 
 /** What one commit made of the object, beside what it was before. */
 export interface Moment {

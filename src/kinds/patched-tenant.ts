@@ -1,7 +1,7 @@
 /** Tenants as their loops see them. */
 import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import { readEndpointsSetting, readServicesSetting } from '../endpointsync/settings.ts';
-import { type SyncedTenant, tenantClusterOf } from '../endpointsync/tenant.ts';
+import { readEndpointsSetting, readServicesSetting } from '../endpoint-patches/settings.ts';
+import { type SyncedTenant, tenantClusterOf } from '../endpoint-patches/tenant.ts';
 import { settingsOf, type TenantSettings } from './tenant.ts';
 
 type ReferenceNames = 'short' | 'concat';

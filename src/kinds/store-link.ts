@@ -14,8 +14,8 @@ import {
 } from '../apimachinery/field-error.ts';
 import { dnsLabelProblems } from '../apimachinery/names.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
-import type { Resolution } from '../secretsync/decide.ts';
-import { DEFAULT_POLICY, mayPush, type SyncPolicy } from '../secretsync/policy.ts';
+import type { Resolution } from '../secrets-merge/decide.ts';
+import { DEFAULT_POLICY, mayPush, type SyncPolicy } from '../secrets-merge/policy.ts';
 import type { Kind } from './kind.ts';
 
 /** Name of the store of `secretStore`. */

@@ -12,9 +12,9 @@ import {
 } from '../apimachinery/field-error.ts';
 import { dnsLabelProblems } from '../apimachinery/names.ts';
 import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { deadReverseExpressions } from '../endpointsync/reverse-paths.ts';
-import { checkEndpointsSetting } from '../endpointsync/validate.ts';
-import { checkNamespacesSetting } from '../endpointsync/validate-namespaces.ts';
+import { deadReverseExpressions } from '../endpoint-patches/reverse-paths.ts';
+import { checkEndpointsSetting } from '../endpoint-patches/validate.ts';
+import { checkNamespacesSetting } from '../endpoint-patches/validate-namespaces.ts';
 import { AGE, textAt, textFrom } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';

@@ -5,8 +5,8 @@ import type { ObjectChange } from '../catalog/step.ts';
 import type { Repository } from '../git/repository.ts';
 import type { KindTable } from '../kinds/table.ts';
 import type { Store } from '../state/store.ts';
-import type { PruneBudget } from './consent-rules.ts';
-import type { Sealer } from './sealer.ts';
+import type { PruneBudget } from './pushes/prune-budget.ts';
+import type { Sealer } from './writes/sealer.ts';
 
 /** What others want to know of the branch; called synchronously, must not throw. */
 export interface BranchObserver {

@@ -3,18 +3,23 @@
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
 
+import { Turns } from '../apimachinery/mutex.ts';
 import { unavailable } from '../apimachinery/status-error.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import type { BranchOptions } from './branch-options.ts';
-import type { Approval } from './consent.ts';
-import type { Hold } from './consent-rules.ts';
 import { DesiredState } from './desired-state.ts';
-import { type Foresight, type ForesightContext, foresee, type PushedRange } from './foresight.ts';
-import { type LeakSource, leaksOf } from './pushed-leaks.ts';
-import type { Sealer } from './sealer.ts';
-import { Turns } from './turns.ts';
-import type { Write, Written } from './write.ts';
-import { WriteQueue } from './write-queue.ts';
+import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
+import type { Approval } from './pushes/prune-approvals.ts';
+import type { Hold } from './pushes/prune-budget.ts';
+import {
+  type Foresight,
+  type ForesightContext,
+  foresee,
+  type PushedRange,
+} from './pushes/push-dry-run.ts';
+import type { Sealer } from './writes/sealer.ts';
+import type { Write, Written } from './writes/write.ts';
+import { WriteQueue } from './writes/write-queue.ts';
 
 /** Whatever refuses writes takes a person, or a disk that comes back. */
 const RETRY_REFUSED_SECONDS = 5;

@@ -8,16 +8,22 @@ import type { ObjectKey } from '../apimachinery/key.ts';
 import type { KubeObject } from '../apimachinery/object.ts';
 import { forbiddenError, notFound } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
+import type { StorePart } from '../state/scoped-store.ts';
 import type { Change, StoredObject } from '../state/store.ts';
-import type { StorePart } from '../state/store-part.ts';
-import type { ApplyRequest } from './apply.ts';
-import { applyThrough } from './apply-request.ts';
-import { type CreateRequest, prepareCreate } from './create.ts';
-import { type DeleteRequest, prepareDelete } from './delete.ts';
+import { terminating } from './projection/served-object.ts';
 import type { ObjectRegistry } from './registry.ts';
-import { terminating } from './served.ts';
-import { identified, prepareUpdate, type UpdateRequest } from './update.ts';
-import type { DecisionParts, DeleteResult, Guard, Target, WriteResult } from './write-context.ts';
+import type { ApplyRequest } from './writes/apply.ts';
+import { applyThrough } from './writes/apply-request.ts';
+import { type CreateRequest, prepareCreate } from './writes/create.ts';
+import { type DeleteRequest, prepareDelete } from './writes/delete.ts';
+import { identified, prepareUpdate, type UpdateRequest } from './writes/update.ts';
+import type {
+  DecisionParts,
+  DeleteResult,
+  Guard,
+  Target,
+  WriteResult,
+} from './writes/write-context.ts';
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
   readonly store: StorePart;

@@ -3,7 +3,7 @@
  * here guards against overlap.
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
-import { flatMapInSlices, runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
+import { flatMapInSlices, runAtOnce, runInSlices } from '../apimachinery/yield.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Folded } from '../catalog/replay.ts';
 import {
@@ -19,15 +19,15 @@ import type { TreeView } from '../catalog/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Change } from '../state/store.ts';
 import type { BranchOptions } from './branch-options.ts';
-import { Consent, prunesOf, Removals } from './consent.ts';
-import { Copies } from './copies.ts';
-import type { FieldWrite } from './field-managers.ts';
-import type { EditedFile } from './file-edits.ts';
-import type { PreparedMove } from './foresight.ts';
-import { type FillingContext, fillStore, remarksFor } from './kept.ts';
-import { emptyFold, keptFold, MovingCatalog } from './moving-catalog.ts';
-import { type Deletion, projectChange, projectChanges } from './served.ts';
-import { isKeptInState } from './state-objects.ts';
+import { type FillingContext, fillStore, remarksFor } from './projection/catalog-snapshot.ts';
+import { Copies } from './projection/derived-secrets.ts';
+import { type Deletion, projectChange, projectChanges } from './projection/served-object.ts';
+import { Consent, prunesOf, Removals } from './pushes/prune-approvals.ts';
+import type { PreparedMove } from './pushes/push-dry-run.ts';
+import { emptyFold, keptFold, MovingCatalog } from './speculative-catalog.ts';
+import type { FieldWrite } from './writes/field-managers.ts';
+import type { EditedFile } from './writes/file-edits.ts';
+import { isKeptInState } from './writes/state-objects.ts';
 
 /** One write, done in memory, that readers do not see yet. */
 export interface StagedWrite {

@@ -10,15 +10,15 @@ import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts'
 import { StatusError, unavailable } from '../apimachinery/status-error.ts';
 import { RemoteError } from '../git/remote/remote-error.ts';
 import type { Store, StoredObject } from '../state/store.ts';
-import type { ApplyRequest } from './apply.ts';
 import type { Branch } from './branch.ts';
-import type { CreateRequest } from './create.ts';
-import type { DeleteRequest } from './delete.ts';
-import { desiredPart } from './rebase.ts';
 import type { ObjectRegistry, Registry } from './registry.ts';
-import { isKeptInState } from './state-objects.ts';
-import type { UpdateRequest } from './update.ts';
-import type { DeleteResult, Target, WriteResult } from './write-context.ts';
+import type { ApplyRequest } from './writes/apply.ts';
+import type { CreateRequest } from './writes/create.ts';
+import type { DeleteRequest } from './writes/delete.ts';
+import { desiredPart } from './writes/patch-manifest.ts';
+import { isKeptInState } from './writes/state-objects.ts';
+import type { UpdateRequest } from './writes/update.ts';
+import type { DeleteResult, Target, WriteResult } from './writes/write-context.ts';
 
 /** The platform as it will be. */
 export interface Shadow {

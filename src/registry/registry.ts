@@ -9,22 +9,27 @@ import type { KubeObject } from '../apimachinery/object.ts';
 import { badRequest, invalidObject, notFound } from '../apimachinery/status-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../state/store.ts';
-import type { ApplyRequest } from './apply.ts';
-import { applyThrough } from './apply-request.ts';
 import type { Branch } from './branch.ts';
-import { shownWithCopy } from './copies.ts';
-import { type CreateRequest, prepareCreate } from './create.ts';
-import { decodeObject, stripServerFields } from './decode.ts';
-import { afterDeletion, type DeleteRequest, type PreparedDelete, prepareDelete } from './delete.ts';
-import { prepareUpdate, type UpdateRequest } from './update.ts';
+import { shownWithCopy } from './projection/derived-secrets.ts';
+import type { ApplyRequest } from './writes/apply.ts';
+import { applyThrough } from './writes/apply-request.ts';
+import { type CreateRequest, prepareCreate } from './writes/create.ts';
+import { decodeObject, stripServerFields } from './writes/decode.ts';
+import {
+  afterDeletion,
+  type DeleteRequest,
+  type PreparedDelete,
+  prepareDelete,
+} from './writes/delete.ts';
+import { prepareUpdate, type UpdateRequest } from './writes/update.ts';
 import type {
   DeleteResult,
   Target,
   WriteOptions,
   WriteParts,
   WriteResult,
-} from './write-context.ts';
-import { withShown } from './write-only.ts';
+} from './writes/write-context.ts';
+import { withShown } from './writes/write-only.ts';
 
 /** Makes objects of a kind that is stored nowhere, such as signed tokens. */
 export type Issuer = (request: {

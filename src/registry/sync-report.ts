@@ -5,8 +5,8 @@ import type { BareRepository } from '../git/bare-repository.ts';
 import type { PathChange } from '../git/repository.ts';
 import type { Problem } from '../manifests/manifest.ts';
 import type { Branch } from './branch.ts';
-import type { Hold } from './consent-rules.ts';
-import type { PushVerdicts } from './push-verdicts.ts';
+import type { Hold } from './pushes/prune-budget.ts';
+import type { PushVerdicts } from './pushes/push-verdicts.ts';
 
 /** A problem of the newest manifests, and the object that keeps its last good version for it. */
 export interface ObjectProblem extends Problem {

@@ -9,7 +9,7 @@
  * a version that does not know the key.
  */
 import type { Etcd } from '../etcd/etcd.ts';
-import { Layout } from '../state/etcd/layout.ts';
+import { Layout } from '../state/engines/etcd/layout.ts';
 import type { Keys } from './keys.ts';
 
 /** To be asked in a new term, before its leader opens the state. */

@@ -5,16 +5,16 @@
  */
 
 import { EtcdError } from '../etcd/etcd-error.ts';
-import { PackTooLargeError, packRange } from '../git/foreign-packs.ts';
-import type { GitContext } from '../git/git-environment.ts';
 import { GitError } from '../git/git-error.ts';
-import { tryGit } from '../git/git-process.ts';
-import type { Agreement } from '../git/logged-publisher.ts';
 import type { GitLogger } from '../git/logger.ts';
-import { buildPack } from '../git/pack-writer.ts';
-import type { Publication } from '../git/publisher.ts';
-import { readRef } from '../git/ref-file.ts';
+import { PackTooLargeError, packRange } from '../git/packs/pack-import-export.ts';
+import { buildPack } from '../git/packs/pack-writer.ts';
+import type { GitContext } from '../git/process/git-environment.ts';
+import { tryGit } from '../git/process/git-process.ts';
+import type { Publication } from '../git/publication/publisher.ts';
+import { readRef } from '../git/refs/ref-file.ts';
 import { HeadMovedError } from '../git/repository.ts';
+import type { Agreement } from '../git/wal/wal-publisher.ts';
 import { MOST_MOVE_BYTES } from './log-record.ts';
 import type { Mirror } from './mirror.ts';
 import type { RepositoryLog } from './repository-log.ts';

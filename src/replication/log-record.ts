@@ -1,7 +1,7 @@
 /** What the log of the repository holds in etcd: a head a record, and its objects in sealed parts. */
 import type { Operation } from '../etcd/etcd.ts';
 import { EtcdError } from '../etcd/etcd-error.ts';
-import type { RecordCodec } from '../state/codec.ts';
+import type { RecordCodec } from '../state/records/codec.ts';
 import { type Keys, partKey, sequenceKey } from './keys.ts';
 
 /** A move of the branch, with every object that it brings. */

@@ -6,16 +6,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd } from '../etcd/etcd.ts';
-import { takePacks } from '../git/foreign-packs.ts';
 import { GitError } from '../git/git-error.ts';
-import { tryGit } from '../git/git-process.ts';
 import type { GitLogger } from '../git/logger.ts';
-import { Maintenance } from '../git/maintenance.ts';
-import { moveRef } from '../git/move-ref.ts';
-import { readRef } from '../git/ref-file.ts';
+import { Maintenance } from '../git/maintenance/maintenance.ts';
+import { takePacks } from '../git/packs/pack-import-export.ts';
+import { tryGit } from '../git/process/git-process.ts';
+import { moveRef } from '../git/refs/move-ref.ts';
+import { readRef } from '../git/refs/ref-file.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { type Agreed, AgreedMark } from './agreed-mark.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
+import { type Agreed, AgreedMark } from './last-acknowledged-commit.ts';
 import { LogReader } from './log-reader.ts';
 import type { BranchHead, LogRecord, RecordContext } from './log-record.ts';
 

@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd } from '../etcd/etcd.ts';
-import { SharedLook } from '../state/shared-look.ts';
+import { SharedLook } from '../state/following/single-flight.ts';
 import type { Term } from './term.ts';
 
 /** Replicas of different versions run beside each other: the first may only shrink, the second only grow. */

@@ -9,20 +9,20 @@ import type { PlatformConfigSource } from '../config/config-feed.ts';
 import type { History } from '../history/history.ts';
 import type { Planner } from '../history/planner.ts';
 import type { KindTable } from '../kinds/table.ts';
-import type { OidcServer } from '../oidcserver/oidc-server.ts';
-import type { Approval } from '../registry/consent.ts';
+import type { OidcServer } from '../oidc-server/oidc-server.ts';
+import type { Approval } from '../registry/pushes/prune-approvals.ts';
 import type { ObjectRegistry } from '../registry/registry.ts';
 import type { SyncReport } from '../registry/sync-report.ts';
-import type { SignIn } from '../signin/sign-in.ts';
+import type { SecretSyncReport } from '../secret-store-sync/report.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
 import type { Store } from '../state/store.ts';
-import type { SecretSyncReport } from '../storesync/report.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ObjectState } from '../tenantsync/object-states.ts';
-import type { Previewed, PreviewRequest } from '../tenantsync/preview.ts';
+import type { ObjectState } from '../tenant-sync/object-states.ts';
+import type { Previewed, PreviewRequest } from '../tenant-sync/preview.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
-import type { Fairness } from './fairness.ts';
+import type { Fairness } from './filters/flow-classifier.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (token: string) => Holder | { readonly message: string };

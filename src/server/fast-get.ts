@@ -5,24 +5,24 @@
  * not plain, is not allowed, is not there or fails is left to them.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { remember } from '../apimachinery/remember.ts';
+import { remember } from '../apimachinery/memoize.ts';
 import type { Attributes, User } from '../apimachinery/request.ts';
 import type { PlatformConfig } from '../config/platform-config.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { shownBytes } from '../registry/shown-record.ts';
+import { shownBytes } from '../registry/projection/object-with-managed-fields.ts';
 import type { RequestLabels } from '../telemetry/request-durations.ts';
-import { attributesOf, plainToken } from './access.ts';
-import { beginAudit, endAudit } from './audit.ts';
+import { MOST_URLS, type Surface } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
+import { attributesOf, plainToken } from './filters/access.ts';
+import { beginAudit, endAudit } from './filters/audit.ts';
 import { connectionOf } from './http2.ts';
 import type { ResourceInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import { JSON_TYPE, negotiate } from './output/negotiation.ts';
+import { Together } from './output/response-batching.ts';
 import { writeAnswer } from './output/send.ts';
-import { Together } from './output/together.ts';
 import { OIDC_PATH } from './paths.ts';
-import { kindOfGet } from './resources.ts';
-import { MOST_URLS, type Surface } from './surfaces.ts';
+import { kindOfGet } from './routes/resources.ts';
 
 export interface FastGetParts {
   /** Of the platform. */

@@ -1,7 +1,7 @@
 /** Which objects of a collection a request means, and how events look through that window. */
 import type { KubeObject } from '../apimachinery/object.ts';
-import { Pauses } from '../apimachinery/pauses.ts';
 import type { FieldSelector, LabelSelector } from '../apimachinery/selectors.ts';
+import { Pauses } from '../apimachinery/yield.ts';
 import type { EventType, JournalEvent, StoredObject } from '../state/store.ts';
 
 export interface Selection {

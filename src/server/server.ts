@@ -16,6 +16,10 @@ import {
 } from '../apimachinery/status-error.ts';
 import type { AuditTrail } from '../audit/auditor.ts';
 import { redactedUrl } from '../audit/redaction.ts';
+import { buildSurfaces, METHODS, type Surface } from './api-roots.ts';
+import type { ServerDependencies } from './dependencies.ts';
+import { isBrokenOff, toStatusError } from './errors.ts';
+import { fastGet } from './fast-get.ts';
 import {
   attributesOf,
   authenticateRequest,
@@ -23,30 +27,32 @@ import {
   isApiDocument,
   plainToken,
   refuseImpersonation,
-} from './access.ts';
-import { type AuditedPart, beginAudit, endAudit } from './audit.ts';
-import type { ServerDependencies } from './dependencies.ts';
-import { isBrokenOff, toStatusError } from './errors.ts';
-import { fastGet } from './fast-get.ts';
-import type { Front } from './front/front.ts';
-import { registerGit } from './git.ts';
-import { counted, limitBody, limitConnections, secureHeaders, tlsOptions } from './hardening.ts';
-import { registerHooks } from './hooks.ts';
+} from './filters/access.ts';
+import { type AuditedPart, beginAudit, endAudit } from './filters/audit.ts';
+import {
+  counted,
+  limitBody,
+  limitConnections,
+  secureHeaders,
+  tlsOptions,
+} from './filters/hardening.ts';
+import { registerHooks } from './filters/hooks.ts';
+import { isChunked, refuseWrongTimeout, withinDeadline } from './filters/overload-limits.ts';
+import { requestIds } from './filters/request-id.ts';
 import { createHttp2Server } from './http2.ts';
 import { BODY_TYPES, DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { acceptedPatchTypes } from './input/patch.ts';
 import type { RequestInfo } from './input/request-info.ts';
-import { registerOidc } from './oidc.ts';
+import type { Front } from './leader-proxy/leader-proxy.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
 import { commonHeaders, sendAnswer } from './output/send.ts';
-import { isChunked, refuseWrongTimeout, withinDeadline } from './pressure.ts';
 import type { ApiRequest } from './request.ts';
-import { requestIds } from './request-id.ts';
+import { registerGit } from './routes/git.ts';
+import { registerOidc } from './routes/oidc.ts';
 import { closingSignal } from './shutdown.ts';
 import { registerSignIn } from './sign-in/routes.ts';
-import { buildSurfaces, METHODS, type Surface } from './surfaces.ts';
 import { acceptUpgrades } from './websocket.ts';
 
 declare module 'fastify' {

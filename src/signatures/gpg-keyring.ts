@@ -5,8 +5,8 @@
 import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { inheritedEnvironment } from '../git/git-environment.ts';
-import { limitedCommand, NOT_FOUND } from '../git/limited-command.ts';
+import { inheritedEnvironment } from '../git/process/git-environment.ts';
+import { limitedCommand, NOT_FOUND } from '../git/process/limited-command.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 
 export const GPG_ARMOR = '-----BEGIN PGP SIGNATURE-----';

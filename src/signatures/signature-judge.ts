@@ -4,13 +4,13 @@
  */
 import type { Clock } from '../apimachinery/clock.ts';
 import { shownPath } from '../apimachinery/text.ts';
+import { changedPaths, ownPaths } from '../git/reading/touched-paths.ts';
 import type { HistoryCommit, Repository } from '../git/repository.ts';
-import { changedPaths, ownPaths } from '../git/touched-paths.ts';
 import type { PathRule } from './path-rules.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 import type { PolicySource, SignaturePolicy } from './signature-policy.ts';
 import { authorOf, parseSignedCommit, type SignedCommit } from './signed-commit.ts';
-import { type Signer, signerOf } from './trust.ts';
+import { type Signer, signerOf } from './verify-signature.ts';
 
 /** A repository, or a quarantine of it, that the commits can be read from. */
 export type CommitSource = Pick<

@@ -10,7 +10,7 @@ import { openGpgKeyring } from './gpg-keyring.ts';
 import { type PathRules, parsePathRules, SIGN_EVERYTHING } from './path-rules.ts';
 import { SignatureFileError } from './signature-error.ts';
 import type { SshPublicKey } from './ssh-public-key.ts';
-import { isKnown, type TrustedKeys } from './trust.ts';
+import { isKnown, type TrustedKeys } from './verify-signature.ts';
 
 export interface PolicyFiles {
   readonly allowedSigners: string | undefined;

@@ -6,22 +6,26 @@
 import { type Clock, systemClock } from '../apimachinery/clock.ts';
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonValue } from '../apimachinery/object.ts';
-import { runAtOnce, runInSlices } from '../apimachinery/pauses.ts';
-import type { RecordCodec } from './codec.ts';
-import type { EngineWrite, StateEngine } from './engine.ts';
-import { KeptEvents } from './event-records.ts';
-import { HeldObject } from './held-object.ts';
-import type { JournalWindow } from './journal.ts';
-import { Pack } from './pack.ts';
-import { Packing } from './packing.ts';
-import { isLoose, Packs } from './packs.ts';
+import { runAtOnce, runInSlices } from '../apimachinery/yield.ts';
+import type { EngineWrite, StateEngine } from './engines/engine.ts';
+import { KeptEvents } from './journal/event-records.ts';
+import type { JournalWindow } from './journal/journal.ts';
+import { firstVersions } from './journal/versions.ts';
+import { HeldObject } from './objects/held-object.ts';
+import { Unmade } from './objects/lazy-object.ts';
+import { Pack } from './objects/pack.ts';
+import { Packing } from './objects/packing.ts';
+import { isLoose, Packs } from './objects/packs.ts';
+import { View } from './objects/view.ts';
+import { ViewReader } from './objects/view-reader.ts';
 import { type Notes, Preparation, type PreparedStep } from './prepared-step.ts';
-import type { RedoMark } from './redo-files.ts';
-import { RedoLog, type RedoOptions, type SealedStep } from './redo-log.ts';
-import { unusable } from './redo-reading.ts';
-import type { RedoneStep } from './redo-record.ts';
-import { type Restored, type RestoredStep, readRestored } from './redoing.ts';
-import { type Meta, metaWrite, readState, type SavedState } from './saved-state.ts';
+import type { RecordCodec } from './records/codec.ts';
+import { type Meta, metaWrite, readState, type SavedState } from './records/saved-state.ts';
+import type { RedoMark } from './redo/redo-files.ts';
+import { RedoLog, type RedoOptions, type SealedStep } from './redo/redo-log.ts';
+import { unusable } from './redo/redo-reading.ts';
+import type { RedoneStep } from './redo/redo-record.ts';
+import { type Restored, type RestoredStep, readRestored } from './redo/redo-replay.ts';
 import { StateError } from './state-error.ts';
 import type {
   Change,
@@ -32,10 +36,6 @@ import type {
   Store,
   StoredObject,
 } from './store.ts';
-import { Unmade } from './unmade.ts';
-import { firstVersions } from './versions.ts';
-import { View } from './view.ts';
-import { ViewReader } from './view-reader.ts';
 
 export interface StoreOptions {
   /** Belongs to the store from here on: closing the store closes it. */

@@ -4,16 +4,16 @@
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject } from '../apimachinery/object.ts';
-import type { RecordCodec } from './codec.ts';
-import { Draft, type DraftEvent } from './draft.ts';
-import type { EngineWrite } from './engine.ts';
-import { eventsWrite, superseded } from './event-records.ts';
-import type { HeldObject } from './held-object.ts';
-import { objectRecordKey } from './record.ts';
-import type { RedoneStep } from './redo-record.ts';
-import { noteWrite, objectWrite } from './saved-state.ts';
+import type { EngineWrite } from './engines/engine.ts';
+import { eventsWrite, superseded } from './journal/event-records.ts';
+import { Draft, type DraftEvent } from './objects/draft.ts';
+import type { HeldObject } from './objects/held-object.ts';
+import type { View, ViewStep } from './objects/view.ts';
+import type { RecordCodec } from './records/codec.ts';
+import { objectRecordKey } from './records/record.ts';
+import { noteWrite, objectWrite } from './records/saved-state.ts';
+import type { RedoneStep } from './redo/redo-record.ts';
 import type { Change, Remark } from './store.ts';
-import type { View, ViewStep } from './view.ts';
 
 export type Notes = Readonly<Record<string, JsonObject | undefined>>;
 

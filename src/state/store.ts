@@ -5,7 +5,7 @@
  */
 import type { ObjectKey } from '../apimachinery/key.ts';
 import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
-import type { Labels } from './labels.ts';
+import type { Labels } from './objects/labels.ts';
 import type { StateError } from './state-error.ts';
 
 /** An object as it is served. Immutable; a change makes a new one. */

@@ -7,7 +7,7 @@ import { StatusError } from '../../src/apimachinery/status-error.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
 import { apiVersionOf } from '../../src/kinds/kind.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
-import { decodeObject } from '../../src/registry/decode.ts';
+import { decodeObject } from '../../src/registry/writes/decode.ts';
 import { runs } from '../support/properties.ts';
 
 const kinds = buildKindTable('management.gitplane.dev');

@@ -5,7 +5,7 @@ import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
 import { AccessKeyIndex } from '../../src/auth/access-keys.ts';
 import { ActivityTracker } from '../../src/auth/activity.ts';
 import { DirectoryIndex } from '../../src/auth/directory.ts';
-import type { KeyLifetimeLimits } from '../../src/auth/expiry.ts';
+import type { KeyLifetimeLimits } from '../../src/auth/key-lifetime.ts';
 import { Scope } from '../../src/auth/scope.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 

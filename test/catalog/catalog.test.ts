@@ -4,7 +4,7 @@ import { Catalog } from '../../src/catalog/catalog.ts';
 import type { CatalogObject } from '../../src/catalog/catalog-object.ts';
 import type { FileEntry } from '../../src/catalog/file.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
-import { objectId } from '../../src/git/object-id.ts';
+import { objectId } from '../../src/git/objects/object-id.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { picture } from './picture.ts';
 

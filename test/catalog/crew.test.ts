@@ -4,11 +4,11 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { FilesAhead } from '../../src/catalog/crew/ahead.ts';
-import { Crew } from '../../src/catalog/crew/crew.ts';
-import { packFiles, unpackFiles } from '../../src/catalog/crew/protocol.ts';
 import type { FileEntry } from '../../src/catalog/file.ts';
 import { fileReader, type WantedFile } from '../../src/catalog/file-reader.ts';
+import { FilesAhead } from '../../src/catalog/reader-pool/prefetched-files.ts';
+import { packFiles, unpackFiles } from '../../src/catalog/reader-pool/protocol.ts';
+import { Crew } from '../../src/catalog/reader-pool/reader-pool.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { git, openForTest } from '../support/git.ts';

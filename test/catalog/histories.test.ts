@@ -10,7 +10,7 @@ import { fileReader } from '../../src/catalog/file-reader.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import { restore } from '../../src/catalog/restore.ts';
 import { HeadMovedError } from '../../src/git/repository.ts';
-import { conditionsOf, DEGRADED } from '../../src/registry/served.ts';
+import { conditionsOf, DEGRADED } from '../../src/registry/projection/served-object.ts';
 import type { Store } from '../../src/state/store.ts';
 import { commitOf, git, openForTest, publish } from '../support/git.ts';
 import { kinds, openTestPlatform, type TestPlatform } from '../support/platform.ts';

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { Crew } from '../../src/catalog/crew/crew.ts';
-import { LargeFiles } from '../../src/catalog/crew/large-files.ts';
 import { type FileReader, fileReader, type LargeFile } from '../../src/catalog/file-reader.ts';
+import { LargeFiles } from '../../src/catalog/reader-pool/large-files.ts';
+import { Crew } from '../../src/catalog/reader-pool/reader-pool.ts';
 import { readPaths } from '../../src/catalog/reading.ts';
 import { kinds } from '../support/platform.ts';
 

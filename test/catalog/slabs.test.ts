@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Slabs } from '../../src/catalog/crew/slabs.ts';
+import { Slabs } from '../../src/catalog/reader-pool/buffer-arena.ts';
 
 test.each([
   ['small', 1_000, 50],

@@ -3,7 +3,7 @@
  * refused, and where it is on the branch already it harms nothing else.
  */
 import { describe, expect, test } from 'vitest';
-import { encodePath } from '../../src/git/path-text.ts';
+import { encodePath } from '../../src/git/objects/path-text.ts';
 import { mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 import { formatProblem } from '../../src/manifests/manifest.ts';
 import { git } from '../support/git.ts';

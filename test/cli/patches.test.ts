@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { patches } from '../../src/cli/patches.ts';
-import { PatchEngine } from '../../src/endpointsync/engine.ts';
+import { PatchEngine } from '../../src/endpoint-patches/engine.ts';
 import { PATCHES_OPTIONS } from '../../src/options/manifest-options.ts';
 import { parseOptions, UsageError } from '../../src/options/parse-options.ts';
 

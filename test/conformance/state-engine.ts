@@ -1,8 +1,12 @@
 /** What every state engine must do. An implementation runs all of it by one call. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type EngineWrite, MAX_KEY_BYTES, type StateEngine } from '../../src/state/engine.ts';
-import { compareBytes } from '../../src/state/key-order.ts';
+import {
+  type EngineWrite,
+  MAX_KEY_BYTES,
+  type StateEngine,
+} from '../../src/state/engines/engine.ts';
+import { compareBytes } from '../../src/state/objects/key-order.ts';
 import { StateError } from '../../src/state/state-error.ts';
 import { runs } from '../support/properties.ts';
 

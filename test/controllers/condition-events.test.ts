@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { startConditionEvents } from '../../src/controllers/condition-events.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
-import { sealingCodec } from '../../src/state/codec.ts';
+import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
-import { MemoryEngine } from '../../src/state/memory-engine.ts';
+import { sealingCodec } from '../../src/state/records/codec.ts';
 
 const kinds = buildKindTable('example.dev');
 

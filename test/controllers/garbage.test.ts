@@ -6,9 +6,9 @@ import type { KubeObject, OwnerReference } from '../../src/apimachinery/object.t
 import { EventRing } from '../../src/apimachinery/object-events.ts';
 import { GarbageCollector } from '../../src/controllers/garbage/collector.ts';
 import { RBAC_GROUP } from '../../src/kinds/kind.ts';
-import type { PropagationPolicy } from '../../src/registry/delete.ts';
-import { ReadableStore } from '../../src/registry/readable-store.ts';
+import { ReadableStore } from '../../src/registry/projection/readable-store.ts';
 import { Registry } from '../../src/registry/registry.ts';
+import type { PropagationPolicy } from '../../src/registry/writes/delete.ts';
 import { git } from '../support/git.ts';
 import {
   kindOf,

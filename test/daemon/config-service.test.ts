@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { StartError } from '../../src/bootstrap/start-error.ts';
 import type { PlatformConfig } from '../../src/config/platform-config.ts';
 import { type ConfigService, openConfig } from '../../src/daemon/config-service.ts';
-import { conditionsOf } from '../../src/registry/served.ts';
+import { conditionsOf } from '../../src/registry/projection/served-object.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { kinds, openTestPlatform, type TestPlatform } from '../support/platform.ts';
 

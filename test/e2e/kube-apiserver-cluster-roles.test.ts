@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
-import { accessFromKubeconfig } from '../../src/kubeclient/cluster-access.ts';
-import { KubeClient, type ResourceCollection } from '../../src/kubeclient/kube-client.ts';
+import { accessFromKubeconfig } from '../../src/kubernetes-client/cluster-access.ts';
+import { KubeClient, type ResourceCollection } from '../../src/kubernetes-client/kube-client.ts';
 import { API, type Daemon, RBAC, scratchDir, startDaemon } from '../support/daemon.ts';
 import { foreignCommit, git } from '../support/git.ts';
 import {

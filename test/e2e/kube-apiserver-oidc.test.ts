@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Browser, KUBECTL, RelyingParty, WEB } from '../oidcserver/running.ts';
+import { Browser, KUBECTL, RelyingParty, WEB } from '../oidc-server/running.ts';
 import { API, type Daemon, startDaemon } from '../support/daemon.ts';
 import {
   type ApiServer,

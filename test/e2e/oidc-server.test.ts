@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Browser, KUBECTL, RelyingParty, SECRET, WEB } from '../oidcserver/running.ts';
+import { Browser, KUBECTL, RelyingParty, SECRET, WEB } from '../oidc-server/running.ts';
 import { API, type Daemon, scratchDir, startDaemon } from '../support/daemon.ts';
 import { loginKey } from '../support/login-key.ts';
 import { freePort } from '../support/machine.ts';

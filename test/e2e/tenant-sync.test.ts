@@ -3,7 +3,7 @@
  * ends in the daemon; the other reaches them by kubeconfigs, through proxies that refuse and cut. On
  * the way the daemon is killed, patches change, targets drift. In the end the control-plane cluster
  * is what a computation from scratch gives. Many more of them, and more ways to be refused, are in
- * test/tenantsync/thousand.test.ts.
+ * test/tenant-sync/thousand.test.ts.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
-import type { Patch } from '../../src/endpointsync/settings.ts';
+import type { Patch } from '../../src/endpoint-patches/settings.ts';
 import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
 import { type Answer, API, type Daemon, startDaemon } from '../support/daemon.ts';
 import { contentOf, fromScratch, inOrder } from '../support/from-scratch.ts';

@@ -1,6 +1,6 @@
 /** Commits made in memory and pushed over smart HTTP in one request, as fast as a daemon takes them. */
 import { createHash } from 'node:crypto';
-import { buildPack, type PackObject } from '../../src/git/pack-writer.ts';
+import { buildPack, type PackObject } from '../../src/git/packs/pack-writer.ts';
 import type { HttpClient, Reply } from './http-client.ts';
 
 type Files = ReadonlyMap<string, string>;

@@ -1,8 +1,8 @@
 /** Objects that git would not make, in a push; and lines that a field of ours would like to forge. */
 import { expect, test } from 'vitest';
 import type { User } from '../../src/apimachinery/request.ts';
-import { encodeCommit } from '../../src/git/commit-object.ts';
-import { authorOf, COMMITTER, commitMessage } from '../../src/registry/commit-message.ts';
+import { encodeCommit } from '../../src/git/objects/commit-object.ts';
+import { authorOf, COMMITTER, commitMessage } from '../../src/registry/writes/commit-message.ts';
 import { bareRepository, cloneForTest, git, tryGit } from '../support/git.ts';
 
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';

@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync, rmSync, utimesSync, writeFileSync } 
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type DurableFiles, realFiles } from '../../src/git/durable-files.ts';
+import { type DurableFiles, realFiles } from '../../src/git/publication/durable-files.ts';
 import { commitOf, gitEnv, openForTest, packFiles, publish } from '../support/git.ts';
 
 /** Room for the head and four small groups. */

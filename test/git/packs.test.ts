@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import isomorphic from 'isomorphic-git';
 import { describe, expect, test } from 'vitest';
-import { applyDelta, reverseDelta } from '../../src/git/delta.ts';
-import { objectId } from '../../src/git/object-id.ts';
-import { buildPack, type PackObject } from '../../src/git/pack-writer.ts';
-import { Tree } from '../../src/git/tree.ts';
+import { applyDelta, reverseDelta } from '../../src/git/objects/delta.ts';
+import { objectId } from '../../src/git/objects/object-id.ts';
+import { Tree } from '../../src/git/objects/tree.ts';
+import { buildPack, type PackObject } from '../../src/git/packs/pack-writer.ts';
 import {
   bareRepository,
   commitOf,

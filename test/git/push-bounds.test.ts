@@ -1,7 +1,7 @@
 /** The limits of what is walked: counted from few objects, and kept by every way to read. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { nameFlaw } from '../../src/git/portable-name.ts';
-import { Reader } from '../../src/git/reader.ts';
+import { nameFlaw } from '../../src/git/objects/portable-name.ts';
+import { Reader } from '../../src/git/reading/reader.ts';
 import type { HistoryCommit } from '../../src/git/repository.ts';
 import { blob, commitWithEntry, deepBomb, type Entry, tree, wideBomb } from '../support/bombs.ts';
 import { bareRepository, git } from '../support/git.ts';

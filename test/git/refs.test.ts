@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readRef } from '../../src/git/ref-file.ts';
+import { readRef } from '../../src/git/refs/ref-file.ts';
 import { HeadMovedError } from '../../src/git/repository.ts';
 import { commitOf, expectSound, git, openForTest, publish } from '../support/git.ts';
 

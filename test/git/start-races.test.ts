@@ -7,10 +7,10 @@ import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisOwner } from '../../src/files/owner.ts';
-import { type DurableFiles, realFiles } from '../../src/git/durable-files.ts';
 import { initRepository } from '../../src/git/init-repository.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
-import { logPaths } from '../../src/git/write-log.ts';
+import { type DurableFiles, realFiles } from '../../src/git/publication/durable-files.ts';
+import { logPaths } from '../../src/git/wal/wal-file.ts';
 import {
   commitOf,
   expectSound,

@@ -2,11 +2,11 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type DurableFiles, realFiles } from '../../src/git/durable-files.ts';
 import { StorageError } from '../../src/git/git-error.ts';
-import { decodeLog } from '../../src/git/log-format.ts';
-import type { Publication } from '../../src/git/publisher.ts';
-import { logPaths, WriteLog } from '../../src/git/write-log.ts';
+import { type DurableFiles, realFiles } from '../../src/git/publication/durable-files.ts';
+import type { Publication } from '../../src/git/publication/publisher.ts';
+import { logPaths, WriteLog } from '../../src/git/wal/wal-file.ts';
+import { decodeLog } from '../../src/git/wal/wal-format.ts';
 import { FragileFiles } from '../support/fragile-files.ts';
 import { temporaryFolder } from '../support/git.ts';
 

@@ -4,7 +4,7 @@ import { formatFieldError } from '../../src/apimachinery/field-error.ts';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import { mentionsLink, storeLinkOf } from '../../src/kinds/store-link.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
-import { DEFAULT_POLICY } from '../../src/secretsync/policy.ts';
+import { DEFAULT_POLICY } from '../../src/secrets-merge/policy.ts';
 
 const PREFIX = 'gitplane.dev/secret-store-';
 const TIED = { 'kv-mount-path': 'secret', 'kv-secret-path': 'app/mail' };

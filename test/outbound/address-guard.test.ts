@@ -1,7 +1,7 @@
 /** Addresses that no request of the daemon goes to, by every client that it has. */
 import type { LookupAddress, lookup } from 'node:dns';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Transport } from '../../src/kubeclient/transport.ts';
+import { Transport } from '../../src/kubernetes-client/transport.ts';
 import {
   allowAddresses,
   guarded,
@@ -10,8 +10,8 @@ import {
   refuseAddress,
   refuseLoopback,
 } from '../../src/outbound/address-guard.ts';
-import { httpTransport } from '../../src/secretsync/store/transport.ts';
-import { providerHttp } from '../../src/signin/provider-http.ts';
+import { httpTransport } from '../../src/secret-store-client/transport.ts';
+import { providerHttp } from '../../src/sign-in/provider-http.ts';
 
 const REFUSED = [
   'http://169.254.169.254',

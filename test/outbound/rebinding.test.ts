@@ -2,9 +2,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { Transport } from '../../src/kubeclient/transport.ts';
-import { httpTransport } from '../../src/secretsync/store/transport.ts';
-import { providerHttp } from '../../src/signin/provider-http.ts';
+import { Transport } from '../../src/kubernetes-client/transport.ts';
+import { httpTransport } from '../../src/secret-store-client/transport.ts';
+import { providerHttp } from '../../src/sign-in/provider-http.ts';
 
 /** Answers of the resolver, one after the other; the last one stays. */
 const answers = vi.hoisted(() => ({ left: [] as string[] }));

@@ -1,7 +1,7 @@
 /** A right on one name is a right on one object: writes that wait do not reach the next one. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import type { Target, WriteResult } from '../../src/registry/write-context.ts';
+import type { Target, WriteResult } from '../../src/registry/writes/write-context.ts';
 import { kindOf, openTestPlatform, type TestPlatform, writeOptions } from '../support/platform.ts';
 
 const kind = kindOf('teams');

@@ -5,7 +5,7 @@ import { campaign, type HeldTerm } from '../../src/replication/election.ts';
 import { isHandedOver } from '../../src/replication/hand-over.ts';
 import { keysBelow } from '../../src/replication/keys.ts';
 import { ReadLease } from '../../src/replication/read-lease.ts';
-import { openEtcdEngine } from '../../src/state/etcd/engine.ts';
+import { openEtcdEngine } from '../../src/state/engines/etcd/engine.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
 
 const self = { id: 'a', peer: 'a:1', url: 'https://a', version: '1', ready: false };

@@ -8,7 +8,7 @@ import { keysBelow } from '../../src/replication/keys.ts';
 import { RepositoryLog } from '../../src/replication/repository-log.ts';
 import { TermEndedError } from '../../src/replication/term.ts';
 import { toStatusError } from '../../src/server/errors.ts';
-import { sealingCodec } from '../../src/state/codec.ts';
+import { sealingCodec } from '../../src/state/records/codec.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
 

@@ -17,7 +17,7 @@ import { LOST_REFS, Mirror } from '../../src/replication/mirror.ts';
 import { endOf, RepositoryLog } from '../../src/replication/repository-log.ts';
 import { TermEndedError } from '../../src/replication/term.ts';
 import { trimLog } from '../../src/replication/trim.ts';
-import { sealingCodec } from '../../src/state/codec.ts';
+import { sealingCodec } from '../../src/state/records/codec.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../support/etcd.ts';
 

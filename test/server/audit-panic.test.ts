@@ -9,7 +9,7 @@ import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
-import { Fairness } from '../../src/server/fairness.ts';
+import { Fairness } from '../../src/server/filters/flow-classifier.ts';
 import { buildServer } from '../../src/server/server.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { temporaryFolder } from '../support/git.ts';

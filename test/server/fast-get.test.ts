@@ -10,7 +10,7 @@ import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secr
 import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
-import { Fairness } from '../../src/server/fairness.ts';
+import { Fairness } from '../../src/server/filters/flow-classifier.ts';
 import { buildServer } from '../../src/server/server.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import type { RequestLabels } from '../../src/telemetry/request-durations.ts';

@@ -5,7 +5,7 @@ import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { linksOfCommit } from '../../src/git/commit-object.ts';
+import { linksOfCommit } from '../../src/git/objects/commit-object.ts';
 import { openCommitSigner } from '../../src/signatures/commit-signer.ts';
 import { parseSignedCommit } from '../../src/signatures/signed-commit.ts';
 import { commitOf, expectSound, git, openForTest, publish } from '../support/git.ts';

@@ -1,6 +1,6 @@
 /** What a daemon that follows a branch does with commits that nobody vouches for. */
 import { expect, test } from 'vitest';
-import { Reader } from '../../src/git/reader.ts';
+import { Reader } from '../../src/git/reading/reader.ts';
 import { RemoteError } from '../../src/git/remote/remote-error.ts';
 import { bareRepository, commitOf, git, publish, temporaryFolder } from '../support/git.ts';
 import { elsewhere, follow } from '../support/remote.ts';

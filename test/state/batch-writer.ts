@@ -3,7 +3,7 @@
  * number of each once it is durable, and ends when one cannot be written.
  * Arguments: the directory; bytes of the value `filler`.
  */
-import { openLmdbEngine } from '../../src/state/lmdb-engine.ts';
+import { openLmdbEngine } from '../../src/state/engines/lmdb-engine.ts';
 
 async function main([directory = '', bytes = '0']: string[]): Promise<void> {
   const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -2,10 +2,10 @@
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sealingCodec } from '../../src/state/codec.ts';
+import { openLmdbEngine } from '../../src/state/engines/lmdb-engine.ts';
+import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
-import { openLmdbEngine } from '../../src/state/lmdb-engine.ts';
-import { MemoryEngine } from '../../src/state/memory-engine.ts';
+import { sealingCodec } from '../../src/state/records/codec.ts';
 import type { EngineHarness } from '../conformance/state-engine.ts';
 import type { StoreHarness } from '../conformance/store/fixture.ts';
 

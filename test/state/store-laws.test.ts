@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isRecord, jsonEqual } from '../../src/apimachinery/object.ts';
-import type { JournalWindow } from '../../src/state/journal.ts';
+import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
+import type { JournalWindow } from '../../src/state/journal/journal.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
-import { compareKeys } from '../../src/state/key-order.ts';
-import { MemoryEngine } from '../../src/state/memory-engine.ts';
+import { compareKeys } from '../../src/state/objects/key-order.ts';
 import {
   type Change,
   type Collection,

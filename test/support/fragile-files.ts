@@ -5,7 +5,11 @@
  */
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { DurableFile, DurableFiles, PlacedFile } from '../../src/git/durable-files.ts';
+import type {
+  DurableFile,
+  DurableFiles,
+  PlacedFile,
+} from '../../src/git/publication/durable-files.ts';
 
 /** Thrown in place of the process dying: from here on nothing reaches the disk. */
 export class Crash extends Error {}

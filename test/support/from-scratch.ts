@@ -3,11 +3,11 @@
  * cluster: no loop, no memory, and expressions that V8 runs instead of the sandbox.
  */
 import type { JsonObject, JsonValue, KubeObject } from '../../src/apimachinery/object.ts';
-import { expressionBody } from '../../src/endpointsync/expressions/syntax.ts';
-import { compilePatches } from '../../src/endpointsync/program.ts';
-import { runPatches } from '../../src/endpointsync/run.ts';
-import type { PatchedTenant } from '../../src/endpointsync/tenant.ts';
-import { notSynced, translateEndpoints, withMarks } from '../../src/tenantsync/translate.ts';
+import { expressionBody } from '../../src/endpoint-patches/expressions/syntax.ts';
+import { compilePatches } from '../../src/endpoint-patches/program.ts';
+import { runPatches } from '../../src/endpoint-patches/run.ts';
+import type { PatchedTenant } from '../../src/endpoint-patches/tenant.ts';
+import { notSynced, translateEndpoints, withMarks } from '../../src/tenant-sync/translate.ts';
 
 export interface TenantContent {
   readonly endpoints: readonly KubeObject[];

@@ -11,7 +11,7 @@ import { saveActivity } from '../../src/daemon/access/last-uses.ts';
 import { writeGuards } from '../../src/daemon/guards/guards.ts';
 import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
-import type { Guard, PlannedChange, WriteResult } from '../../src/registry/write-context.ts';
+import type { Guard, PlannedChange, WriteResult } from '../../src/registry/writes/write-context.ts';
 import { foreignCommit } from './git.ts';
 import { kindOf, kinds, openTestPlatform, type TestPlatform } from './platform.ts';
 

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { StoreRequest } from '../../src/secretsync/store/transport.ts';
+import type { StoreRequest } from '../../src/secret-store-client/transport.ts';
 import { KvStore } from './kv/kv-store.ts';
 
 /** What becomes of one request on the wire. */

@@ -2,15 +2,15 @@
  * A state engine whose history can be read and followed, as etcd's can, in memory: batches wait until
  * they are committed, each commit is a revision, and old revisions can be forgotten.
  */
-import type { EngineEntry, EngineWrite, StateEngine } from '../../src/state/engine.ts';
-import { compareBytes } from '../../src/state/key-order.ts';
+import type { EngineEntry, EngineWrite, StateEngine } from '../../src/state/engines/engine.ts';
 import {
   ForgottenRevisionError,
   type Newest,
   type RecordBatch,
   type RecordChanges,
   type RecordFeed,
-} from '../../src/state/record-feed.ts';
+} from '../../src/state/following/record-feed.ts';
+import { compareBytes } from '../../src/state/objects/key-order.ts';
 
 type Records = Map<string, Buffer | undefined>;
 

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runGit } from '../../git/git-process.ts';
+import { runGit } from '../../git/process/git-process.ts';
 import { secretName } from '../corpus.ts';
 import { API, type DaemonProcess } from '../daemon-process.ts';
 import type { Fixture } from '../fixture.ts';

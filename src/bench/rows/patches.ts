@@ -6,14 +6,14 @@
  */
 import vm from 'node:vm';
 import type { JsonObject, JsonValue } from '../../apimachinery/object.ts';
-import { PatchEngine } from '../../endpointsync/engine.ts';
-import type { Evaluator } from '../../endpointsync/evaluator.ts';
-import { HEAD, TAIL } from '../../endpointsync/expressions/syntax.ts';
-import { compilePatches, type PatchProgram } from '../../endpointsync/program.ts';
-import { type ApplyRequest, runPatches } from '../../endpointsync/run.ts';
-import { DEFAULT_LIMITS } from '../../endpointsync/sandbox/limits.ts';
-import { Realm } from '../../endpointsync/sandbox/realm.ts';
-import type { TenantCluster } from '../../endpointsync/tenant.ts';
+import { PatchEngine } from '../../endpoint-patches/engine.ts';
+import type { Evaluator } from '../../endpoint-patches/evaluator.ts';
+import { HEAD, TAIL } from '../../endpoint-patches/expressions/syntax.ts';
+import { compilePatches, type PatchProgram } from '../../endpoint-patches/program.ts';
+import { type ApplyRequest, runPatches } from '../../endpoint-patches/run.ts';
+import { DEFAULT_LIMITS } from '../../endpoint-patches/sandbox/limits.ts';
+import { Realm } from '../../endpoint-patches/sandbox/realm.ts';
+import type { TenantCluster } from '../../endpoint-patches/tenant.ts';
 import type { Fixture } from '../fixture.ts';
 import { type Line, withGoal } from '../report.ts';
 import { type Summary, summarize } from '../statistics.ts';

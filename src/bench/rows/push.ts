@@ -6,7 +6,7 @@ import { renameSync, watch } from 'node:fs';
 import { link, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runGit } from '../../git/git-process.ts';
+import { runGit } from '../../git/process/git-process.ts';
 import type { Corpus } from '../corpus.ts';
 import type { Fixture } from '../fixture.ts';
 import { BRANCH, copyRepository, fastImport, git, importStream } from '../git.ts';

@@ -1,7 +1,7 @@
 /** 64 clients that write: commits a second, each durable and acknowledged. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { runGit } from '../../git/git-process.ts';
+import { runGit } from '../../git/process/git-process.ts';
 import type { Fixture } from '../fixture.ts';
 import { AUTHOR, BRANCH, copyRepository, FAST_IMPORT, feedGit, git } from '../git.ts';
 import { throughput } from '../load.ts';

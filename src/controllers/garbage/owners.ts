@@ -1,7 +1,7 @@
 /** Who names whom as an owner: by uid, as references do (reference: Kubernetes API, 2.13). */
 import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
 import type { OwnerReference } from '../../apimachinery/object.ts';
-import { isAccessRole } from '../../registry/access-roles.ts';
+import { isAccessRole } from '../../registry/projection/derived-roles.ts';
 
 interface Dependent {
   readonly key: ObjectKey;

@@ -2,7 +2,7 @@
 import type { ObjectKey } from '../../apimachinery/key.ts';
 import type { KubeObject, OwnerReference } from '../../apimachinery/object.ts';
 import type { KindTable } from '../../kinds/table.ts';
-import { FOREGROUND } from '../../registry/finalizers.ts';
+import { FOREGROUND } from '../../registry/writes/finalizers.ts';
 
 export interface References {
   /** To owners that are there, or of which it cannot be said. */

@@ -6,10 +6,10 @@ import type { EventSink } from '../../apimachinery/object-events.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
-import type { PropagationPolicy } from '../../registry/delete.ts';
-import { ownChange, ownOptions } from '../../registry/own-writes.ts';
 import type { ObjectRegistry } from '../../registry/registry.ts';
-import type { WriteOptions } from '../../registry/write-context.ts';
+import type { PropagationPolicy } from '../../registry/writes/delete.ts';
+import { ownChange, ownOptions } from '../../registry/writes/system-writes.ts';
+import type { WriteOptions } from '../../registry/writes/write-context.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 export interface RemovalsOptions {

@@ -10,13 +10,13 @@ import { AccessKeyIndex, type ActingAs, type Authenticated } from '../../auth/ac
 import { ActivityTracker } from '../../auth/activity.ts';
 import { RbacAuthorizer } from '../../auth/authorizer.ts';
 import { type Directory, DirectoryIndex } from '../../auth/directory.ts';
-import type { KeyLifetimeLimits } from '../../auth/expiry.ts';
+import type { KeyLifetimeLimits } from '../../auth/key-lifetime.ts';
 import type { PermitContext } from '../../auth/scope-permits.ts';
 import { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
 import { roleAssignments } from '../../kinds/assigned-roles.ts';
 import { type Kind, RBAC_GROUP } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
-import { OWNER_UID } from '../../registry/served.ts';
+import { OWNER_UID } from '../../registry/projection/served-object.ts';
 import type { Authenticate } from '../../server/dependencies.ts';
 import type { JournalEvent, Store, StoredObject } from '../../state/store.ts';
 import { objectAccess } from './object-access.ts';

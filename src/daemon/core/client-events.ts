@@ -7,9 +7,9 @@ import type { Clock } from '../../apimachinery/clock.ts';
 import type { ObjectKey } from '../../apimachinery/key.ts';
 import { keyString } from '../../apimachinery/key.ts';
 import { tooLarge } from '../../apimachinery/status-error.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
+import type { StorePart } from '../../state/scoped-store.ts';
 import type { Change, Store } from '../../state/store.ts';
-import type { StorePart } from '../../state/store-part.ts';
 import { inBothForms } from './event-objects.ts';
 
 export interface EventLimits {

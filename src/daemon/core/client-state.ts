@@ -10,10 +10,10 @@ import { CLIENT_KINDS, CONFIG_MAP, RELEASE } from '../../kinds/client-kinds.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { LEASE } from '../../kinds/lease.ts';
 import { ClusterRegistry, withoutGeneration } from '../../registry/cluster-registry.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
 import type { ServerDependencies } from '../../server/dependencies.ts';
+import type { StorePart } from '../../state/scoped-store.ts';
 import type { StoredObject } from '../../state/store.ts';
-import type { StorePart } from '../../state/store-part.ts';
 import type { Clusters } from '../tenants/clusters.ts';
 
 export interface Room {

@@ -3,8 +3,8 @@ import { invalidObject, StatusError } from '../../apimachinery/status-error.ts';
 import type { RuleSource } from '../../auth/authorizer.ts';
 import { delegationProblem } from '../../auth/delegation.ts';
 import { ineffectiveSubresources } from '../../kinds/access.ts';
-import { isAccessRole } from '../../registry/access-roles.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import { isAccessRole } from '../../registry/projection/derived-roles.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
 
 export function delegationGuard(rights: RuleSource): Guard {
   return ({ user, kind, object, old }) =>

@@ -3,7 +3,7 @@ import { describeKey, sameKey } from '../../apimachinery/key.ts';
 import type { Authorizer } from '../../apimachinery/request.ts';
 import { forbiddenError } from '../../apimachinery/status-error.ts';
 import type { KindTable } from '../../kinds/table.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
 
 /** Asked when an object begins to follow: later changes of it bring nothing new to see. */
 export function copyGuard({ kinds }: KindTable, authorizer: Authorizer): Guard {

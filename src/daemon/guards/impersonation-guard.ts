@@ -2,7 +2,7 @@
 import type { Authorizer } from '../../apimachinery/request.ts';
 import { forbiddenError } from '../../apimachinery/status-error.ts';
 import { impersonationRefusal } from '../../auth/impersonation.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
 
 /** Taking over a key of somebody else is as much as making one, so the old owner counts as well. */
 export function impersonationGuard(authorizer: Authorizer): Guard {

@@ -6,8 +6,8 @@ import type { Clock } from '../../apimachinery/clock.ts';
 import { forbidden, invalidSecret } from '../../apimachinery/field-error.ts';
 import { invalidObject } from '../../apimachinery/status-error.ts';
 import { readLifetime } from '../../auth/access-key.ts';
-import { isFromTheFuture } from '../../auth/expiry.ts';
-import type { Guard, PlannedChange } from '../../registry/write-context.ts';
+import { isFromTheFuture } from '../../auth/key-lifetime.ts';
+import type { Guard, PlannedChange } from '../../registry/writes/write-context.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import { platformFieldErrors } from './platform-fields.ts';
 

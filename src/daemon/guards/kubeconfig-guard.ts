@@ -2,7 +2,7 @@
 import type { Authorizer } from '../../apimachinery/request.ts';
 import { forbiddenError } from '../../apimachinery/status-error.ts';
 import { settingsOf } from '../../kinds/tenant.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
 
 /** The sync acts with what the kubeconfig gives, so naming it is as much as having it. */
 export function kubeconfigGuard(authorizer: Authorizer): Guard {

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../apimachinery/object.ts';
 import { forbiddenError } from '../../apimachinery/status-error.ts';
 import { type MembershipParts, membershipRefusal } from '../../auth/membership.ts';
 import type { Kind, Membership } from '../../kinds/kind.ts';
-import type { Guard, PlannedChange } from '../../registry/write-context.ts';
+import type { Guard, PlannedChange } from '../../registry/writes/write-context.ts';
 
 export function membershipGuard(parts: MembershipParts): Guard {
   return (change) => {

@@ -4,7 +4,7 @@ import type { OwnerReference } from '../../apimachinery/object.ts';
 import type { Authorizer } from '../../apimachinery/request.ts';
 import { invalidObject } from '../../apimachinery/status-error.ts';
 import type { KindTable } from '../../kinds/table.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
 
 /** 422 where Kubernetes says 403: spec section 7 rules. */
 export function ownerReferenceGuard(kinds: KindTable, authorizer: Authorizer): Guard {

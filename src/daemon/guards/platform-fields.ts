@@ -6,8 +6,8 @@
 import { type FieldError, type FieldPath, forbidden } from '../../apimachinery/field-error.ts';
 import { jsonEqual, type KubeObject, valueAt } from '../../apimachinery/object.ts';
 import { isSuperuser } from '../../auth/escalation.ts';
-import { LOGIN_ANNOTATIONS } from '../../oidcserver/kept-login.ts';
-import type { PlannedChange } from '../../registry/write-context.ts';
+import { LOGIN_ANNOTATIONS } from '../../oidc-server/kept-login.ts';
+import type { PlannedChange } from '../../registry/writes/write-context.ts';
 import { PASSWORD_VERSION } from '../sign-in/login-key.ts';
 
 const TYPE = ['spec', 'type'];

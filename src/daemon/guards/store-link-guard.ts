@@ -10,8 +10,8 @@ import {
   type StoreLink,
   storeLinkOf,
 } from '../../kinds/store-link.ts';
-import type { Advice, Guard } from '../../registry/write-context.ts';
-import { mayPull, mayPush } from '../../secretsync/policy.ts';
+import type { Advice, Guard } from '../../registry/writes/write-context.ts';
+import { mayPull, mayPush } from '../../secrets-merge/policy.ts';
 
 /** The place of a link as a path of the API, for the rules of roles: `nonResourceURLs`. */
 function apiPathOf({ store, mount, path }: StoreLink): string {

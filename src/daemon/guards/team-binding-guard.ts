@@ -4,7 +4,7 @@ import type { RuleSource } from '../../auth/authorizer.ts';
 import { isSuperuser } from '../../auth/escalation.ts';
 import { teamNotToBind, teamsInBinding } from '../../auth/team-binding.ts';
 import { RBAC_GROUP } from '../../kinds/kind.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
 
 export function teamBindingGuard(rights: RuleSource, group: string): Guard {
   return ({ user, kind, object, old }) => {

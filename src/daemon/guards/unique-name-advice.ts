@@ -3,7 +3,7 @@ import { formatPath } from '../../apimachinery/field-error.ts';
 import type { Directory } from '../../auth/directory.ts';
 import type { ObjectChange } from '../../catalog/step.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import type { Advice } from '../../registry/write-context.ts';
+import type { Advice } from '../../registry/writes/write-context.ts';
 
 /** The other object is not named: the writer may have no right to see it. */
 export function uniqueNameAdvice(directory: Pick<Directory, 'teamsNamed'>): Advice {

@@ -3,11 +3,11 @@
  * the new place. The target counts for nothing before everything was read back from it.
  */
 
-import type { RecordCodec } from '../../state/codec.ts';
-import type { EngineEntry, EngineWrite, StateEngine } from '../../state/engine.ts';
-import { EVENT_PREFIX } from '../../state/event-records.ts';
+import type { EngineEntry, EngineWrite, StateEngine } from '../../state/engines/engine.ts';
+import { EVENT_PREFIX } from '../../state/journal/event-records.ts';
 import { openStore } from '../../state/journaled-store.ts';
-import { META_KEY, MIGRATION_KEY } from '../../state/saved-state.ts';
+import type { RecordCodec } from '../../state/records/codec.ts';
+import { META_KEY, MIGRATION_KEY } from '../../state/records/saved-state.ts';
 import { StateError } from '../../state/state-error.ts';
 
 export interface StatePlace {

@@ -1,10 +1,10 @@
 /** The branch as some other replica has it, where the log in etcd does not reach back far enough. */
 
-import { readRef } from '../../git/ref-file.ts';
+import { readRef } from '../../git/refs/ref-file.ts';
 import { parseRemoteAddress } from '../../git/remote/address.ts';
 import { Remote } from '../../git/remote/remote.ts';
-import type { Link } from '../../replication/link.ts';
 import type { PeerIdentity } from '../../replication/peer-identity.ts';
+import type { Link } from '../../replication/replica-coordination.ts';
 import { PEER_REPOSITORY } from './peer-listener.ts';
 
 export interface PeerFetchOptions {

@@ -2,14 +2,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartError } from '../../bootstrap/start-error.ts';
-import { CLAIMS } from '../../git/claim.ts';
-import { realFiles } from '../../git/durable-files.ts';
-import { runGit } from '../../git/git-process.ts';
 import { initRepository } from '../../git/init-repository.ts';
-import { replayLogs } from '../../git/log-replay.ts';
-import { Reader } from '../../git/reader.ts';
-import { readRef } from '../../git/ref-file.ts';
+import { runGit } from '../../git/process/git-process.ts';
+import { realFiles } from '../../git/publication/durable-files.ts';
+import { Reader } from '../../git/reading/reader.ts';
+import { readRef } from '../../git/refs/ref-file.ts';
+import { CLAIMS } from '../../git/refs/ref-lock.ts';
 import { stopFollowing } from '../../git/remote/following.ts';
+import { replayLogs } from '../../git/wal/wal-replay.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 export interface LocalRepository {

@@ -8,11 +8,11 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
-import { advertiseRefs, serveRpc } from '../../git/serve.ts';
+import { advertiseRefs, serveRpc } from '../../git/serve/smart-http.ts';
 import type { Address } from '../../options/values.ts';
-import { answerLine, NEWEST_PROTOCOL } from '../../replication/newest-line.ts';
 import type { PeerIdentity } from '../../replication/peer-identity.ts';
-import { isHandedOn } from '../../server/front/headers.ts';
+import { answerLine, NEWEST_PROTOCOL } from '../../replication/read-index.ts';
+import { isHandedOn } from '../../server/leader-proxy/headers.ts';
 import { ALIVE_PATH, ANSWERED_PATH } from './reachability.ts';
 
 export interface PeerListenerOptions {

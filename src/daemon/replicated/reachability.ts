@@ -6,8 +6,8 @@
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deadline } from '../../apimachinery/deadline.ts';
-import type { Link } from '../../replication/link.ts';
 import { PEER_NAME, type PeerIdentity } from '../../replication/peer-identity.ts';
+import type { Link } from '../../replication/replica-coordination.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
 export interface ReachabilityOptions {

@@ -17,12 +17,12 @@ import { type DataDirectory, openDataDirectory } from '../../bootstrap/data-dire
 import { StartError } from '../../bootstrap/start-error.ts';
 import { openEtcd } from '../../etcd/open-etcd.ts';
 import { keysBelow } from '../../replication/keys.ts';
-import { NEWEST_HEADERS, NewestLine } from '../../replication/newest-line.ts';
 import { openPeerIdentity, PEER_NAME, type PeerIdentity } from '../../replication/peer-identity.ts';
-import { strictCodec } from '../../state/codec.ts';
-import { openEtcdFeed } from '../../state/etcd/feed.ts';
-import type { Writer } from '../../state/freshness.ts';
-import { loadStateKey } from '../../state/state-key.ts';
+import { NEWEST_HEADERS, NewestLine } from '../../replication/read-index.ts';
+import { openEtcdFeed } from '../../state/engines/etcd/feed.ts';
+import type { Writer } from '../../state/following/freshness.ts';
+import { strictCodec } from '../../state/records/codec.ts';
+import { loadStateKey } from '../../state/records/state-key.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { createRoleMetrics } from '../../telemetry/role-metrics.ts';
 import { formatKubeconfig } from '../../tls/kubeconfig.ts';
@@ -32,13 +32,13 @@ import { receivePushes } from '../git-service.ts';
 import { runDiskJobs } from '../jobs.ts';
 import { followCertificate, listenOn, openTls, shownHost, type Tls } from '../listening.ts';
 import type { DaemonOptions } from '../options.ts';
-import type { Ground } from './ground.ts';
 import { type LocalRepository, openLocalRepository } from './local-repository.ts';
 import { addressOf, joinPlatform, type Membership } from './membership.ts';
 import { openFront, type ReplicaFront } from './open-front.ts';
 import { etcdOptions, followEtcdFiles, type ReplicaOptions } from './options.ts';
 import { agentOf } from './own-server.ts';
 import { listenForPeers } from './peer-listener.ts';
+import type { Ground } from './replica-context.ts';
 
 export interface RunningReplica {
   readonly url: string;

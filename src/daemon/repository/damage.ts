@@ -2,7 +2,7 @@
 import { StartError } from '../../bootstrap/start-error.ts';
 import type { BareRepository } from '../../git/bare-repository.ts';
 import { GitError } from '../../git/git-error.ts';
-import { damageRemedy, packDamage, packFiles, tipDamage } from '../../git/object-check.ts';
+import { damageRemedy, packDamage, packFiles, tipDamage } from '../../git/reading/object-check.ts';
 
 const WITHIN_MS = 10_000;
 

@@ -5,15 +5,15 @@ import type { Clock } from '../../apimachinery/clock.ts';
 import { openIdentities } from '../../bootstrap/age-key.ts';
 import type { DataDirectory } from '../../bootstrap/data-directory.ts';
 import { type MissingKeys, missingKeys } from '../../bootstrap/missing-keys.ts';
-import { Crew } from '../../catalog/crew/crew.ts';
 import { type FileReader, fileReader } from '../../catalog/file-reader.ts';
+import { Crew } from '../../catalog/reader-pool/reader-pool.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { Branch } from '../../registry/branch.ts';
-import { Sealer } from '../../registry/sealer.ts';
+import { Sealer } from '../../registry/writes/sealer.ts';
 import { Keyring } from '../../sealing/data-keys.ts';
 import { SOPS } from '../../sealing/metadata.ts';
 import { openGpgKeyring } from '../../signatures/gpg-keyring.ts';
-import { isNewState } from '../../state/lmdb-files.ts';
+import { isNewState } from '../../state/engines/lmdb-files.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { DaemonOptions } from '../options.ts';
 

@@ -1,7 +1,7 @@
 /** Signatures of commits: the key that signs ours, and the policy for everybody else's. */
 import { join } from 'node:path';
 import type { Clock } from '../../apimachinery/clock.ts';
-import type { CommitSignature } from '../../git/commit-object.ts';
+import type { CommitSignature } from '../../git/objects/commit-object.ts';
 import { type CommitSigner, openCommitSigner } from '../../signatures/commit-signer.ts';
 import { SignatureJudge } from '../../signatures/signature-judge.ts';
 import { PolicySource } from '../../signatures/signature-policy.ts';

@@ -6,7 +6,7 @@ import { initRepository } from '../../git/init-repository.ts';
 import { openRepository } from '../../git/open-repository.ts';
 import { type Following, stopFollowing } from '../../git/remote/following.ts';
 import type { KindTable } from '../../kinds/table.ts';
-import type { Sealer } from '../../registry/sealer.ts';
+import type { Sealer } from '../../registry/writes/sealer.ts';
 import type { Opened, PlatformParts } from '../platform-parts.ts';
 import { openFollowed } from './followed-repository.ts';
 import type { RemoteObservation } from './remote-observation.ts';

@@ -1,9 +1,9 @@
 /** What signing in writes of users: the fields, who they are written by, and what comes of failures. */
 import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
-import { ownOptions } from '../../registry/own-writes.ts';
-import type { WriteOptions } from '../../registry/write-context.ts';
-import type { AdmittedIdentity } from '../../signin/accounts.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
+import { ownOptions } from '../../registry/writes/system-writes.ts';
+import type { WriteOptions } from '../../registry/writes/write-context.ts';
+import type { AdmittedIdentity } from '../../sign-in/accounts.ts';
+import { SignInError } from '../../sign-in/sign-in-error.ts';
 
 const MAIL = /^[^\s<>@]+@[^\s<>@]+$/;
 

@@ -4,8 +4,8 @@ import { rfc3339 } from '../../apimachinery/clock.ts';
 import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
 import type { DirectoryUser } from '../../auth/directory.ts';
 import { time } from '../../auth/fields.ts';
-import type { AdmittedIdentity, KeptIdentity, NewLoginKey } from '../../signin/accounts.ts';
-import type { ProvidedIdentity } from '../../signin/connector.ts';
+import type { AdmittedIdentity, KeptIdentity, NewLoginKey } from '../../sign-in/accounts.ts';
+import type { ProvidedIdentity } from '../../sign-in/connector.ts';
 import type { StoredObject } from '../../state/store.ts';
 
 /** Which password the user had when the key was made: another one ends the session. */

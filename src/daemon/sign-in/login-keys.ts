@@ -2,14 +2,14 @@
 import type { JsonObject } from '../../apimachinery/object.ts';
 import { StatusError } from '../../apimachinery/status-error.ts';
 import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
-import { ownChange, ownCreate, ownOptions } from '../../registry/own-writes.ts';
+import { ownChange, ownCreate, ownOptions } from '../../registry/writes/system-writes.ts';
 import type {
   AdmittedIdentity,
   KeptIdentity,
   LoginKey,
   NewLoginKey,
-} from '../../signin/accounts.ts';
-import type { ProvidedIdentity } from '../../signin/connector.ts';
+} from '../../sign-in/accounts.ts';
+import type { ProvidedIdentity } from '../../sign-in/connector.ts';
 import type { StoredObject } from '../../state/store.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
 import { nameOf, shutOut, writing } from './account-writes.ts';

@@ -7,12 +7,12 @@ import type { User } from '../../apimachinery/request.ts';
 import { resolveIdentity } from '../../auth/identity.ts';
 import { KeyRing } from '../../auth/key-ring.ts';
 import type { SigningAlgorithm, SigningKey } from '../../auth/signing-key.ts';
-import { OidcServer, type ProviderKeys } from '../../oidcserver/oidc-server.ts';
-import type { Person, PersonSession } from '../../oidcserver/people.ts';
-import { GITPLANE } from '../../registry/own-writes.ts';
+import { OidcServer, type ProviderKeys } from '../../oidc-server/oidc-server.ts';
+import type { Person, PersonSession } from '../../oidc-server/people.ts';
+import { GITPLANE } from '../../registry/writes/system-writes.ts';
 import type { OidcService } from '../../server/dependencies.ts';
-import type { Accounts } from '../../signin/accounts.ts';
-import { cookieName, readCookie, setCookie } from '../../signin/cookies.ts';
+import type { Accounts } from '../../sign-in/accounts.ts';
+import { cookieName, readCookie, setCookie } from '../../sign-in/cookies.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Platform } from '../platform.ts';
 

@@ -7,11 +7,11 @@ import { StatusError } from '../../apimachinery/status-error.ts';
 import { membershipRefusal } from '../../auth/membership.ts';
 import { userGroup } from '../../auth/reserved-names.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { GITPLANE, ownChange, ownCreate, ownOptions } from '../../registry/own-writes.ts';
-import type { WriteOptions } from '../../registry/write-context.ts';
-import type { AdmittedIdentity } from '../../signin/accounts.ts';
-import { accountNames, teamNameOf } from '../../signin/names.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
+import { GITPLANE, ownChange, ownCreate, ownOptions } from '../../registry/writes/system-writes.ts';
+import type { WriteOptions } from '../../registry/writes/write-context.ts';
+import type { AdmittedIdentity } from '../../sign-in/accounts.ts';
+import { accountNames, teamNameOf } from '../../sign-in/names.ts';
+import { SignInError } from '../../sign-in/sign-in-error.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
 import {
   origin,

@@ -1,11 +1,11 @@
 /** Signing in as the daemon runs it. */
 import type { PlatformConfig } from '../../config/platform-config.ts';
 import type { Authenticate } from '../../server/dependencies.ts';
-import { ConnectorSet } from '../../signin/connectors/connector-set.ts';
-import type { ConnectorFactories } from '../../signin/connectors/factories.ts';
-import { PasswordLogin } from '../../signin/password-login.ts';
-import { IdentityRefresher } from '../../signin/refresh.ts';
-import { SignIn } from '../../signin/sign-in.ts';
+import { ConnectorSet } from '../../sign-in/connectors/connector-set.ts';
+import type { ConnectorFactories } from '../../sign-in/connectors/factories.ts';
+import { PasswordLogin } from '../../sign-in/password-login.ts';
+import { IdentityRefresher } from '../../sign-in/refresh.ts';
+import { SignIn } from '../../sign-in/sign-in.ts';
 import type { AccountParts } from './account-parts.ts';
 import { PlatformAccounts } from './accounts.ts';
 import { endSessionsOfOldPasswords } from './password-changes.ts';

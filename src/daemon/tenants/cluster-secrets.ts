@@ -19,9 +19,9 @@ import {
 import type { Kind } from '../../kinds/kind.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { settingsOf } from '../../kinds/tenant.ts';
-import type { Guard } from '../../registry/write-context.ts';
+import type { Guard } from '../../registry/writes/write-context.ts';
+import { partOfStore, type StorePart } from '../../state/scoped-store.ts';
 import type { Change, Store } from '../../state/store.ts';
-import { partOfStore, type StorePart } from '../../state/store-part.ts';
 
 /** The cluster of a tenant, and that of a control plane. */
 export type Door = 'virtualcluster' | 'cluster';

@@ -7,8 +7,8 @@ import { chmod, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
-import { pushSocketPath } from '../../git/hook-server.ts';
-import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
+import { pushSocketPath } from '../../git/serve/hook-server.ts';
+import type { ClusterAccess } from '../../kubernetes-client/cluster-access.ts';
 import type { Authenticate, ServerDependencies } from '../../server/dependencies.ts';
 import { buildServer } from '../../server/server.ts';
 

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { valueAt } from '../../apimachinery/object.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import type { KubeconfigSource } from '../../kinds/tenant.ts';
-import { accessFromKubeconfig, type ClusterAccess } from '../../kubeclient/cluster-access.ts';
+import {
+  accessFromKubeconfig,
+  type ClusterAccess,
+} from '../../kubernetes-client/cluster-access.ts';
 import type { Store } from '../../state/store.ts';
 
 export interface KubeconfigsOptions {

@@ -5,7 +5,7 @@
  */
 import { type JsonObject, jsonEqual, type KubeObject, valueAt } from '../../apimachinery/object.ts';
 import type { KubeconfigSource, TenantSettings } from '../../kinds/tenant.ts';
-import type { StorePart } from '../../state/store-part.ts';
+import type { StorePart } from '../../state/scoped-store.ts';
 
 export interface SyncPlace {
   /** Of the clusters that are served here; where there is a kubeconfig it does not count. */

@@ -1,34 +1,34 @@
 /** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
 import type { Clock } from '../../apimachinery/clock.ts';
 import { type JsonObject, jsonEqual } from '../../apimachinery/object.ts';
-import type { SyncedKindName } from '../../endpointsync/settings.ts';
-import type { SyncedTenant } from '../../endpointsync/tenant.ts';
+import type { SyncedKindName } from '../../endpoint-patches/settings.ts';
+import type { SyncedTenant } from '../../endpoint-patches/tenant.ts';
 import { syncedTenant, type TenantChange, tenantVersions } from '../../kinds/patched-tenant.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { type KubeconfigSource, settingsOf, type TenantSettings } from '../../kinds/tenant.ts';
-import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
-import { KubeClient } from '../../kubeclient/kube-client.ts';
+import type { ClusterAccess } from '../../kubernetes-client/cluster-access.ts';
+import { KubeClient } from '../../kubernetes-client/kube-client.ts';
 import type { Branch } from '../../registry/branch.ts';
-import type { PruneBudget } from '../../registry/consent-rules.ts';
+import type { PruneBudget } from '../../registry/pushes/prune-budget.ts';
 import { assertHeld } from '../../replication/term.ts';
 import type { Store } from '../../state/store.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { TenantMetrics } from '../../telemetry/tenant-metrics.ts';
-import { type Effects, effectsOf } from '../../tenantsync/effects.ts';
-import type { PatchRunner } from '../../tenantsync/object-pass.ts';
+import { type Effects, effectsOf } from '../../tenant-sync/effects.ts';
 import {
   type ObjectState,
   type SyncSummary,
   summaryAsJson,
   worstOf,
-} from '../../tenantsync/object-states.ts';
-import { type Previewed, type PreviewRequest, previewPatches } from '../../tenantsync/preview.ts';
-import { SYNCED_KINDS } from '../../tenantsync/synced-kinds.ts';
-import { TenantSync } from '../../tenantsync/tenant-sync.ts';
+} from '../../tenant-sync/object-states.ts';
+import { type Previewed, type PreviewRequest, previewPatches } from '../../tenant-sync/preview.ts';
+import type { PatchRunner } from '../../tenant-sync/reconcile-object.ts';
+import { SYNCED_KINDS } from '../../tenant-sync/synced-kinds.ts';
+import { TenantSync } from '../../tenant-sync/tenant-sync.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
-import { FormerPlaces, goneTenants, removeSyncedObjects } from './former-places.ts';
 import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import { FormerPlaces, goneTenants, removeSyncedObjects } from './orphan-cleanup.ts';
 import { placeOf, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 
 export interface TenantLoopsOptions {

@@ -6,20 +6,20 @@ import type { Clock } from '../../apimachinery/clock.ts';
 import { underGroupsPrefix } from '../../kinds/assigned-roles.ts';
 import type { KindTable } from '../../kinds/table.ts';
 import { settingsOf, type TenantSettings } from '../../kinds/tenant.ts';
-import type { ClusterAccess } from '../../kubeclient/cluster-access.ts';
-import { KubeClient } from '../../kubeclient/kube-client.ts';
+import type { ClusterAccess } from '../../kubernetes-client/cluster-access.ts';
+import { KubeClient } from '../../kubernetes-client/kube-client.ts';
 import type { Branch } from '../../registry/branch.ts';
-import type { PruneBudget } from '../../registry/consent-rules.ts';
-import { type ToldProblem, tellProblems } from '../../registry/told-conditions.ts';
+import { type ToldProblem, tellProblems } from '../../registry/projection/status-conditions.ts';
+import type { PruneBudget } from '../../registry/pushes/prune-budget.ts';
 import { assertHeld } from '../../replication/term.ts';
 import type { Store } from '../../state/store.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import { RoleBindings, removeRoleBindings } from '../../tenantsync/role-bindings.ts';
+import { RoleBindings, removeRoleBindings } from '../../tenant-sync/role-bindings.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
-import { FormerPlaces, goneTenants } from './former-places.ts';
 import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import { FormerPlaces, goneTenants } from './orphan-cleanup.ts';
 import type { SyncPlace, SyncPlaces } from './sync-places.ts';
 
 export interface TenantRolesOptions {

@@ -4,7 +4,7 @@
  * is clear whether it has the commits.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runGit, tryGit } from '../git-process.ts';
+import { runGit, tryGit } from '../process/git-process.ts';
 import { HANGS, type Remote, type RemotePush, type RemotePushResult } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
 

@@ -4,8 +4,8 @@
  * one still sends, although the branch has not moved. A remote that cannot do that goes without.
  */
 import { randomBytes } from 'node:crypto';
-import { runGit } from '../git-process.ts';
 import { type GitLogger, silent } from '../logger.ts';
+import { runGit } from '../process/git-process.ts';
 import { Remote, type RemoteOptions, type RemotePush, type RemotePushResult } from './remote.ts';
 import { RemoteError } from './remote-error.ts';
 

@@ -6,13 +6,13 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CLAIMS } from '../claim.ts';
 import { GitError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
-import { moveRef } from '../move-ref.ts';
-import { removeAbandonedOutgoing } from '../outgoing.ts';
-import type { Publication } from '../publisher.ts';
-import { readRef } from '../ref-file.ts';
+import { removeAbandonedOutgoing } from '../packs/temporary-object-directory.ts';
+import type { Publication } from '../publication/publisher.ts';
+import { moveRef } from '../refs/move-ref.ts';
+import { readRef } from '../refs/ref-file.ts';
+import { CLAIMS } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
 import { containsCommit, pushConfirmed } from './confirmed-push.ts';
 import type { Remote, RemotePush } from './remote.ts';

@@ -2,9 +2,10 @@
  * A branch of a remote repository: ask, fetch, push. One git process each, in a group of its own, so
  * that a deadline ends its helpers too. Knows nothing of what is done when something fails.
  */
-import type { GitContext } from '../git-environment.ts';
-import { type Ending, GitProcess, processError } from '../git-process.ts';
-import { isObjectId } from '../object-id.ts';
+
+import { isObjectId } from '../objects/object-id.ts';
+import type { GitContext } from '../process/git-environment.ts';
+import { type Ending, GitProcess, processError } from '../process/git-process.ts';
 import { type RemoteAccess, remoteSettings } from './access.ts';
 import type { RemoteAddress } from './address.ts';
 import { ExchangeTrace, TRACE_ENVIRONMENT } from './exchange-trace.ts';

@@ -5,11 +5,11 @@
  */
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runGit, tryGit } from '../git-process.ts';
 import { type GitLogger, silent } from '../logger.ts';
-import { moveRef } from '../move-ref.ts';
-import type { Publication } from '../publisher.ts';
-import { readRef } from '../ref-file.ts';
+import { runGit, tryGit } from '../process/git-process.ts';
+import type { Publication } from '../publication/publisher.ts';
+import { moveRef } from '../refs/move-ref.ts';
+import { readRef } from '../refs/ref-file.ts';
 import type { HistoryCommit, NewCommit, PathChange, Repository } from '../repository.ts';
 import { containsCommit, pushConfirmed } from './confirmed-push.ts';
 import { KEPT_REFS } from './following.ts';

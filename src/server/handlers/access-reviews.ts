@@ -31,7 +31,7 @@ import {
   TOKEN_REVIEW,
 } from '../../kinds/reviews.ts';
 import { compileSchema } from '../../kinds/schema.ts';
-import { decodeObject, stripServerFields } from '../../registry/decode.ts';
+import { decodeObject, stripServerFields } from '../../registry/writes/decode.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { ResourceInfo } from '../input/request-info.ts';
 import { REVIEW_MESSAGES } from '../input/review-messages.ts';

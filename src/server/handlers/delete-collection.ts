@@ -1,7 +1,7 @@
 /** DELETE of a collection: each object that the selectors match, one commit each. */
 import { StatusError } from '../../apimachinery/status-error.ts';
-import { isAccessRole } from '../../registry/access-roles.ts';
-import type { DeleteResult } from '../../registry/write-context.ts';
+import { isAccessRole } from '../../registry/projection/derived-roles.ts';
+import type { DeleteResult } from '../../registry/writes/write-context.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';

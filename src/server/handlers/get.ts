@@ -1,7 +1,7 @@
 /** GET of one object. */
 import type { Past } from '../../history/revision.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { waitForVersion } from '../freshness.ts';
+import { waitForVersion } from '../filters/freshness.ts';
 import { parseResourceVersion } from '../input/list-options.ts';
 import { parsePast } from '../input/past.ts';
 import type { Answer } from '../output/answer.ts';

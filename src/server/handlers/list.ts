@@ -3,7 +3,7 @@ import { badRequest, expired } from '../../apimachinery/status-error.ts';
 import type { Past } from '../../history/revision.ts';
 import { CompactedError, type ObjectList, type StoredObject } from '../../state/store.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { waitForVersion } from '../freshness.ts';
+import { waitForVersion } from '../filters/freshness.ts';
 import { type Continuation, formatContinue, parseContinue } from '../input/continue-token.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import { parsePast } from '../input/past.ts';

@@ -4,8 +4,8 @@
 import { type FieldError, formatFieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
 import { badRequest, invalidObject, notFound } from '../../apimachinery/status-error.ts';
-import { deadReverseExpressions } from '../../endpointsync/reverse-paths.ts';
-import { checkEndpointsSetting } from '../../endpointsync/validate.ts';
+import { deadReverseExpressions } from '../../endpoint-patches/reverse-paths.ts';
+import { checkEndpointsSetting } from '../../endpoint-patches/validate.ts';
 import { ENDPOINTS, SERVICE } from '../../kinds/cluster-kinds.ts';
 import { apiVersionOf } from '../../kinds/kind.ts';
 import { compileSchema } from '../../kinds/schema.ts';

@@ -7,10 +7,10 @@ import { cloneJson, isRecord, type KubeObject } from '../../apimachinery/object.
 import { badRequest, conflict, StatusError } from '../../apimachinery/status-error.ts';
 import type { PastObject } from '../../history/past-object.ts';
 import { checkRevision } from '../../history/revision.ts';
-import type { WriteOptions, WriteResult } from '../../registry/write-context.ts';
+import type { WriteOptions, WriteResult } from '../../registry/writes/write-context.ts';
 import type { StoredObject } from '../../state/store.ts';
-import { authorizeRequest } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { authorizeRequest } from '../filters/access.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import type { Answer } from '../output/answer.ts';
 import { header, type ResourceRequest } from '../request.ts';

@@ -1,10 +1,10 @@
 /** What several handlers need. */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import { masked } from '../../kinds/masking.ts';
-import { shownObject } from '../../registry/shown-record.ts';
-import type { Target, WriteOptions, WriteResult } from '../../registry/write-context.ts';
-import { authorizeRequest } from '../access.ts';
+import { shownObject } from '../../registry/projection/object-with-managed-fields.ts';
+import type { Target, WriteOptions, WriteResult } from '../../registry/writes/write-context.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { authorizeRequest } from '../filters/access.ts';
 import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../input/write-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { negotiate, type Shape } from '../output/negotiation.ts';

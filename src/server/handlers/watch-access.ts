@@ -1,7 +1,7 @@
 /** The rights of a watch while it lasts, and what of its events they show. */
 import type { JournalEvent, StoredObject } from '../../state/store.ts';
-import { userNow } from '../access.ts';
 import type { ServerDependencies } from '../dependencies.ts';
+import { userNow } from '../filters/access.ts';
 import type { ReadyObject } from '../output/representation.ts';
 import { NamedReplay, type PastFilter, pastFilter, type ToldEvent } from '../past-filter.ts';
 import type { ResourceRequest } from '../request.ts';

@@ -3,11 +3,11 @@
  * cannot keep up is ended by the store, never waited for; clients watch again from where they were.
  */
 import type { Writable } from 'node:stream';
-import { Pauses } from '../../apimachinery/pauses.ts';
 import { expired, StatusError } from '../../apimachinery/status-error.ts';
+import { Pauses } from '../../apimachinery/yield.ts';
 import { CompactedError, type StoredObject, type Watch } from '../../state/store.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { waitForVersion } from '../freshness.ts';
+import { waitForVersion } from '../filters/freshness.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';
 import { bookmarkObject, createEventEncoder, errorLine } from '../output/event-lines.ts';

@@ -5,7 +5,7 @@
 import { type FieldError, invalid, notSupported } from '../../apimachinery/field-error.ts';
 import { isRecord } from '../../apimachinery/object.ts';
 import { badRequest } from '../../apimachinery/status-error.ts';
-import type { PropagationPolicy } from '../../registry/delete.ts';
+import type { PropagationPolicy } from '../../registry/writes/delete.ts';
 import { queryFlag } from './request-info.ts';
 import { dryRunErrors, invalidOptions } from './write-options.ts';
 

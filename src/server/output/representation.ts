@@ -4,7 +4,11 @@
  */
 import type { KubeObject } from '../../apimachinery/object.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { shownBytes, shownInSlices, shownObject } from '../../registry/shown-record.ts';
+import {
+  shownBytes,
+  shownInSlices,
+  shownObject,
+} from '../../registry/projection/object-with-managed-fields.ts';
 import { ListBytes } from './list-bytes.ts';
 import { JSON_TYPE, type MediaChoice, negotiate, YAML_TYPE } from './negotiation.ts';
 import {

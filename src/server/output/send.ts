@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { SECURITY_HEADERS } from '../hardening.ts';
+import { SECURITY_HEADERS } from '../filters/hardening.ts';
 import { type Answer, lengthOf, warningHeaders } from './answer.ts';
 
 /** What every answer carries, streams as well. */

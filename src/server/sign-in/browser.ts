@@ -8,10 +8,10 @@ import {
   isSameOrigin,
   readCookie,
   setCookie,
-} from '../../signin/cookies.ts';
-import { safeReturnTo } from '../../signin/return-to.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
-import { random } from '../../signin/transactions.ts';
+} from '../../sign-in/cookies.ts';
+import { safeReturnTo } from '../../sign-in/return-to.ts';
+import { SignInError } from '../../sign-in/sign-in-error.ts';
+import { random } from '../../sign-in/transactions.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -3,16 +3,16 @@
  * signed in agrees, the browser takes a one-time code to the program, and the program exchanges it.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { isChallenge } from '../../signin/cli-codes.ts';
-import { shownText } from '../../signin/programs.ts';
-import { SignInError, tooManyAttempts } from '../../signin/sign-in-error.ts';
+import { isChallenge } from '../../sign-in/cli-codes.ts';
+import { shownText } from '../../sign-in/programs.ts';
+import { SignInError, tooManyAttempts } from '../../sign-in/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
 import { confirmBody, messageBody } from './confirm-page.ts';
-import { asOAuthError, csrfField, keyAnswer, ownForm } from './consent.ts';
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
 import { answerPage } from './html-answer.ts';
+import { asOAuthError, csrfField, keyAnswer, ownForm } from './key-approval.ts';
 import { loginFirst } from './login-route.ts';
 
 const MOST_BYTES = 16 * 1024;

@@ -4,16 +4,16 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { FailedLogins } from '../../auth/failed-logins.ts';
-import type { DeviceRequest } from '../../signin/device-codes.ts';
-import { shownText } from '../../signin/programs.ts';
-import { SignInError, tooManyAttempts } from '../../signin/sign-in-error.ts';
+import type { DeviceRequest } from '../../sign-in/device-codes.ts';
+import { shownText } from '../../sign-in/programs.ts';
+import { SignInError, tooManyAttempts } from '../../sign-in/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type BrowserSession, browserSession } from './browser.ts';
 import { codeBody, confirmBody, messageBody } from './confirm-page.ts';
-import { asOAuthError, csrfField, json, keyAnswer, ownForm } from './consent.ts';
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
 import { answerPage } from './html-answer.ts';
+import { asOAuthError, csrfField, json, keyAnswer, ownForm } from './key-approval.ts';
 import { loginFirst } from './login-route.ts';
 
 const MOST_BYTES = 16 * 1024;

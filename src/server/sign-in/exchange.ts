@@ -5,10 +5,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StatusError, type StatusReason } from '../../apimachinery/status-error.ts';
 import type { AuditTrail } from '../../audit/auditor.ts';
-import { SignInError } from '../../signin/sign-in-error.ts';
-import { beginAudit } from '../audit.ts';
+import { SignInError } from '../../sign-in/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { limitBody, secureHeaders } from '../hardening.ts';
+import { beginAudit } from '../filters/audit.ts';
+import { limitBody, secureHeaders } from '../filters/hardening.ts';
 import { signInHeaders } from './headers.ts';
 import { type Html, html } from './html.ts';
 import { answerPage } from './html-answer.ts';

@@ -2,8 +2,8 @@
 import type { FastifyReply } from 'fastify';
 import type { UISettingsConfig } from '../../config/sections/ui-settings.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { type Look, lookOf } from './look.ts';
 import { type PageContent, renderPage } from './page.ts';
+import { type Look, lookOf } from './ui-theme.ts';
 
 const NO_SETTINGS: UISettingsConfig = {};
 /** Worked out once for each configuration; a configuration never changes, it is replaced. */

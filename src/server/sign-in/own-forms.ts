@@ -3,8 +3,8 @@
  * programs get a key.
  */
 import type { FastifyReply } from 'fastify';
-import type { LoginKey } from '../../signin/accounts.ts';
-import { safeReturnTo } from '../../signin/return-to.ts';
+import type { LoginKey } from '../../sign-in/accounts.ts';
+import { safeReturnTo } from '../../sign-in/return-to.ts';
 import { mediaTypeOf } from '../input/body.ts';
 import { beginSession } from './browser.ts';
 import { asStatus, type Exchange, type Refusal } from './exchange.ts';

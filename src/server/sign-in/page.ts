@@ -1,6 +1,6 @@
 /** What all pages around signing in have: head, brand, one card, legal text. No page needs JavaScript. */
 import { type Html, html, trustedHtml } from './html.ts';
-import type { Look } from './look.ts';
+import type { Look } from './ui-theme.ts';
 
 export interface PageContent {
   readonly title: string;

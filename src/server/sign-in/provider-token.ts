@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { FailedLogins } from '../../auth/failed-logins.ts';
-import { tooManyAttempts } from '../../signin/sign-in-error.ts';
+import { tooManyAttempts } from '../../sign-in/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { refuseOtherSites } from './browser.ts';
 import { limitSlowBody, signInRoute } from './exchange.ts';

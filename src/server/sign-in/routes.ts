@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FailedLogins } from '../../auth/failed-logins.ts';
-import type { Callback, SendOff } from '../../signin/connector.ts';
-import { tooManyAttempts } from '../../signin/sign-in-error.ts';
+import type { Callback, SendOff } from '../../sign-in/connector.ts';
+import { tooManyAttempts } from '../../sign-in/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import {
   beginSession,

@@ -5,13 +5,13 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { User } from '../../apimachinery/request.ts';
-import { csrfToken } from '../../signin/cookies.ts';
-import { SignInError, tooManyAttempts } from '../../signin/sign-in-error.ts';
+import { csrfToken } from '../../sign-in/cookies.ts';
+import { SignInError, tooManyAttempts } from '../../sign-in/sign-in-error.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
-import { expiration, json } from './consent.ts';
 import { asStatus, limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
+import { expiration, json } from './key-approval.ts';
 
 const MOST_BYTES = 16 * 1024;
 

@@ -1,7 +1,7 @@
 /** What the conformance suite of stores asks of an implementation, and what each test gets. */
 import { afterEach, beforeEach } from 'vitest';
 import type { Clock } from '../../../src/apimachinery/clock.ts';
-import type { JournalWindow } from '../../../src/state/journal.ts';
+import type { JournalWindow } from '../../../src/state/journal/journal.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { SetClock } from '../../state/builders.ts';
 

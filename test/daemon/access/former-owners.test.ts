@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startKeyOwners } from '../../../src/controllers/key-owners.ts';
 import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
-import { conditionsOf } from '../../../src/registry/served.ts';
-import type { Connector, ProvidedIdentity } from '../../../src/signin/connector.ts';
-import { teamNameOf } from '../../../src/signin/names.ts';
+import { conditionsOf } from '../../../src/registry/projection/served-object.ts';
+import type { Connector, ProvidedIdentity } from '../../../src/sign-in/connector.ts';
+import { teamNameOf } from '../../../src/sign-in/names.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { foreignCommit } from '../../support/git.ts';
 import {

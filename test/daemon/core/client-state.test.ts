@@ -12,11 +12,11 @@ import type { Kind } from '../../../src/kinds/kind.ts';
 import { LEASE } from '../../../src/kinds/lease.ts';
 import { ClusterRegistry } from '../../../src/registry/cluster-registry.ts';
 import type { ObjectRegistry } from '../../../src/registry/registry.ts';
+import { openLmdbEngine } from '../../../src/state/engines/lmdb-engine.ts';
+import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
-import { openLmdbEngine } from '../../../src/state/lmdb-engine.ts';
-import { MemoryEngine } from '../../../src/state/memory-engine.ts';
+import { partOfStore } from '../../../src/state/scoped-store.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { partOfStore } from '../../../src/state/store-part.ts';
 import { stateCodec as codec, writeOptions as options } from '../../support/platform.ts';
 
 const HOUR = 60 * 60_000;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrateState, type StatePlace } from '../../../src/daemon/migration/migrate-state.ts';
 import type { Etcd } from '../../../src/etcd/etcd.ts';
-import { sealingCodec } from '../../../src/state/codec.ts';
+import { openLmdbEngine } from '../../../src/state/engines/lmdb-engine.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
-import { openLmdbEngine } from '../../../src/state/lmdb-engine.ts';
+import { sealingCodec } from '../../../src/state/records/codec.ts';
 import type { Change, Store } from '../../../src/state/store.ts';
 import {
   bound,
@@ -14,7 +14,7 @@ import {
   openAt,
   sharedEtcd,
   stopSharedEtcd,
-} from '../../state/etcd/harness.ts';
+} from '../../state/engines/etcd/harness.ts';
 import { fail } from '../../state/harnesses.ts';
 import { ETCD_MISSING } from '../../support/etcd.ts';
 

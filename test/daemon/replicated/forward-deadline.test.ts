@@ -1,6 +1,6 @@
 /** Requests that a front hands to a leader which takes them and says nothing, or stops: each of them ends. */
 import { expect, test } from 'vitest';
-import { VERSION_HEADER } from '../../../src/server/front/headers.ts';
+import { VERSION_HEADER } from '../../../src/server/leader-proxy/headers.ts';
 import { ask, EagerEngine, openTestFront, PlayedElection, TEAMS } from '../../support/fronts.ts';
 import { openTestPlatform } from '../../support/platform.ts';
 import { RecordedHistory } from '../../support/recorded-engine.ts';

@@ -7,7 +7,7 @@ import { Revocations } from '../../../src/auth/revocations.ts';
 import { openSigningKey } from '../../../src/auth/signing-key.ts';
 import { startAccessControl } from '../../../src/daemon/access/access-control.ts';
 import { revocationStore } from '../../../src/daemon/access/revocation-store.ts';
-import { cookieName } from '../../../src/signin/cookies.ts';
+import { cookieName } from '../../../src/sign-in/cookies.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
 import {
   ask,

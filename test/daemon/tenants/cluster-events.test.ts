@@ -7,7 +7,7 @@ import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
 import { openClusters } from '../../../src/daemon/tenants/clusters.ts';
 import { EVENT } from '../../../src/kinds/cluster-kinds.ts';
-import { recordEvent } from '../../../src/tenantsync/sync-events.ts';
+import { recordEvent } from '../../../src/tenant-sync/sync-events.ts';
 import { kinds } from '../../support/platform.ts';
 
 const MINUTE = 60_000;

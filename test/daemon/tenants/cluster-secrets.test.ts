@@ -8,9 +8,9 @@ import type { Attributes, Authorizer } from '../../../src/apimachinery/request.t
 import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
 import { type Clusters, openClusters } from '../../../src/daemon/tenants/clusters.ts';
 import { SECRET } from '../../../src/kinds/cluster-kinds.ts';
-import { sealingCodec } from '../../../src/state/codec.ts';
+import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
-import { MemoryEngine } from '../../../src/state/memory-engine.ts';
+import { sealingCodec } from '../../../src/state/records/codec.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ann, kinds, writeOptions } from '../../support/platform.ts';
 

@@ -2,7 +2,7 @@
  * A secret store in memory: namespaces, mounts, tokens, seals, quotas. What a test wants to go
  * wrong is a field of it. `handle` is a request; test/support/kv-server.ts puts HTTP in front.
  */
-import type { StoreRequest, StoreResponse } from '../../../src/secretsync/store/transport.ts';
+import type { StoreRequest, StoreResponse } from '../../../src/secret-store-client/transport.ts';
 import { type KvLogin, loginAnswer } from './kv-auth.ts';
 import { errors, type KvAnswer, KvMount } from './kv-mount.ts';
 import type { RateVerdict } from './rate-limit.ts';

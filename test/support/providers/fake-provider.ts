@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { ConnectorContext } from '../../../src/signin/connector.ts';
-import { providerHttp } from '../../../src/signin/provider-http.ts';
+import type { ConnectorContext } from '../../../src/sign-in/connector.ts';
+import { providerHttp } from '../../../src/sign-in/provider-http.ts';
 
 export interface SeenRequest {
   readonly method: string;

@@ -6,8 +6,8 @@ import type {
   Connector,
   LoginTransaction,
   ProvidedIdentity,
-} from '../../../src/signin/connector.ts';
-import { SignInError } from '../../../src/signin/sign-in-error.ts';
+} from '../../../src/sign-in/connector.ts';
+import { SignInError } from '../../../src/sign-in/sign-in-error.ts';
 
 export function newTransaction(): LoginTransaction {
   return {

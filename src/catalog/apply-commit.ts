@@ -1,0 +1,82 @@
+/** Takes one step of the fold: the contents at a commit become those at its child. */
+import { KeyMap } from '../apimachinery/key-map.ts';
+import { runAtOnce } from '../apimachinery/yield.ts';
+import type { Problem } from '../manifests/manifest.ts';
+import { touch } from './affected-objects.ts';
+import { CatalogObject } from './catalog-object.ts';
+import { Contents } from './contents.ts';
+import { isValid } from './file.ts';
+import { newborn, Resolution } from './last-good-version.ts';
+import { type ObjectChange, pointOf, type Step } from './step.ts';
+import { Ties } from './ties.ts';
+import type { UndoLog } from './undo-log.ts';
+
+interface Folding {
+  readonly rootCommit: string;
+  readonly contents: Contents;
+  /** Absent: nobody will ask what the step changed, or take it back. */
+  readonly undo?: UndoLog;
+}
+
+/** Changes the contents; yields now and then, so that others can have the processor. */
+export function* fold(
+  { rootCommit, contents, undo }: Folding,
+  step: Step,
+): Generator<void, ObjectChange[]> {
+  const { objects } = contents;
+  const seen: Omit<ObjectChange, 'after'>[] = [];
+  const ties = new Ties(contents, step, undo);
+  const touched = yield* touch(contents, step, undo);
+  const resolution = new Resolution(rootCommit, contents, step);
+  for (const { key, claims } of touched.values()) {
+    yield;
+    const before = objects.get(key);
+    const after = resolution.after({ key, before, claims });
+    undo?.map(objects, key);
+    if (after === undefined) objects.delete(key);
+    else if (after !== before) objects.set(key, after);
+    contents.setClaims(key, claims, undo);
+    ties.touched(key, before);
+    if (undo !== undefined) seen.push({ key, before });
+  }
+  const others = yield* ties.settle();
+  if (undo === undefined) return [];
+  return seen
+    .map(({ key, before }) => ({ key, before, after: objects.get(key) }))
+    .filter(({ before, after }) => before !== after)
+    .concat(others);
+}
+
+const NONE: readonly Problem[] = [];
+
+/**
+ * The same for a first commit, where every object is born and nothing can be in its way. Undefined
+ * where something is after all.
+ */
+export function firstContents(
+  rootCommit: string,
+  { commit, files, otherParents }: Step,
+): Contents | undefined {
+  if (otherParents !== undefined) return undefined;
+  const birth = pointOf(commit);
+  const objects = new KeyMap<CatalogObject>();
+  for (const [path, entry] of files) {
+    for (const document of entry?.documents ?? []) {
+      const { key, index } = document;
+      if (key === undefined) continue;
+      if (!isValid(document) || objects.has(key)) return undefined;
+      const identity = newborn(rootCommit, key, birth);
+      const place = { path, index };
+      objects.set(
+        key,
+        new CatalogObject({ key, place, identity, source: document, problems: NONE }),
+      );
+    }
+  }
+  const contents = Contents.of(objects);
+  const ties = new Ties(contents, { commit, files }, undefined);
+  for (const [key] of objects.entries()) ties.touched(key, undefined);
+  runAtOnce(ties.settle());
+  for (const [path, entry] of files) if (entry !== undefined) contents.setFile(path, entry);
+  return contents;
+}

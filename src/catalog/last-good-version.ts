@@ -1,0 +1,117 @@
+/** What objects are once the files of a step are in place, and which life each of them lives. */
+import type { ObjectKey } from '../apimachinery/key.ts';
+import type { Problem } from '../manifests/manifest.ts';
+import type { Touched } from './affected-objects.ts';
+import {
+  CatalogObject,
+  keepIfEqual,
+  type ManifestSource,
+  type Place,
+  sameIdentity,
+  sameSources,
+  winner,
+} from './catalog-object.ts';
+import type { Contents } from './contents.ts';
+import { hasUnnamed, isValid } from './file.ts';
+import { type CommitPoint, Identity, mergedIdentity, type ParentView } from './identity.ts';
+import { pointOf, type Step } from './step.ts';
+
+interface Resolving extends Touched {
+  readonly before: CatalogObject | undefined;
+}
+
+const NONE: readonly Problem[] = [];
+
+export class Resolution {
+  readonly #rootCommit: string;
+  readonly #contents: Contents;
+  readonly #step: Step;
+  readonly #birth: CommitPoint;
+
+  /** `contents`: with the files as the step leaves them. */
+  constructor(rootCommit: string, contents: Contents, step: Step) {
+    this.#rootCommit = rootCommit;
+    this.#contents = contents;
+    this.#step = step;
+    this.#birth = pointOf(step.commit);
+  }
+
+  /** Undefined: there is no such object after the step. */
+  after(of: Resolving): CatalogObject | undefined {
+    const { key, before, claims } = of;
+    const known = before ?? this.#inherited(key);
+    const place = winner(claims, known?.place);
+    const document = place && this.#contents.document(place);
+    if (place === undefined || document === undefined || !isValid(document)) {
+      return this.#unread(of, known, place);
+    }
+    const identity = this.#identity(of, document);
+    const own = document.key ?? key;
+    return keepIfEqual(
+      before,
+      new CatalogObject({ key: own, place, identity, source: document, problems: NONE }),
+    );
+  }
+
+  /** The last good version, where the newest one cannot be served or is hidden by its file. */
+  #unread(
+    of: Resolving,
+    known: CatalogObject | undefined,
+    place: Place | undefined,
+  ): CatalogObject | undefined {
+    const document = place && this.#contents.document(place);
+    const problems = place === undefined ? this.#shieldOf(known) : document?.problems;
+    // What is known without its secrets is better than nothing, and worse than the last good.
+    const isBetter = known === undefined || known.source.partial === true;
+    const source = document?.partial === true && isBetter ? document : known?.source;
+    if (source === undefined || problems === undefined) return undefined;
+    const identity = this.#identity(of, source);
+    const fallback = place ?? known?.place;
+    if (fallback === undefined) return undefined;
+    return new CatalogObject({ key: of.key, place: fallback, identity, source, problems });
+  }
+
+  /**
+   * An object whose document is gone stays while its file holds something that cannot be read:
+   * what is wrong with that. Undefined: nothing holds it.
+   */
+  #shieldOf(known: CatalogObject | undefined): readonly Problem[] | undefined {
+    const file = known && this.#contents.files.get(known.place.path);
+    if (file === undefined || !hasUnnamed(file)) return undefined;
+    return file.documents.filter(({ key }) => key === undefined).flatMap((d) => d.problems);
+  }
+
+  /** An object that only another parent of the merge knows. */
+  #inherited(key: ObjectKey): CatalogObject | undefined {
+    for (const parent of this.#step.otherParents ?? []) {
+      const object = parent.object(key);
+      if (object !== undefined) return object;
+    }
+    return undefined;
+  }
+
+  #identity({ key, before }: Resolving, source: ManifestSource): Identity {
+    const { otherParents, isAncestor } = this.#step;
+    if (before === undefined && otherParents === undefined) return this.#born(key);
+    const views = [before, ...(otherParents ?? []).map((parent) => parent.object(key))]
+      .filter((object) => object !== undefined)
+      .map(
+        (object): ParentView => ({
+          identity: object.identity,
+          unchanged: object.source === source || sameSources(object.source, source),
+        }),
+      );
+    const [first, ...rest] = views;
+    if (first === undefined) return this.#born(key);
+    const merged = mergedIdentity([first, ...rest], isAncestor ?? (() => false));
+    return before !== undefined && sameIdentity(before.identity, merged) ? before.identity : merged;
+  }
+
+  #born(key: ObjectKey): Identity {
+    return newborn(this.#rootCommit, key, this.#birth);
+  }
+}
+
+export function newborn(rootCommit: string, key: ObjectKey, birth: CommitPoint): Identity {
+  return new Identity({ rootCommit, key, birth, generation: 1 });
+}

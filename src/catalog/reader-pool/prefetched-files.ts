@@ -1,0 +1,91 @@
+/** What a branch holds, read before somebody asks for it. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packFolder } from '../../git/packs/pack-names.ts';
+import type { GitContext } from '../../git/process/git-environment.ts';
+import { Reader } from '../../git/reading/reader.ts';
+import { readRef } from '../../git/refs/ref-file.ts';
+import type { FileEntry } from '../file.ts';
+import type { WantedFile } from '../file-reader.ts';
+import { flawOf } from '../reading.ts';
+import { seenPaths, TreeView } from '../tree.ts';
+
+export class FilesAhead {
+  readonly #listed: readonly WantedFile[];
+  readonly #entries: (FileEntry | undefined)[];
+  /** They are asked for in the order of the listing, but for a few. */
+  #next = 0;
+
+  constructor(listed: readonly WantedFile[] = []) {
+    this.#listed = listed;
+    // Lots come in any order; what has gaps is slow.
+    this.#entries = listed.map(() => undefined);
+  }
+
+  /** `at`: which one of the listing it is. */
+  add(entry: FileEntry, at: number): void {
+    this.#entries[at] = entry;
+  }
+
+  /** Whether just this file was read; it is given away once. */
+  give(file: WantedFile, take: (file: WantedFile, entry: FileEntry) => void): boolean {
+    const { path, id, mode } = file;
+    const at = this.#placeOf(path);
+    const entry = at === undefined ? undefined : this.#entries[at];
+    if (at === undefined || entry?.blob !== id || this.#listed[at]?.mode !== mode) return false;
+    this.#entries[at] = undefined;
+    take(file, entry);
+    return true;
+  }
+
+  /** Git lists paths in order; one that is not where it should be is as good as not there. */
+  #placeOf(path: string): number | undefined {
+    const listed = this.#listed;
+    let at = this.#next;
+    if (listed[at]?.path !== path) {
+      at = 0;
+      for (let end = listed.length; at < end; ) {
+        const middle = (at + end) >> 1;
+        if ((listed[middle]?.path ?? '') < path) at = middle + 1;
+        else end = middle;
+      }
+    }
+    if (listed[at]?.path !== path) return undefined;
+    this.#next = at + 1;
+    return at;
+  }
+}
+
+/** The files that a first commit with the tree of the branch would have read. */
+export async function listAhead(
+  context: GitContext,
+  ref: string,
+  under: string,
+): Promise<WantedFile[]> {
+  const revision = await readRef(context.gitDir, ref);
+  if (revision === undefined) return [];
+  const source = new Reader(context);
+  try {
+    const view = new TreeView(under);
+    const changes = await source.diff(undefined, revision);
+    const known: FileEntry[] = [];
+    const seen = await seenPaths({ view, source, revision, changes, under, known });
+    return seen.flatMap(({ path, id, mode }) =>
+      id === undefined || flawOf(path, mode) !== undefined ? [] : [{ path, id, mode }],
+    );
+  } finally {
+    await source.close();
+  }
+}
+
+/** An index of a pack takes so much for each object, and so much for none (gitformat-pack). */
+const INDEX_ENTRY = 28;
+const EMPTY_INDEX = 1072;
+
+/** About how many objects there are in packs: a branch can hardly have more files. */
+export async function packedObjects(gitDir: string): Promise<number> {
+  const folder = packFolder(gitDir);
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.idx'));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + Math.max(size - EMPTY_INDEX, 0) / INDEX_ENTRY, 0);
+}

@@ -1,0 +1,157 @@
+/**
+ * What a worker is asked and what it answers. Files go through as two parts: one text of facts, and
+ * the bytes of all manifests, which change hands without being copied.
+ */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { ownText, TextPool } from '../../apimachinery/text.ts';
+import type { GitContext } from '../../git/process/git-environment.ts';
+import type { Problem } from '../../manifests/manifest.ts';
+import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
+import type { WantedFile } from '../file-reader.ts';
+
+/** What a worker is told when it starts. */
+export interface CrewSetup {
+  /** Absent: orders bring the contents of their files. */
+  readonly context?: GitContext;
+  readonly apiGroup: string;
+  readonly under: string;
+  /** Limit of the git process that a thread starts. */
+  readonly gitMemoryMib: number;
+  /** What opens sealed secrets; absent: they stay closed. */
+  readonly secrets?: { readonly identities: readonly string[]; readonly mindsClear: boolean };
+}
+
+export interface Order {
+  readonly lot: number;
+  readonly files: readonly WantedFile[];
+  /** Absent: git has them. */
+  readonly contents?: readonly Uint8Array[];
+}
+
+/** `packed` is absent where the lot could not be read: whoever asked does it, and says why. */
+export interface Delivery {
+  readonly lot: number;
+  readonly packed?: PackedFiles;
+}
+
+export interface PackedFiles {
+  /** JSON: a list of files, each a list of documents. */
+  readonly facts: string;
+  /** The manifests as JSON, one after the other. */
+  readonly manifests: Uint8Array<ArrayBuffer>;
+}
+
+type DocumentFacts = readonly [
+  group: string,
+  kind: string,
+  namespace: string,
+  name: string,
+  line: number,
+  /** Bytes of the manifest; -1: there is none. */
+  length: number,
+  index?: number,
+  problems?: readonly Problem[],
+  warnings?: readonly Problem[],
+  /** The document does not say what it is. */
+  nameless?: boolean,
+  clear?: readonly Problem[],
+  /** The manifest lacks what nobody can open. */
+  partial?: boolean,
+];
+
+export function packFiles(files: readonly FileEntry[]): PackedFiles {
+  const texts: Buffer[] = [];
+  const facts = files.map(({ documents }) =>
+    documents.map((document): DocumentFacts => {
+      const { key, line } = document;
+      const text = document instanceof ReadDocument ? document.text() : undefined;
+      const bytes = text === undefined ? undefined : Buffer.from(text);
+      if (bytes !== undefined) texts.push(bytes);
+      const { group = '', kind = '', namespace = '', name = '' } = key ?? {};
+      const usual = [group, kind, namespace, name, line, bytes?.length ?? -1] as const;
+      return [...usual, ...unusualFacts(document)];
+    }),
+  );
+  const manifests = new Uint8Array(texts.reduce((sum, text) => sum + text.length, 0));
+  let end = 0;
+  for (const text of texts) {
+    manifests.set(text, end);
+    end += text.length;
+  }
+  return { facts: JSON.stringify(facts), manifests };
+}
+
+type UnusualFacts = DocumentFacts extends readonly [
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  unknown,
+  ...infer Rest,
+]
+  ? Rest
+  : never;
+
+/** What most documents have nothing of. */
+function unusualFacts(document: DocumentEntry): UnusualFacts {
+  const { key, index, problems, warnings, clear = NONE, partial = false } = document;
+  if (key === undefined || clear.length > 0 || partial) {
+    return [index, problems, warnings, key === undefined, clear, partial];
+  }
+  if (index === 0 && problems.length === 0 && warnings.length === 0) return [];
+  return [index, problems, warnings];
+}
+
+/** The files in the order in which they were asked for. */
+export function unpackFiles(wanted: readonly WantedFile[], packed: PackedFiles): FileEntry[] {
+  const { buffer, byteOffset, byteLength } = packed.manifests;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  const facts = JSON.parse(packed.facts) as DocumentFacts[][];
+  let end = 0;
+  return wanted.map(({ path, id }, i) => {
+    const blob = ownText(id);
+    const documents = (facts[i] ?? []).map((of) => {
+      // By place: what takes lists apart makes others, and there are many of these.
+      const line = of[4];
+      const length = of[5];
+      const { 6: index = 0, 7: problems = NONE, 8: warnings = NONE } = of;
+      const { 10: clear = NONE, 11: partial = false } = of;
+      const start = end;
+      if (length > 0) end += length;
+      const manifest = length < 0 ? undefined : new PackedManifest(bytes, start, end);
+      return new ReadDocument(
+        { index, line, blob },
+        { key: keyOf(of), manifest, problems, warnings, clear, partial },
+      );
+    });
+    return { path, blob, documents };
+  });
+}
+
+function keyOf(of: DocumentFacts): ObjectKey | undefined {
+  if (of[9] === true) return undefined;
+  const group = kinds.own(of[0]);
+  return { group, kind: kinds.own(of[1]), namespace: namespaces.own(of[2]), name: of[3] };
+}
+
+const kinds = new TextPool(100);
+const namespaces = new TextPool(10_000);
+const NONE: readonly Problem[] = [];
+
+class PackedManifest implements ManifestKeeper {
+  readonly #bytes: Buffer;
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  get manifest(): KubeObject {
+    return JSON.parse(this.#bytes.toString('utf8', this.#start, this.#end)) as KubeObject;
+  }
+}

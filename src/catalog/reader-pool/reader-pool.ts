@@ -1,0 +1,219 @@
+/**
+ * Reads many files on all processors. Its results are those of the one reader that there is, run
+ * elsewhere; what goes wrong there is left to whoever asked, who reads it again and says why.
+ */
+import { availableParallelism } from 'node:os';
+import type { Worker } from 'node:worker_threads';
+import type { GitContext } from '../../git/process/git-environment.ts';
+import { gitMemoryMib } from '../../git/process/process-limits.ts';
+import type { FileEntry } from '../file.ts';
+import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
+import { Slabs } from './buffer-arena.ts';
+import { LargeFiles } from './large-files.ts';
+import { FilesAhead, listAhead, packedObjects } from './prefetched-files.ts';
+import { type CrewSetup, type Delivery, type Order, unpackFiles } from './protocol.ts';
+import { startWorker } from './start-worker.ts';
+
+/**
+ * Each worker has to load and to compile what reads manifests. Fewer files are read by then, and
+ * with less memory.
+ */
+const WORTH_WHILE = 20_000;
+const FILES_IN_LOT = 256;
+/** A worker more is worth what it loads. */
+const FILES_A_WORKER = 10_000;
+/** So that git fetches the next one meanwhile. */
+const LOTS_A_WORKER = 2;
+
+export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under' | 'secrets'> {
+  readonly workers?: number;
+  readonly filesAWorker?: number;
+  readonly worthWhile?: number;
+  readonly worthWhileAhead?: number;
+}
+
+type Take = Parameters<Readers['read']>[2];
+/** `at`: which one of those asked for it is. */
+type TakeAt = (file: WantedFile, entry: FileEntry, at: number) => void;
+
+interface Job {
+  /** Where in what was asked for it begins. */
+  readonly start: number;
+  readonly files: readonly WantedFile[];
+  readonly take: TakeAt;
+  readonly settle: (left: readonly WantedFile[]) => void;
+}
+
+interface Member {
+  readonly worker: Worker;
+  readonly lots: Map<number, Job>;
+}
+
+export class Crew implements Readers {
+  readonly #options: CrewOptions;
+  readonly #members = new Set<Member>();
+  readonly #waiting: Job[] = [];
+  #ahead: Promise<FilesAhead> | undefined;
+  #closed = false;
+  #isReading = false;
+  #lots = 0;
+  #slabs = new Slabs();
+  readonly #large: LargeFiles;
+
+  constructor(options: CrewOptions) {
+    this.#options = options;
+    this.#large = new LargeFiles(() => this.#setup());
+  }
+
+  /** Resolves to what is in the files, in their order; a file that met a limit has a problem. */
+  readLarge(files: readonly LargeFile[]): Promise<FileEntry[]> {
+    return this.#large.read(files);
+  }
+
+  /**
+   * Begins to read what a branch holds, before its history is known: what the newest commit has is
+   * most of what will be asked for. A guess only; what it missed is read when asked.
+   */
+  expect(context: GitContext, ref: string): void {
+    this.#ahead ??= this.#readAhead(context, ref);
+  }
+
+  /** Lets go of what was read ahead and nobody asked for. */
+  settle(): void {
+    this.#ahead = undefined;
+  }
+
+  /**
+   * Calls back once for each file that it could read, in no particular order, and resolves to those
+   * it could not: all of them where they are too few.
+   */
+  async read(
+    context: GitContext,
+    files: readonly WantedFile[],
+    take: Take,
+  ): Promise<readonly WantedFile[]> {
+    const { worthWhile = WORTH_WHILE } = this.#options;
+    const ahead = await this.#ahead;
+    const left = ahead === undefined ? files : files.filter((file) => !ahead.give(file, take));
+    return left.length < worthWhile ? left : await this.#readAll(context, left, take);
+  }
+
+  async #readAhead(context: GitContext, ref: string): Promise<FilesAhead> {
+    const { under, worthWhileAhead = WORTH_WHILE } = this.#options;
+    let ahead = new FilesAhead();
+    try {
+      const most = await packedObjects(context.gitDir);
+      if (most < worthWhileAhead) return ahead;
+      // They have much to load: that takes as long as the listing does.
+      this.#hireFor(context, most);
+      const files = await listAhead(context, ref, under);
+      if (files.length < worthWhileAhead) return ahead;
+      ahead = new FilesAhead(files);
+      await this.#readAll(context, files, (_file, entry, at) => ahead.add(entry, at));
+    } catch {
+      // Whoever reads the repository in earnest is told what is wrong with it.
+    } finally {
+      // Those that were hired for a branch with few files.
+      if (!this.#isReading) this.#dismiss();
+    }
+    return ahead;
+  }
+
+  async #readAll(
+    context: GitContext,
+    files: readonly WantedFile[],
+    take: TakeAt,
+  ): Promise<readonly WantedFile[]> {
+    // One at a time: a second one would only take the processors from the first.
+    if (this.#closed || this.#isReading) return files;
+    this.#hireFor(context, files.length);
+    if (this.#members.size === 0) return files;
+    this.#isReading = true;
+    const jobs: Promise<readonly WantedFile[]>[] = [];
+    for (let start = 0; start < files.length; start += FILES_IN_LOT) {
+      const lot = files.slice(start, start + FILES_IN_LOT);
+      const job = { start, files: lot, take };
+      jobs.push(new Promise((settle) => void this.#waiting.push({ ...job, settle })));
+    }
+    for (const member of this.#members) this.#occupy(member);
+    const left = (await Promise.all(jobs)).flat();
+    this.#isReading = false;
+    this.#slabs = new Slabs();
+    // What they take in memory is worth more than what they have compiled.
+    this.#dismiss();
+    return left;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#large.close();
+    this.settle();
+    this.#dismiss();
+  }
+
+  #dismiss(): void {
+    for (const member of this.#members) {
+      void member.worker.terminate();
+      this.#lose(member);
+    }
+  }
+
+  #hireFor(context: GitContext, files: number): void {
+    const { workers = availableParallelism(), filesAWorker = FILES_A_WORKER } = this.#options;
+    if (this.#closed || workers < 2) return;
+    const wanted = Math.min(workers, Math.ceil(files / filesAWorker));
+    while (this.#members.size < wanted) this.#hire(context);
+  }
+
+  #hire(context: GitContext): void {
+    const worker = startWorker({ ...this.#setup(), context });
+    worker.unref();
+    const member: Member = { worker, lots: new Map() };
+    this.#members.add(member);
+    worker.on('message', (delivery: Delivery) => this.#accept(member, delivery));
+    // What it was at is read by whoever asked; an error that counts shows itself there.
+    worker.on('error', () => this.#lose(member));
+    worker.on('exit', () => this.#lose(member));
+  }
+
+  #setup(): CrewSetup {
+    const { apiGroup, under, secrets } = this.#options;
+    return { apiGroup, under, gitMemoryMib: gitMemoryMib(), ...(secrets && { secrets }) };
+  }
+
+  #occupy(member: Member): void {
+    while (member.lots.size < LOTS_A_WORKER) {
+      const job = this.#waiting.shift();
+      if (job === undefined) return;
+      const lot = this.#lots++;
+      member.lots.set(lot, job);
+      member.worker.postMessage({ lot, files: job.files } satisfies Order);
+    }
+  }
+
+  #accept(member: Member, { lot, packed }: Delivery): void {
+    if (!this.#members.has(member)) return;
+    const job = member.lots.get(lot);
+    member.lots.delete(lot);
+    this.#occupy(member);
+    if (job === undefined) return;
+    const { start, files, take, settle } = job;
+    if (packed === undefined) {
+      settle(files);
+      return;
+    }
+    const manifests = this.#slabs.place(packed.manifests);
+    for (const [i, entry] of unpackFiles(files, { ...packed, manifests }).entries()) {
+      const file = files[i];
+      if (file !== undefined) take(file, entry, start + i);
+    }
+    settle([]);
+  }
+
+  #lose(member: Member): void {
+    if (!this.#members.delete(member)) return;
+    for (const { files, settle } of member.lots.values()) settle(files);
+    if (this.#members.size > 0) return;
+    for (const { files, settle } of this.#waiting.splice(0)) settle(files);
+  }
+}

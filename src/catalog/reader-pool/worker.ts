@@ -1,0 +1,60 @@
+/** A thread that reads manifests: blobs from a git process of its own, files packed on the way back. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { limitGitMemory } from '../../git/process/process-limits.ts';
+import { BlobStream } from '../../git/reading/blob-stream.ts';
+import { buildKindTable } from '../../kinds/table.ts';
+import { Keyring } from '../../sealing/data-keys.ts';
+import type { FileEntry } from '../file.ts';
+import { fileReader, type WantedFile } from '../file-reader.ts';
+import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol.ts';
+
+const { context, apiGroup, under, gitMemoryMib, secrets } = workerData as CrewSetup;
+limitGitMemory(gitMemoryMib);
+const blobs = context && new BlobStream(context);
+const reading = secrets && {
+  keyring: new Keyring(secrets.identities),
+  mindsClear: secrets.mindsClear,
+};
+const reader = fileReader(buildKindTable(apiGroup), under, reading);
+
+async function read({ files, contents }: Order): Promise<FileEntry[]> {
+  const entries: (FileEntry | undefined)[] = [];
+  const sealed: { readonly at: number; readonly content: Buffer }[] = [];
+  const readOne = (content: Buffer, at: number): void => {
+    const { path, id } = files[at] as WantedFile;
+    entries[at] = reader.read(path, id, content);
+  };
+  const take = (content: Buffer, at: number): void => {
+    if (reader.isReady(content)) readOne(content, at);
+    else sealed.push({ at, content: Buffer.from(content) });
+  };
+  if (contents === undefined) {
+    await blobs?.read(
+      files.map(({ id }) => id),
+      take,
+    );
+  } else {
+    for (const [at, { buffer, byteOffset, byteLength }] of contents.entries()) {
+      take(Buffer.from(buffer, byteOffset, byteLength), at);
+    }
+  }
+  await reader.prepare(sealed.map(({ content }) => content));
+  for (const { at, content } of sealed) readOne(content, at);
+  return entries as FileEntry[];
+}
+
+async function fulfil(order: Order): Promise<Delivery> {
+  const { lot } = order;
+  try {
+    return { lot, packed: packFiles(await read(order)) };
+  } catch {
+    return { lot };
+  }
+}
+
+parentPort?.on('message', (order: Order) => {
+  void fulfil(order).then((delivery) => {
+    const moved = delivery.packed === undefined ? [] : [delivery.packed.manifests.buffer];
+    parentPort?.postMessage(delivery, moved);
+  });
+});

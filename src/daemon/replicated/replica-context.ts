@@ -1,0 +1,25 @@
+/** What every part of a replica is given. */
+import type { Clock } from '../../apimachinery/clock.ts';
+import type { DataDirectory } from '../../bootstrap/data-directory.ts';
+import type { Etcd } from '../../etcd/etcd.ts';
+import type { Keys } from '../../replication/keys.ts';
+import type { RecordCodec } from '../../state/records/codec.ts';
+import type { Logger } from '../../telemetry/logger.ts';
+import type { DaemonOptions } from '../options.ts';
+import type { ReplicaOptions } from './options.ts';
+
+export interface Ground {
+  readonly options: DaemonOptions;
+  readonly replica: ReplicaOptions;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly data: DataDirectory;
+  readonly etcd: Etcd;
+  readonly keys: Keys;
+  /** Seals everything. */
+  readonly codec: RecordCodec;
+  /** The id of this process among the replicas. */
+  readonly self: string;
+  /** What to do, last first, to stop what was started. */
+  readonly undo: (() => Promise<void>)[];
+}

@@ -1,0 +1,113 @@
+/** Commit objects: what we write passes `git fsck --strict` whatever the names and messages hold. */
+import { GitError } from '../git-error.ts';
+import type { CommitNote, NewCommit, Person } from '../repository.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const unsafeInIdentity = /[<>\0-\x1f\x7f]+/g;
+/** What git takes off both ends of a name (git: `crud`). */
+const crudAtEnds = /^[\s.,:;<>"\\']+|[\s.,:;<>"\\']+$/g;
+
+export function encodeCommit(
+  commit: Pick<NewCommit, 'author' | 'committer' | 'time' | 'message'>,
+  tree: string,
+  parent: string | undefined,
+): Buffer {
+  if (!Number.isSafeInteger(commit.time) || commit.time < 0) {
+    throw new GitError(`${commit.time} is not the time of a commit`, {
+      remedy: 'Give whole seconds since 1970',
+    });
+  }
+  const message = commit.message.replaceAll('\0', '');
+  return Buffer.from(
+    [
+      `tree ${tree}\n`,
+      parent === undefined ? '' : `parent ${parent}\n`,
+      `author ${identity(commit.author)} ${commit.time} +0000\n`,
+      `committer ${identity(commit.committer)} ${commit.time} +0000\n`,
+      '\n',
+      message,
+      message.endsWith('\n') ? '' : '\n',
+    ].join(''),
+    'utf8',
+  );
+}
+
+/** The signature for the bytes of a commit, armored, with a newline at its end. */
+export type CommitSignature = (payload: Buffer) => string;
+
+/** Puts the signature behind the other headers, where git puts it: `gpgsig`, then lines that begin
+ * with a blank. */
+export function withSignature(content: Buffer, signature: string): Buffer {
+  const end = content.indexOf('\n\n') + 1;
+  const lines = signature.trimEnd().replaceAll('\n', '\n ');
+  const header = Buffer.from(`gpgsig ${lines}\n`, 'latin1');
+  return Buffer.concat([content.subarray(0, end), header, content.subarray(end)]);
+}
+
+function identity(person: Person): string {
+  const email = clean(person.email).replaceAll(' ', '');
+  const name = clean(person.name) || email.replace(/@.*/, '') || 'unknown';
+  return `${name} <${email}>`;
+}
+
+function clean(text: string): string {
+  return text.replaceAll(unsafeInIdentity, ' ').replaceAll(crudAtEnds, '');
+}
+
+const rootLines = /^tree ([0-9a-f]{40})\n((?:parent [0-9a-f]{40}\n)*)/;
+
+/** The tree and the parents of a commit object, however odd the rest of it is. */
+export function rootsOfCommit(
+  content: Buffer,
+  id: string,
+): { readonly tree: string; readonly parents: readonly string[] } {
+  const end = content.indexOf('\nauthor ');
+  const [, tree, parents = ''] = rootLines.exec(content.toString('latin1', 0, end + 1)) ?? [];
+  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it names no tree`);
+  return { tree, parents: [...parents.matchAll(/[0-9a-f]{40}/g)].map(([parent]) => parent) };
+}
+
+const treeLine = /^tree ([0-9a-f]{40})\n/;
+
+/** The tree of a commit object. */
+export function treeOfCommit(content: Buffer, id: string): string {
+  const tree = treeLine.exec(content.toString('latin1', 0, 46))?.[1];
+  if (tree === undefined) throw new GitError(`Commit ${id} is corrupt: it names no tree`);
+  return tree;
+}
+
+export interface CommitLinks {
+  readonly parents: readonly string[];
+  /** Seconds since the epoch. */
+  readonly committerTime: number;
+}
+
+const links =
+  /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)author [^\n]*\ncommitter [^\n]*> (\d{1,15}) [-+]\d{4}\n/;
+
+/** What people wrote into a commit object, and who made it. */
+export function noteOfCommit(content: Buffer): CommitNote {
+  const text = content.toString('utf8');
+  const end = text.indexOf('\n\n');
+  const head = end === -1 ? text : text.slice(0, end);
+  const parents = [...head.matchAll(/^parent ([0-9a-f]{40})$/gm)].map(([, id = '']) => id);
+  const message = end === -1 ? '' : text.slice(end + 2);
+  const [author, committer] = [personIn(head, 'author'), personIn(head, 'committer')];
+  return { parents, author, committer, message };
+}
+
+function personIn(head: string, role: 'author' | 'committer'): Person {
+  const line = new RegExp(`^${role} (.*?) ?<([^<>\\n]*)> \\d+ [-+]\\d{4}$`, 'm');
+  const [, name = '', email = ''] = line.exec(head) ?? [];
+  return { name, email };
+}
+
+/** Undefined for a commit that is not written the usual way: what it means is for git to say. */
+export function linksOfCommit(content: Buffer): CommitLinks | undefined {
+  const [, parents, time] = links.exec(content.toString('latin1')) ?? [];
+  if (parents === undefined) return undefined;
+  return {
+    parents: [...parents.matchAll(/[0-9a-f]{40}/g)].map(([id]) => id),
+    committerTime: Number(time),
+  };
+}

@@ -1,0 +1,34 @@
+/** The output of `git ls-tree -r -z`: `<mode> SP <type> SP <id> TAB <path> NUL`. */
+import { isUtf8 } from 'node:buffer';
+import type { PathChange, TreeFile } from '../repository.ts';
+import { decodePath } from './path-text.ts';
+
+const MODE_LENGTH = 6;
+const ID_LENGTH = 40;
+
+export function parseFileList(output: Buffer): TreeFile[] {
+  // Decoding everything at once is several times faster than path by path.
+  const records = isUtf8(output)
+    ? output.toString('utf8').split('\0')
+    : output.toString('latin1').split('\0').map(redecode);
+  records.pop();
+  return records.map(parseRecord);
+}
+
+function redecode(record: string): string {
+  return decodePath(Buffer.from(record, 'latin1'));
+}
+
+function parseRecord(record: string): TreeFile {
+  const tab = record.indexOf('\t');
+  return {
+    mode: record.slice(0, MODE_LENGTH),
+    id: record.slice(tab - ID_LENGTH, tab),
+    path: record.slice(tab + 1),
+  };
+}
+
+/** A file as seen by a caller who had nothing before. */
+export function asAddition(file: TreeFile): PathChange {
+  return { path: file.path, newId: file.id, mode: file.mode };
+}

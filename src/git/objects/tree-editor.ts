@@ -1,0 +1,135 @@
+/** Changes files below a tree: only the directories on the way to a change are rebuilt. */
+import { PathError } from '../git-error.ts';
+import { objectId } from './object-id.ts';
+import {
+  FILE_MODE,
+  isDirectory,
+  type Splice,
+  SUBMODULE_MODE,
+  SYMLINK_MODE,
+  TREE_MODE,
+  Tree,
+  type TreeEntry,
+} from './tree.ts';
+import { splitPath } from './tree-path.ts';
+
+/** A file to be set to a blob, or removed where `blob` is undefined. */
+export interface FileEdit {
+  readonly path: string;
+  readonly blob: string | undefined;
+}
+
+export interface NewTree {
+  readonly id: string;
+  readonly tree: Tree;
+  /** The tree it was made from, where there was one. */
+  readonly origin: { readonly id: string; readonly splices: readonly Splice[] } | undefined;
+}
+
+export interface TreeEditing {
+  load(id: string): Promise<Tree>;
+  /** Called for every tree made, a directory after what is in it. */
+  made(tree: NewTree): void;
+}
+
+/** The edits of one directory, by name. */
+interface Folder {
+  readonly files: Map<string, FileEdit>;
+  readonly folders: Map<string, Folder>;
+}
+
+/**
+ * The id of the tree after the edits; undefined when nothing is left in it. The edits of one call
+ * happen at once: a file may give way to a directory of its name. Throws a PathError, with nothing
+ * made that matters, when they cannot be.
+ */
+export function editTree(
+  root: string | undefined,
+  edits: readonly FileEdit[],
+  editing: TreeEditing,
+): Promise<string | undefined> {
+  return editFolder(root, foldersOf(edits), editing);
+}
+
+function foldersOf(edits: readonly FileEdit[]): Folder {
+  const root: Folder = { files: new Map(), folders: new Map() };
+  for (const edit of edits) {
+    const names = splitPath(edit.path);
+    const last = names.pop() ?? '';
+    let folder = root;
+    for (const name of names) {
+      let next = folder.folders.get(name);
+      if (next === undefined) {
+        next = { files: new Map(), folders: new Map() };
+        folder.folders.set(name, next);
+      }
+      folder = next;
+    }
+    if (folder.files.has(last)) throw new PathError(edit.path, 'one commit changes it twice');
+    folder.files.set(last, edit);
+  }
+  return root;
+}
+
+async function editFolder(
+  id: string | undefined,
+  folder: Folder,
+  editing: TreeEditing,
+): Promise<string | undefined> {
+  const tree = id === undefined ? Tree.empty : await editing.load(id);
+  const changed = new Map<string, TreeEntry | undefined>();
+  for (const name of new Set([...folder.folders.keys(), ...folder.files.keys()])) {
+    const old = tree.find(name);
+    const entry = await editEntry(old, name, folder, editing);
+    if (entry?.id !== old?.id || entry?.mode !== old?.mode) changed.set(name, entry);
+  }
+  if (changed.size === 0) return id;
+  const { tree: edited, splices } = tree.edit(changed);
+  if (edited.size === 0) return undefined;
+  const editedId = objectId('tree', edited.bytes);
+  const origin = id === undefined ? undefined : { id, splices };
+  editing.made({ id: editedId, tree: edited, origin });
+  return editedId;
+}
+
+async function editEntry(
+  old: TreeEntry | undefined,
+  name: string,
+  parent: Folder,
+  editing: TreeEditing,
+): Promise<TreeEntry | undefined> {
+  const file = parent.files.get(name);
+  const folder = parent.folders.get(name);
+  const oldDirectory = old !== undefined && isDirectory(old) ? old : undefined;
+  if (folder !== undefined && old !== oldDirectory && !(file && file.blob === undefined)) {
+    throw new PathError(anyPath(folder), 'a directory on its way is a file');
+  }
+  const below =
+    folder === undefined ? oldDirectory?.id : await editFolder(oldDirectory?.id, folder, editing);
+  if (file?.blob !== undefined) return fileEntry(file.path, file.blob, { old, below });
+  if (file !== undefined) {
+    if (old === undefined) throw new PathError(file.path, 'there is no such file to remove');
+    if (oldDirectory !== undefined) throw new PathError(file.path, 'it is a directory');
+  }
+  return below === undefined ? undefined : { mode: TREE_MODE, id: below };
+}
+
+/** A file keeps its mode; links are never written through. */
+function fileEntry(
+  path: string,
+  id: string,
+  place: { old: TreeEntry | undefined; below: string | undefined },
+): TreeEntry {
+  if (place.below !== undefined) throw new PathError(path, 'it is a directory');
+  const mode = place.old === undefined || isDirectory(place.old) ? FILE_MODE : place.old.mode;
+  if (mode === SYMLINK_MODE) throw new PathError(path, 'it is a symbolic link');
+  if (mode === SUBMODULE_MODE) throw new PathError(path, 'it is a submodule');
+  return { mode, id };
+}
+
+function anyPath(folder: Folder): string {
+  const [file] = folder.files.values();
+  if (file !== undefined) return file.path;
+  const [child] = folder.folders.values();
+  return child === undefined ? '' : anyPath(child);
+}

@@ -1,0 +1,55 @@
+/**
+ * Which paths may be written. Stricter than git itself in what it refuses, so that every tree we
+ * write passes `git fsck --strict` and can be checked out on every system.
+ */
+import { PathError } from '../git-error.ts';
+import { encodePath } from './path-text.ts';
+
+const MAX_NAME_BYTES = 255;
+const MAX_PATH_BYTES = 4096;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controlCharacter = /[\0-\x1f\x7f]/;
+const loneSurrogate = /\p{Surrogate}/u;
+/** Characters that HFS+ ignores when it compares names (git: `next_hfs_char`). */
+const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+/** `.git` as NTFS sees it: trailing dots and spaces, streams, the short name. */
+const ntfsDotGit = /^(?:\.git|git~1)[. ]*(?::.*)?$/i;
+
+/** The names along a path, each as the latin1 text of its bytes. */
+export function splitPath(path: string): string[] {
+  return path.split('/').map((name) => encodePath(name).toString('latin1'));
+}
+
+/** Throws a PathError when a file may not be written at `path`. */
+export function assertWritablePath(path: string): void {
+  const flaw = pathFlaw(path);
+  if (flaw !== undefined) throw new PathError(path, flaw);
+}
+
+/** Why no file may be written at `path`, as in `it has a control character`. */
+export function pathFlaw(path: string): string | undefined {
+  if (controlCharacter.test(path)) return 'it has a control character';
+  if (loneSurrogate.test(path)) return 'it is not valid Unicode';
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) return `it is longer than ${MAX_PATH_BYTES} bytes`;
+  for (const name of path.split('/')) {
+    const flaw = nameFlaw(name);
+    if (flaw !== undefined) return flaw;
+  }
+  return undefined;
+}
+
+function nameFlaw(name: string): string | undefined {
+  if (name === '') return 'it has an empty segment';
+  if (name === '.' || name === '..') return `${name} is not a name`;
+  if (isDotGit(name)) return 'git keeps the name .git to itself';
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
+    return `a segment is longer than ${MAX_NAME_BYTES} bytes`;
+  }
+  return undefined;
+}
+
+function isDotGit(name: string): boolean {
+  const onHfs = name.replaceAll(ignoredByHfs, '').toLowerCase() === '.git';
+  return onHfs || name.split('\\').some((part) => ntfsDotGit.test(part));
+}

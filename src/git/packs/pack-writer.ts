@@ -1,0 +1,207 @@
+/**
+ * Pack files and their indexes, version 2 (gitformat-pack). A pack is made in memory: it holds one
+ * group of commits.
+ */
+import { hash } from 'node:crypto';
+import { crc32, deflateSync } from 'node:zlib';
+import { GitError } from '../git-error.ts';
+import type { ObjectType } from '../objects/object-id.ts';
+
+/** An object as it goes into a pack. */
+export interface PackObject {
+  readonly id: string;
+  readonly type: ObjectType;
+  /** The content, or a delta against `base`. */
+  readonly data: Buffer;
+  /** An object of the same pack, before this one. */
+  readonly base: string | undefined;
+}
+
+export interface Pack {
+  /** SHA-1 of the pack, which names it. */
+  readonly checksum: string;
+  readonly pack: Buffer;
+  readonly index: Buffer;
+}
+
+interface Placed {
+  readonly id: string;
+  readonly offset: number;
+  readonly crc: number;
+}
+
+const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3 };
+const OFS_DELTA = 6;
+const CHECKSUM_BYTES = 20;
+const PACK_HEADER_BYTES = 12;
+/** Type and size, and how far back the base is. */
+const MOST_ENTRY_HEADER_BYTES = 16;
+/** Header, checksum and blocks of a zlib stream, beside an eighth of what is in it. */
+const ZLIB_BYTES = 128;
+/** Offsets with the top bit set mean something else in an index. */
+const MAX_PACK_BYTES = 0x7fffffff;
+/** Below this, starting a compressor costs more than it saves: most commits are smaller. */
+const MIN_DEFLATE_BYTES = 400;
+const COMPRESSION_LEVEL = 3;
+/** A compressor for a window of 4 KiB starts three times as fast, and smaller data need no other. */
+const SMALL_BYTES = 4096;
+const SMALL_COMPRESSOR = { level: COMPRESSION_LEVEL, windowBits: 12, memLevel: 5, chunkSize: 4096 };
+/** The length of a stored block has 16 bits. */
+const MAX_STORED_BYTES = 0xffff;
+
+/** `stored`: nothing is compressed, for a pack that is not kept. */
+export type Packing = 'deflated' | 'stored';
+
+export function buildPack(objects: readonly PackObject[], packing: Packing = 'deflated'): Pack {
+  const offsets = new Map<string, number>();
+  const placed: Placed[] = [];
+  // One piece, somewhat too large, as every further one would cost more than its bytes.
+  const bytes = Buffer.allocUnsafe(mostBytes(objects));
+  let at = writePackHeader(bytes, objects.length);
+  for (const object of objects) {
+    const offset = at;
+    at = writeEntry(bytes, object, { offset, offsets, packing });
+    offsets.set(object.id, offset);
+    placed.push({ id: object.id, offset, crc: crc32(bytes.subarray(offset, at)) });
+  }
+  const checksum = sha1(bytes.subarray(0, at));
+  at += checksum.copy(bytes, at);
+  const pack = bytes.subarray(0, at);
+  return { checksum: checksum.toString('hex'), pack, index: buildIndex(placed, checksum) };
+}
+
+/** Whatever is compressed may come out a little longer. Throws a GitError for more than a pack holds. */
+function mostBytes(objects: readonly PackObject[]): number {
+  let most = PACK_HEADER_BYTES + CHECKSUM_BYTES;
+  for (const { data } of objects) {
+    most += MOST_ENTRY_HEADER_BYTES + data.length + Math.ceil(data.length / 8) + ZLIB_BYTES;
+  }
+  if (most <= MAX_PACK_BYTES) return most;
+  throw new GitError(`Commits of more than ${MAX_PACK_BYTES} bytes`, {
+    remedy: 'Write them in parts',
+  });
+}
+
+/** All at once: an object that hashes piece by piece takes longer to make than a small pack. */
+function sha1(bytes: Buffer): Buffer {
+  return hash('sha1', bytes, 'buffer');
+}
+
+/** Returns where the next byte goes, as all that write here do. */
+function writePackHeader(to: Buffer, count: number): number {
+  to.write('PACK\0\0\0\x02', 'latin1');
+  return to.writeUInt32BE(count, 8);
+}
+
+interface EntryPlace {
+  readonly offset: number;
+  /** Of the entries before it. */
+  readonly offsets: ReadonlyMap<string, number>;
+  readonly packing: Packing;
+}
+
+function writeEntry(to: Buffer, object: PackObject, place: EntryPlace): number {
+  const { offset, offsets, packing } = place;
+  const { type, data } = object;
+  let at = offset;
+  if (object.base === undefined) at = writeEntryHeader(to, at, [typeNumbers[type], data.length]);
+  else {
+    const base = offsets.get(object.base);
+    if (base === undefined) throw new GitError(`The base of ${object.id} does not come before it`);
+    at = writeEntryHeader(to, at, [OFS_DELTA, data.length]);
+    at = writeDistance(to, at, offset - base);
+  }
+  // Trees are ids for the most part, which do not compress; maintenance makes deltas of them.
+  const isStored = packing === 'stored' || type === 'tree' || data.length < MIN_DEFLATE_BYTES;
+  return isStored ? writeStored(to, at, data) : at + deflate(data).copy(to, at);
+}
+
+function writeEntryHeader(to: Buffer, start: number, [type, size]: [number, number]): number {
+  let at = start;
+  let byte = (type << 4) | (size & 0x0f);
+  for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
+    to[at++] = byte | 0x80;
+    byte = rest & 0x7f;
+  }
+  to[at++] = byte;
+  return at;
+}
+
+/** Big end first, seven bits a byte, one subtracted before each further byte. */
+function writeDistance(to: Buffer, start: number, distance: number): number {
+  const bytes = [distance & 0x7f];
+  for (let rest = distance >>> 7; rest > 0; rest >>>= 7) {
+    rest -= 1;
+    bytes.unshift((rest & 0x7f) | 0x80);
+  }
+  let at = start;
+  for (const byte of bytes) to[at++] = byte;
+  return at;
+}
+
+function deflate(data: Buffer): Buffer {
+  const small = data.length <= SMALL_BYTES;
+  return deflateSync(data, small ? SMALL_COMPRESSOR : { level: COMPRESSION_LEVEL });
+}
+
+/** A zlib stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4). */
+function writeStored(to: Buffer, start: number, data: Buffer): number {
+  const blocks = Math.max(1, Math.ceil(data.length / MAX_STORED_BYTES));
+  let at = to.writeUInt16BE(0x7801, start);
+  for (let block = 0; block < blocks; block++) {
+    const from = block * MAX_STORED_BYTES;
+    const end = Math.min(from + MAX_STORED_BYTES, data.length);
+    at = to.writeUInt8(block === blocks - 1 ? 1 : 0, at);
+    at = to.writeUInt16LE(end - from, at);
+    at = to.writeUInt16LE(~(end - from) & 0xffff, at);
+    at += data.copy(to, at, from, end);
+  }
+  return to.writeUInt32BE(adler32(data), at);
+}
+
+/** So many bytes can be summed before the sums must be reduced to stay exact in 32 bits. */
+const ADLER_BLOCK = 5552;
+const ADLER_MODULUS = 65521;
+
+/** The checksum of RFC 1950, section 8.2. */
+function adler32(data: Buffer): number {
+  let a = 1;
+  let b = 0;
+  for (let start = 0; start < data.length; start += ADLER_BLOCK) {
+    const end = Math.min(start + ADLER_BLOCK, data.length);
+    for (let i = start; i < end; i++) {
+      a += data[i] as number;
+      b += a;
+    }
+    a %= ADLER_MODULUS;
+    b %= ADLER_MODULUS;
+  }
+  return b * 65536 + a;
+}
+
+function buildIndex(placed: readonly Placed[], packChecksum: Buffer): Buffer {
+  const sorted = placed.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const index = Buffer.alloc(8 + 256 * 4 + sorted.length * 28 + 40);
+  index.writeUInt32BE(0xff744f63, 0);
+  index.writeUInt32BE(2, 4);
+  const ids = 8 + 256 * 4;
+  const crcs = ids + sorted.length * 20;
+  const offsets = crcs + sorted.length * 4;
+  const counts = new Uint32Array(256);
+  sorted.forEach(({ id, offset, crc }, i) => {
+    index.write(id, ids + i * 20, 'hex');
+    index.writeUInt32BE(crc, crcs + i * 4);
+    index.writeUInt32BE(offset, offsets + i * 4);
+    const first = index[ids + i * 20] ?? 0;
+    counts[first] = (counts[first] ?? 0) + 1;
+  });
+  let total = 0;
+  counts.forEach((count, byte) => {
+    total += count;
+    index.writeUInt32BE(total, 8 + byte * 4);
+  });
+  const trailer = offsets + sorted.length * 4;
+  packChecksum.copy(index, trailer);
+  sha1(index.subarray(0, trailer + CHECKSUM_BYTES)).copy(index, trailer + CHECKSUM_BYTES);
+  return index;
+}

@@ -1,0 +1,38 @@
+/**
+ * A pack that is on the disk and not yet part of the repository, as an object directory of its own:
+ * git can send it elsewhere before anything here shows it.
+ */
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { CLAIMS } from '../refs/ref-lock.ts';
+import type { PackNames } from './pack-names.ts';
+
+const PREFIX = 'outgoing-';
+
+/** Runs `work` with the object directory, which is gone afterwards. */
+export async function withOutgoing(
+  gitDir: string,
+  names: PackNames,
+  work: (objects: string) => Promise<void>,
+): Promise<void> {
+  const objects = join(gitDir, CLAIMS, `${PREFIX}${randomBytes(6).toString('hex')}`);
+  const folder = join(objects, 'pack');
+  try {
+    await mkdir(folder, { recursive: true });
+    await link(names.newPack, join(folder, basename(names.pack)));
+    await link(names.newIndex, join(folder, basename(names.index)));
+    await work(objects);
+  } finally {
+    await rm(objects, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** Removes what a crash left behind; to be called while nobody else works on the repository. */
+export async function removeAbandonedOutgoing(gitDir: string): Promise<void> {
+  const folder = join(gitDir, CLAIMS);
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    if (name.startsWith(PREFIX)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * Starting git, for every use of it: always with our environment and within limits, in a process
+ * group of its own, errors in git's own words.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import { errorCode, GitError } from '../git-error.ts';
+import { type GitContext, gitEnvironment } from './git-environment.ts';
+import { limitedCommand, NOT_FOUND } from './limited-command.ts';
+import { lines } from './lines.ts';
+import {
+  GitLimitError,
+  LISTING,
+  type Limit,
+  limitMet,
+  type ProcessLimits,
+  QUERY,
+} from './process-limits.ts';
+
+const STDERR_LIMIT = 8 * 1024;
+const KILL_AFTER_MS = 2_000;
+
+/** End of a process. A process that did not start has a `failure` only. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly failure?: Error;
+}
+
+/** One git process. It is ended, with all that it started, when it meets a limit. */
+export class GitProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #args: readonly string[];
+  readonly #limits: ProcessLimits;
+  /** Never rejects. */
+  readonly ended: Promise<Ending>;
+  #stderr = Buffer.alloc(0);
+  #met: Limit | undefined;
+  #written = 0;
+  #deadline: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `trace` gets what the process, or one that it starts, writes to file descriptor 3. */
+  constructor(
+    context: GitContext,
+    args: readonly string[],
+    limits: ProcessLimits = QUERY,
+    trace?: (chunk: Buffer) => void,
+  ) {
+    this.#args = args;
+    this.#limits = limits;
+    this.#child = start(context, args, { ...limits, isTraced: trace !== undefined });
+    if (trace !== undefined) this.#child.stdio[3]?.on('data', trace);
+    const { stdin, stdout, stderr } = this.#child;
+    // A process that ends early is reported by its exit, not by the pipe to it.
+    stdin.on('error', () => undefined);
+    stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-STDERR_LIMIT);
+    });
+    const isCounted = limits.replyMs !== undefined || Number.isFinite(limits.outputBytes);
+    if (isCounted) stdout.on('data', this.#count);
+    this.endWithin(limits.deadlineMs);
+    running.add(this);
+    this.ended = new Promise<Ending>((resolve) => {
+      this.#child.once('error', (failure) => resolve({ code: null, signal: null, failure }));
+      this.#child.once('close', (code, signal) => resolve({ code, signal }));
+    }).finally(() => {
+      this.#closed = true;
+      running.delete(this);
+      clearTimeout(this.#deadline);
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get stdin(): ChildProcessWithoutNullStreams['stdin'] {
+    return this.#child.stdin;
+  }
+
+  get stdout(): ChildProcessWithoutNullStreams['stdout'] {
+    return this.#child.stdout;
+  }
+
+  /** The end of what the process says. */
+  get stderr(): string {
+    return this.#stderr.toString('utf8').trim();
+  }
+
+  /** Set once the daemon ended it for a limit. */
+  get met(): Limit | undefined {
+    return this.#met;
+  }
+
+  /** Replaces the deadline: so long from now on; Infinity: none. */
+  endWithin(milliseconds: number): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = undefined;
+    if (!Number.isFinite(milliseconds)) return;
+    this.#deadline = setTimeout(() => this.#exceed('time'), milliseconds).unref();
+  }
+
+  /** Of a process that answers requests: some wait for a reply, which begins with the next byte. */
+  expectReply(isExpected: boolean): void {
+    this.#written = 0;
+    this.endWithin(
+      isExpected ? (this.#limits.replyMs ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY,
+    );
+  }
+
+  /** Lets everything else go first. */
+  lowerPriority(): void {
+    try {
+      if (this.pid !== undefined) setPriority(this.pid, constants.priority.PRIORITY_LOW);
+    } catch {
+      // It ended already, or the system does not allow it.
+    }
+  }
+
+  /** SIGTERM to the process group, and SIGKILL to what is left of it soon after. */
+  stop(): void {
+    this.kill('SIGTERM');
+    const timer = setTimeout(() => this.kill('SIGKILL'), KILL_AFTER_MS);
+    void this.ended.then(() => clearTimeout(timer));
+  }
+
+  kill(signal: NodeJS.Signals = 'SIGKILL'): void {
+    const { pid } = this.#child;
+    if (pid === undefined || this.#closed) return;
+    try {
+      process.kill(IN_GROUP ? -pid : pid, signal);
+    } catch {
+      // All of them ended already.
+    }
+  }
+
+  /** The limit that was met, by the process or by one that it started. */
+  limitOf({ signal }: Pick<Ending, 'signal'>): Limit | undefined {
+    return this.#met ?? limitMet(signal, this.stderr);
+  }
+
+  /** The error for a process that did not do its work. */
+  error(end: Ending): GitError {
+    const limit = this.limitOf(end);
+    return limit === undefined ? processError(this.#args, end, this.stderr) : this.errorFor(limit);
+  }
+
+  errorFor(limit: Limit): GitLimitError {
+    return new GitLimitError(this.#args[0] ?? '', limit, this.#limits);
+  }
+
+  #exceed(limit: Limit): void {
+    this.#met ??= limit;
+    this.stop();
+  }
+
+  readonly #count = (chunk: Buffer): void => {
+    this.#written += chunk.length;
+    if (this.#limits.replyMs !== undefined) this.#deadline?.refresh();
+    if (this.#written > this.#limits.outputBytes) {
+      this.#met ??= 'output';
+      this.kill();
+    }
+  };
+}
+
+const IN_GROUP = process.platform !== 'win32';
+
+const running = new Set<GitProcess>();
+
+// A group of its own hears nothing of what ends the daemon.
+process.once('exit', () => {
+  for (const git of running) git.kill('SIGTERM');
+});
+
+function start(
+  context: GitContext,
+  args: readonly string[],
+  how: { readonly cpuSeconds?: number; readonly isTraced: boolean },
+): ChildProcessWithoutNullStreams {
+  const [command, words] = limitedCommand('git', args, how.cpuSeconds);
+  return spawn(command, words, {
+    cwd: context.gitDir,
+    env: gitEnvironment(context),
+    stdio: how.isTraced ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+    detached: IN_GROUP,
+  }) as ChildProcessWithoutNullStreams;
+}
+
+/** The error for a git process that did not do its work. */
+export function processError(args: readonly string[], end: Ending, stderr: string): GitError {
+  const { failure } = end;
+  const isMissing =
+    failure === undefined ? end.code === NOT_FOUND : errorCode(failure) === 'ENOENT';
+  if (isMissing) {
+    return new GitError('git cannot be started', {
+      remedy: 'Install git 2.36 or newer and put it on the PATH',
+      cause: failure,
+    });
+  }
+  if (failure !== undefined) {
+    return new GitError(`git cannot be started: ${failure.message}`, { cause: failure });
+  }
+  const how = end.signal === null ? `exit code ${end.code}` : `signal ${end.signal}`;
+  const said = stderr === '' ? '' : `: ${stderr.replaceAll(/\s*\n\s*/g, '; ')}`;
+  return new GitError(`git ${args[0]} failed with ${how}${said}`);
+}
+
+export interface GitResult {
+  readonly code: number | null;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** Runs git to its end. Rejects only when it was not started, was killed, or met a limit. */
+export async function tryGit(
+  context: GitContext,
+  args: readonly string[],
+  limits: ProcessLimits = QUERY,
+): Promise<GitResult> {
+  const git = new GitProcess(context, args, limits);
+  const chunks: Buffer[] = [];
+  git.stdout.on('data', (chunk: Buffer) => {
+    if (git.met === undefined) chunks.push(chunk);
+  });
+  git.stdin.end();
+  const end = await git.ended;
+  const { stderr } = git;
+  const failed = end.code === null || end.code === NOT_FOUND;
+  if (failed || (end.code !== 0 && git.limitOf(end) !== undefined)) throw git.error(end);
+  return { code: end.code, stdout: Buffer.concat(chunks), stderr };
+}
+
+/** Runs git to its end and returns its output. Rejects with git's own words when it fails. */
+export async function runGit(
+  context: GitContext,
+  args: readonly string[],
+  limits: ProcessLimits = QUERY,
+): Promise<Buffer> {
+  const { code, stdout, stderr } = await tryGit(context, args, limits);
+  if (code !== 0) throw processError(args, { code, signal: null }, stderr);
+  return stdout;
+}
+
+/** The lines that git prints, as they come. Rejects at the end with git's own words when it fails. */
+export async function* gitLines(
+  context: GitContext,
+  args: readonly string[],
+): AsyncGenerator<string> {
+  const git = new GitProcess(context, args, LISTING);
+  git.stdin.end();
+  try {
+    yield* lines(git.stdout);
+    const end = await git.ended;
+    if (end.code !== 0) throw git.error(end);
+  } finally {
+    git.kill();
+    await git.ended;
+  }
+}

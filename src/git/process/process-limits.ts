@@ -1,0 +1,110 @@
+/**
+ * Limits of git processes. A pushed tree of some kilobytes can stand for a hundred million paths, a
+ * pack of one megabyte for gigabytes: each process has so much memory, time and output, and is ended
+ * beyond it.
+ */
+import { GitError } from '../git-error.ts';
+
+const MIB = 1024 * 1024;
+const MINUTE_MS = 60_000;
+
+export interface ProcessLimits {
+  /** From the start to the end of the process. */
+  readonly deadlineMs: number;
+  /** Between a request and the next byte of its reply, for a process that answers requests. */
+  readonly replyMs?: number;
+  /** On stdout; of a process that answers requests: per reply. */
+  readonly outputBytes: number;
+  /** Processor time of the process, and of each that it starts. */
+  readonly cpuSeconds?: number;
+}
+
+/** Nothing is limited that the reader of the output takes with backpressure. */
+const STREAMED = Number.POSITIVE_INFINITY;
+
+/** A question with one answer that is kept in memory: a list of a million paths is 100 MiB. */
+export const QUERY: ProcessLimits = { deadlineMs: 5 * MINUTE_MS, outputBytes: 256 * MIB };
+
+/** A list that is read as it comes: the reader may be slow. */
+export const LISTING: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: STREAMED };
+
+export const MAINTENANCE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: 16 * MIB };
+
+/** Room for a large clone over a slow line. */
+export const CLONE: ProcessLimits = { deadlineMs: 60 * MINUTE_MS, outputBytes: STREAMED };
+
+/** As long as the server waits for the request. */
+export const PUSH: ProcessLimits = { deadlineMs: 15 * MINUTE_MS, outputBytes: STREAMED };
+
+const PUSH_CPU_SECONDS = 2;
+const PUSH_CPU_SECONDS_PER_MIB = 2;
+/** The verdict has to come meanwhile as well: see the timeout of the hook. */
+const PUSH_AFTER_INPUT_MS = 3 * MINUTE_MS;
+const PUSH_AFTER_INPUT_MS_PER_MIB = 4000;
+
+/** Limits of a push that arrived as a whole: work in proportion to its size. */
+export function limitsOfPush(bytes: number): ProcessLimits {
+  const cpuSeconds = PUSH_CPU_SECONDS + Math.ceil((bytes / MIB) * PUSH_CPU_SECONDS_PER_MIB);
+  return { ...PUSH, cpuSeconds };
+}
+
+/** Time that git has for a push once all of its bytes arrived. */
+export function unpackWithinMs(bytes: number): number {
+  return PUSH_AFTER_INPUT_MS + (bytes / MIB) * PUSH_AFTER_INPUT_MS_PER_MIB;
+}
+
+export function replies(outputBytes: number): ProcessLimits {
+  return { deadlineMs: STREAMED, replyMs: MINUTE_MS, outputBytes };
+}
+
+export const DEFAULT_MEMORY_MIB = 512;
+
+let memoryMib = DEFAULT_MEMORY_MIB;
+
+/** Private memory that each git process started from now on may have. */
+export function limitGitMemory(mib: number): void {
+  memoryMib = mib;
+}
+
+export function gitMemoryMib(): number {
+  return memoryMib;
+}
+
+export type Limit = 'memory' | 'time' | 'processor time' | 'output';
+
+/** A git process met a limit. Other processes, and other requests, go on. */
+export class GitLimitError extends GitError {
+  readonly limit: Limit;
+
+  constructor(command: string, limit: Limit, limits: ProcessLimits) {
+    super(`git ${command} ${SENTENCES[limit](limits)}`, { remedy: REMEDIES[limit] });
+    this.name = 'GitLimitError';
+    this.limit = limit;
+  }
+}
+
+const SENTENCES: Readonly<Record<Limit, (limits: ProcessLimits) => string>> = {
+  memory: () => `needs more than its memory limit of ${memoryMib} MiB`,
+  time: ({ deadlineMs, replyMs = deadlineMs }) =>
+    `did not finish within its deadline of ${Math.round(replyMs / 1000)} s`,
+  'processor time': ({ cpuSeconds = 0 }) => `used up its ${cpuSeconds} s of processor time`,
+  output: ({ outputBytes }) => `wrote more than ${Math.round(outputBytes / MIB)} MiB`,
+};
+
+const SMALLER = 'Use fewer or smaller files';
+const REMEDIES: Readonly<Record<Limit, string>> = {
+  memory: `${SMALLER}, or raise --git-memory`,
+  time: `${SMALLER}, in several pushes`,
+  'processor time': `Push ordinary files: these unpack to far more than their pack`,
+  output: SMALLER,
+};
+
+const OUT_OF_MEMORY =
+  /out of memory|malloc failed|cannot allocate memory|mmap failed|unable to create thread/i;
+const OUT_OF_CPU = /died of signal (?:24|XCPU)\b/i;
+
+/** The limit that the words of git, or the signal that ended it, speak of. */
+export function limitMet(signal: NodeJS.Signals | null, stderr: string): Limit | undefined {
+  if (signal === 'SIGXCPU' || OUT_OF_CPU.test(stderr)) return 'processor time';
+  return OUT_OF_MEMORY.test(stderr) ? 'memory' : undefined;
+}

@@ -1,0 +1,172 @@
+/** Chained commits, built in memory and published as one pack. */
+
+import { GitError } from '../git-error.ts';
+import { type CommitSignature, encodeCommit, withSignature } from '../objects/commit-object.ts';
+import { applyDelta, reverseDelta } from '../objects/delta.ts';
+import { assertObjectId, type ObjectType, objectId } from '../objects/object-id.ts';
+import { Tree } from '../objects/tree.ts';
+import { editTree, type FileEdit, type NewTree } from '../objects/tree-editor.ts';
+import { assertWritablePath } from '../objects/tree-path.ts';
+import type { PackObject } from '../packs/pack-writer.ts';
+import type { CommitBatch, NewCommit } from '../repository.ts';
+import type { Publication } from './publisher.ts';
+
+export interface BatchParts {
+  /** The tree of a commit that is not of this batch. */
+  treeOf(commit: string): Promise<string>;
+  /** A tree that is not of this batch. */
+  load(id: string): Promise<Tree>;
+  publish(batch: FinishedBatch): Promise<void>;
+  /** Signs every commit, when there is a key. */
+  readonly sign?: CommitSignature | undefined;
+}
+
+export interface FinishedBatch extends Publication {
+  readonly tip: string;
+  readonly tipTree: string;
+  /** The newest tree of every directory that was changed, by id. */
+  readonly trees: ReadonlyMap<string, Tree>;
+  /** Any tree of the batch. */
+  find(tree: string): Tree | undefined;
+}
+
+interface BatchObject extends PackObject {
+  /** For trees: how many in a row were made one from the other. */
+  readonly run: number;
+}
+
+/** After so many deltas on each other a tree is stored whole: reading an old one stays cheap. */
+const MAX_DELTA_RUN = 32;
+
+/** What one commit adds; it becomes part of the batch when the commit is complete. */
+interface Draft {
+  readonly objects: Map<string, BatchObject>;
+  readonly trees: NewTree[];
+}
+
+export class Batch implements CommitBatch {
+  readonly #parent: string | undefined;
+  readonly #parts: BatchParts;
+  #tip: string | undefined;
+  #tipTree: string | undefined;
+  /** In the order they were made. */
+  readonly #objects = new Map<string, BatchObject>();
+  /** The newest tree of every directory that was changed. */
+  readonly #trees = new Map<string, Tree>();
+  /** One commit is added at a time, whether or not callers wait. */
+  #adding: Promise<unknown> = Promise.resolve();
+  #published = false;
+
+  constructor(parent: string | undefined, parts: BatchParts) {
+    if (parent !== undefined) assertObjectId(parent);
+    this.#parent = parent;
+    this.#tip = parent;
+    this.#parts = parts;
+  }
+
+  get tip(): string | undefined {
+    return this.#tip;
+  }
+
+  add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }> {
+    const added = this.#adding.then(() => this.#add(commit));
+    this.#adding = added.catch(() => undefined);
+    return added;
+  }
+
+  async publish(): Promise<void> {
+    await this.#adding;
+    if (this.#published) throw new GitError('A batch can be published only once');
+    this.#published = true;
+    const [tip, tipTree] = [this.#tip, this.#tipTree];
+    if (tip === undefined || tipTree === undefined || this.#objects.size === 0) return;
+    await this.#parts.publish({
+      parent: this.#parent,
+      tip,
+      tipTree,
+      // Newest first: a delta's base, which is newer, comes before it.
+      objects: [...this.#objects.values()].reverse(),
+      trees: this.#trees,
+      find: (id) => this.#find(id),
+    });
+  }
+
+  #find(id: string): Tree | undefined {
+    const newest = this.#trees.get(id);
+    if (newest !== undefined || this.#objects.get(id)?.type !== 'tree') return newest;
+    // Replaced in one directory, still the tree of another with the same content.
+    return Tree.parse(this.#content(id));
+  }
+
+  #content(id: string): Buffer {
+    const { data, base } = this.#objects.get(id) ?? { data: Buffer.alloc(0), base: undefined };
+    return base === undefined ? data : applyDelta(this.#content(base), data);
+  }
+
+  async #add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }> {
+    if (this.#published) throw new GitError('The batch was published: begin another');
+    const draft: Draft = { objects: new Map(), trees: [] };
+    const blobs = new Map<string, string>();
+    const edits = commit.changes.map(({ path, content }): FileEdit => {
+      if (content === null) return { path, blob: undefined };
+      assertWritablePath(path);
+      const blob = put(draft, 'blob', content);
+      blobs.set(path, blob);
+      return { path, blob };
+    });
+    const tree = await this.#editTree(edits, draft);
+    const id = put(draft, 'commit', this.#encode(commit, tree));
+    this.#accept(draft);
+    this.#tip = id;
+    this.#tipTree = tree;
+    return { id, blobs };
+  }
+
+  #encode(commit: NewCommit, tree: string): Buffer {
+    const content = encodeCommit(commit, tree, this.#tip);
+    const { sign } = this.#parts;
+    return sign === undefined ? content : withSignature(content, sign(content));
+  }
+
+  async #editTree(edits: readonly FileEdit[], draft: Draft): Promise<string> {
+    if (this.#tipTree === undefined && this.#tip !== undefined) {
+      this.#tipTree = await this.#parts.treeOf(this.#tip);
+    }
+    const edited = await editTree(this.#tipTree, edits, {
+      load: async (id) => this.#find(id) ?? (await this.#parts.load(id)),
+      made: (tree) => draft.trees.push(tree),
+    });
+    return edited ?? put(draft, 'tree', Tree.empty.bytes);
+  }
+
+  #accept(draft: Draft): void {
+    for (const tree of draft.trees) this.#acceptTree(tree);
+    for (const [id, object] of draft.objects) {
+      if (!this.#objects.has(id)) this.#objects.set(id, object);
+    }
+  }
+
+  #acceptTree({ id, tree, origin }: NewTree): void {
+    const old = origin && this.#objects.get(origin.id);
+    this.#trees.set(id, tree);
+    if (this.#objects.has(id)) return;
+    this.#objects.set(id, object('tree', id, tree.bytes, (old?.run ?? 0) + 1));
+    if (origin === undefined || old === undefined) return;
+    this.#trees.delete(origin.id);
+    if (old.base !== undefined || old.run % MAX_DELTA_RUN === 0) return;
+    const delta = reverseDelta(old.data, tree.bytes, origin.splices);
+    if (delta.length * 2 > old.data.length) return;
+    // Replacing a value keeps its place in the order of the map.
+    this.#objects.set(origin.id, { ...old, data: delta, base: id });
+  }
+}
+
+function put(draft: Draft, type: ObjectType, content: Buffer): string {
+  const id = objectId(type, content);
+  draft.objects.set(id, object(type, id, content, 0));
+  return id;
+}
+
+function object(type: ObjectType, id: string, data: Buffer, run: number): BatchObject {
+  return { id, type, data, base: undefined, run };
+}

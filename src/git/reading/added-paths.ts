@@ -1,0 +1,147 @@
+/**
+ * Entries that one tree has and another has not, found by reading only folders that differ: how many paths
+ * a comparison of both lists, and which of the new names cannot be taken. Trees come here after they
+ * were measured.
+ */
+import { nameFlaw } from '../objects/portable-name.ts';
+import { TreeCursor } from '../objects/tree-cursor.ts';
+import type { PushObjection } from '../repository.ts';
+import { pathOfNames, TreeLimitError } from './tree-limits.ts';
+import type { ReadTrees, TreeSizes } from './tree-sizes.ts';
+
+export interface AddedPathsOptions {
+  readonly read: ReadTrees;
+  readonly sizes: TreeSizes;
+  /** All comparisons together list no more paths. */
+  readonly maxPaths: number;
+}
+
+interface FolderPair {
+  readonly old: string | undefined;
+  readonly now: string;
+  readonly name: string;
+}
+
+/** Entries to compare below one pair of folders. */
+interface Differences {
+  /** Entries of the folders themselves. */
+  readonly entries: number;
+  readonly pairs: readonly FolderPair[];
+  readonly removed: readonly string[];
+}
+
+/** Flaws that are listed; the rest is listed once these are mended. */
+const MOST_FLAWS = 100;
+
+export class AddedPaths {
+  readonly flaws: PushObjection[] = [];
+  readonly #options: AddedPathsOptions;
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+
+  constructor(options: AddedPathsOptions) {
+    this.#options = options;
+  }
+
+  /** `old` undefined: all is new. Throws a TreeLimitError when there is too much. */
+  async add(old: string | undefined, now: string): Promise<void> {
+    this.#total += await this.#count({ old, now, name: '' }, []);
+    this.#assert(this.#total);
+  }
+
+  /** The depth is that of a measured tree. */
+  async #count({ old, now }: FolderPair, names: readonly string[]): Promise<number> {
+    if (old === now) return 0;
+    const key = `${old ?? ''} ${now}`;
+    const known = this.#counts.get(key);
+    if (known !== undefined) return known;
+    // Two folders that differ have a path that does: there are no more pairs than paths.
+    this.#assert(this.#counts.size);
+    const { entries, pairs, removed } = await this.#differences({ old, now }, names);
+    let count = entries;
+    for (const id of removed) count += (await this.#options.sizes.measure(id)).paths;
+    for (const pair of pairs) count += await this.#count(pair, [...names, pair.name]);
+    this.#counts.set(key, count);
+    return count;
+  }
+
+  #assert(paths: number): void {
+    const { maxPaths } = this.#options;
+    if (paths <= maxPaths) return;
+    throw new TreeLimitError(
+      '',
+      `changes more than ${maxPaths} times in the commits of this push (--push-max-paths)`,
+    );
+  }
+
+  async #differences(
+    { old, now }: Pick<FolderPair, 'old' | 'now'>,
+    names: readonly string[],
+  ): Promise<Differences> {
+    const bytes = new Map<string, Buffer>();
+    const ids = old === undefined ? [now] : [old, now];
+    await this.#options.read(ids, (id, content) => void bytes.set(id, content ?? Buffer.alloc(0)));
+    const before = new TreeCursor(bytes.get(old ?? '') ?? Buffer.alloc(0));
+    const after = new TreeCursor(bytes.get(now) ?? Buffer.alloc(0));
+    return this.#merge(before, after, names);
+  }
+
+  #merge(before: TreeCursor, after: TreeCursor, names: readonly string[]): Differences {
+    const pairs: FolderPair[] = [];
+    const removed: string[] = [];
+    let entries = 0;
+    for (const how of changedEntries(before, after)) {
+      entries += 1;
+      if (how === 'removed') {
+        if (before.isTree) removed.push(before.id);
+        continue;
+      }
+      if (how === 'added') this.#judge(after, names);
+      else if (!before.isSubmodule) this.#judgeMode(after, names);
+      const old = how === 'changed' ? before.id : undefined;
+      if (after.isTree) pairs.push({ old, now: after.id, name: after.name });
+    }
+    return { entries, pairs, removed };
+  }
+
+  #judge(entry: TreeCursor, names: readonly string[]): void {
+    const { name } = entry;
+    const flaw = nameFlaw(name);
+    if (name === '.' || name === '..') {
+      this.#note([...names, name], 'The path leads out of its tree and is never followed');
+    } else if (flaw !== undefined) {
+      this.#note([...names, name], `The path cannot be used: ${flaw}; rename the file`);
+    }
+    this.#judgeMode(entry, names);
+  }
+
+  #judgeMode({ name, isSubmodule }: TreeCursor, names: readonly string[]): void {
+    if (!isSubmodule) return;
+    this.#note([...names, name], 'A submodule is never followed; commit the file itself');
+  }
+
+  #note(names: readonly string[], problem: string): void {
+    if (this.flaws.length >= MOST_FLAWS) return;
+    const path = pathOfNames(names);
+    const isKnown = this.flaws.some((flaw) => flaw.path === path && flaw.problem === problem);
+    if (!isKnown) this.flaws.push({ path, problem });
+  }
+}
+
+/** Steps through two trees at once; the cursors are at the entries that differ. */
+function* changedEntries(
+  before: TreeCursor,
+  after: TreeCursor,
+): Generator<'removed' | 'added' | 'changed'> {
+  let [hasBefore, hasAfter] = [before.next(), after.next()];
+  while (hasBefore && hasAfter) {
+    const order = before.compareTo(after);
+    if (order < 0) yield 'removed';
+    else if (order > 0) yield 'added';
+    else if (!before.isSameAs(after)) yield 'changed';
+    if (order <= 0) hasBefore = before.next();
+    if (order >= 0) hasAfter = after.next();
+  }
+  for (; hasBefore; hasBefore = before.next()) yield 'removed';
+  for (; hasAfter; hasAfter = after.next()) yield 'added';
+}

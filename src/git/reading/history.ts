@@ -1,0 +1,175 @@
+/**
+ * The commits of a range with what each changed: `git rev-list` names them, one `git diff-tree`
+ * compares each with every parent, some groups of commits ahead of the reader.
+ */
+
+import { MissingObjectError } from '../git-error.ts';
+import { asAddition, parseFileList } from '../objects/file-list.ts';
+import { assertObjectId } from '../objects/object-id.ts';
+import type { GitContext } from '../process/git-environment.ts';
+import { gitLines, runGit } from '../process/git-process.ts';
+import type { HistoryCommit, PathChange } from '../repository.ts';
+import type { CommitBounds, CommitRoots } from './commit-bounds.ts';
+import {
+  type Comparison,
+  compareCommits,
+  type DiffTreeReply,
+  diffTreeProtocol,
+} from './diff-tree.ts';
+import { RequestProcess } from './request-process.ts';
+
+const GROUP = 64;
+const GROUPS_AHEAD = 4;
+
+interface ListedCommit extends CommitRoots {
+  readonly id: string;
+  readonly committerTime: number;
+}
+
+/** Commits that `tips` reach, and `not`, a commit or all refs, does not. */
+export interface HistoryRange {
+  readonly tips: readonly string[];
+  readonly not: string | undefined;
+}
+
+/**
+ * A commit that is beyond the limits changes nothing; those on top of it are compared with the
+ * commit that stands for it.
+ */
+export async function* history(
+  context: GitContext,
+  range: HistoryRange,
+  bounds: CommitBounds,
+): AsyncGenerator<HistoryCommit> {
+  // Its own process: a long history must not delay other questions.
+  const diffs = new RequestProcess(context, diffTreeProtocol);
+  const standIns = new StandIns(bounds);
+  try {
+    const ahead: Promise<HistoryCommit[]>[] = [];
+    for await (const group of grouped(listCommits(context, range))) {
+      const compared = compareGroup(context, diffs, await standIns.planFor(group));
+      // Awaited in its turn; until then a failure must not count as unhandled.
+      compared.catch(() => undefined);
+      if (ahead.push(compared) >= GROUPS_AHEAD) yield* (await ahead.shift()) ?? [];
+    }
+    for (const compared of ahead) yield* await compared;
+  } finally {
+    await diffs.close();
+  }
+}
+
+/** A commit, and what its tree is compared with. */
+interface PlannedCommit extends ListedCommit {
+  /** `undefined` in it: nothing at all. Absent: its tree is not walked. */
+  readonly against?: readonly (string | undefined)[];
+}
+
+/** Stand-in of each commit whose children may still come. */
+class StandIns {
+  readonly #bounds: CommitBounds;
+  /** Of commits beyond the limits, and of those outside of the range. */
+  readonly #found = new Map<string, string | undefined>();
+  readonly #listed = new Set<string>();
+
+  constructor(bounds: CommitBounds) {
+    this.#bounds = bounds;
+  }
+
+  async planFor(group: readonly ListedCommit[]): Promise<PlannedCommit[]> {
+    await this.#bounds.prepare(group.map(({ tree }) => tree));
+    const planned: PlannedCommit[] = [];
+    for (const commit of group) planned.push(await this.#plan(commit));
+    return planned;
+  }
+
+  async #plan(commit: ListedCommit): Promise<PlannedCommit> {
+    const { id, parents } = commit;
+    this.#listed.add(id);
+    if ((await this.#bounds.problemOf(commit)) !== undefined) {
+      const [first] = parents;
+      this.#found.set(id, first === undefined ? undefined : await this.#of(first));
+      return commit;
+    }
+    if (parents.length === 0) return { ...commit, against: [undefined] };
+    const against: (string | undefined)[] = [];
+    for (const parent of parents) against.push(await this.#of(parent));
+    return { ...commit, against };
+  }
+
+  async #of(id: string): Promise<string | undefined> {
+    if (this.#found.has(id)) return this.#found.get(id);
+    if (this.#listed.has(id)) return id;
+    const { standIn } = await this.#bounds.of(id);
+    this.#found.set(id, standIn);
+    return standIn;
+  }
+}
+
+async function compareGroup(
+  context: GitContext,
+  diffs: RequestProcess<DiffTreeReply>,
+  group: readonly PlannedCommit[],
+): Promise<HistoryCommit[]> {
+  const comparisons = group.flatMap((commit) => comparisonsOf(commit));
+  const lists = comparisons.length === 0 ? [] : await compareCommits(diffs, comparisons);
+  if (lists === undefined) throw new MissingObjectError(group[0]?.id ?? '', context.gitDir);
+  const compared = lists.values();
+  const commits: HistoryCommit[] = [];
+  for (const { against, tree: _tree, ...commit } of group) {
+    const changes: (readonly PathChange[])[] = [];
+    for (const parent of against ?? commit.parents) {
+      if (against === undefined) changes.push([]);
+      else if (isListed(commit, parent)) changes.push(await additionsOf(context, commit.id));
+      else changes.push(compared.next().value ?? []);
+    }
+    commits.push({ ...commit, changes });
+  }
+  return commits;
+}
+
+function comparisonsOf(commit: PlannedCommit): Comparison[] {
+  const { id, against = [] } = commit;
+  return against
+    .filter((parent) => !isListed(commit, parent))
+    .map((parent) => ({ commit: id, parent }));
+}
+
+/** git compares a commit with nothing only where it has no parents. */
+function isListed(
+  { parents }: Pick<ListedCommit, 'parents'>,
+  against: string | undefined,
+): boolean {
+  return against === undefined && parents.length > 0;
+}
+
+async function additionsOf(context: GitContext, commit: string): Promise<PathChange[]> {
+  const args = ['ls-tree', '-r', '-z', '--full-tree', commit];
+  return parseFileList(await runGit(context, args)).map(asAddition);
+}
+
+async function* grouped(commits: AsyncIterable<ListedCommit>): AsyncGenerator<ListedCommit[]> {
+  let group: ListedCommit[] = [];
+  for await (const commit of commits) {
+    if (group.push(commit) < GROUP) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** `<committer time> SP <id> SP <tree> SP (<parent> SP)*` a line. */
+async function* listCommits(
+  context: GitContext,
+  { tips, not }: HistoryRange,
+): AsyncGenerator<ListedCommit> {
+  for (const id of tips) assertObjectId(id);
+  if (not !== undefined && not !== 'all refs') assertObjectId(not);
+  const format = ['--timestamp', '--no-commit-header', '--format=%H %T %P'];
+  const args = ['rev-list', '--topo-order', '--reverse', ...format, ...tips];
+  if (not === 'all refs') args.push('--not', '--all');
+  else if (not !== undefined) args.push(`^${not}`);
+  for await (const line of gitLines(context, args)) {
+    const [time, id = '', tree = '', ...parents] = line.trimEnd().split(' ');
+    yield { id, tree, parents, committerTime: Number(time) };
+  }
+}

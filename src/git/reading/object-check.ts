@@ -1,0 +1,153 @@
+/**
+ * Reading objects for the sake of knowing that they can be read. Every check runs in git processes of
+ * its own, which open the packs anew: those that run already may hold files that are gone.
+ */
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode } from '../git-error.ts';
+import { isShortLived, packFolder } from '../packs/pack-names.ts';
+import type { GitContext } from '../process/git-environment.ts';
+import { GitProcess } from '../process/git-process.ts';
+import { MAINTENANCE } from '../process/process-limits.ts';
+
+export interface CheckLimits {
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Derived files must not answer in place of the objects. */
+const ANEW = ['-c', 'core.commitGraph=false', '-c', 'pack.threads=1'];
+/** The newest commits, with the trees and the blobs that they changed. */
+const NEWEST = [
+  ...['log', '-n', '50', '--first-parent', '-m', '--numstat', '--format='],
+  ...['--no-renames', '--no-ext-diff', '--no-textconv'],
+];
+/** Every tree of one commit, and that its blobs are there. */
+const PRESENT = ['rev-list', '--objects', '-n', '1', '--quiet'];
+const EVERYTHING = ['fsck', '--full', '--no-dangling', '--no-progress', '--no-reflogs'];
+
+/** From `git fsck`: an object that another one names is missing; a pack is damaged. */
+const UNREADABLE = 2 | 4;
+/** Complaints about what objects say: their bytes can be read. */
+const COMPLAINT = /^(?:error|warning) in \w+ [0-9a-f]{40}: /;
+
+/** Reason why the newest objects of a commit cannot be read; undefined: they can, or a limit was met. */
+export async function tipDamage(
+  context: GitContext,
+  tip: string,
+  limits: CheckLimits,
+): Promise<string | undefined> {
+  for (const check of [NEWEST, PRESENT]) {
+    const found = await runCheck(context, [...ANEW, ...check, tip, '--'], limits);
+    if (found === undefined) return undefined;
+    if (found.code !== 0) return shortened(found.stderr);
+  }
+  return undefined;
+}
+
+/** Reason why some object that a commit reaches, or some pack, cannot be read. */
+export async function historyDamage(
+  context: GitContext,
+  tip: string,
+  limits: CheckLimits,
+): Promise<string | undefined> {
+  const found = await runCheck(context, [...ANEW, ...EVERYTHING, tip], limits);
+  if (found === undefined || found.code === 0) return undefined;
+  const lines = found.stderr.split('\n').filter((line) => !COMPLAINT.test(line));
+  const isDamage = (found.code & UNREADABLE) !== 0 || lines.length > 0;
+  return isDamage ? shortened(lines.join('\n')) : undefined;
+}
+
+export function damageRemedy(gitDir: string): string {
+  return `Restore the files of ${gitDir}/objects from a backup, or fetch the missing objects from a clone; \`gitplane doctor\` names what is damaged`;
+}
+
+/** Undefined: the check was called off, or met a limit, which says nothing about the objects. */
+async function runCheck(
+  context: GitContext,
+  args: readonly string[],
+  { deadlineMs, signal }: CheckLimits,
+): Promise<{ code: number; stderr: string } | undefined> {
+  if (signal.aborted) return undefined;
+  const limits = { ...MAINTENANCE, deadlineMs, outputBytes: Number.POSITIVE_INFINITY };
+  const git = new GitProcess(context, args, limits);
+  git.stdout.resume();
+  git.stdin.end();
+  git.lowerPriority();
+  const kill = (): void => git.kill();
+  signal.addEventListener('abort', kill);
+  const end = await git.ended;
+  signal.removeEventListener('abort', kill);
+  if (end.failure !== undefined) throw git.error(end);
+  if (end.code === null || git.limitOf(end) !== undefined) return undefined;
+  return { code: end.code, stderr: git.stderr };
+}
+
+const LONGEST_WORDS = 400;
+
+function shortened(stderr: string): string {
+  const words = stderr.trim().replaceAll(/\s*\n\s*/g, '; ');
+  return words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS)}…` : words;
+}
+
+/** Files of packs as they are on the disk: name, size, time of the last change. */
+export type PackFiles = ReadonlyMap<string, string>;
+
+export async function packFiles(gitDir: string): Promise<PackFiles> {
+  const folder = packFolder(gitDir);
+  const files = new Map<string, string>();
+  for (const name of (await readdir(folder)).sort()) {
+    if (!/\.(pack|idx)$/.test(name) || isShortLived(name)) continue;
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (found !== undefined) files.set(name, `${found.ino} ${found.size} ${found.mtimeMs}`);
+  }
+  return files;
+}
+
+/** New files harm nothing that was there. A file that changed under its name was not written by git. */
+export function packFileChanges(
+  before: PackFiles,
+  now: PackFiles,
+): { gone: boolean; inPlace: boolean; added: boolean } {
+  const old = [...before];
+  return {
+    gone: old.some(([name]) => !now.has(name)),
+    inPlace: old.some(([name, stamp]) => now.has(name) && now.get(name) !== stamp),
+    added: [...now.keys()].some((name) => !before.has(name)),
+  };
+}
+
+const CHECKSUM = 20;
+
+/** Reason why git would use none of a pack: its file is missing, or ends with another checksum. */
+export async function packDamage(gitDir: string, files: PackFiles): Promise<string | undefined> {
+  for (const index of files.keys()) {
+    if (!index.endsWith('.idx')) continue;
+    const pack = index.replace(/idx$/, 'pack');
+    const expected = await bytesBeforeEnd(join(packFolder(gitDir), index), 2 * CHECKSUM);
+    if (expected === undefined) continue;
+    const found = await bytesBeforeEnd(join(packFolder(gitDir), pack), CHECKSUM);
+    if (found === undefined) return `the pack ${pack} is missing, its index is there`;
+    if (!found.equals(expected)) return `the pack ${pack} is cut or damaged`;
+  }
+  return undefined;
+}
+
+/** A checksum that begins so many bytes before the end; undefined: there is no such file. */
+async function bytesBeforeEnd(file: string, distance: number): Promise<Buffer | undefined> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      const { size } = await handle.stat();
+      const bytes = Buffer.alloc(CHECKSUM);
+      const position = Math.max(0, size - distance);
+      const { bytesRead } = await handle.read(bytes, 0, CHECKSUM, position);
+      return bytes.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,347 @@
+/**
+ * Reading a repository, or a quarantine of it. Objects come from a few persistent `git cat-file`
+ * processes, differences from a persistent `git diff-tree`; what is asked rarely is a process each.
+ */
+
+import { BlobTooLargeError, GitError, MissingObjectError, ObjectTypeError } from '../git-error.ts';
+import { type CommitLinks, linksOfCommit, noteOfCommit } from '../objects/commit-object.ts';
+import { asAddition, parseFileList } from '../objects/file-list.ts';
+import { assertObjectId, type ObjectType } from '../objects/object-id.ts';
+import type { GitContext } from '../process/git-environment.ts';
+import { processError, runGit, tryGit } from '../process/git-process.ts';
+import { GitLimitError } from '../process/process-limits.ts';
+import type {
+  Bounded,
+  CommitNote,
+  HistoryCommit,
+  PathChange,
+  PushedTips,
+  PushObjection,
+  Repository,
+  TreeFile,
+} from '../repository.ts';
+import { commitObjections, MAX_COMMITS } from '../serve/pushed-commits.ts';
+import { type CatFileReply, catFileProtocol, type FoundObject } from './cat-file.ts';
+import { CommitBounds } from './commit-bounds.ts';
+import { compareCommits, type DiffTreeReply, diffTreeProtocol } from './diff-tree.ts';
+import { history } from './history.ts';
+import { RequestProcess } from './request-process.ts';
+import { DEFAULT_MAX_PATHS, MAX_TREE_BYTES } from './tree-limits.ts';
+import { type TakeTree, TreeSizes } from './tree-sizes.ts';
+
+/** What can be asked of a repository without writing to it. */
+export type ObjectReader = Pick<
+  Repository,
+  | 'listFiles'
+  | 'diff'
+  | 'readBlobs'
+  | 'readCommits'
+  | 'history'
+  | 'newHistory'
+  | 'mergeBases'
+  | 'rootCommit'
+  | 'isAncestor'
+  | 'noteOf'
+  | 'boundsOf'
+  | 'objectionsTo'
+  | 'close'
+>;
+
+export interface ReaderOptions {
+  /** Larger blobs are refused with a BlobTooLargeError instead of read into memory. */
+  readonly maxBlobBytes?: number;
+  /** Files and folders of a tree that is walked; trees with more are refused. Default: 1,000,000. */
+  readonly maxPaths?: number | undefined;
+  /** Commits in one push. Default: 100,000. */
+  readonly maxCommits?: number;
+  /** Processes that may read objects at a time; starting one holds everything for some milliseconds. */
+  readonly objectProcesses?: number;
+}
+
+export const DEFAULT_MAX_BLOB_BYTES = 16 * 1024 * 1024;
+
+/** One serves a long list while the others answer short questions. */
+const OBJECT_PROCESSES = 3;
+/** Commits remembered to be commits. */
+const MAX_KNOWN_COMMITS = 1000;
+
+export class Reader implements ObjectReader {
+  readonly #context: GitContext;
+  readonly #maxBlobBytes: number;
+  readonly #objects: readonly RequestProcess<CatFileReply>[];
+  readonly #diffs: RequestProcess<DiffTreeReply>;
+  readonly #bounds: CommitBounds;
+  readonly #sizes: TreeSizes;
+  readonly #maxPaths: number;
+  readonly #maxCommits: number;
+  readonly #commits = new Set<string>();
+  #lastRoot: { revision: string; root: string } | undefined;
+
+  constructor(context: GitContext, options: ReaderOptions = {}) {
+    this.#context = context;
+    this.#maxBlobBytes = options.maxBlobBytes ?? DEFAULT_MAX_BLOB_BYTES;
+    const protocol = catFileProtocol(this.#maxBlobBytes);
+    this.#objects = Array.from(
+      { length: options.objectProcesses ?? OBJECT_PROCESSES },
+      () => new RequestProcess(context, protocol),
+    );
+    this.#diffs = new RequestProcess(context, diffTreeProtocol);
+    this.#maxPaths = options.maxPaths ?? DEFAULT_MAX_PATHS;
+    this.#maxCommits = options.maxCommits ?? MAX_COMMITS;
+    this.#sizes = new TreeSizes((ids, take) => this.#readTrees(ids, take), this.#maxPaths);
+    this.#bounds = new CommitBounds(this.#sizes, (id) => this.readObject(id, 'commit'));
+  }
+
+  async listFiles(revision: string, under = ''): Promise<TreeFile[]> {
+    assertObjectId(revision);
+    await this.#assertBounded(revision);
+    const folder = under.replace(/\/+$/, '');
+    const args = ['ls-tree', '-r', '-z', '--full-tree', revision];
+    if (folder !== '') args.push('--', `${folder}/`);
+    return parseFileList(await runGit(this.#context, args));
+  }
+
+  async diff(from: string | undefined, to: string): Promise<PathChange[]> {
+    assertObjectId(to);
+    if (from === undefined) return (await this.listFiles(to)).map(asAddition);
+    assertObjectId(from);
+    if (from === to) return [];
+    // diff-tree takes a parent that is no commit for nothing at all, and answers that all is new.
+    await this.#assertCommit(from);
+    await this.#assertBounded(to);
+    const { standIn: parent } = await this.#bounds.of(from);
+    if (parent === undefined) return await this.diff(undefined, to);
+    const lists = await compareCommits(this.#diffs, [{ commit: to, parent }]);
+    const changes = lists?.[0];
+    if (changes === undefined) throw new MissingObjectError(to, this.#context.gitDir);
+    return [...changes];
+  }
+
+  readBlobs(ids: readonly string[]): Promise<Buffer[]> {
+    for (const id of ids) assertObjectId(id);
+    return this.#readAll(ids, 'blob');
+  }
+
+  readCommits(ids: readonly string[]): Promise<Buffer[]> {
+    for (const id of ids) assertObjectId(id);
+    return this.#readAll(ids, 'commit');
+  }
+
+  /** The bytes of one object of a known type. */
+  async readObject(id: string, type: ObjectType): Promise<Buffer> {
+    assertObjectId(id);
+    const [content] = await this.#readAll([id], type);
+    if (content === undefined) throw new MissingObjectError(id, this.#context.gitDir);
+    return content;
+  }
+
+  async *history(from: string | undefined, to: string): AsyncGenerator<HistoryCommit> {
+    const next = from === undefined ? undefined : await this.#nextCommit(from, to);
+    if (next !== undefined) yield next;
+    else yield* history(this.#context, { tips: [to], not: from }, this.#bounds);
+  }
+
+  newHistory(tips: readonly string[]): AsyncGenerator<HistoryCommit> {
+    return history(this.#context, { tips, not: 'all refs' }, this.#bounds);
+  }
+
+  async mergeBases(one: string, other: string): Promise<string[]> {
+    assertObjectId(one);
+    assertObjectId(other);
+    const args = ['merge-base', '--all', one, other];
+    const { code, stdout, stderr } = await tryGit(this.#context, args);
+    // 1 with nothing to say: no common ancestor.
+    if (code !== 0 && (code !== 1 || stderr !== '')) {
+      throw processError(args, { code, signal: null }, stderr);
+    }
+    return stdout
+      .toString('latin1')
+      .split('\n')
+      .filter((id) => id !== '');
+  }
+
+  async rootCommit(revision: string): Promise<string> {
+    assertObjectId(revision);
+    if (this.#lastRoot?.revision === revision) return this.#lastRoot.root;
+    const args = ['rev-list', '--first-parent', '--max-parents=0', revision];
+    const root = (await runGit(this.#context, args)).toString('latin1').trim();
+    assertObjectId(root);
+    this.#lastRoot = { revision, root };
+    return root;
+  }
+
+  async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
+    assertObjectId(ancestor);
+    assertObjectId(descendant);
+    if (ancestor === descendant) return true;
+    const links = await this.#linksOf(descendant);
+    if (links?.parents.includes(ancestor) === true) return true;
+    const args = ['merge-base', '--is-ancestor', ancestor, descendant];
+    const { code, stderr } = await tryGit(this.#context, args);
+    if (code === 0 || code === 1) return code === 0;
+    // A rewritten history may have lost the old commit: then it is no ancestor of anything here.
+    const known = await this.readObject(descendant, 'commit').then(() => this.#has(ancestor));
+    if (!known) return false;
+    throw processError(args, { code, signal: null }, stderr);
+  }
+
+  async noteOf(commit: string): Promise<CommitNote> {
+    try {
+      return noteOfCommit(await this.readObject(commit, 'commit'));
+    } catch (error) {
+      if (error instanceof BlobTooLargeError) return await this.#noteWithoutMessage(commit);
+      throw error;
+    }
+  }
+
+  /** Of a commit that is too large to be read: its links and names, by git. */
+  async #noteWithoutMessage(commit: string): Promise<CommitNote> {
+    const format = ['--no-commit-header', '--format=%P%n%an%n%ae%n%cn%n%ce'];
+    const args = ['rev-list', '--max-count=1', ...format, commit];
+    const lines = (await runGit(this.#context, args)).toString('utf8').split('\n');
+    const [parents = '', ...names] = lines;
+    const [name = '', email = '', committer = '', committerEmail = ''] = names;
+    return {
+      parents: parents === '' ? [] : parents.split(' '),
+      author: { name, email },
+      committer: { name: committer, email: committerEmail },
+      message: '',
+    };
+  }
+
+  boundsOf(commit: string): Promise<Bounded> {
+    assertObjectId(commit);
+    return this.#bounds.of(commit);
+  }
+
+  objectionsTo(pushed: PushedTips): Promise<readonly PushObjection[]> {
+    const parts = {
+      context: this.#context,
+      bounds: this.#bounds,
+      sizes: this.#sizes,
+      maxPaths: this.#maxPaths,
+      maxCommits: this.#maxCommits,
+      readTrees: (ids: readonly string[], take: TakeTree) => this.#readTrees(ids, take),
+      ask: (id: string) => this.#leastBusy().ask(id),
+    };
+    return commitObjections(parts, pushed);
+  }
+
+  /** Replaces the processes, so that files they hold open after a repack are freed. */
+  retire(): void {
+    for (const process of this.#objects) process.retire();
+    this.#diffs.retire();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#objects, this.#diffs].map((process) => process.close()));
+  }
+
+  /** The most frequent history is one commit on top of the other: it needs no process of its own. */
+  async #nextCommit(from: string, to: string): Promise<HistoryCommit | undefined> {
+    assertObjectId(from);
+    assertObjectId(to);
+    const links = await this.#linksOf(to);
+    if (links?.parents.length !== 1 || links.parents[0] !== from) return undefined;
+    for (const id of [from, to]) {
+      if ((await this.#bounds.of(id)).problem !== undefined) return undefined;
+    }
+    const changes = await compareCommits(this.#diffs, [{ commit: to, parent: from }]);
+    return changes === undefined ? undefined : { id: to, ...links, changes };
+  }
+
+  /** Undefined where git has to be asked: for what is missing, or is no commit, or an odd one. */
+  async #linksOf(id: string): Promise<CommitLinks | undefined> {
+    const found = await this.#leastBusy().ask(id);
+    return found?.type === 'commit' && found.content !== undefined
+      ? linksOfCommit(found.content)
+      : undefined;
+  }
+
+  async #assertCommit(id: string): Promise<void> {
+    if (this.#commits.has(id)) return;
+    try {
+      await this.readObject(id, 'commit');
+    } catch (error) {
+      // Its type is known, and nothing else is asked for.
+      if (!(error instanceof BlobTooLargeError)) throw error;
+    }
+    if (this.#commits.size >= MAX_KNOWN_COMMITS) this.#commits.clear();
+    this.#commits.add(id);
+  }
+
+  async #assertBounded(commit: string): Promise<void> {
+    const { problem } = await this.#bounds.of(commit);
+    if (problem !== undefined) throw new GitError(`Commit ${commit} is not read: ${problem}`);
+  }
+
+  async #has(id: string): Promise<boolean> {
+    return (await this.#leastBusy().ask(id)) !== undefined;
+  }
+
+  #leastBusy(): RequestProcess<CatFileReply> {
+    return this.#objects.reduce((best, next) => (next.pending < best.pending ? next : best));
+  }
+
+  #readAll(ids: readonly string[], type: ObjectType): Promise<Buffer[]> {
+    if (ids.length === 0) return Promise.resolve([]);
+    const process = this.#leastBusy();
+    return new Promise((resolve, reject) => {
+      const contents = new Array<Buffer>(ids.length);
+      const tooLarge: BlobTooLargeError[] = [];
+      let missing = ids.length;
+      ids.forEach((id, i) => {
+        process.send(id, (outcome) => {
+          const content = this.#contentOf(id, outcome, type);
+          missing -= 1;
+          if (content instanceof BlobTooLargeError) tooLarge.push(content);
+          else if (content instanceof GitError) reject(content);
+          else contents[i] = content;
+          if (missing > 0) return;
+          const [first, ...others] = tooLarge;
+          if (first === undefined) resolve(contents);
+          else reject(first.with(others));
+        });
+      });
+    });
+  }
+
+  /** Each is given away as it comes: many large ones are never in memory together. */
+  #readTrees(ids: readonly string[], take: TakeTree): Promise<void> {
+    const process = this.#leastBusy();
+    return new Promise((resolve, reject) => {
+      let missing = ids.length;
+      if (missing === 0) resolve();
+      const settle = (id: string, outcome: CatFileReply | GitError): void => {
+        const found = this.#contentOf(id, outcome, 'tree');
+        if (found instanceof GitError && !(found instanceof BlobTooLargeError)) throw found;
+        const isLarge = found instanceof GitError || found.length > MAX_TREE_BYTES;
+        take(id, isLarge ? undefined : found);
+      };
+      for (const id of ids) {
+        process.send(id, (outcome) => {
+          try {
+            settle(id, outcome);
+            missing -= 1;
+            if (missing === 0) resolve();
+          } catch (error) {
+            reject(error);
+          }
+        });
+      }
+    });
+  }
+
+  #contentOf(id: string, outcome: CatFileReply | GitError, type: ObjectType): Buffer | GitError {
+    if (outcome instanceof GitLimitError && outcome.limit !== 'time') {
+      return new BlobTooLargeError(id, undefined, this.#maxBlobBytes);
+    }
+    return outcome instanceof GitError ? outcome : this.#check(id, outcome, type);
+  }
+
+  #check(id: string, found: FoundObject | undefined, type: ObjectType): Buffer | GitError {
+    if (found === undefined) return new MissingObjectError(id, this.#context.gitDir);
+    if (found.type !== type) return new ObjectTypeError(id, { found: found.type, wanted: type });
+    return found.content ?? new BlobTooLargeError(id, found.size, this.#maxBlobBytes);
+  }
+}

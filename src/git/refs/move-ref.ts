@@ -1,0 +1,51 @@
+/** Moving a ref to a commit that is in the repository already, durably and under git's lock. */
+import { dirname, join } from 'node:path';
+import { thisOwner } from '../../files/owner.ts';
+import { errorCode, GitError, StorageError } from '../git-error.ts';
+import {
+  type DurableFiles,
+  makeDirectories,
+  realFiles,
+  syncRefDirectory,
+} from '../publication/durable-files.ts';
+import { HeadMovedError } from '../repository.ts';
+import { readRef } from './ref-file.ts';
+import { dropClaim, newClaim, takeLock, writeClaim } from './ref-lock.ts';
+
+export interface RefMove {
+  readonly ref: string;
+  /** Where it must be; undefined: it must not exist. */
+  readonly from: string | undefined;
+  readonly to: string;
+}
+
+const PATIENCE_MS = 2_000;
+
+/** Throws HeadMovedError, and changes nothing, when the ref is not at `from`. */
+export async function moveRef(
+  gitDir: string,
+  { ref, from, to }: RefMove,
+  files: DurableFiles = realFiles,
+): Promise<void> {
+  const path = join(gitDir, ref);
+  const lock = { file: `${path}.lock`, gitDir, patienceMs: PATIENCE_MS };
+  const claim = newClaim(gitDir, thisOwner);
+  let isLocked = false;
+  try {
+    await writeClaim(files, claim, to);
+    await makeDirectories(files, dirname(path));
+    await takeLock(files, claim, lock);
+    isLocked = true;
+    const actual = await readRef(gitDir, ref);
+    if (actual !== from) throw new HeadMovedError(from, actual);
+    await files.rename(lock.file, path);
+    isLocked = false;
+    await syncRefDirectory(files, dirname(path));
+  } catch (error) {
+    if (isLocked) await files.remove(lock.file).catch(() => undefined);
+    if (error instanceof GitError || errorCode(error) === undefined) throw error;
+    throw new StorageError(path, { cause: error });
+  } finally {
+    await dropClaim(files, claim);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * A branch as git keeps it on disk: a loose file, or a line of packed-refs, moved under
+ * `<ref>.lock`. We follow git's lock protocol to the letter, so that a push by git and a commit of
+ * ours never lose each other.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode, GitError } from '../git-error.ts';
+import { isObjectId } from '../objects/object-id.ts';
+
+/** Where a ref points now; undefined when it does not exist. */
+export async function readRef(gitDir: string, ref: string): Promise<string | undefined> {
+  const path = join(gitDir, ref);
+  const loose = readIfThere(path);
+  if (loose !== undefined) return parseLooseRef(loose, path);
+  // In this order: git writes a ref to packed-refs before it removes the loose file.
+  const packed = readIfThere(join(gitDir, 'packed-refs'));
+  return packed === undefined ? undefined : findPackedRef(packed, ref);
+}
+
+/** Blocking: some 40 bytes from the page cache, several times a write; the way to another thread and
+ * back costs many times as much. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = errorCode(error);
+    // A directory of the name holds other branches, or nothing.
+    if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR') return undefined;
+    throw new GitError(`Cannot read ${path} (${code})`, {
+      remedy: 'Check its permissions and the disk',
+      cause: error,
+    });
+  }
+}
+
+function parseLooseRef(text: string, path: string): string {
+  const value = text.trim();
+  if (isObjectId(value)) return value;
+  if (value.startsWith('ref:')) {
+    throw new GitError(`${path} is a symbolic ref to ${value.slice(4).trim()}`, {
+      remedy: 'Use the branch that it points to',
+    });
+  }
+  throw new GitError(`${path} is corrupt: it does not hold an object id`, {
+    remedy:
+      'Write the id of the newest good commit into it (`git fsck --lost-found` lists candidates) or restore a backup',
+  });
+}
+
+function findPackedRef(text: string, ref: string): string | undefined {
+  const end = text.indexOf(` ${ref}\n`);
+  const id = end === -1 ? undefined : text.slice(Math.max(0, end - 40), end);
+  return id !== undefined && isObjectId(id) ? id : undefined;
+}

@@ -1,0 +1,162 @@
+/** The daemon's side of the pre-receive hook: a unix socket that only our own user can reach. */
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir, unlink } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { errorCode, GitError } from '../git-error.ts';
+import { type GitLogger, silent } from '../logger.ts';
+import { GitLimitError } from '../process/process-limits.ts';
+import type { PushRequest, PushVerdict } from './hook-protocol.ts';
+
+export type Judge = (push: PushRequest) => Promise<PushVerdict>;
+
+export interface PushListener {
+  readonly socketPath: string;
+  /** Stops listening and waits for the verdicts under way. */
+  close(): Promise<void>;
+}
+
+/** What `sun_path` holds without its NUL: 108 bytes on Linux, 104 on macOS and the BSDs. */
+const MAX_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
+const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
+
+/** Where to listen for the repository of a data directory: in it, or in a private directory of
+ * the system's when that path is too long for a socket. */
+export function pushSocketPath(dataDir: string): string {
+  const path = join(resolve(dataDir), 'run', 'push.sock');
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH) return path;
+  const name = createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 16);
+  return join(tmpdir(), `gitplane-${name}`, 'push.sock');
+}
+
+/**
+ * Asks `judge` about every push. A judge that throws refuses the push. The socket's directory is
+ * made private to us; a socket that nobody answers on is replaced. Throws a GitError when another
+ * daemon listens there.
+ */
+export async function listenForPushes(
+  socketPath: string,
+  judge: Judge,
+  logger: GitLogger = silent,
+): Promise<PushListener> {
+  if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH) {
+    throw new GitError(
+      `${socketPath} is too long for a socket: the system allows ${MAX_SOCKET_PATH} bytes`,
+      { remedy: 'Use a data directory with a shorter path' },
+    );
+  }
+  await makePrivate(dirname(socketPath));
+  await removeStaleSocket(socketPath);
+  const connections = new Set<Socket>();
+  const judging = new Map<Socket, Promise<void>>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    connections.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      connections.delete(socket);
+      judging.delete(socket);
+    });
+    void readLine(socket).then((line) => {
+      if (line === undefined) socket.destroy();
+      else judging.set(socket, answer(socket, line, { judge, logger }));
+    });
+  });
+  await listen(server, socketPath);
+  await chmod(socketPath, 0o600);
+  return {
+    socketPath,
+    close: async () => {
+      const closed = new Promise((done) => server.close(done));
+      for (const socket of connections) if (!judging.has(socket)) socket.destroy();
+      await Promise.all(judging.values());
+      await closed;
+    },
+  };
+}
+
+async function makePrivate(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const found = await lstat(folder);
+  if (!found.isDirectory() || (process.getuid !== undefined && found.uid !== process.getuid())) {
+    throw new GitError(`${folder} is not a directory of the user who runs gitplane`, {
+      remedy: 'Remove it, or use another data directory',
+    });
+  }
+  await chmod(folder, 0o700);
+}
+
+async function removeStaleSocket(socketPath: string): Promise<void> {
+  const found = await lstat(socketPath).catch(() => undefined);
+  if (found === undefined) return;
+  if (!found.isSocket()) {
+    throw new GitError(`${socketPath} is not a socket`, { remedy: 'Remove it' });
+  }
+  if (await isAnswered(socketPath)) {
+    throw new GitError(`Another gitplane listens on ${socketPath}`, {
+      remedy: 'Stop it, or use another data directory',
+    });
+  }
+  await unlink(socketPath);
+}
+
+function isAnswered(socketPath: string): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(socketPath);
+    socket.once('connect', () => {
+      socket.destroy();
+      done(true);
+    });
+    socket.once('error', () => done(false));
+  });
+}
+
+function listen(server: Server, socketPath: string): Promise<void> {
+  return new Promise((done, fail) => {
+    server.once('error', (error) =>
+      fail(
+        new GitError(`Cannot listen on ${socketPath} (${errorCode(error)})`, {
+          remedy: 'Check the permissions of its directory',
+          cause: error,
+        }),
+      ),
+    );
+    server.listen(socketPath, done);
+  });
+}
+
+async function answer(
+  socket: Socket,
+  line: string,
+  { judge, logger }: { judge: Judge; logger: GitLogger },
+): Promise<void> {
+  const verdict = await judgeLine(line, judge).catch((err: unknown): PushVerdict => {
+    logger.warn({ err }, 'a push could not be judged');
+    const line =
+      err instanceof GitLimitError
+        ? `gitplane could not judge this push: ${err.message}`
+        : 'gitplane could not judge this push: look at its log, then push again';
+    return { ok: false, lines: [line] };
+  });
+  socket.end(`${JSON.stringify(verdict)}\n`);
+}
+
+async function judgeLine(line: string, judge: Judge): Promise<PushVerdict> {
+  return judge(JSON.parse(line) as PushRequest);
+}
+
+/** The first line; undefined when the other side ends without one or says too much. */
+function readLine(socket: Socket): Promise<string | undefined> {
+  return new Promise((done) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    socket.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (chunk.includes(0x0a)) done(Buffer.concat(chunks).toString('utf8').split('\n')[0]);
+      else if (size > MAX_REQUEST_BYTES) done(undefined);
+    });
+    socket.on('close', () => done(undefined));
+    socket.on('end', () => done(undefined));
+  });
+}

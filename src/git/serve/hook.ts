@@ -1,0 +1,57 @@
+/** Installing the pre-receive hook, which every push passes, over HTTP and by path alike. */
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode, GitError, StorageError } from '../git-error.ts';
+import { runGit, tryGit } from '../process/git-process.ts';
+
+/** The second line of every hook of ours: only such a file is ever replaced. */
+const MARK = '# Made by gitplane, which replaces it at every start.';
+
+/**
+ * Writes `hooks/pre-receive`, which runs `command` (a program and its arguments, absolute paths).
+ * Idempotent. Throws a GitError when there is a hook that is not ours.
+ */
+export async function installHooks(
+  gitDir: string,
+  options: { readonly command: readonly string[] },
+): Promise<void> {
+  const hooks = join(gitDir, 'hooks');
+  const hook = join(hooks, 'pre-receive');
+  const script = `#!/bin/sh\n${MARK}\nexec ${options.command.map(quote).join(' ')}\n`;
+  try {
+    await mkdir(hooks, { recursive: true });
+    const present = await readHook(hook);
+    if (present !== undefined && !present.includes(`\n${MARK}\n`)) {
+      throw new GitError(`${hook} is not a hook of gitplane`, {
+        remedy: 'Move it away: pushes are validated by this hook',
+      });
+    }
+    if (present !== script) {
+      await writeFile(`${hook}.new`, script);
+      await chmod(`${hook}.new`, 0o755);
+      await rename(`${hook}.new`, hook);
+    }
+    if (((await stat(hook)).mode & 0o777) !== 0o755) await chmod(hook, 0o755);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    throw new StorageError(hook, { cause: error });
+  }
+  // Relative to the repository; and the pusher's own setting must not lead past this hook.
+  const setting = ['config', '--local', 'core.hooksPath'];
+  const { stdout } = await tryGit({ gitDir }, setting);
+  if (stdout.toString('utf8') !== 'hooks\n') await runGit({ gitDir }, [...setting, 'hooks']);
+}
+
+async function readHook(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** One word of a POSIX shell. */
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,45 @@
+/**
+ * Reading a push that is still under judgement: its objects are in a quarantine directory that
+ * only processes with the hook's environment can see (git-receive-pack(1), "Quarantine
+ * environment").
+ */
+import { realpath } from 'node:fs/promises';
+import { isAbsolute, join, relative } from 'node:path';
+import { GitError } from '../git-error.ts';
+import { type ObjectReader, Reader, type ReaderOptions } from '../reading/reader.ts';
+import type { Repository } from '../repository.ts';
+import type { QuarantineEnvironment } from './hook-protocol.ts';
+
+/**
+ * The repository as the push would make it. Close it after the verdict. Throws when the
+ * environment points outside of the repository's objects.
+ */
+export async function withQuarantine(
+  repository: Pick<Repository, 'gitDir'>,
+  environment: QuarantineEnvironment,
+  options?: ReaderOptions,
+): Promise<ObjectReader> {
+  const { gitDir } = repository;
+  const objects = await realpath(join(gitDir, 'objects'));
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value === undefined) continue;
+    const paths = name === 'GIT_ALTERNATE_OBJECT_DIRECTORIES' ? value.split(':') : [value];
+    for (const path of paths) await assertWithin(path, { objects, gitDir });
+    env[name] = value;
+  }
+  // One reader of one push: nobody else waits for its answers.
+  return new Reader({ gitDir, env }, { objectProcesses: 1, ...options });
+}
+
+async function assertWithin(
+  path: string,
+  place: { objects: string; gitDir: string },
+): Promise<void> {
+  // Git names them relative to the repository when it was entered by a relative path.
+  const real = await realpath(isAbsolute(path) ? path : join(place.gitDir, path)).catch(() => '');
+  const from = relative(place.objects, real);
+  if (real === '' || from.startsWith('..') || isAbsolute(from)) {
+    throw new GitError(`${path} is no quarantine of ${place.gitDir}`);
+  }
+}

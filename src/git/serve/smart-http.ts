@@ -1,0 +1,205 @@
+/**
+ * Git's smart HTTP protocol (gitprotocol-http) below any HTTP framework: streams in, streams out.
+ * Authentication, gzip of request bodies, content types and limits are the server's.
+ */
+import { once } from 'node:events';
+import { Readable, type Writable } from 'node:stream';
+import { finished, pipeline } from 'node:stream/promises';
+import type { GitContext } from '../process/git-environment.ts';
+import { GitProcess } from '../process/git-process.ts';
+import { CLONE, limitMet, limitsOfPush, PUSH, unpackWithinMs } from '../process/process-limits.ts';
+import { PushAnswer, pktLine } from './pkt-line.ts';
+
+export type GitService = 'git-upload-pack' | 'git-receive-pack';
+
+export interface ServeOptions {
+  /** The client's `Git-Protocol` header. */
+  readonly gitProtocol?: string | undefined;
+  /** More for the environment of the service and its hooks. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Kills the service; an update of a ref is then whole or not there. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ServeResult {
+  /** Null when the service was killed. */
+  readonly code: number | null;
+  readonly stderr: string;
+}
+
+/** What a `Git-Protocol` header may hold: `version=2` and the like. Anything else is ignored. */
+const protocolHeader = /^[\w=:.-]{1,200}$/;
+
+/** Whether a name from a URL is a service: the one check before `advertiseRefs` or `serveRpc`. */
+export function isGitService(name: string): name is GitService {
+  return name === 'git-upload-pack' || name === 'git-receive-pack';
+}
+
+/** The answer to `GET /info/refs?service=…`. Resolves when it was written and `response` ended. */
+export function advertiseRefs(
+  repository: { readonly gitDir: string },
+  request: { readonly service: GitService; readonly response: Writable },
+  options: ServeOptions = {},
+): Promise<ServeResult> {
+  const { service, response } = request;
+  // Version 2 has no such line: there the service speaks first (as in git http-backend).
+  if (!isVersion2(options.gitProtocol)) {
+    response.write(`${pktLine(`# service=${service}\n`)}0000`);
+  }
+  const args = [subcommand(service), '--stateless-rpc', '--advertise-refs', repository.gitDir];
+  const git = new GitProcess(contextOf(repository, options), args, CLONE);
+  return run(git, { response, signal: options.signal });
+}
+
+/** The answer to `POST /<service>`. Resolves when it was written and `response` ended. */
+export function serveRpc(
+  repository: { readonly gitDir: string },
+  exchange: {
+    readonly service: GitService;
+    readonly request: Readable;
+    readonly response: Writable;
+  },
+  options: ServeOptions = {},
+): Promise<ServeResult> {
+  const { service, request, response } = exchange;
+  const args = [subcommand(service), '--stateless-rpc', repository.gitDir];
+  const context = contextOf(repository, options);
+  if (service === 'git-receive-pack') return servePush({ context, args }, exchange, options);
+  const git = new GitProcess(context, args, CLONE);
+  return run(git, { request, response, signal: options.signal });
+}
+
+/** So much is read before git starts: a push that is smaller has work in proportion to its size. */
+const PEEKED_BYTES = 1024 * 1024;
+/** The client shows messages that are not part of the report (gitprotocol-capabilities). */
+const SHOWS_MESSAGES = 'side-band-64k';
+
+async function servePush(
+  { context, args }: { readonly context: GitContext; readonly args: readonly string[] },
+  { request, response }: { readonly request: Readable; readonly response: Writable },
+  { signal }: ServeOptions,
+): Promise<ServeResult> {
+  const { head, isWhole, rest } = await peek(request, { most: PEEKED_BYTES, signal });
+  const git = new GitProcess(context, args, isWhole ? limitsOfPush(head.length) : PUSH);
+  const isHeard = head.includes(SHOWS_MESSAGES);
+  const answer = new PushAnswer((tail) => (isHeard ? limitMessage(git, tail) : undefined));
+  const passedOn = pipeline(answer, response).catch(() => undefined);
+  const input = Readable.from(wholeInput(head, rest, git), { objectMode: false });
+  const result = await run(git, { request: input, response: answer, signal, isExplained: true });
+  await passedOn;
+  return result;
+}
+
+/** The first bytes of a stream, `most` or a little more, and what comes after them. */
+async function peek(
+  stream: Readable,
+  { most, signal }: { readonly most: number; readonly signal: AbortSignal | undefined },
+): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
+  const rest = bytesOf(stream);
+  const aborted = signal && once(signal, 'abort').then(() => ENDED);
+  const chunks: Buffer[] = [];
+  for (let size = 0; size <= most; size += chunks.at(-1)?.length ?? 0) {
+    const next = rest.next().catch(() => ENDED);
+    const { done, value } = signal?.aborted ? ENDED : await Promise.race([next, aborted ?? next]);
+    if (done === true) return { head: Buffer.concat(chunks), isWhole: true, rest: NOTHING };
+    chunks.push(value);
+  }
+  return { head: Buffer.concat(chunks), isWhole: false, rest };
+}
+
+/** Git finds that a request which broke off is not whole. */
+const ENDED: IteratorReturnResult<undefined> = { done: true, value: undefined };
+const NOTHING: AsyncIterator<Buffer> = { next: () => Promise.resolve(ENDED) };
+
+async function* bytesOf(stream: Readable): AsyncGenerator<Buffer, undefined> {
+  for await (const chunk of stream) yield Buffer.from(chunk);
+}
+
+async function* wholeInput(
+  head: Buffer,
+  rest: AsyncIterator<Buffer>,
+  git: GitProcess,
+): AsyncGenerator<Buffer> {
+  let bytes = head.length;
+  if (bytes > 0) yield head;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    bytes += next.value.length;
+    yield next.value;
+  }
+  git.endWithin(unpackWithinMs(bytes));
+}
+
+const NOT_UNPACKED = /unpack (?!ok)|unpacker error/;
+
+/** Message to a pusher whose push met a limit. */
+function limitMessage(git: GitProcess, report: string): string | undefined {
+  const isKilled = git.met !== undefined;
+  if (!isKilled && !NOT_UNPACKED.test(report)) return undefined;
+  const limit = git.met ?? limitMet(null, `${git.stderr}\n${report}`);
+  return limit && `gitplane: ${git.errorFor(limit).message}`;
+}
+
+function subcommand(service: GitService): string {
+  return service.slice('git-'.length);
+}
+
+function isVersion2(gitProtocol: string | undefined): boolean {
+  return gitProtocol?.split(':').includes('version=2') ?? false;
+}
+
+function contextOf(repository: { readonly gitDir: string }, options: ServeOptions): GitContext {
+  const { gitProtocol } = options;
+  const safe = gitProtocol !== undefined && protocolHeader.test(gitProtocol);
+  return {
+    gitDir: repository.gitDir,
+    env: { ...options.env, ...(safe && { GIT_PROTOCOL: gitProtocol }) },
+  };
+}
+
+interface Streams {
+  readonly request?: Readable;
+  readonly response: Writable;
+  readonly signal: AbortSignal | undefined;
+  /** The response says itself that the service was ended for a limit. */
+  readonly isExplained?: boolean;
+}
+
+/**
+ * Ends an answer. One whose service was killed is cut off instead: a client that reads half of it to
+ * a regular end waits for the rest for ever.
+ */
+async function finish(response: Writable, isWhole: boolean): Promise<void> {
+  if (!isWhole) {
+    response.destroy();
+    return;
+  }
+  response.end();
+  await finished(response).catch(() => undefined);
+}
+
+async function run(
+  git: GitProcess,
+  { request, response, signal, isExplained = false }: Streams,
+): Promise<ServeResult> {
+  const stop = () => git.stop();
+  if (signal?.aborted) stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  // A service that has seen enough ends before its input does: that is no failure.
+  if (request === undefined) git.stdin.end();
+  else void pipeline(request, git.stdin).catch(() => undefined);
+  try {
+    await pipeline(git.stdout, response, { end: false });
+  } catch {
+    // The client went away, or the service could not be started.
+    stop();
+  }
+  const end = await git.ended;
+  await finish(response, end.code !== null || (isExplained && git.met !== undefined));
+  signal?.removeEventListener('abort', stop);
+  const { code, failure } = end;
+  if (code === 0) return { code, stderr: git.stderr };
+  return {
+    code,
+    stderr: failure?.message ?? (git.limitOf(end) && git.error(end).message) ?? git.stderr,
+  };
+}

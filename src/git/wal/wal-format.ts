@@ -1,0 +1,152 @@
+/**
+ * What a write log looks like on the disk. It is a run of records, each at the beginning of a block:
+ *
+ *   magic, CRC-32 of the rest, epoch, sequence, kind, length: six big-endian numbers of 32 bits;
+ *   the payload; zeros to the end of the block.
+ *
+ * The first record is the head. A record counts when its checksum is right, its epoch is that of the
+ * head and its sequence the next one: what the power cut off, and what an earlier use of the file
+ * left behind it, ends the run. A block of its own keeps a record out of reach of the next write.
+ */
+import { crc32 } from 'node:zlib';
+import { GitError } from '../git-error.ts';
+import { decodePublication, type PublicationMessage } from '../publication/publication-message.ts';
+import type { Publication } from '../publication/publisher.ts';
+
+export interface LogHead {
+  /** The branch that the log is of. */
+  readonly ref: string;
+  /** Who writes it, see `owner.ts`. */
+  readonly owner: string;
+}
+
+export interface LogContent extends LogHead {
+  /** Of two logs, the one with the larger epoch is newer. */
+  readonly epoch: number;
+  /** In the order they were made, without those that were called off. */
+  readonly publications: readonly Publication[];
+}
+
+type RecordKind = 'head' | 'publication' | 'called off' | 'unknown';
+
+interface LogRecord {
+  readonly kind: RecordKind;
+  readonly epoch: number;
+  readonly sequence: number;
+  readonly payload: Buffer;
+}
+
+const MAGIC = 0x47504c31;
+const BLOCK = 4096;
+const FIXED = 24;
+const KINDS: readonly RecordKind[] = ['head', 'publication', 'called off'];
+
+/** What a record is about, in pieces that follow each other. */
+type Payload = readonly Buffer[];
+
+interface NewRecord extends Omit<LogRecord, 'payload'> {
+  readonly payload: Payload;
+}
+
+export function encodeRecord({ kind, epoch, sequence, payload }: NewRecord): Buffer {
+  const length = payload.reduce((sum, part) => sum + part.length, 0);
+  const used = FIXED + length;
+  const record = Buffer.allocUnsafe(Math.ceil(used / BLOCK) * BLOCK);
+  record.writeUInt32BE(MAGIC, 0);
+  record.writeUInt32BE(epoch, 8);
+  record.writeUInt32BE(sequence, 12);
+  record.writeUInt32BE(KINDS.indexOf(kind), 16);
+  record.writeUInt32BE(length, 20);
+  let at = FIXED;
+  for (const part of payload) at += part.copy(record, at);
+  record.fill(0, used);
+  record.writeUInt32BE(crc32(record.subarray(8, used)), 4);
+  return record;
+}
+
+export function headPayload(head: LogHead): Payload {
+  return [Buffer.from(JSON.stringify(head))];
+}
+
+/** Of the publication that has this sequence. */
+export function calledOffPayload(sequence: number): Payload {
+  return [Buffer.from(JSON.stringify(sequence))];
+}
+
+/** A description, its length before it, and the bytes of all objects as they are. */
+export function publicationPayload({ parent, tip, objects }: Publication): Payload {
+  const heads = objects.map(({ id, type, base, data }): Head => [id, type, base, data.length]);
+  const head = Buffer.from(JSON.stringify({ parent, tip, objects: heads }));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(head.length);
+  return [length, head, ...objects.map(({ data }) => data)];
+}
+
+/**
+ * Undefined where there is no log. Throws a GitError where a record is whole and says nothing that
+ * is known here: what it holds may have been acknowledged, so that it must not be passed over.
+ */
+export function decodeLog(bytes: Buffer): LogContent | undefined {
+  try {
+    return readLog(bytes);
+  } catch (cause) {
+    throw new GitError('The write log holds a record that this version of gitplane cannot read', {
+      remedy: 'Start the version that wrote it once, and stop it',
+      cause,
+    });
+  }
+}
+
+function readLog(bytes: Buffer): LogContent | undefined {
+  const records = readRecords(bytes);
+  const first = records.next().value;
+  if (first?.kind !== 'head') return undefined;
+  const publications = new Map<number, Publication>();
+  for (const { kind, sequence, payload } of records) {
+    if (kind === 'publication') publications.set(sequence, readPublication(payload));
+    else if (kind === 'called off') publications.delete(JSON.parse(payload.toString()) as number);
+  }
+  const { ref, owner } = JSON.parse(first.payload.toString()) as LogHead;
+  return { ref, owner, epoch: first.epoch, publications: [...publications.values()] };
+}
+
+function* readRecords(bytes: Buffer): Generator<LogRecord, undefined> {
+  let epoch: number | undefined;
+  for (let at = 0, sequence = 0; ; sequence++) {
+    const record = readRecord(bytes.subarray(at));
+    if (record === undefined || record.sequence !== sequence) return;
+    epoch ??= record.epoch;
+    if (record.epoch !== epoch) return;
+    if (record.kind === 'unknown') throw new Error(`Record ${sequence} is of an unknown kind`);
+    yield record;
+    at += Math.ceil((FIXED + record.payload.length) / BLOCK) * BLOCK;
+  }
+}
+
+function readRecord(bytes: Buffer): LogRecord | undefined {
+  if (bytes.length < FIXED || bytes.readUInt32BE(0) !== MAGIC) return undefined;
+  const end = FIXED + bytes.readUInt32BE(20);
+  if (end > bytes.length || crc32(bytes.subarray(8, end)) !== bytes.readUInt32BE(4)) {
+    return undefined;
+  }
+  return {
+    kind: KINDS[bytes.readUInt32BE(16)] ?? 'unknown',
+    epoch: bytes.readUInt32BE(8),
+    sequence: bytes.readUInt32BE(12),
+    payload: bytes.subarray(FIXED, end),
+  };
+}
+
+function readPublication(payload: Buffer): Publication {
+  const start = 4 + payload.readUInt32BE(0);
+  const { objects, ...rest } = JSON.parse(payload.toString('utf8', 4, start));
+  const bytes = new Uint8Array(payload.subarray(start));
+  return decodePublication({ ...rest, objects: objects.map(withBase), bytes });
+}
+
+type Head = PublicationMessage['objects'][number];
+
+/** JSON has no undefined. */
+function withBase([id, type, base, length]: Head): Head {
+  return [id, type, base ?? undefined, length];
+}

@@ -1,0 +1,117 @@
+/**
+ * What the state store gets of the catalog: remarks, by which the next start knows it, and the
+ * first contents of a store, made only when somebody asks for them.
+ */
+import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CatalogObject } from '../../catalog/catalog-object.ts';
+import { ReadDocument } from '../../catalog/file.ts';
+import { keptManifest, keptRemark, remarkOf } from '../../catalog/provenance.ts';
+import type { Notes } from '../../catalog/restore.ts';
+import type { ObjectChange } from '../../catalog/step.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Change, Filling, Made, Remark, Store, StoredObject } from '../../state/store.ts';
+import { withCopy } from './derived-secrets.ts';
+import { serveObject } from './served-object.ts';
+
+/**
+ * The remarks of what a step changes, and of kept objects that it puts for other reasons: a remark
+ * leaves out what the object beside it tells.
+ */
+export function* remarksFor(
+  store: Store,
+  puts: readonly Change[],
+  changes: readonly ObjectChange[],
+): Iterable<readonly [ObjectKey, Remark | undefined]> {
+  const served = new Map<string, Extract<Change, { type: 'put' }>>();
+  for (const put of puts) if (put.type === 'put') served.set(keyString(put.key), put);
+  for (const { key, after } of changes) {
+    const id = keyString(key);
+    const object = served.get(id)?.object ?? store.get(key)?.object;
+    served.delete(id);
+    const kept = after !== undefined && object !== undefined;
+    yield [key, kept ? remarkOf(after, { manifest: after.manifest, served: object }) : undefined];
+  }
+  for (const { key, object } of served.values()) {
+    const stored = store.get(key);
+    const remark = stored && keptRemark(stored, object);
+    if (remark !== undefined) yield [key, remark];
+  }
+}
+
+export interface FillingContext {
+  readonly kinds: KindTable;
+  readonly store: Store;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/** Serves everything in the catalog from a store that is pristine. */
+export function fillStore(context: FillingContext, catalog: Catalog, notes: Notes): void {
+  const sources = copySources(context.kinds, catalog);
+  const filling: Filling<CatalogObject> = {
+    make: (object) => made(context, object, sources),
+    settled: ({ source }, stored) => {
+      if (source instanceof ReadDocument) source.entrust(new Kept(stored));
+    },
+  };
+  context.store.fill([...catalog.objects()], filling, notes);
+}
+
+/** What objects copy from, as it is now: they may be made when it has changed. */
+function copySources(
+  { kinds }: KindTable,
+  catalog: Catalog,
+): ReadonlyMap<CatalogObject, CatalogObject | undefined> {
+  const sources = new Map<CatalogObject, CatalogObject | undefined>();
+  const followers = kinds.filter(({ follows }) => follows !== undefined);
+  for (const object of catalog.objects()) {
+    const { key } = object;
+    const kind = followers.find((one) => one.kind === key.kind && one.group === key.group);
+    const source = kind?.follows?.(object.manifest);
+    if (source !== undefined) sources.set(object, catalog.object(source));
+  }
+  return sources;
+}
+
+function made(
+  context: FillingContext,
+  object: CatalogObject,
+  sources: ReturnType<typeof copySources>,
+): Made {
+  const { manifest } = object;
+  const { kind, object: served, hidden } = serve(context, object);
+  if (!sources.has(object)) {
+    return { object: served, hidden, remark: remarkOf(object, { manifest, served }) };
+  }
+  const source = sources.get(object);
+  const from = source && serve(context, source).object;
+  const copy = withCopy(kind, served, { object: from, time: context.time });
+  return { object: copy, hidden, remark: remarkOf(object, { manifest, served: copy }) };
+}
+
+function serve(
+  { kinds, time }: FillingContext,
+  { manifest, identity, problems, key, source, ownerUid }: CatalogObject,
+): { kind: Kind } & ReturnType<typeof serveObject> {
+  const kind = kinds.byKind(manifest.apiVersion, key.kind);
+  if (kind === undefined) throw new Error(`The table of kinds has no ${key.kind}`);
+  const of = { manifest, identity, problems, clear: source.clear, ownerUid };
+  const { object, hidden } = serveObject(kind, of, { previous: undefined, time });
+  return { kind, object, hidden };
+}
+
+/** A manifest that only the store still has. */
+class Kept {
+  readonly #stored: StoredObject;
+
+  constructor(stored: StoredObject) {
+    this.#stored = stored;
+  }
+
+  get manifest(): KubeObject {
+    return keptManifest(this.#stored);
+  }
+}

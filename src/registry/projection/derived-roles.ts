@@ -1,0 +1,149 @@
+/**
+ * Roles and bindings that follow from the owners and access rules of objects, for readers. They are
+ * kept nowhere: what an object grants is looked up in the object itself when somebody asks for
+ * something (`auth/authorizer.ts`), and shown as RBAC objects only when somebody reads those. So
+ * they can never disagree with their object, and a platform of many objects pays nothing for them.
+ */
+import { v5 as uuidV5 } from 'uuid';
+import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import { nameUuids } from '../../apimachinery/name-uuid.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import {
+  type AccessGrant,
+  accessGrants,
+  GRANT_PREFIX,
+  grantName,
+} from '../../kinds/access-grants.ts';
+import { apiVersionOf, type Kind, RBAC_GROUP } from '../../kinds/kind.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { ObjectVersion } from '../../state/objects/stored-object.ts';
+import type { Collection, JournalEvent, StoredObject } from '../../state/store.ts';
+
+/** Which RBAC kinds show the grants of namespaced objects, and which those of the others. */
+const SHOWN_AS: Readonly<Record<string, { scope: Kind['scope']; isBinding: boolean }>> = {
+  Role: { scope: 'Namespaced', isBinding: false },
+  RoleBinding: { scope: 'Namespaced', isBinding: true },
+  ClusterRole: { scope: 'Cluster', isBinding: false },
+  ClusterRoleBinding: { scope: 'Cluster', isBinding: true },
+};
+
+/** Namespace of the uids of these objects: a function of their owner's uid and their own key. */
+const derivedUid = nameUuids(uuidV5('https://gitplane.dev/derived/v1', uuidV5.URL));
+
+export function isAccessRole({ group, name }: Pick<ObjectKey, 'group' | 'name'>): boolean {
+  return group === RBAC_GROUP && name.startsWith(GRANT_PREFIX);
+}
+
+/** The kinds whose objects show up in a collection; none for most collections. */
+export function ownerKinds(kinds: KindTable, { group, kind }: Collection): Kind[] {
+  const shown = group === RBAC_GROUP ? SHOWN_AS[kind] : undefined;
+  if (shown === undefined) return [];
+  return kinds.kinds.filter((one) => one.hasAccessRules && one.scope === shown.scope);
+}
+
+/** The key of the object that a role or binding belongs to, read from its name. */
+export function ownerKey(kinds: KindTable, key: ObjectKey): ObjectKey | undefined {
+  const [singular, name] = key.name.slice(GRANT_PREFIX.length).split(':');
+  const kind = ownerKinds(kinds, key).find((one) => one.singular === singular);
+  if (kind === undefined || name === undefined) return undefined;
+  return { group: kind.group, kind: kind.kind, namespace: key.namespace, name };
+}
+
+/**
+ * What the collection of `rbacKind` shows of an object, by name. The last one has the
+ * resourceVersion of the object, the others the one before: a watch that ends between two of them
+ * and goes on from the last one it saw gets all of them again, and never misses one.
+ */
+export function shownOf(kind: Kind, rbacKind: string, owner: StoredObject): ObjectVersion[] {
+  const grants = accessGrants(kind, owner.object)
+    .map((grant) => ({ grant, name: grantName(kind, owner.object.metadata.name ?? '', grant) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return grants.map(({ grant, name }, index) => {
+    const version = owner.resourceVersion - (index === grants.length - 1 ? 0 : 1);
+    const shown = { kind, rbacKind, owner: owner.object, grant, name };
+    const { key, object } = SHOWN_AS[rbacKind]?.isBinding ? binding(shown) : role(shown);
+    object.metadata.resourceVersion = String(version);
+    return new ObjectVersion(key, object, undefined);
+  });
+}
+
+/** What a change of an object is for the readers of a collection: removals first. */
+export function shownEvents(kind: Kind, rbacKind: string, event: JournalEvent): JournalEvent[] {
+  const { previous, current, type, resourceVersion } = event;
+  const before = previous === undefined ? [] : shownOf(kind, rbacKind, previous);
+  const after = type === 'DELETED' ? [] : shownOf(kind, rbacKind, current);
+  const known = new Map(before.map((one) => [one.key.name, one]));
+  const stays = new Set(after.map(({ key }) => key.name));
+  const gone = before.filter(({ key }) => !stays.has(key.name));
+  return [
+    ...gone.map((one, index): JournalEvent => {
+      const isLast = after.length === 0 && index === gone.length - 1;
+      const version = resourceVersion - (isLast ? 0 : 1);
+      const last = withVersion(one, version);
+      return { type: 'DELETED', resourceVersion: version, current: last, previous: one };
+    }),
+    ...after.map((one): JournalEvent => {
+      const old = known.get(one.key.name);
+      const kindOfChange = old === undefined ? 'ADDED' : 'MODIFIED';
+      return {
+        type: kindOfChange,
+        resourceVersion: one.resourceVersion,
+        current: one,
+        previous: old,
+      };
+    }),
+  ];
+}
+
+function withVersion({ key, object }: ObjectVersion, version: number): ObjectVersion {
+  const metadata = { ...object.metadata, resourceVersion: String(version) };
+  return new ObjectVersion(key, { ...object, metadata }, undefined);
+}
+
+interface Shown {
+  readonly kind: Kind;
+  readonly rbacKind: string;
+  readonly owner: KubeObject;
+  readonly grant: AccessGrant;
+  /** Of the role and of the binding. */
+  readonly name: string;
+}
+
+interface Built {
+  readonly key: ObjectKey;
+  readonly object: KubeObject;
+}
+
+function role(shown: Shown): Built {
+  return build(shown, { rules: [shown.grant.rule] });
+}
+
+function binding(shown: Shown): Built {
+  const { grant, kind, name } = shown;
+  const kindOfRole = kind.scope === 'Namespaced' ? 'Role' : 'ClusterRole';
+  const roleRef = { apiGroup: RBAC_GROUP, kind: kindOfRole, name };
+  return build(shown, { roleRef, subjects: grant.subjects });
+}
+
+/** Everything in it follows from the owner, so that a rebuild gives the same object. */
+function build(
+  { kind, rbacKind, owner, grant, name }: Shown,
+  fields: Record<string, unknown>,
+): Built {
+  const { name: ownerName = '', namespace = '', uid = '', creationTimestamp } = owner.metadata;
+  const key = { group: RBAC_GROUP, kind: rbacKind, namespace, name };
+  const metadata = {
+    name,
+    ...(namespace === '' ? {} : { namespace }),
+    uid: derivedUid(`${uid}/${keyString(key)}`),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    labels: { 'app.kubernetes.io/managed-by': 'gitplane' },
+    annotations: { 'gitplane.dev/access-rule': grant.title },
+    ownerReferences: [
+      { apiVersion: apiVersionOf(kind), kind: kind.kind, name: ownerName, uid, controller: true },
+    ],
+  };
+  const apiVersion = `${RBAC_GROUP}/v1`;
+  const object = { apiVersion, kind: rbacKind, metadata, ...fields } as unknown as KubeObject;
+  return { key, object };
+}

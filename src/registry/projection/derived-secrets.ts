@@ -1,0 +1,264 @@
+/**
+ * Objects that show the data of another one: project secrets that follow a shared secret. The copy
+ * is part of the step that changes its source, and follows from what is in git: no crash comes
+ * between the two, and a rebuild makes the same copies. Git holds none of them.
+ */
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import { describeKey, keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import {
+  type Condition,
+  type JsonObject,
+  jsonEqual,
+  type KubeObject,
+} from '../../apimachinery/object.ts';
+import { runAtOnce, runInSlices } from '../../apimachinery/yield.ts';
+import { isCopyingDisabled, ownPart } from '../../kinds/copying.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { storeLinkOf } from '../../kinds/store-link.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Change, Store, StoredObject } from '../../state/store.ts';
+import { conditionsOf } from './served-object.ts';
+
+/** Whether an object that follows another has its data. */
+export const SYNCED = 'Synced';
+
+/** What is stored, without what it copies. */
+export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
+  if (kind.follows === undefined) return stored;
+  const object = ownPart(kind, stored.object);
+  const { key, resourceVersion, terminating, labels, hidden } = stored;
+  const json = (): Buffer => stored.json();
+  const remark = (): ReturnType<StoredObject['remark']> => stored.remark();
+  return { key, resourceVersion, terminating, labels, object, hidden, json, remark };
+}
+
+/** A body that was read, changed and sent back brings the copy along. */
+export function withoutSentCopy(kind: Kind, sent: KubeObject, served: KubeObject): KubeObject {
+  return jsonEqual(sent.spec?.['data'], served.spec?.['data']) ? ownPart(kind, sent) : sent;
+}
+
+/** What a copy is made from. */
+export interface CopySource {
+  /** As it is served; undefined: there is none. */
+  readonly object: KubeObject | undefined;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+/** The object as it is served: with the data of its source, and with what is to be said of that. */
+export function withCopy(kind: Kind, object: KubeObject, source: CopySource): KubeObject {
+  const key = kind.follows?.(object);
+  if (key === undefined) {
+    // The condition of the same type is about the secret store then.
+    const isTied = storeLinkOf(kind, object) !== undefined;
+    return isTied ? object : withCondition(object, undefined);
+  }
+  const own = ownPart(kind, object);
+  const problem = problemOf(key, own, source.object);
+  const data = problem === undefined ? source.object?.spec?.['data'] : undefined;
+  const copy = data === undefined ? own : { ...own, spec: { ...own.spec, data } };
+  const found: Omit<Condition, 'lastTransitionTime'> = problem ?? {
+    type: SYNCED,
+    status: 'True',
+    reason: 'Copied',
+    message: `the data is that of ${describeKey(key)}`,
+  };
+  const before = conditionsOf(object.status).find(({ type }) => type === SYNCED);
+  const isSame = before?.status === found.status && before.lastTransitionTime !== undefined;
+  const lastTransitionTime = isSame ? before.lastTransitionTime : rfc3339(source.time);
+  return withCondition(copy, { ...found, lastTransitionTime } as Condition);
+}
+
+function problemOf(
+  key: ObjectKey,
+  own: KubeObject,
+  source: KubeObject | undefined,
+): Omit<Condition, 'lastTransitionTime'> | undefined {
+  const no = (severity: 'Warning' | 'Error', reason: string, message: string) =>
+    ({ type: SYNCED, status: 'False', severity, reason, message }) as const;
+  const name = describeKey(key);
+  if (isCopyingDisabled(own)) {
+    return no('Warning', 'SyncDisabled', 'its annotation gitplane.dev/disable-sync stops copying');
+  }
+  if (source === undefined) return no('Error', 'SourceNotFound', `${name} does not exist`);
+  if (isCopyingDisabled(source)) {
+    const message = `${name} forbids copies with the annotation gitplane.dev/disable-sync`;
+    return no('Warning', 'SyncDisabled', message);
+  }
+  const hasData = Object.keys(source.spec?.['data'] ?? {}).length > 0;
+  const isClosed = conditionsOf(source.status).some(({ reason }) => reason === 'Unreadable');
+  if (!isClosed || hasData) return undefined;
+  return no('Error', 'SourceUnreadable', `${name} is sealed, and no key that opens it is here`);
+}
+
+function withCondition(object: KubeObject, condition: Condition | undefined): KubeObject {
+  const before = conditionsOf(object.status);
+  const others = before.filter(({ type }) => type !== SYNCED);
+  if (condition === undefined && others.length === before.length) return object;
+  const conditions = condition === undefined ? others : [...others, condition];
+  const { conditions: _replaced, ...rest } = object.status ?? {};
+  const status = conditions.length === 0 ? rest : { ...rest, conditions };
+  return { ...object, status: status as unknown as JsonObject };
+}
+
+/** An object as readers would see it, from what they see now. */
+export function shownWithCopy(
+  kind: Kind,
+  object: KubeObject,
+  { store, time }: { store: Pick<Store, 'get'>; time: number },
+): KubeObject {
+  const key = kind.follows?.(object);
+  if (key === undefined) return object;
+  return withCopy(kind, object, { object: store.get(key)?.object, time });
+}
+
+/** Who copies from what, in one store. */
+export class Copies {
+  readonly #store: Store;
+  readonly #followers: ReadonlyMap<string, Kind>;
+  /** By source; found out when it is first asked. */
+  #index: Map<string, Map<string, ObjectKey>> | undefined;
+
+  constructor({ kinds }: KindTable, store: Store) {
+    this.#store = store;
+    const followers = kinds.filter(({ follows }) => follows !== undefined);
+    this.#followers = new Map(followers.map((kind) => [idOfKind(kind), kind]));
+  }
+
+  /**
+   * The changes with what is copied in them, and with changes of whatever copies from what they
+   * change. To be applied in one step.
+   */
+  complete(changes: readonly Change[], time: number): Change[] {
+    return runAtOnce(this.#complete(changes, time));
+  }
+
+  /** The same in slices. */
+  completeInSlices(changes: readonly Change[], time: number): Promise<Change[]> {
+    return runInSlices(this.#complete(changes, time));
+  }
+
+  *#complete(changes: readonly Change[], time: number): Generator<void, Change[]> {
+    const step = new Step(this.#store, time);
+    for (const change of changes) {
+      yield;
+      const { key } = change;
+      const kind = this.#followers.get(idOfKind(key));
+      step.add(change, kind);
+      for (const [id, follower] of this.#followersOf(key))
+        step.follow(id, follower, this.#kind(follower));
+      for (const [id, follower] of step.addedFollowers(key))
+        step.follow(id, follower, this.#kind(follower));
+    }
+    return step.changes;
+  }
+
+  /** What is to be put so that every copy is as its source: nothing, unless another version made them. */
+  stale(time: number): Change[] {
+    const step = new Step(this.#store, time);
+    for (const followers of this.#known().values()) {
+      for (const [id, follower] of followers) step.follow(id, follower, this.#kind(follower));
+    }
+    return step.changes;
+  }
+
+  #kind(key: ObjectKey): Kind | undefined {
+    return this.#followers.get(idOfKind(key));
+  }
+
+  #followersOf(source: ObjectKey): Iterable<[string, ObjectKey]> {
+    return this.#known().get(keyString(source)) ?? [];
+  }
+
+  #known(): Map<string, Map<string, ObjectKey>> {
+    if (this.#index !== undefined) return this.#index;
+    const index = new Map<string, Map<string, ObjectKey>>();
+    this.#index = index;
+    for (const kind of this.#followers.values()) {
+      const collection = { group: kind.group, kind: kind.kind };
+      for (const { key, object } of this.#store.list(collection).items) {
+        note(index, kind.follows?.(object), key);
+      }
+      this.#store.observe(collection, ({ type, current, previous }) => {
+        const { key } = current;
+        const before = previous && kind.follows?.(previous.object);
+        if (before !== undefined) index.get(keyString(before))?.delete(keyString(key));
+        if (type !== 'DELETED') note(index, kind.follows?.(current.object), key);
+      });
+    }
+    return index;
+  }
+}
+
+function idOfKind({ group, kind }: { readonly group: string; readonly kind: string }): string {
+  return `${group}/${kind}`;
+}
+
+function note(
+  index: Map<string, Map<string, ObjectKey>>,
+  source: ObjectKey | undefined,
+  follower: ObjectKey,
+): void {
+  if (source === undefined) return;
+  const id = keyString(source);
+  const known = index.get(id);
+  if (known === undefined) index.set(id, new Map([[keyString(follower), follower]]));
+  else known.set(keyString(follower), follower);
+}
+
+/** Changes in their order, each seen on top of those before it. */
+class Step {
+  readonly changes: Change[] = [];
+  readonly #store: Pick<Store, 'get'>;
+  readonly #time: number;
+  /** Undefined: removed. */
+  readonly #objects = new Map<string, KubeObject | undefined>();
+  readonly #added = new Map<string, Map<string, ObjectKey>>();
+
+  constructor(store: Pick<Store, 'get'>, time: number) {
+    this.#store = store;
+    this.#time = time;
+  }
+
+  /** `kind`: of objects that may follow others. */
+  add(change: Change, kind: Kind | undefined): void {
+    const { key } = change;
+    if (change.type === 'remove') {
+      this.#push(change, undefined);
+      return;
+    }
+    const source = kind?.follows?.(change.object);
+    note(this.#added, source, key);
+    const object = kind === undefined ? change.object : this.#filled(kind, change.object);
+    this.#push(object === change.object ? change : { ...change, object }, object);
+  }
+
+  addedFollowers(source: ObjectKey): Iterable<[string, ObjectKey]> {
+    return this.#added.get(keyString(source)) ?? [];
+  }
+
+  /** Brings a follower up to date with its source. */
+  follow(id: string, key: ObjectKey, kind: Kind | undefined): void {
+    const current = this.#object(id, key);
+    if (current === undefined || kind === undefined) return;
+    const object = this.#filled(kind, current);
+    if (jsonEqual(object, current)) return;
+    const hidden = this.#store.get(key)?.hidden;
+    this.#push({ type: 'put', key, object, ...(hidden === undefined ? {} : { hidden }) }, object);
+  }
+
+  #filled(kind: Kind, object: KubeObject): KubeObject {
+    const source = kind.follows?.(object);
+    const found = source && this.#object(keyString(source), source);
+    return withCopy(kind, object, { object: found, time: this.#time });
+  }
+
+  #object(id: string, key: ObjectKey): KubeObject | undefined {
+    return this.#objects.has(id) ? this.#objects.get(id) : this.#store.get(key)?.object;
+  }
+
+  #push(change: Change, object: KubeObject | undefined): void {
+    this.changes.push(change);
+    this.#objects.set(keyString(change.key), object);
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * States that the commits of a push give to objects with secrets, the tip or not: reads of the past show
+ * them later. A state that the same life of the object had before the push is none of it: a merge
+ * brings such states along.
+ */
+import { keyString } from '../../apimachinery/key.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CatalogObject } from '../../catalog/catalog-object.ts';
+import type { FoldedStep } from '../../catalog/replay.ts';
+import type { ObjectChange } from '../../catalog/step.ts';
+import { secretKeys } from '../../kinds/secret-places.ts';
+import type { KindTable } from '../../kinds/table.ts';
+
+export class PassingStates {
+  readonly #kinds: ReadonlySet<string>;
+  readonly #before: Catalog;
+  readonly #pushed: ReadonlySet<string>;
+  readonly #known = new Set<string>();
+  readonly #changes: ObjectChange[] = [];
+
+  /** `pushed`: ids of the commits of the push. */
+  constructor(kinds: KindTable, before: Catalog, pushed: ReadonlySet<string>) {
+    const secret = kinds.kinds.filter((kind) => secretKeys(kind).length > 0);
+    this.#kinds = new Set(secret.map(({ kind }) => kind));
+    this.#before = before;
+    this.#pushed = pushed;
+  }
+
+  note({ commit, changes }: FoldedStep): void {
+    const isPushed = this.#pushed.has(commit.id);
+    for (const change of changes) {
+      if (change.after === undefined || !this.#kinds.has(change.key.kind)) continue;
+      if (isPushed) this.#changes.push(change);
+      else this.#known.add(stateOf(change.after));
+    }
+  }
+
+  found(): ObjectChange[] {
+    return this.#changes.filter(({ key, after }) => {
+      const present = this.#before.object(key);
+      if (after === undefined || this.#known.has(stateOf(after))) return false;
+      return present === undefined || stateOf(present) !== stateOf(after);
+    });
+  }
+}
+
+function stateOf({ key, identity, source }: CatalogObject): string {
+  return `${keyString(key)} ${identity.introducedBy} ${source.blob}`;
+}

@@ -1,0 +1,80 @@
+/** Watches of several collections as one, in the order of the journal. */
+import type { JournalEvent, Watch } from '../../state/store.ts';
+
+export interface WatchSource {
+  readonly watch: Watch;
+  /** What an event is for the reader; none for most of what a source tells. */
+  translate(event: JournalEvent): readonly JournalEvent[];
+}
+
+interface Slot {
+  readonly source: WatchSource;
+  readonly events: AsyncIterator<JournalEvent>;
+  pending: Promise<void> | undefined;
+  head: JournalEvent | undefined;
+}
+
+/**
+ * The journal is written in one piece, so that whatever is earlier than an event that is here is
+ * here as well: the earliest of the events at hand is the next one. Waits take no longer than a turn
+ * of the microtask queue, so that timers still see everything delivered that happened before them.
+ */
+export function mergeWatches(sources: readonly WatchSource[]): Watch {
+  const close = (): void => {
+    for (const { watch } of sources) watch.close();
+  };
+  return {
+    events: () => merged(sources, close),
+    get dropped(): boolean {
+      return sources.some(({ watch }) => watch.dropped);
+    },
+    close,
+    [Symbol.asyncDispose]: async () => close(),
+  };
+}
+
+async function* merged(
+  sources: readonly WatchSource[],
+  close: () => void,
+): AsyncGenerator<JournalEvent, undefined> {
+  const ended = { yet: false };
+  const slots = sources.map((source): Slot => {
+    const events = source.watch.events();
+    return { source, events, pending: undefined, head: undefined };
+  });
+  try {
+    while (!ended.yet) {
+      for (const slot of slots) ask(slot, ended);
+      await Promise.resolve();
+      const next = earliest(slots);
+      if (next?.head === undefined) {
+        await Promise.race(slots.map(({ pending }) => pending));
+        continue;
+      }
+      const { head } = next;
+      next.head = undefined;
+      yield* next.source.translate(head);
+    }
+  } finally {
+    close();
+  }
+  return undefined;
+}
+
+function ask(slot: Slot, ended: { yet: boolean }): void {
+  if (slot.head !== undefined || slot.pending !== undefined) return;
+  slot.pending = slot.events.next().then((result) => {
+    slot.pending = undefined;
+    if (result.done === true) ended.yet = true;
+    else slot.head = result.value;
+  });
+}
+
+function earliest(slots: readonly Slot[]): Slot | undefined {
+  return slots
+    .filter(({ head }) => head !== undefined)
+    .reduce<Slot | undefined>((first, slot) => {
+      const version = slot.head?.resourceVersion ?? 0;
+      return first === undefined || version < (first.head?.resourceVersion ?? 0) ? slot : first;
+    }, undefined);
+}

@@ -1,0 +1,117 @@
+/**
+ * Objects as readers see them: with the record of who owns which field. One that only git has changed has none in the
+ * store, and gets it here (decision 29).
+ */
+import type { KubeObject } from '../../apimachinery/object.ts';
+import { Pauses } from '../../apimachinery/yield.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { StoredObject } from '../../state/store.ts';
+import { gitRecord, gitRecordText } from '../writes/field-managers.ts';
+
+/** An object that may be one of the store. What is made for an answer has its record, if any. */
+export interface MaybeStored {
+  readonly object: KubeObject;
+  json(): Buffer;
+  /** The catalog keeps one beside what git has. */
+  remark?(): unknown;
+}
+
+/** Without a schema nothing is known of the fields. */
+type RecordedKind = Partial<Kind>;
+
+/** Of each of two generations. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Bytes of versions that were asked for last. What is not asked for in two generations goes. */
+class Recent {
+  #young = new WeakMap<MaybeStored, Buffer>();
+  #old = new WeakMap<MaybeStored, Buffer>();
+  #size = 0;
+
+  get(version: MaybeStored): Buffer | undefined {
+    const found = this.#young.get(version);
+    if (found !== undefined) return found;
+    const old = this.#old.get(version);
+    if (old !== undefined) this.add(version, old);
+    return old;
+  }
+
+  add(version: MaybeStored, bytes: Buffer): void {
+    if (this.#size + bytes.length > MOST_BYTES) {
+      this.#old = this.#young;
+      this.#young = new WeakMap();
+      this.#size = 0;
+    }
+    this.#young.set(version, bytes);
+    this.#size += bytes.length;
+  }
+}
+
+const recent = new Recent();
+
+/** A string has its quotes escaped, so this is a field of that name. */
+const RECORD_NAME = '"managedFields":';
+const RECORD = `${RECORD_NAME}[`;
+
+export function shownBytes(kind: RecordedKind, ready: MaybeStored): Buffer {
+  if (!isInGit(ready)) return ready.json();
+  const known = recent.get(ready);
+  if (known !== undefined) return known;
+  const bytes = ready.json();
+  if (bytes.includes(RECORD)) return bytes;
+  const made =
+    withText(bytes, kind.schema && gitRecordText(kind as Kind, ready.object)) ??
+    Buffer.from(JSON.stringify(shownObject(kind, ready)));
+  recent.add(ready, made);
+  return made;
+}
+
+const METADATA = '"metadata":{';
+
+/** Undefined: more stands before the metadata than `apiVersion` and `kind`. */
+function withText(object: Buffer, record: string | undefined): Buffer | undefined {
+  if (record === undefined) return object;
+  const at = object.indexOf(METADATA);
+  if (at < 0 || /[{[]/.test(object.toString('latin1', 1, at))) return undefined;
+  const begin = at + METADATA.length;
+  const text = Buffer.from(`${RECORD_NAME}${record},`);
+  return Buffer.concat([object.subarray(0, begin), text, object.subarray(begin)]);
+}
+
+export function shownObject(kind: RecordedKind, ready: MaybeStored): KubeObject {
+  const { object } = ready;
+  const { managedFields } = object.metadata;
+  if (managedFields !== undefined || !isInGit(ready) || kind.schema === undefined) return object;
+  const record = gitRecord(kind as Kind, object);
+  return record.length === 0
+    ? object
+    : { ...object, metadata: { ...object.metadata, managedFields: record } };
+}
+
+/** The bytes of many objects. Others have their turn meanwhile. */
+export async function shownInSlices(
+  kind: RecordedKind,
+  items: readonly MaybeStored[],
+): Promise<Buffer[]> {
+  const pauses = new Pauses();
+  const parts: Buffer[] = [];
+  for (const item of items) {
+    if (pauses.due) await pauses.pause();
+    parts.push(shownBytes(kind, item));
+  }
+  return parts;
+}
+
+/** The same version, with its record. */
+export function withRecord(kind: Kind, stored: StoredObject): StoredObject {
+  const object = shownObject(kind, stored);
+  if (object === stored.object) return stored;
+  const { key, resourceVersion, terminating, labels, hidden } = stored;
+  const json = (): Buffer => shownBytes(kind, stored);
+  const remark = (): ReturnType<StoredObject['remark']> => stored.remark();
+  return { key, resourceVersion, terminating, labels, object, hidden, json, remark };
+}
+
+function isInGit(ready: MaybeStored): boolean {
+  return ready.remark?.() !== undefined;
+}

@@ -1,0 +1,54 @@
+/** A store as readers of the API see it; every change goes to the store below. */
+import type { JsonObject } from '../../apimachinery/object.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import type { Store } from '../../state/store.ts';
+import { ReadableView } from './readable-view.ts';
+
+export class ReadableStore extends ReadableView implements Store {
+  readonly #store: Store;
+
+  constructor(store: Store, kinds: KindTable) {
+    super(store, kinds);
+    this.#store = store;
+  }
+
+  get pristine(): boolean {
+    return this.#store.pristine;
+  }
+
+  fill: Store['fill'] = (sources, filling, notes) => this.#store.fill(sources, filling, notes);
+
+  apply: Store['apply'] = (...step) => this.#store.apply(...step);
+
+  prepare: Store['prepare'] = (...step) => this.#store.prepare(...step);
+
+  applyInSlices: Store['applyInSlices'] = (...step) => this.#store.applyInSlices(...step);
+
+  filled(): Promise<void> {
+    return this.#store.filled();
+  }
+
+  remarks(): ReturnType<Store['remarks']> {
+    return this.#store.remarks();
+  }
+
+  note(name: string): JsonObject | undefined {
+    return this.#store.note(name);
+  }
+
+  notes(prefix: string): IterableIterator<[string, JsonObject]> {
+    return this.#store.notes(prefix);
+  }
+
+  get trouble(): Store['trouble'] {
+    return this.#store.trouble;
+  }
+
+  flush(): Promise<void> {
+    return this.#store.flush();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * A store as readers of the API see it: with the roles and bindings that follow from owners and
+ * access rules.
+ */
+import { LRUCache } from 'lru-cache';
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { compareKeys } from '../../state/objects/key-order.ts';
+import type {
+  Collection,
+  JournalEvent,
+  ObjectList,
+  Store,
+  StoredObject,
+  Watch,
+} from '../../state/store.ts';
+import { isAccessRole, ownerKey, ownerKinds, shownEvents, shownOf } from './derived-roles.ts';
+import { mergeWatches } from './merged-watch.ts';
+
+/** What reading takes. */
+export type ReadStore = Pick<
+  Store,
+  'resourceVersion' | 'get' | 'list' | 'listAt' | 'watch' | 'observe'
+>;
+
+/** Lists that were put together, so that the pages of one are not made again and again. */
+const KEPT_LISTS = 4;
+
+export class ReadableView implements ReadStore {
+  readonly #store: ReadStore;
+  readonly #kinds: KindTable;
+  readonly #lists = new LRUCache<string, ObjectList>({ max: KEPT_LISTS });
+
+  constructor(store: ReadStore, kinds: KindTable) {
+    this.#store = store;
+    this.#kinds = kinds;
+  }
+
+  get resourceVersion(): number {
+    return this.#store.resourceVersion;
+  }
+
+  get(key: ObjectKey): StoredObject | undefined {
+    if (!isAccessRole(key)) return this.#store.get(key);
+    const owner = ownerKey(this.#kinds, key);
+    const found = owner && this.#store.get(owner);
+    if (found === undefined) return undefined;
+    const kind = this.#kinds.byKind(found.object.apiVersion, found.object.kind);
+    if (kind === undefined) return undefined;
+    return shownOf(kind, key.kind, found).find((shown) => shown.key.name === key.name);
+  }
+
+  list(collection: Collection): ObjectList {
+    return this.#combined(collection, 'now', (of) => this.#store.list(of));
+  }
+
+  listAt(collection: Collection, resourceVersion: number): ObjectList {
+    return this.#combined(collection, 'then', (of) => this.#store.listAt(of, resourceVersion));
+  }
+
+  watch(collection: Collection, since: number): Watch {
+    const own = this.#store.watch(collection, since);
+    const kinds = ownerKinds(this.#kinds, collection);
+    if (kinds.length === 0) return own;
+    const sources = [{ watch: own, translate: (event: JournalEvent) => [event] }];
+    try {
+      for (const kind of kinds) {
+        const watch = this.#store.watch(collectionOf(kind, collection), since);
+        const translate = (event: JournalEvent): JournalEvent[] =>
+          shownEvents(kind, collection.kind, event);
+        sources.push({ watch, translate });
+      }
+    } catch (error) {
+      for (const { watch } of sources) watch.close();
+      throw error;
+    }
+    return mergeWatches(sources);
+  }
+
+  observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
+    const kinds = ownerKinds(this.#kinds, collection);
+    const stops = [
+      this.#store.observe(collection, listener),
+      ...kinds.map((kind) =>
+        this.#store.observe(collectionOf(kind, collection), (event) => {
+          for (const shown of shownEvents(kind, collection.kind, event)) listener(shown);
+        }),
+      ),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  #combined(
+    collection: Collection,
+    when: string,
+    read: (collection: Collection) => ObjectList,
+  ): ObjectList {
+    const own = read(collection);
+    const kinds = ownerKinds(this.#kinds, collection);
+    if (kinds.length === 0) return own;
+    const { kind: rbacKind, namespace = '' } = collection;
+    const id = [when, rbacKind, namespace, own.resourceVersion].join('\0');
+    const kept = this.#lists.get(id);
+    if (kept !== undefined) return kept;
+    const shown = kinds.flatMap((kind) =>
+      read(collectionOf(kind, collection)).items.flatMap((owner) => shownOf(kind, rbacKind, owner)),
+    );
+    const items = [...own.items, ...shown].sort((a, b) => compareKeys(a.key, b.key));
+    const list = { resourceVersion: own.resourceVersion, items };
+    this.#lists.set(id, list);
+    return list;
+  }
+}
+
+function collectionOf({ group, kind }: Kind, { namespace }: Collection): Collection {
+  return namespace === undefined ? { group, kind } : { group, kind, namespace };
+}

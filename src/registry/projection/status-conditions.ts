@@ -1,0 +1,78 @@
+/** Conditions that tell what is wrong with an object; a condition of a type that is fine is absent. */
+import { type Clock, rfc3339 } from '../../apimachinery/clock.ts';
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { Condition, JsonObject } from '../../apimachinery/object.ts';
+import type { Change, Store, StoredObject } from '../../state/store.ts';
+import type { Branch } from '../branch.ts';
+import { conditionsOf } from './served-object.ts';
+
+export interface ToldProblem {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** By type: why the condition does not hold; undefined: it does. Other types stay as they are. */
+export type ToldProblems = Readonly<Record<string, ToldProblem | undefined>>;
+
+export interface TellingParts {
+  readonly store: Pick<Store, 'get'>;
+  readonly branch: Pick<Branch, 'submit'>;
+  readonly clock: Clock;
+  onError(error: unknown): void;
+}
+
+/** Resolves when readers see it. Level-triggered: what is so already is not written again. */
+export async function tellProblems(
+  parts: TellingParts,
+  stored: StoredObject,
+  wanted: ToldProblems,
+): Promise<void> {
+  if (changeOf(stored, wanted, '') === undefined) return;
+  const { key } = stored;
+  try {
+    await parts.branch.submit({
+      key,
+      prepare: () => {
+        const change = changeNow(parts, key, wanted);
+        return change === undefined ? { do: 'nothing' } : { do: 'state', changes: [change] };
+      },
+    });
+  } catch (error) {
+    parts.onError(error);
+  }
+}
+
+function changeNow(
+  { store, clock }: TellingParts,
+  key: ObjectKey,
+  wanted: ToldProblems,
+): Change | undefined {
+  const stored = store.get(key);
+  return stored && changeOf(stored, wanted, rfc3339(clock.now()));
+}
+
+/** Undefined: it says so already. */
+function changeOf(
+  { key, object, hidden }: StoredObject,
+  wanted: ToldProblems,
+  time: string,
+): Change | undefined {
+  const conditions = conditionsOf(object.status);
+  const found = (name: string): Condition | undefined =>
+    conditions.find(({ type }) => type === name);
+  const isTold = Object.entries(wanted).every(([type, problem]) => {
+    const told = found(type);
+    return told?.reason === problem?.reason && told?.message === problem?.message;
+  });
+  if (isTold) return undefined;
+  const others = conditions.filter(({ type }) => !(type in wanted));
+  const own = Object.entries(wanted).flatMap(([type, problem]): Condition[] => {
+    if (problem === undefined) return [];
+    const lastTransitionTime = found(type)?.lastTransitionTime ?? time;
+    return [{ type, status: 'False', severity: 'Warning', ...problem, lastTransitionTime }];
+  });
+  const { conditions: _replaced, ...rest } = object.status ?? {};
+  const all = [...others, ...own] as unknown as JsonObject[];
+  const status = all.length === 0 ? rest : { ...rest, conditions: all };
+  return { type: 'put', key, object: { ...object, status }, hidden };
+}

@@ -1,0 +1,123 @@
+/**
+ * Files that steer the daemon, in a push: which of them its commits touch, and what is wrong with
+ * what they come to. Whether the pusher may touch them is for `push-objections.ts`.
+ */
+import type { TreeView } from '../../catalog/tree.ts';
+import { GitError } from '../../git/git-error.ts';
+import { changedPaths, type MergeSource, ownPaths } from '../../git/reading/touched-paths.ts';
+import type { HistoryCommit, Repository } from '../../git/repository.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { ignorePatterns } from '../../manifests/ignore-patterns.ts';
+import {
+  defaultPath,
+  IGNORE_FILE,
+  isControlFile,
+  LARGEST_IGNORE_FILE,
+  relativeTo,
+} from '../../manifests/layout.ts';
+import type { Problem } from '../../manifests/manifest.ts';
+import { decodeUtf8 } from '../../manifests/parse.ts';
+import { sopsConfigProblems } from '../../sealing/sops-config-check.ts';
+import type { Sealer } from '../writes/sealer.ts';
+
+/** Control files that a commit itself changes; a merge is not blamed for what its sides did. */
+export async function controlFilesOf(
+  source: MergeSource,
+  commit: HistoryCommit,
+  under: string,
+): Promise<readonly string[]> {
+  const paths = changedPaths(commit).filter((path) => isControlFile(under, path));
+  return paths.length === 0 ? paths : await ownPaths(source, commit, paths);
+}
+
+export interface ControlFileContext {
+  readonly repository: Pick<Repository, 'readBlobs'>;
+  readonly under: string;
+  readonly kinds: KindTable;
+  readonly sealer?: Sealer | undefined;
+}
+
+/** Problems of the `.sops.yaml` files and the ignore file among the paths, as a tree has them. */
+export async function configProblems(
+  context: ControlFileContext,
+  view: TreeView,
+  paths: readonly string[],
+): Promise<Problem[]> {
+  const problems = await ignoreProblems(context, view, paths);
+  for (const [path, blob] of Object.entries(view.sealing?.configs ?? {})) {
+    if (!paths.includes(path)) continue;
+    const read = await textOf(context, path, blob);
+    if (typeof read !== 'string') {
+      problems.push(read);
+      continue;
+    }
+    const found = await sopsConfigProblems(
+      read,
+      await context.sealer?.recipients(),
+      context.sealer?.pgpKeys,
+    );
+    problems.push(...found.map((problem) => ({ path, ...problem })));
+  }
+  return problems;
+}
+
+async function ignoreProblems(
+  context: ControlFileContext,
+  { ignoreBlob }: TreeView,
+  paths: readonly string[],
+): Promise<Problem[]> {
+  const path = ignorePathOf(context);
+  if (ignoreBlob === undefined || !paths.includes(path)) return [];
+  const text = await textOf(context, path, ignoreBlob);
+  if (typeof text !== 'string') return [text];
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= LARGEST_IGNORE_FILE) return [];
+  const message = `The file has ${bytes} bytes; the limit is ${LARGEST_IGNORE_FILE}, and a larger one ignores nothing`;
+  return [{ path, line: 1, col: 1, message }];
+}
+
+function ignorePathOf({ under }: ControlFileContext): string {
+  return under === '' ? IGNORE_FILE : `${under}/${IGNORE_FILE}`;
+}
+
+/** Places of new objects that an ignore file among the paths covers: the API cannot create there. */
+export async function ignoreWarnings(
+  context: ControlFileContext,
+  view: TreeView,
+  paths: readonly string[],
+): Promise<Problem[]> {
+  const { under, kinds } = context;
+  const path = ignorePathOf(context);
+  if (view.ignoreBlob === undefined || !paths.includes(path)) return [];
+  const covered = kinds.kinds
+    .filter(({ storedIn }) => storedIn === 'git')
+    .map(({ plural, scope }) => {
+      const object = { namespace: scope === 'Namespaced' ? 'default' : '', name: 'example' };
+      return { plural, place: defaultPath(under, plural, object) };
+    })
+    .filter(({ place }) => !view.includes(place));
+  if (covered.length === 0) return [];
+  const text = await textOf(context, path, view.ignoreBlob);
+  const lines = typeof text === 'string' ? text.split('\n') : [];
+  return covered.map(({ plural, place }) => {
+    const inner = relativeTo(under, place) ?? place;
+    const line = lines.findLastIndex((rule) => ignorePatterns(rule).ignores(inner)) + 1;
+    const message = `covers ${place}, where new ${plural} go: the API cannot create them`;
+    return { path, line: Math.max(line, 1), col: 1, message };
+  });
+}
+
+async function textOf(
+  { repository }: ControlFileContext,
+  path: string,
+  blob: string,
+): Promise<string | Problem> {
+  try {
+    const [content = Buffer.alloc(0)] = await repository.readBlobs([blob]);
+    const decoded = decodeUtf8(content);
+    return 'text' in decoded ? decoded.text : { path, ...decoded.problem };
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    return { path, line: 1, col: 1, message: error.message };
+  }
+}

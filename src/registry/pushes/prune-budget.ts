@@ -1,0 +1,193 @@
+/**
+ * When a move of the branch needs consent (invariant 6), and in which words it is asked for: one
+ * rule and one wording for pushes, which are refused, and for moves that nobody judged, which are
+ * held.
+ */
+import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
+import { shownPath } from '../../apimachinery/text.ts';
+
+/** What may go in one move without anybody's consent. */
+export interface PruneBudget {
+  /** More objects than these, */
+  readonly objects: number;
+  /** and more than these per cent of what is served, is too much. */
+  readonly percent: number;
+}
+
+/** An object that a move of the branch would remove. */
+export interface Prune {
+  readonly key: ObjectKey;
+  /** Where its manifest was; undefined when no manifest of this run's rules told of it. */
+  readonly path: string | undefined;
+}
+
+export type HoldReason =
+  | 'PruneBudgetExceeded'
+  | 'HistoryRewritten'
+  | 'BranchMissing'
+  | 'TreeTooLarge'
+  | 'SignatureRequired';
+
+/** Why readers do not see where the branch is. */
+export interface Hold {
+  readonly reason: HoldReason;
+  /** Where the branch is; undefined: it is gone. */
+  readonly head: string | undefined;
+  /** What is held: where the branch is, or a commit on the way to it. */
+  readonly revision: string | undefined;
+  /** What readers see instead. */
+  readonly served: string | undefined;
+  readonly message: string;
+  readonly prunes: readonly Prune[];
+  readonly remedy: string;
+}
+
+/** Git reads it with `interpret-trailers`; the number is the most objects that may go. */
+export const TRAILER = 'Gitplane-Allow-Prune';
+
+/** A move, counted. */
+export interface PruneCount {
+  readonly prunes: number;
+  /** Objects before it. */
+  readonly before: number;
+  /** Objects after it. */
+  readonly after: number;
+}
+
+/**
+ * Whether a move takes too much. Taking everything always is: an empty checkout and a wrong folder
+ * look like that. A platform of one object may have it replaced by another.
+ */
+export function exceeds(budget: PruneBudget, { prunes, before, after }: PruneCount): boolean {
+  if (prunes === 0) return false;
+  if (prunes >= before) return before > 1 || after === 0;
+  return prunes > budget.objects && prunes * 100 > budget.percent * before;
+}
+
+const TRAILER_LINE = new RegExp(`^${TRAILER}[ \\t]*:[ \\t]*(\\d{1,9})[ \\t]*$`, 'i');
+const ANY_TRAILER = /^[A-Za-z0-9][A-Za-z0-9-]*[ \t]*:|^[ \t]|^\(cherry picked from /;
+
+/** How many removals a commit message agrees to: the last trailer of its last paragraph counts. */
+export function allowedPrunes(message: string): number {
+  const paragraphs = message
+    .replace(/\r\n?/g, '\n')
+    .trimEnd()
+    .split(/\n[ \t]*\n/);
+  // The first paragraph is the subject, whatever it looks like.
+  const lines = paragraphs.length < 2 ? [] : (paragraphs.at(-1)?.split('\n') ?? []);
+  if (!lines.every((line) => ANY_TRAILER.test(line))) return 0;
+  const found = lines.map((line) => TRAILER_LINE.exec(line)?.[1]).filter((n) => n !== undefined);
+  return Number(found.at(-1) ?? 0);
+}
+
+/** `would remove 12 of the 40 objects`, and why that is not done without asking. */
+export function describeExcess({ prunes, before }: PruneCount, budget: PruneBudget): string {
+  const objects = before === 1 ? 'the only object' : `${prunes} of the ${before} objects`;
+  if (prunes >= before) return `would remove ${before === 1 ? objects : `all ${before} objects`}`;
+  return `would remove ${objects}, more than the prune budget allows (${budget.objects} objects or ${budget.percent}%)`;
+}
+
+/** What somebody may do who wants the removals. */
+export function trailerRemedy(prunes: number): string {
+  return `the trailer "${TRAILER}: ${prunes}" on the last commit`;
+}
+
+/** The last lines of a push that is refused for what it removes. */
+export function pushRefusal(of: {
+  revision: string;
+  count: PruneCount;
+  allowed: number;
+  budget: PruneBudget;
+}): string[] {
+  const { revision, count, allowed, budget } = of;
+  const { prunes } = count;
+  const short = allowed === 0 ? '' : `; its trailer allows ${allowed}`;
+  return [
+    `This push ${describeExcess(count, budget)}${short}; nothing was changed`,
+    `If that is meant, put ${trailerRemedy(prunes)} and push again:`,
+    `  git commit --amend --no-edit --trailer "${TRAILER}: ${prunes}"`,
+    `or have this revision approved, POST /sync/approve {"revision": "${revision}", "reason": "…"}, and push again`,
+  ];
+}
+
+export function describePrune({ key, path }: Prune): string {
+  return `removes ${describeKey(key)}${path === undefined ? '' : ` (${shownPath(path)})`}`;
+}
+
+interface HeldMove {
+  readonly head: string;
+  readonly revision: string;
+  readonly served: string | undefined;
+  readonly prunes: readonly Prune[];
+}
+
+export function rewrittenHold(at: HeldMove): Hold {
+  const { revision, served } = at;
+  return {
+    ...at,
+    reason: 'HistoryRewritten',
+    message: `The branch is at ${revision}, which does not follow from the applied revision ${served}: its history was rewritten, or it was moved back`,
+    remedy: `Move the branch back to ${served} or to a commit on top of it, or acknowledge the new history: POST /sync/approve with {"revision": "${revision}", "reason": "…"}`,
+  };
+}
+
+export function missingHold(ref: string, served: string): Hold {
+  return {
+    reason: 'BranchMissing',
+    head: undefined,
+    revision: undefined,
+    served,
+    message: `${ref} does not exist any more`,
+    prunes: [],
+    remedy: `Put it back: git update-ref ${ref} ${served}`,
+  };
+}
+
+/** A commit that is not read: nobody can agree to it. */
+export function tooLargeHold(at: {
+  readonly head: string;
+  readonly served: string | undefined;
+  readonly problem: string;
+}): Hold {
+  const { head, served, problem } = at;
+  const back = served === undefined ? '' : `, move the branch back to ${served}`;
+  return {
+    reason: 'TreeTooLarge',
+    head,
+    revision: head,
+    served,
+    message: `The branch is at ${head}, which is beyond the limits of what is read: ${problem}`,
+    prunes: [],
+    remedy: `Make a commit without it${back}, or raise the limit that is named`,
+  };
+}
+
+/** Commits of a followed branch that the signature policy keeps out. */
+export function unsignedHold(at: {
+  readonly head: string;
+  readonly served: string | undefined;
+  readonly reasons: readonly string[];
+}): Hold {
+  const { head, served, reasons } = at;
+  const [first = '', ...others] = reasons;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return {
+    reason: 'SignatureRequired',
+    head,
+    revision: head,
+    served,
+    message: `The followed branch is at ${head}, and not every commit on the way there is signed as the policy wants it: ${first}${more}`,
+    prunes: [],
+    remedy: `Make those commits again with signatures that count, or move the branch back to ${served}`,
+  };
+}
+
+export function pruneHold({ excess, ...at }: HeldMove & { excess: string }): Hold {
+  const { revision, prunes } = at;
+  return {
+    ...at,
+    reason: 'PruneBudgetExceeded',
+    message: `The commit ${revision} ${excess}`,
+    remedy: `Put the objects back with a new commit, or agree to their removal: with ${trailerRemedy(prunes.length)} (git commit --allow-empty, if there is nothing else to commit), or with POST /sync/approve and {"revision": "${revision}", "reason": "…"}`,
+  };
+}

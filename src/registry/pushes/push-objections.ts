@@ -1,0 +1,116 @@
+/**
+ * What stands against one change of a push: rights, and the rules that API writes pass too. Both judge
+ * it as if it had come through the API.
+ */
+import { objectProblems } from '../../admission/check.ts';
+import { formatFieldError } from '../../apimachinery/field-error.ts';
+import { describeKey } from '../../apimachinery/key.ts';
+import { type Authorizer, CONTROL_FILES, type User } from '../../apimachinery/request.ts';
+import { shownPath } from '../../apimachinery/text.ts';
+import type { ObjectChange } from '../../catalog/step.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { secretKeys } from '../../kinds/secret-places.ts';
+import { serveObject } from '../projection/served-object.ts';
+import { isAnew, verbsOf } from '../writes/change-verbs.ts';
+import { guardObjections } from '../writes/guards.ts';
+import type { PlannedChange, WriteParts } from '../writes/write-context.ts';
+
+export interface PushObjectionsOptions
+  extends Pick<WriteParts, 'kinds' | 'store' | 'clock' | 'guards'> {
+  readonly authorizer: Authorizer;
+}
+
+export class PushObjections {
+  readonly #options: PushObjectionsOptions;
+
+  constructor(options: PushObjectionsOptions) {
+    this.#options = options;
+  }
+
+  /** A line each, with the place; none: the change may be made. */
+  of(change: ObjectChange, user: User): string[] {
+    const place = shownPath((change.after ?? change.before)?.place.path ?? '');
+    const kind = kindOf(this.#options, change);
+    if (kind === undefined) return [];
+    const stored = this.#options.store.get(change.key);
+    if (stored?.object.metadata.deletionTimestamp !== undefined && change.before === undefined) {
+      return [
+        `${place}: ${describeKey(change.key)} is still being deleted; push again when it is gone`,
+      ];
+    }
+    const planned = this.#planned(kind, change, user);
+    const denied = this.#denied(kind, change, user);
+    const objections = denied.length > 0 ? denied : this.#ruledOut(planned);
+    return objections.map((text) => `${place}: ${describeKey(change.key)}: ${text}`);
+  }
+
+  /** True if an object may hold values that git has encrypted. */
+  holdsSecrets(change: ObjectChange): boolean {
+    const kind = kindOf(this.#options, change);
+    return kind !== undefined && secretKeys(kind).length > 0;
+  }
+
+  /** A line for each object with the encrypted values of another one, which the user may not read. */
+  ofCopies(copies: readonly ObjectChange[], user: User): string[] {
+    return copies.flatMap((change) => {
+      const kind = kindOf(this.#options, change);
+      if (kind === undefined) return [];
+      const every = { group: kind.group, resource: kind.plural, namespace: '', name: '' };
+      if (this.#options.authorizer.authorize(user, { verb: 'get', ...every }).allowed) return [];
+      const place = shownPath(change.after?.place.path ?? '');
+      return [
+        `${place}: ${describeKey(change.key)}: Forbidden: its values were encrypted for another object or an earlier state, and User ${JSON.stringify(user.name)} cannot get every one of the ${kind.plural}; encrypt them anew with "gitplane rotate ${place}"`,
+      ];
+    });
+  }
+
+  /** A line for each control file that the user may not touch. */
+  ofControlFiles(paths: readonly string[], user: User): string[] {
+    const { kinds, authorizer } = this.#options;
+    const [group = ''] = kinds.groups;
+    const asked = { verb: 'update', group, ...CONTROL_FILES, namespace: '', name: '' };
+    if (paths.length === 0 || authorizer.authorize(user, asked).allowed) return [];
+    const name = JSON.stringify(user.name);
+    const right = `repository/controlfiles in API group ${JSON.stringify(group)}`;
+    return paths.map(
+      (path) => `${shownPath(path)}: Forbidden: User ${name} cannot update ${right}`,
+    );
+  }
+
+  /** What the object alone does not tell: what it replaces, and who writes it. */
+  #ruledOut(planned: PlannedChange): string[] {
+    const { kinds, guards } = this.#options;
+    const { kind, object, old } = planned;
+    const problems =
+      object && old ? objectProblems(kind, kinds.schemaOf(kind), { object, old }) : [];
+    return [...problems.map(formatFieldError), ...guardObjections(guards, planned)];
+  }
+
+  #planned(kind: Kind, change: ObjectChange, user: User): PlannedChange {
+    const stored = this.#options.store.get(change.key);
+    const previous = isAnew(change) ? undefined : stored;
+    const served =
+      change.after === undefined
+        ? undefined
+        : serveObject(kind, change.after, { previous, time: this.#options.clock.now() });
+    const { object, hidden: brings } = served ?? {};
+    return { user, kind, object, old: previous?.object, brings };
+  }
+
+  #denied(kind: Kind, change: ObjectChange, user: User): string[] {
+    const { namespace, name } = change.key;
+    const resource = { group: kind.group, resource: kind.plural, namespace, name };
+    return verbsOf(change).flatMap((verb) => {
+      // As for a create through the API: rights on single names are rights on what is there.
+      const of = verb === 'create' ? { ...resource, name: '' } : resource;
+      const { allowed, reason } = this.#options.authorizer.authorize(user, { verb, ...of });
+      const why = reason === '' ? '' : `: ${reason}`;
+      const denial = `Forbidden: User ${JSON.stringify(user.name)} cannot ${verb} ${kind.plural}`;
+      return allowed ? [] : [denial + why];
+    });
+  }
+}
+
+function kindOf({ kinds }: Pick<WriteParts, 'kinds'>, { key }: ObjectChange): Kind | undefined {
+  return kinds.kinds.find(({ group, kind }) => group === key.group && kind === key.kind);
+}

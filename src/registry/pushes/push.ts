@@ -1,0 +1,374 @@
+/**
+ * The verdict on a push, before the ref moves: every problem with its place, every objection of
+ * the rules that API writes pass too, and what would be pruned.
+ */
+
+import { type Authorizer, SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
+import { unavailable } from '../../apimachinery/status-error.ts';
+import { flatMapInSlices } from '../../apimachinery/yield.ts';
+import type { ObjectChange } from '../../catalog/step.ts';
+import { ObjectTypeError } from '../../git/git-error.ts';
+import type { PushObjection, Repository } from '../../git/repository.ts';
+import type { RefMove } from '../../git/serve/hook-protocol.ts';
+import { formatProblem, type Problem } from '../../manifests/manifest.ts';
+import type { Branch } from '../branch.ts';
+import type { DesiredState } from '../desired-state.ts';
+import { isVisible } from '../writes/change-verbs.ts';
+import { missingAfterPush } from '../writes/missing-dependencies.ts';
+import type { WriteParts } from '../writes/write-context.ts';
+import { copiedValues, encryptionChanges } from './encryption-changes.ts';
+import { prunesOf } from './prune-approvals.ts';
+import { describePrune, type Prune } from './prune-budget.ts';
+import type { Foresight, ForesightContext, Outcome, PushedRange } from './push-dry-run.ts';
+import { PushObjections } from './push-objections.ts';
+import { PushVerdicts } from './push-verdicts.ts';
+import { capped, refusal, summary, type Verdict } from './verdict.ts';
+
+export interface Push {
+  readonly updates: readonly RefMove[];
+  /** Undefined: the operator, who pushes by path. */
+  readonly user: User | undefined;
+  /** Reads what is in quarantine too. */
+  readonly source: PushSource;
+  /** Absent: git moves the branch when the verdict says so. */
+  readonly admission?: PushAdmission | undefined;
+}
+
+/** Who has to have the commits before the branch moves. */
+export interface PushAdmission {
+  /** Why it cannot have them, a line each; none when it has. */
+  admit(range: PushedRange): Promise<readonly string[]>;
+  /** Resolves when the branch has moved, by git or in its place. */
+  arrived(to: string): Promise<void>;
+}
+
+export type PushSource = ForesightContext['repository'] &
+  Pick<
+    Repository,
+    | 'isAncestor'
+    | 'noteOf'
+    | 'readCommits'
+    | 'diff'
+    | 'mergeBases'
+    | 'boundsOf'
+    | 'objectionsTo'
+    | 'newHistory'
+  >;
+
+/** What following the branch to a commit would come to, and what a push of it would be told. */
+export interface Foretold {
+  /** What readers see; undefined before the first commit. */
+  readonly from: string | undefined;
+  readonly changes: readonly ObjectChange[];
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  /** Why it would be refused, beside the problems. */
+  readonly objections: readonly string[];
+  /** Set where so many removals take consent: the words that ask for it. */
+  readonly excess: readonly string[] | undefined;
+  readonly prunes: readonly Prune[];
+}
+
+export interface PushJudgeOptions extends WriteParts {
+  readonly branch: Branch;
+  readonly repository: Pick<Repository, 'ref' | 'head'>;
+  readonly authorizer: Authorizer;
+  /** Refs on which secrets in the clear are refused. Default: every branch and tag. */
+  readonly refusePlaintext?: 'all' | 'branch' | undefined;
+  /** Absent: nobody has to sign. */
+  readonly signatures?: SignatureVerdict | undefined;
+}
+
+export interface SignatureVerdict {
+  /** Why the signatures of the commits are not enough, a line each. */
+  judge(source: PushSource, range: PushedRange): Promise<readonly string[]>;
+}
+
+/** A pusher who can write to the repository's folder can change everything in it anyway. */
+const OPERATOR: User = { name: 'operator', groups: [SUPERUSER_GROUP] };
+
+const REWRITES =
+  'This push would rewrite history that the platform was built from; rebase on the branch and push again';
+/** How long API writes wait for a push that was accepted to move the branch. */
+const PATIENCE_MS = 300;
+const POLL_MS = 2;
+
+export class PushJudge {
+  readonly verdicts = new PushVerdicts();
+  readonly #options: PushJudgeOptions;
+  readonly #objections: PushObjections;
+
+  constructor(options: PushJudgeOptions) {
+    this.#options = options;
+    this.#objections = new PushObjections(options);
+  }
+
+  /**
+   * Of other branches and tags the limits of size, names, and secrets in the clear are judged. Never
+   * rejects for what a push contains.
+   */
+  async judge(push: Push): Promise<Verdict> {
+    const update = push.updates.find(({ ref }) => ref === this.#options.repository.ref);
+    const tips = push.updates.flatMap(({ newId: id }) => id ?? []);
+    const beyond = await push.source.objectionsTo({ tips, known: 'all refs' });
+    const refused =
+      beyond.length > 0 ? beyondLimits(beyond) : await this.#leaksElsewhere(push, update);
+    if (update === undefined) return refused ?? { ok: true, lines: [] };
+    const { newId } = update;
+    if (newId === undefined)
+      return refusal(['The platform lives on this branch; it cannot be deleted']);
+    const verdict =
+      refused ??
+      (await otherThanCommit(push.source, newId)) ??
+      (await this.#judgeMove(push, update.oldId, newId));
+    this.verdicts.note(newId, verdict);
+    return verdict;
+  }
+
+  async #leaksElsewhere(
+    { updates, source }: Push,
+    served: RefMove | undefined,
+  ): Promise<Verdict | undefined> {
+    const { branch, refusePlaintext = 'all' } = this.#options;
+    if (refusePlaintext === 'branch') return undefined;
+    const tips = updates.flatMap((update) => (update === served ? [] : (update.newId ?? [])));
+    const leaks = await branch.leaksOf(source, tips);
+    if (leaks.length === 0) return undefined;
+    return {
+      ...refusal([...capped(leaks.map(formatProblem)), 'nothing was changed']),
+      problems: leaks,
+    };
+  }
+
+  /** Moves nothing. `user` absent: the operator. */
+  async foretell(wish: {
+    readonly to: string;
+    readonly source: PushSource;
+    readonly user?: User | undefined;
+  }): Promise<Foretold> {
+    const { branch } = this.#options;
+    const { source, to } = wish;
+    const from = branch.state.shown;
+    const beyond = await source.objectionsTo({ tips: [to], known: { commit: from } });
+    // Objects beyond the limits are not read.
+    if (beyond.length > 0) return unread(from, beyond.map(formatObjection));
+    const ahead = await branch.foresee(source, { from, to });
+    return await branch.inTurn(async (state) => {
+      await state.recover();
+      const range = { from: state.revision, to };
+      // The branch moved meanwhile; it does not move again before the turn ends.
+      const foresight =
+        ahead !== undefined && range.from === from ? ahead : await branch.foresee(source, range);
+      if (foresight === undefined) throw unavailable('The branch keeps moving; please try again');
+      return await this.#foretold(state, { ...wish, range, foresight });
+    });
+  }
+
+  async #foretold(
+    state: DesiredState,
+    of: { source: PushSource; user?: User | undefined; range: PushedRange; foresight: Foresight },
+  ): Promise<Foretold> {
+    const { source, user = OPERATOR, range } = of;
+    const { from, to } = range;
+    const before = state.catalog.size;
+    const outcome = await of.foresight(state.catalog);
+    const { changes, problems, warnings, growth } = outcome;
+    const follows = from === undefined || (await source.isAncestor(from, to));
+    const isNew = follows && from !== to;
+    const unsigned = isNew ? ((await this.#options.signatures?.judge(source, range)) ?? []) : [];
+    const { objections: own } = await this.#objectionsTo(outcome, source, user);
+    const objections = [...(follows ? [] : [REWRITES]), ...unsigned, ...own];
+    const prunes = prunesOf(changes);
+    const count = { prunes: prunes.length, before, after: before + growth };
+    const excess =
+      prunes.length === 0 ? undefined : await state.consent.objectionToPush(source, to, count);
+    return { from, changes, problems, warnings, objections, excess, prunes };
+  }
+
+  async #judgeMove(push: Push, oldId: string | undefined, newId: string): Promise<Verdict> {
+    if (oldId !== undefined && !(await push.source.isAncestor(oldId, newId))) {
+      return refusal([REWRITES]);
+    }
+    const { branch, signatures } = this.#options;
+    // What nobody vouches for is not read any further.
+    const unsigned = (await signatures?.judge(push.source, { from: oldId, to: newId })) ?? [];
+    if (unsigned.length > 0) return refusal([...unsigned, 'nothing was changed']);
+    // Who pushes may have seen a move of the branch before we did.
+    if (branch.state.revision !== oldId) await branch.sync();
+    const { hold } = branch;
+    const onHeld = hold !== undefined && hold.head === oldId;
+    if (onHeld && !(await goesOnFrom(push.source, hold.served, newId))) {
+      return refusal([`The branch is held: ${hold.message}. ${hold.remedy}`]);
+    }
+    // What readers are to come to begins where they are, not where the branch is held.
+    const range = { from: onHeld ? hold.served : oldId, to: newId };
+    const foresight = await branch.foresee(push.source, range);
+    return await this.#inTurn({ ...push, oldId, range, foresight });
+  }
+
+  /** Answers as soon as the verdict is known, and keeps the turn until the branch has moved. */
+  #inTurn(pushed: ForeseenPush): Promise<Verdict> {
+    const { branch } = this.#options;
+    const { range, source, user = OPERATOR } = pushed;
+    return new Promise((resolve, reject) => {
+      const work = async (state: DesiredState): Promise<void> => {
+        await state.recover();
+        if (state.revision !== range.from) await state.catchUp();
+        const foresight = pushed.foresight ?? (await branch.foresee(source, range));
+        if (foresight === undefined || state.revision !== range.from) {
+          resolve(refusal(['The branch moved meanwhile; fetch, rebase and push again']));
+          return;
+        }
+        const size = state.catalog.size;
+        const outcome = await foresight(state.catalog);
+        const consented = await this.#consented({
+          verdict: await this.#verdict(outcome, source, user),
+          pushed,
+          outcome,
+          before: size,
+        });
+        const verdict = await admitted(consented, pushed);
+        resolve(verdict);
+        if (!verdict.ok) return;
+        state.expect(outcome.prepared);
+        await (pushed.admission?.arrived(range.to) ?? this.#waitForMove(range.to));
+        await state.catchUp();
+      };
+      branch.inTurn(work).catch(reject);
+    });
+  }
+
+  /** Asks for consent to what a push without problems would remove. */
+  async #consented(judged: {
+    verdict: Verdict;
+    pushed: ForeseenPush;
+    outcome: Outcome;
+    before: number;
+  }): Promise<Verdict> {
+    const { verdict, pushed, outcome, before } = judged;
+    const { consent } = this.#options.branch.state;
+    const { to } = pushed.range;
+    const prunes = prunesOf(outcome.changes);
+    if (!verdict.ok || prunes.length === 0) return verdict;
+    const count = { prunes: prunes.length, before, after: before + outcome.growth };
+    const refused = await consent.objectionToPush(pushed.source, to, count);
+    if (refused !== undefined) {
+      return { ok: false, lines: [...capped(prunes.map(describePrune)), ...refused], prunes };
+    }
+    // Should the daemon end before readers see it, or see it late, it is still agreed to.
+    const who = pushed.user ?? OPERATOR;
+    await consent.approve({
+      revision: to,
+      user: who.name,
+      reason: 'accepted push',
+      byVerdict: true,
+    });
+    return { ...verdict, prunes };
+  }
+
+  async #waitForMove(newId: string): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS;
+    while (performance.now() < deadline) {
+      if ((await this.#options.repository.head()) === newId) return;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  /** `planned`: the changes that readers will see. */
+  async #objectionsTo(
+    { changes, controlFiles, passing }: Outcome,
+    source: PushSource,
+    user: User,
+  ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
+    const planned = await flatMapInSlices(changes, (change) => (isVisible(change) ? [change] : []));
+    const judged = [...planned, ...(await encryptionChanges(source, changes))];
+    const { sealer } = this.#options.branch;
+    const secret = await flatMapInSlices([...planned, ...passing], (change) =>
+      this.#objections.holdsSecrets(change) ? [change] : [],
+    );
+    const copies = sealer === undefined ? [] : await copiedValues({ source, sealer }, secret);
+    const objections = await flatMapInSlices(judged, (change) => this.#objections.of(change, user));
+    return {
+      planned,
+      objections: [
+        ...this.#objections.ofControlFiles(controlFiles, user),
+        ...new Set(this.#objections.ofCopies(copies, user)),
+        ...objections,
+      ],
+    };
+  }
+
+  /** The turn is kept meanwhile: what it is judged against does not change. */
+  async #verdict(outcome: Outcome, source: PushSource, user: User): Promise<Verdict> {
+    const { warnings } = outcome;
+    const problems = [...outcome.problems, ...outcome.leaks];
+    const { planned, objections } = await this.#objectionsTo(outcome, source, user);
+    const complaints = [...problems.map(formatProblem), ...objections];
+    const prunes = prunesOf(planned);
+    const pruned = prunes.map(describePrune);
+    if (complaints.length > 0) {
+      const count = `${complaints.length} problem${complaints.length === 1 ? '' : 's'}; nothing was changed`;
+      const lines = [...capped(complaints), ...capped(pruned), count];
+      return { ok: false, lines, problems, prunes };
+    }
+    const absent = missingAfterPush(this.#options, planned, user);
+    const lines = [...warnings.map(formatProblem), ...absent].map((text) => `warning: ${text}`);
+    return { ok: true, lines: [...capped(lines), ...capped(pruned), summary(planned)] };
+  }
+}
+
+interface ForeseenPush extends Push {
+  readonly oldId: string | undefined;
+  readonly range: { readonly from: string | undefined; readonly to: string };
+  readonly foresight: Foresight | undefined;
+}
+
+/** From where the branch is, which a hold does not move. */
+async function admitted(
+  verdict: Verdict,
+  { admission, oldId, range }: ForeseenPush,
+): Promise<Verdict> {
+  if (!verdict.ok || admission === undefined) return verdict;
+  const objections = await admission.admit({ from: oldId, to: range.to });
+  return objections.length === 0 ? verdict : refusal(objections);
+}
+
+function unread(from: string | undefined, objections: readonly string[]): Foretold {
+  return {
+    from,
+    changes: [],
+    problems: [],
+    warnings: [],
+    objections,
+    excess: undefined,
+    prunes: [],
+  };
+}
+
+function formatObjection({ path, problem: message }: PushObjection): string {
+  return path === undefined ? message : formatProblem({ path, line: 1, col: 1, message });
+}
+
+function beyondLimits(objections: readonly PushObjection[]): Verdict {
+  return refusal([...capped(objections.map(formatObjection)), 'nothing was changed']);
+}
+
+/** Git takes an annotated tag for a branch until the ref is written. */
+async function otherThanCommit(source: PushSource, id: string): Promise<Verdict | undefined> {
+  try {
+    await source.readCommits([id]);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ObjectTypeError)) throw error;
+    return refusal([`The branch takes commits, and ${id} is a ${error.found}; push what it names`]);
+  }
+}
+
+async function goesOnFrom(
+  source: Pick<Repository, 'isAncestor'>,
+  served: string | undefined,
+  to: string,
+): Promise<boolean> {
+  // Readers have nothing yet where the first commit is held: whatever releases it goes on.
+  return served === undefined || (await source.isAncestor(served, to));
+}

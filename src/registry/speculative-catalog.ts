@@ -1,0 +1,207 @@
+/**
+ * The catalog as it moves, in memory and ahead of what readers see: a commit of our own at a time,
+ * or to wherever others moved the branch. Whatever was done can be taken back. Callers hold the turn
+ * (`branch.ts`).
+ */
+import { Catalog } from '../catalog/catalog.ts';
+import {
+  catalogDifference,
+  extend,
+  type Folded,
+  netChanges,
+  type ReplayContext,
+  replay,
+} from '../catalog/replay.ts';
+import { notedPaths, restore } from '../catalog/restore.ts';
+import type { ObjectChange, StepResult } from '../catalog/step.ts';
+import { TreeView } from '../catalog/tree.ts';
+import type { BranchOptions } from './branch-options.ts';
+import type { PreparedMove, PreparedStep } from './pushes/push-dry-run.ts';
+import type { EditedFile } from './writes/file-edits.ts';
+
+/** A step to another revision, done in memory, that readers do not see yet. */
+interface Followed {
+  readonly changes: readonly ObjectChange[];
+  readonly paths: Iterable<string>;
+  /** Known to go on from what was served. */
+  readonly follows: boolean;
+  /** Returns to what is served. */
+  back(): void;
+}
+
+type Options = Pick<
+  BranchOptions,
+  'repository' | 'store' | 'reader' | 'under' | 'rules' | 'observer'
+>;
+
+export class MovingCatalog {
+  readonly #options: Options;
+  #folded: Folded;
+  #expected: PreparedMove | undefined;
+  /** A step is under way or failed half-way: the catalog may be ahead of what readers see. */
+  #doubtful = false;
+
+  constructor(options: Options, folded: Folded) {
+    this.#options = options;
+    this.#folded = folded;
+  }
+
+  get revision(): string | undefined {
+    return this.#folded.catalog.revision;
+  }
+
+  get catalog(): Catalog {
+    return this.#folded.catalog;
+  }
+
+  get view(): TreeView {
+    return this.#folded.view;
+  }
+
+  get isDoubtful(): boolean {
+    return this.#doubtful;
+  }
+
+  /** From now on, until it is settled, the catalog may be ahead of what readers see. */
+  doubt(): void {
+    this.#doubtful = true;
+  }
+
+  /** Readers see what the catalog says. */
+  settle(): void {
+    this.#doubtful = false;
+  }
+
+  /**
+   * What readers see. In doubt that is in the notes, whatever became of the catalog in memory.
+   */
+  async served(): Promise<Folded> {
+    if (!this.#doubtful) return this.#folded;
+    return (await keptFold(this.#options)) ?? emptyFold(this.#options);
+  }
+
+  /** Moves past a commit that is being built. */
+  stage(commit: { id: string; committerTime: number }, edited: EditedFile): StepResult {
+    const before = this.#folded;
+    // The first commit of a repository is the root that identities are counted from.
+    if (before.catalog.revision === undefined) {
+      this.#folded = { catalog: new Catalog(commit.id), view: before.view };
+    }
+    const files = new Map([[edited.path, edited.entry]]);
+    const step = this.#folded.catalog.advance({ commit, files });
+    return {
+      changes: step.changes,
+      undo: () => {
+        step.undo();
+        this.#folded = before;
+      },
+    };
+  }
+
+  /** Where an accepted push leads; taken when the branch gets there, unless it went elsewhere. */
+  expect(prepared: PreparedMove): void {
+    this.#expected = prepared;
+  }
+
+  /** Goes from what is served to where others moved the branch. Leaves doubt behind. */
+  async follow(
+    target: string,
+    { served, onStep }: { served: Folded; onStep: ReplayContext['onStep'] },
+  ): Promise<Followed> {
+    const { repository, reader, under } = this.#options;
+    const context = { repository, reader, under, ...(onStep && { onStep }) };
+    const wasDoubtful = this.#doubtful;
+    this.#doubtful = true;
+    const from = served.catalog.revision;
+    const expected = this.#expected;
+    this.#expected = undefined;
+    if (!wasDoubtful && expected?.from === from && expected !== undefined) {
+      const foreseen = this.#foreseen(target, served, expected);
+      if (foreseen !== undefined) return foreseen;
+    }
+    if (from !== undefined && !wasDoubtful && (await repository.isAncestor(from, target))) {
+      const extended = await this.#extend(context, served, target);
+      if (extended !== undefined) return extended;
+    }
+    // What is in memory stays as it is, should this fail.
+    this.#doubtful = wasDoubtful;
+    return await this.#replay(context, served, target);
+  }
+
+  /** What was worked out when a push was judged, if that is where the branch went. */
+  #foreseen(target: string, served: Folded, expected: PreparedMove): Followed | undefined {
+    if ('commit' in expected) {
+      return expected.commit.id === target ? this.#take(served, expected) : undefined;
+    }
+    if (expected.folded.catalog.revision !== target) return undefined;
+    this.#folded = expected.folded;
+    const back = (): void => {
+      this.#folded = served;
+    };
+    return { ...expected, back };
+  }
+
+  /** Takes the step that was tried when it was judged. */
+  #take(served: Folded, { catalog, trial, commit, files, view }: PreparedStep): Followed {
+    const isTried = catalog === served.catalog;
+    const { changes, undo } = isTried ? trial.take() : served.catalog.advance({ commit, files });
+    this.#folded = { catalog: served.catalog, view };
+    const back = (): void => {
+      undo();
+      this.#folded = served;
+    };
+    return { changes, paths: files.keys(), follows: true, back };
+  }
+
+  /** Undefined: history does not go on in one line. */
+  async #extend(
+    context: ReplayContext,
+    served: Folded,
+    target: string,
+  ): Promise<Followed | undefined> {
+    const view = served.view.clone();
+    const extended = await extend(context, served, target);
+    if (extended === undefined) return undefined;
+    const { changes, paths, undo } = extended;
+    const back = (): void => {
+      undo();
+      this.#folded = { catalog: served.catalog, view };
+    };
+    return { changes: netChanges(changes), paths, follows: true, back };
+  }
+
+  async #replay(context: ReplayContext, served: Folded, target: string): Promise<Followed> {
+    const from = served.catalog.revision;
+    const started = performance.now();
+    const after = await replay(context, target);
+    this.#doubtful = true;
+    this.#folded = after;
+    const reason = from === undefined ? 'first start' : 'history';
+    this.#options.observer.replayed(reason, performance.now() - started);
+    const changes = catalogDifference(served.catalog, after.catalog);
+    const paths = [...notedPaths(served.catalog), ...notedPaths(after.catalog)];
+    const back = (): void => {
+      this.#folded = served;
+      // Reading all of history again would tell nothing new.
+      this.#expected = { from, folded: after, changes, paths, follows: false };
+    };
+    return { changes, paths, follows: false, back };
+  }
+}
+
+/** What the last run left, if it still fits. */
+export async function keptFold(
+  options: Pick<Options, 'store' | 'rules' | 'under' | 'repository'>,
+): Promise<Folded | undefined> {
+  const { store, rules, under, repository } = options;
+  const kept = restore(store, rules);
+  if (kept === undefined) return undefined;
+  const view = new TreeView(under);
+  await view.adopt(repository, kept.ignoreBlob, kept.sealing);
+  return { catalog: kept.catalog, view };
+}
+
+/** Before there is anything. */
+export function emptyFold({ under }: Pick<Options, 'under'>): Folded {
+  return { catalog: new Catalog(''), view: new TreeView(under) };
+}

@@ -1,0 +1,178 @@
+/** Server-side apply: what a manager wants becomes an update, or a create where nothing is there. */
+
+import { applyConflict } from '../../apimachinery/apply-conflict.ts';
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import {
+  cloneJson,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  valueAt,
+} from '../../apimachinery/object.ts';
+import { badRequest } from '../../apimachinery/status-error.ts';
+import { FieldSet } from '../../field-management/field-set.ts';
+import {
+  type ApplyOfFields,
+  applyManagers,
+  FieldConflictError,
+  UNMANAGED_META,
+} from '../../field-management/manage.ts';
+import type { Managers, Owned } from '../../field-management/managers.ts';
+import { DuplicateItemError } from '../../field-management/shape.ts';
+import { compare, fieldsOf } from '../../field-management/walk.ts';
+import { apiVersionOf } from '../../kinds/kind.ts';
+import { schemaTree } from '../../kinds/schema-files.ts';
+import { applierOf, managedPart, managersBeforeApply } from './field-managers.ts';
+import type { Target, WriteOptions } from './write-context.ts';
+
+export interface ApplyRequest extends Target {
+  /** The decoded body: all that the manager wants. */
+  readonly body: unknown;
+  readonly duplicates: readonly string[];
+  /** Takes over what others own. */
+  readonly force: boolean;
+  readonly options: WriteOptions;
+  /** Throws when what is not there must not be made. */
+  beforeCreate(): void;
+}
+
+export interface Applied {
+  readonly object: JsonObject;
+  readonly managers: Managers;
+}
+
+/** The object as it is to be, from the one that is there. Throws 409 with who owns what. */
+export function applyTo(request: ApplyRequest, live: KubeObject | undefined, now: number): Applied {
+  const { kind, force, options } = request;
+  const time = rfc3339(now);
+  const applied = wantedBy(request, live === undefined);
+  const manager = applierOf(kind, options.fieldManager);
+  const managers = live === undefined ? new Map() : managersBeforeApply(kind, live, time);
+  const shape = schemaTree(kind.schema);
+  const before = live === undefined ? {} : managedPart(live);
+  const apply = { shape, live: before, applied, managers, manager, force, time };
+  try {
+    const result = manager.name === KUBECTL ? applyByKubectl(apply) : applyManagers(apply);
+    const object = withIdentity((result.object ?? {}) as JsonObject, before);
+    return { object, managers: result.managers };
+  } catch (error) {
+    if (error instanceof FieldConflictError) throw conflictOf(error);
+    if (error instanceof DuplicateItemError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/** Who lets go of all metadata that it ever applied does not let go of the name. */
+function withIdentity(object: JsonObject, { metadata: live }: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isRecord(live) || (isRecord(metadata) && metadata['name'] !== undefined)) return object;
+  const kept = UNMANAGED_META.filter((field) => live[field] !== undefined);
+  const identity = Object.fromEntries(kept.map((field) => [field, live[field]]));
+  return {
+    ...object,
+    metadata: { ...identity, ...(isRecord(metadata) ? metadata : {}) } as JsonObject,
+  };
+}
+
+const KUBECTL = 'kubectl';
+
+/** What kubectl applied on its side of the wire it may change here, as if it had been applied here. */
+function applyByKubectl(apply: ApplyOfFields): ReturnType<typeof applyManagers> {
+  const { object: shared, managers } = withoutOwnConflicts(apply);
+  const object = cloneJson(shared);
+  const annotations = valueAt(object, ANNOTATIONS);
+  if (isRecord(annotations) && annotations[LAST_APPLIED]) {
+    annotations[LAST_APPLIED] = lastAppliedText(apply.applied as JsonObject);
+  }
+  return { object, managers };
+}
+
+function withoutOwnConflicts(apply: ApplyOfFields): ReturnType<typeof applyManagers> {
+  try {
+    return applyManagers(apply);
+  } catch (error) {
+    if (!(error instanceof FieldConflictError)) throw error;
+    const allowed = stillAsLastApplied(apply);
+    const conflicts = error.conflicts
+      .map(({ owner, fields }) => ({ owner, fields: fields.difference(allowed) }))
+      .filter(({ fields }) => !fields.isEmpty);
+    if (conflicts.length > 0) throw new FieldConflictError(conflicts, { cause: error });
+    return applyManagers({ ...apply, force: true });
+  }
+}
+
+/** The fields that are as kubectl left them when it last applied on its side. */
+function stillAsLastApplied({ shape, live }: ApplyOfFields): FieldSet {
+  const text = valueAt(live, [...ANNOTATIONS, LAST_APPLIED]);
+  const last = typeof text === 'string' ? parsed(text) : undefined;
+  if (last === undefined) return new FieldSet();
+  const { added, modified, removed } = compare(shape, last, live);
+  return fieldsOf(shape, last).difference(added.union(modified).union(removed));
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As kubectl writes it: the object without the annotation itself. */
+function lastAppliedText(applied: JsonObject): string {
+  const copy = cloneJson(applied);
+  const annotations = valueAt(copy, ANNOTATIONS);
+  if (isRecord(annotations)) delete annotations[LAST_APPLIED];
+  return `${JSON.stringify(copy)}\n`;
+}
+
+const ANNOTATIONS = ['metadata', 'annotations'];
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Throws 400 for what an apply must not say. */
+function wantedBy({ kind, body, name, namespace }: ApplyRequest, isNew: boolean): JsonObject {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw badRequest('an apply patch must be a map');
+  }
+  const { status: _status, ...wanted } = cloneJson(body) as JsonObject;
+  const { metadata } = wanted;
+  if (wanted['apiVersion'] !== apiVersionOf(kind) || wanted['kind'] !== kind.kind) {
+    throw badRequest(
+      `invalid object type: ${String(wanted['apiVersion'] ?? '')}, Kind=${String(wanted['kind'] ?? '')}; this is ${apiVersionOf(kind)}, Kind=${kind.kind}`,
+    );
+  }
+  if (!isRecord(metadata ?? {})) throw badRequest('an apply patch: metadata must be a map');
+  const meta = (metadata ?? {}) as JsonObject;
+  if (meta['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
+  const own = meta['name'];
+  if (own === undefined && (isNew || !kind.strategicMerge)) {
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (own !== undefined && own !== name) {
+    const shown = typeof own === 'string' ? own : JSON.stringify(own);
+    throw badRequest(
+      `the name of the object (${shown}) does not match the name on the URL (${name})`,
+    );
+  }
+  const place = namespace === '' ? {} : { namespace };
+  return { ...wanted, metadata: { ...place, ...meta, name } };
+}
+
+function conflictOf({ conflicts }: FieldConflictError): Error {
+  return applyConflict(
+    conflicts.flatMap(({ owner, fields }) =>
+      [...fields.paths()].map((path) => ({ manager: describe(owner), path })),
+    ),
+  );
+}
+
+function describe({ manager }: Owned): string {
+  const { name, subresource, operation, apiVersion } = manager;
+  const part = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`;
+  const who = `${JSON.stringify(name)}${part}`;
+  if (operation === 'Apply') return who;
+  return `${who} using ${apiVersion}`;
+}

@@ -1,0 +1,65 @@
+/** Author and message of the commit that a write becomes (invariant 2). */
+import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
+import type { User } from '../../apimachinery/request.ts';
+import type { Person } from '../../git/repository.ts';
+
+/** The daemon itself: committer of every commit that comes through the API. */
+export const COMMITTER: Person = { name: 'gitplane', email: 'gitplane@noreply.gitplane.dev' };
+
+/** Where a write comes from; becomes trailers. */
+export interface WriteOrigin {
+  readonly user: User;
+  readonly requestId?: string | undefined;
+  readonly fieldManager?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** `requestDigest`, where everybody who reads the commit may know it. */
+  readonly idempotencyDigest?: string | undefined;
+  /** Why, in the caller's words: the body of the message. */
+  readonly reason?: string | undefined;
+  /** The commit whose version of the object is brought back. */
+  readonly rollbackTo?: string | undefined;
+  /** Further trailers, by name. */
+  readonly trailers?: Readonly<Record<string, string>> | undefined;
+}
+
+export function authorOf(user: User): Person {
+  const local = user.name.replace(/[^A-Za-z0-9._-]+/g, '-');
+  return { name: user.name, email: user.email ?? `${local}@users.noreply.gitplane.dev` };
+}
+
+const REASON_LIMIT = 4096;
+const SHORT_ID = 12;
+
+/** `update Team "ops"`, the reason, and trailers that `git interpret-trailers` reads. */
+export function commitMessage(verb: string, key: ObjectKey, origin: WriteOrigin): string {
+  const reason = origin.reason?.replace(/\r\n?/g, '\n').trim().slice(0, REASON_LIMIT);
+  const trailers = [
+    trailer('Request-Id', origin.requestId),
+    trailer('Field-Manager', origin.fieldManager),
+    trailer('Idempotency-Key', origin.idempotencyKey),
+    trailer('Idempotency-Digest', origin.idempotencyDigest),
+    trailer('Rollback-To', origin.rollbackTo),
+    ...Object.entries(origin.trailers ?? {}).map(([name, value]) => trailer(name, value)),
+  ].filter((line) => line !== '');
+  const { rollbackTo } = origin;
+  const what = describeKey(key);
+  const subject =
+    rollbackTo === undefined
+      ? `${verb} ${what}`
+      : `rollback ${what} to ${rollbackTo.slice(0, SHORT_ID)}`;
+  return [subject, reason, trailers.join('\n')]
+    .filter((part) => part !== undefined && part !== '')
+    .join('\n\n');
+}
+
+/** One line, so that no value can pose as another trailer. */
+function trailer(name: string, value: string | undefined): string {
+  const text = value?.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return text === undefined || text === '' ? '' : `${name}: ${text}`;
+}
+
+/** The message with one more paragraph behind its subject; trailers stay last. */
+export function withParagraph(message: string, paragraph: string): string {
+  const [subject = '', ...rest] = message.split('\n\n');
+  return [subject, paragraph, ...rest].join('\n\n');
+}

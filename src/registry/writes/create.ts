@@ -1,0 +1,200 @@
+/** POST: a new object becomes a new manifest (spec section 4; Kubernetes API, section 2.8). */
+import { randomUUID } from 'node:crypto';
+import { fillDefaults, objectProblems, objectWarnings } from '../../admission/check.ts';
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import { GENERATE_ATTEMPTS, generateName } from '../../apimachinery/names.ts';
+import { cloneJson, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
+import {
+  alreadyExists,
+  badRequest,
+  generateNameExhausted,
+  invalidObject,
+  StatusError,
+  withWarnings,
+} from '../../apimachinery/status-error.ts';
+import type { Managers } from '../../field-management/managers.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { defaultPath } from '../../manifests/layout.ts';
+import { serveObject } from '../projection/served-object.ts';
+import { authorOf, commitMessage } from './commit-message.ts';
+import { decodeObject, stripServerFields } from './decode.ts';
+import { type FieldWrite, recordAfter, updaterOf } from './field-managers.ts';
+import type { FormerFile } from './former-document.ts';
+import { applyGuards } from './guards.ts';
+import { missingDependencies } from './missing-dependencies.ts';
+import { desiredPart } from './patch-manifest.ts';
+import { createdInState } from './state-objects.ts';
+import type { Prepared, Write } from './write.ts';
+import type { DecisionParts, WriteOptions } from './write-context.ts';
+import { byPath, takeWriteOnly, withConcealed } from './write-only.ts';
+
+export interface CreateRequest {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly body: unknown;
+  readonly duplicates: readonly string[];
+  readonly options: WriteOptions;
+  /** Where the manifest goes; where the layout says when absent. */
+  readonly path?: string | undefined;
+  /** A past file of the object that comes back, whose bytes its manifest takes over. */
+  readonly former?: FormerFile | undefined;
+  /** Who owns its fields, where an apply creates it. */
+  readonly managers?: Managers | undefined;
+  /** It is kept beside git, in the state alone: see `state-objects.ts`. */
+  readonly inState?: true;
+}
+
+/** A create that was found valid, ready to take its turn. */
+export interface PreparedCreate extends Write {
+  readonly warnings: readonly string[];
+  /** The object as it would be served, with an identity still to come; for dry runs. */
+  preview(): KubeObject;
+  /** What the answer shows once: values the server made. */
+  readonly generated: ReadonlyMap<readonly (string | number)[], string>;
+}
+
+/** Checks everything that does not depend on other objects. Throws StatusError. */
+export function prepareCreate(parts: DecisionParts, request: CreateRequest): PreparedCreate {
+  const { kind, options } = request;
+  const schema = parts.kinds.schemaOf(kind);
+  const decoded = decodeObject(request.body, { ...request, ...options, schema, isPatch: false });
+  return withWarnings(decoded.warnings, () => prepareDecoded(parts, request, decoded));
+}
+
+function prepareDecoded(
+  parts: DecisionParts,
+  request: CreateRequest,
+  decoded: ReturnType<typeof decodeObject>,
+): PreparedCreate {
+  const { kind, options } = request;
+  const schema = parts.kinds.schemaOf(kind);
+  const { object } = decoded;
+  if (!['', '0'].includes(object.metadata.resourceVersion ?? '')) {
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  }
+  stripServerFields(object);
+  const name = nameFor(parts, kind, object);
+  kind.canonicalize(object);
+  const { concealed, generated, problems } = takeWriteOnly(kind, object, true);
+  const served = cloneJson(object);
+  fillDefaults(kind, schema, served);
+  const errors = [...objectProblems(kind, schema, { object: served }), ...problems];
+  if (errors.length > 0) throw invalidObject(kind, name, errors);
+  const brings = byPath(concealed);
+  applyGuards(parts.guards, { user: options.user, kind, object: served, old: undefined, brings });
+  const manifest = withConcealed(desiredPart(object), concealed);
+  const key = {
+    group: kind.group,
+    kind: kind.kind,
+    namespace: object.metadata.namespace ?? '',
+    name,
+  };
+  const fields: FieldWrite =
+    request.managers === undefined
+      ? { do: 'update', manager: updaterOf(kind, options.fieldManager) }
+      : { do: 'replace', managers: request.managers };
+  const warnings = [
+    ...decoded.warnings,
+    ...objectWarnings(kind, served),
+    ...missingDependencies(parts, { kind, object: served, user: options.user }),
+  ];
+  return {
+    key,
+    warnings,
+    generated,
+    preview: () => preview(kind, { key, manifest, now: parts.clock.now(), fields }),
+    prepare: () => {
+      withWarnings(warnings, () => refuseExisting(parts, kind, key));
+      if (request.inState === true) return createdInState({ kind, key, manifest }, parts);
+      return commit(parts, { ...request, key, manifest, fields });
+    },
+  };
+}
+
+/** Resolves metadata.generateName before the commit, so that a manifest always has its name. */
+function nameFor(parts: DecisionParts, kind: Kind, object: KubeObject): string {
+  const { metadata } = object;
+  if (metadata.name !== undefined && metadata.name !== '') return metadata.name;
+  const base = metadata.generateName ?? (kind.namedByServer ? `${kind.singular}-` : '');
+  if (base === '') {
+    const path = ['metadata', 'name'];
+    const message = 'Required value: name or generateName is required';
+    throw invalidObject(kind, '', [{ type: 'FieldValueRequired', path, message }]);
+  }
+  let name = '';
+  for (let attempt = 0; attempt < GENERATE_ATTEMPTS; attempt++) {
+    name = generateName(base);
+    const namespace = metadata.namespace ?? '';
+    if (!parts.store.get({ group: kind.group, kind: kind.kind, namespace, name })) {
+      metadata.name = name;
+      return name;
+    }
+  }
+  throw generateNameExhausted(kind, name);
+}
+
+function refuseExisting(parts: DecisionParts, kind: Kind, key: ObjectKey): void {
+  const existing = parts.store.get(key);
+  if (existing?.object.metadata.deletionTimestamp !== undefined) {
+    throw new StatusError(
+      409,
+      'AlreadyExists',
+      `object is being deleted: ${alreadyExists(kind, key.name).message}`,
+      { name: key.name, group: kind.group, kind: kind.plural },
+    );
+  }
+  if (existing !== undefined) throw alreadyExists(kind, key.name);
+}
+
+function commit(
+  parts: DecisionParts,
+  write: Pick<CreateRequest, 'kind' | 'options' | 'path' | 'former'> & {
+    key: ObjectKey;
+    manifest: JsonObject;
+    fields: FieldWrite;
+  },
+): Prepared {
+  const { kind, key, manifest, options } = write;
+  return {
+    do: 'commit',
+    edit: {
+      key,
+      newPath: write.path ?? defaultPath(parts.under, kind.plural, key),
+      former: write.former,
+      manifest: () => manifest,
+    },
+    author: authorOf(options.user),
+    message: commitMessage('create', key, options),
+    fields: write.fields,
+  };
+}
+
+function preview(
+  kind: Kind,
+  of: { key: ObjectKey; manifest: JsonObject; now: number; fields: FieldWrite },
+): KubeObject {
+  const identity = {
+    // Nothing is committed by a dry run: no object will ever have this.
+    uid: randomUUID(),
+    creationTimestamp: rfc3339(of.now),
+    generation: 1,
+  };
+  const source = {
+    identity,
+    manifest: of.manifest as unknown as KubeObject,
+    problems: [],
+  };
+  const { object } = serveObject(kind, source, { previous: undefined, time: 0 });
+  const time = rfc3339(of.now);
+  const write = of.fields;
+  const record = recordAfter(kind, {
+    before: undefined,
+    after: object,
+    write,
+    isInGit: true,
+    time,
+  });
+  if (record !== undefined) object.metadata.managedFields = record;
+  return object;
+}

@@ -1,0 +1,180 @@
+/** From the body of a request to an object of the right kind in the right place. */
+import {
+  type FieldError,
+  formatPath,
+  invalid,
+  unknownField,
+} from '../../apimachinery/field-error.ts';
+import {
+  cloneJson,
+  dropEmptyMeta,
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+  type OwnerReference,
+  SERVER_POPULATED_META,
+} from '../../apimachinery/object.ts';
+import { badRequest, invalidObject } from '../../apimachinery/status-error.ts';
+import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
+import type { CompiledSchema } from '../../kinds/schema.ts';
+
+/** What to do about fields that no schema knows. */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+export interface Decoding {
+  readonly kind: Kind;
+  readonly schema: CompiledSchema;
+  readonly fieldValidation: FieldValidation;
+  /** From the URL; empty where the kind has no namespace. */
+  readonly namespace: string;
+  /** Keys that the body has twice, as the parser words them. */
+  readonly duplicates: readonly string[];
+  /** A patch that fails strict decoding is 422, a whole object 400, as in Kubernetes. */
+  readonly isPatch: boolean;
+}
+
+/**
+ * A copy of `body` with kind and namespace filled in and unknown fields removed; `warnings` are
+ * texts for Warning headers. Throws 400 and 422 as Kubernetes does.
+ */
+export function decodeObject(
+  body: unknown,
+  decoding: Decoding,
+): { object: KubeObject; warnings: string[] } {
+  const { kind, schema, fieldValidation } = decoding;
+  if (!isRecord(body)) {
+    throw badRequest(`error decoding: expected an object of kind ${kind.kind}`);
+  }
+  const object = envelope(cloneJson(body), decoding);
+  schema.dropNulls(object);
+  const found = schema.check(object);
+  const misshapen = found.find((error) => isNoObject(kind, error));
+  if (misshapen !== undefined) throw misshapenError(object, misshapen, decoding);
+  const unknown = [
+    ...found.filter((error) => error.unknownField === true),
+    ...schema.unknownInStatus(object).map((path) => unknownField(path, undefined)),
+  ].map(describeUnknown);
+  const problems = [...decoding.duplicates, ...unknown];
+  if (problems.length > 0 && fieldValidation === 'Strict')
+    throw strictError(object, problems, decoding);
+  schema.prune(object);
+  dropEmptyMeta(object.metadata);
+  fillNamespace(object, decoding);
+  const warnings = fieldValidation === 'Warn' ? problems : [];
+  return { object, warnings: [...warnings, ...withoutDoubleOwners(object)] };
+}
+
+/** An owner that is named twice in the same words is named once. */
+function withoutDoubleOwners({ metadata }: KubeObject): string[] {
+  const all = metadata.ownerReferences ?? [];
+  const isDouble = (one: OwnerReference, index: number): boolean =>
+    all.slice(0, index).some((other) => jsonEqual(one, other));
+  const doubles = all.filter(isDouble);
+  if (doubles.length === 0) return [];
+  metadata.ownerReferences = all.filter((one, index) => !isDouble(one, index));
+  const uids = [...new Set(doubles.map(({ uid }) => uid))].join(', ');
+  return [
+    `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${uids}`,
+  ];
+}
+
+/** Removes what a client cannot set (spec section 2.2). */
+export function stripServerFields(object: KubeObject): void {
+  for (const field of SERVER_POPULATED_META) delete object.metadata[field];
+  delete object.status;
+}
+
+function envelope(body: Record<string, unknown>, { kind, isPatch }: Decoding): KubeObject {
+  const apiVersion = apiVersionOf(kind);
+  const name = isRecord(body['metadata']) ? String(body['metadata']['name'] ?? '') : '';
+  const isInferred = body['apiVersion'] === '' && !isPatch;
+  const stated = isInferred ? undefined : body['apiVersion'];
+  const sent = { apiVersion: stated ?? apiVersion, kind: body['kind'] || kind.kind };
+  if (!isPatch) requireTexts(sent);
+  if (sent.apiVersion !== apiVersion) {
+    if (isPatch) {
+      const ofNoGroup = { ...kind, group: '' };
+      const detail = `must be ${apiVersion}`;
+      throw invalidObject(ofNoGroup, name, [invalid(['apiVersion'], sent.apiVersion, detail)]);
+    }
+    throw badRequest(
+      `the API version in the data (${String(sent.apiVersion)}) does not match the expected API version (${apiVersion})`,
+    );
+  }
+  if (sent.kind !== kind.kind && kind.strategicMerge && !isPatch) {
+    const version = JSON.stringify(kind.version);
+    throw badRequest(
+      `${String(sent.kind)} in version ${version} cannot be handled as a ${kind.kind}`,
+    );
+  }
+  if (sent.kind !== kind.kind) {
+    const ofItsKind = typeof sent.kind === 'string' ? { ...kind, kind: sent.kind } : kind;
+    const detail = `must be ${kind.kind}`;
+    throw invalidObject(ofItsKind, name, [invalid(['kind'], sent.kind, detail)]);
+  }
+  const { apiVersion: _given, kind: _kind, metadata: given, ...rest } = body;
+  const metadata = given ?? {};
+  if (isRecord(metadata)) return { apiVersion, kind: kind.kind, metadata, ...rest };
+  const words = 'metadata must be an object';
+  if (isPatch) throw invalidObject(kind, name, [invalid(['patch'], metadata, words)]);
+  throw badRequest(`error decoding: ${words}`);
+}
+
+function requireTexts(sent: Readonly<Record<string, unknown>>): void {
+  const wrong = Object.keys(sent).find((field) => typeof sent[field] !== 'string');
+  if (wrong !== undefined) {
+    throw badRequest(`the object provided is unrecognized: ${wrong} must be a string`);
+  }
+}
+
+/** Kubernetes reads metadata and kinds of its own into types of Go: a wrong shape is no object at all. */
+function isNoObject({ strategicMerge }: Kind, { type, path }: FieldError): boolean {
+  return type === 'FieldValueTypeInvalid' && (strategicMerge || path[0] === 'metadata');
+}
+
+function misshapenError(object: KubeObject, error: FieldError, decoding: Decoding): Error {
+  const { kind, isPatch } = decoding;
+  if (isPatch) {
+    const { name } = object.metadata;
+    return invalidObject(kind, typeof name === 'string' ? name : '', [
+      { ...error, type: 'FieldValueInvalid', path: ['patch'] },
+    ]);
+  }
+  return badRequest(
+    `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${formatPath(error.path)}: ${error.message}`,
+  );
+}
+
+function fillNamespace(object: KubeObject, { kind, namespace }: Decoding): void {
+  if (kind.scope === 'Cluster') {
+    delete object.metadata.namespace;
+    return;
+  }
+  const own = object.metadata.namespace;
+  if (own === undefined || own === '') object.metadata.namespace = namespace;
+  else if (own !== namespace) {
+    throw badRequest(
+      `the namespace of the provided object does not match the namespace sent on the request (${own} is not ${namespace})`,
+    );
+  }
+}
+
+function describeUnknown(error: FieldError): string {
+  const hint = /did you mean "([^"]+)"/.exec(error.message)?.[1];
+  const suffix = hint === undefined ? '' : ` (did you mean "${hint}"?)`;
+  return `unknown field ${JSON.stringify(formatPath(error.path))}${suffix}`;
+}
+
+function strictError(object: KubeObject, problems: readonly string[], decoding: Decoding): Error {
+  const { kind } = decoding;
+  const text = `strict decoding error: ${problems.join(', ')}`;
+  if (!decoding.isPatch) {
+    return badRequest(
+      `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${text}`,
+    );
+  }
+  const { message: _words, ...error } = unknownField(['patch'], undefined);
+  return invalidObject(kind, object.metadata.name ?? '', [
+    { ...error, type: 'FieldValueInvalid', message: `Invalid value: ${text}` },
+  ]);
+}

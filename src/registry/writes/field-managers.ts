@@ -1,0 +1,172 @@
+/**
+ * Field management of served objects: `metadata.managedFields` follows every change, whoever made
+ * it. An object that only git has changed is git's: its record follows from it, and is kept from the first
+ * change by the API on. What the API creates has one from the start.
+ */
+import {
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  type KubeObject,
+  type ManagedFieldsEntry,
+} from '../../apimachinery/object.ts';
+import { fieldsText } from '../../field-management/fields-text.ts';
+import { updateManagers } from '../../field-management/manage.ts';
+import {
+  capUpdaters,
+  type Manager,
+  type Managers,
+  managerId,
+  type Owned,
+  readManagers,
+  writeManagers,
+} from '../../field-management/managers.ts';
+import { ownPart } from '../../kinds/copying.ts';
+import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
+import { schemaTree } from '../../kinds/schema-files.ts';
+
+/** What a write does to the record of an object. */
+export type FieldWrite =
+  /** The manager takes what the write changes; `base`: of the record that the client sent. */
+  | { readonly do: 'update'; readonly manager: Manager; readonly base?: Managers | undefined }
+  /** The record was worked out with the object, or is to be this. */
+  | { readonly do: 'replace'; readonly managers: Managers };
+
+/** Who changes objects by pushing commits. */
+const GIT = 'git';
+/** Owner of what was there before anybody applied, of objects that git does not have. */
+const BEFORE_FIRST_APPLY = 'before-first-apply';
+
+export function updaterOf(kind: Kind, fieldManager: string | undefined): Manager {
+  return managerOf(kind, fieldManager ?? 'unknown', 'Update');
+}
+
+export function applierOf(kind: Kind, fieldManager: string | undefined): Manager {
+  return managerOf(kind, fieldManager ?? 'unknown', 'Apply');
+}
+
+function managerOf(kind: Kind, name: string, operation: Manager['operation']): Manager {
+  return { name, operation, apiVersion: apiVersionOf(kind), subresource: '' };
+}
+
+export interface FieldChange {
+  /** Undefined: the object is new. */
+  readonly before: KubeObject | undefined;
+  readonly after: KubeObject;
+  /** Undefined: the change came by git. */
+  readonly write: FieldWrite | undefined;
+  /** Git has the object: without a record, all that was there before is git's. */
+  readonly isInGit: boolean;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+/** The record after a change; undefined where none is kept. */
+export function recordAfter(kind: Kind, change: FieldChange): ManagedFieldsEntry[] | undefined {
+  const { before, after, write, time } = change;
+  if (write?.do === 'replace') return recordOf(write.managers);
+  const { managedFields } = before?.metadata ?? {};
+  const isWritten = write !== undefined;
+  const known = write?.base ?? recorded(kind, change, isWritten && change.isInGit);
+  const isNew = before === undefined && isWritten;
+  if (!isNew && (known === undefined || known.size === 0)) return managedFields;
+  const manager = write?.manager ?? gitManager(kind);
+  const managers = updateManagers({
+    shape: schemaTree(kind.schema),
+    before: before === undefined ? kind.blank : managedPart(before),
+    after: managedPart(after),
+    managers: known ?? new Map(),
+    manager,
+    time,
+  });
+  return recordOf(capUpdaters(managers));
+}
+
+/** `isGits`: without a record, the object is git's. */
+function recorded(
+  kind: Kind,
+  { before }: FieldChange,
+  isGits: boolean,
+): Map<string, Owned> | undefined {
+  const found = readManagers(before?.metadata.managedFields);
+  if (before === undefined || !isGits || (found !== undefined && found.size > 0)) return found;
+  return readManagers(gitRecord(kind, before));
+}
+
+export function gitManager(kind: Kind): Manager {
+  return managerOf(kind, GIT, 'Update');
+}
+
+/** The record of an object that is git's: it follows from the object. Its time is when the object came. */
+export function gitRecord(kind: Kind, object: KubeObject): ManagedFieldsEntry[] {
+  const text = gitRecordText(kind, object);
+  return text === undefined ? [] : (JSON.parse(text) as ManagedFieldsEntry[]);
+}
+
+/** The same as JSON; undefined where nothing of the object is managed. */
+export function gitRecordText(kind: Kind, object: KubeObject): string | undefined {
+  const fields = fieldsText(
+    schemaTree(kind.schema),
+    managedPart(ownPart(kind, object)),
+    kind.blank,
+  );
+  if (fields === '') return undefined;
+  const { name, apiVersion } = gitManager(kind);
+  const { creationTimestamp } = object.metadata;
+  const time = creationTimestamp ? `,"time":${JSON.stringify(creationTimestamp)}` : '';
+  return `[{"manager":"${name}","operation":"Update","apiVersion":"${apiVersion}"${time},"fieldsType":"FieldsV1","fieldsV1":${fields}}]`;
+}
+
+function recordOf(managers: Managers): ManagedFieldsEntry[] | undefined {
+  return managers.size === 0 ? undefined : writeManagers(managers);
+}
+
+/** Who owns what of an object that is about to be applied to. */
+export function managersBeforeApply(kind: Kind, live: KubeObject, time: string): Managers {
+  const known = readManagers(live.metadata.managedFields);
+  if (known !== undefined && known.size > 0) return known;
+  return updateManagers({
+    shape: schemaTree(kind.schema),
+    before: {},
+    after: managedPart(live),
+    managers: new Map(),
+    manager: managerOf(kind, BEFORE_FIRST_APPLY, 'Update'),
+    time,
+  });
+}
+
+/** What of an object is managed: not its status, which the server writes, and not the record itself. */
+export function managedPart(object: KubeObject): JsonObject {
+  const { status: _status, metadata, ...rest } = object;
+  const { managedFields: _record, ...meta } = metadata;
+  return { ...rest, metadata: meta } as unknown as JsonObject;
+}
+
+/**
+ * The record that an update sends along, if it means to change it: an empty one forgets everything;
+ * one that cannot be read is ignored, as that of a client which does not know it.
+ */
+export function recordSent(sent: unknown, live: KubeObject): Managers | 'forget' | undefined {
+  if (!Array.isArray(sent)) return undefined;
+  if (jsonEqual(sent as JsonValue, (live.metadata.managedFields ?? []) as unknown as JsonValue)) {
+    return undefined;
+  }
+  const isEmpty = (entry: unknown): boolean => isRecord(entry) && Object.keys(entry).length === 0;
+  if (sent.length === 1 && isEmpty(sent[0])) return 'forget';
+  const managers = readManagers(sent);
+  return managers === undefined || managers.size === 0 ? undefined : managers;
+}
+
+/** Whether two records say the same but for their times. */
+export function sameRecord(
+  one: readonly ManagedFieldsEntry[] | undefined,
+  other: readonly ManagedFieldsEntry[] | undefined,
+): boolean {
+  const [a, b] = [readManagers(one ?? []), readManagers(other ?? [])];
+  if (a === undefined || b === undefined || a.size !== b.size) return false;
+  return [...a.values()].every(({ manager, fields }) => {
+    const same = b.get(managerId(manager));
+    return same?.fields.equals(fields) === true;
+  });
+}

@@ -1,0 +1,295 @@
+/**
+ * Turns changes of objects into changes of files: finds the document, splices it, and reads the
+ * result back with the same reader that a push goes through, before anything is committed.
+ */
+import type { LRUCache } from 'lru-cache';
+import { describeKey, keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import type { JsonObject } from '../../apimachinery/object.ts';
+import { isRecord } from '../../apimachinery/object.ts';
+import { StatusError } from '../../apimachinery/status-error.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { CatalogObject, Place } from '../../catalog/catalog-object.ts';
+import type { FileEntry } from '../../catalog/file.ts';
+import type { FileReader } from '../../catalog/file-reader.ts';
+import type { TreeView } from '../../catalog/tree.ts';
+import { GitError, PathError } from '../../git/git-error.ts';
+import { objectId } from '../../git/objects/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import {
+  appendDocument,
+  editDocument,
+  formatLike,
+  isEmptyStream,
+  removeDocument,
+} from '../../manifests/edit.ts';
+import { formatProblem } from '../../manifests/manifest.ts';
+import { decodeUtf8, parseDocument } from '../../manifests/parse.ts';
+import { formatManifest } from '../../manifests/write.ts';
+import { SOPS } from '../../sealing/metadata.ts';
+import { SealingError } from '../../sealing/sealing-error.ts';
+import { type FormerFile, formerDocument, withoutNamespace } from './former-document.ts';
+import type { OpenFile, Sealer } from './sealer.ts';
+
+/** One object as a write wants it. */
+export interface ObjectEdit {
+  readonly key: ObjectKey;
+  /** Where a new object goes. */
+  readonly newPath: string;
+  /** A file that an object which is gone was in, whose bytes a new one takes over. */
+  readonly former?: FormerFile | undefined;
+  /** It will be removed: what is in it does not matter. */
+  readonly removes?: true;
+  /** Goes on from the last good version where the manifest in git is not valid. */
+  readonly force?: boolean | undefined;
+  /**
+   * The manifest to write, given the one that is there (undefined: the object is new); null
+   * removes it.
+   */
+  manifest(current: JsonObject | undefined): JsonObject | null;
+}
+
+/** A file with the edits of one commit in it. */
+export interface EditedFile {
+  readonly path: string;
+  /** null: the file is to be removed. */
+  readonly content: Buffer | null;
+  readonly entry: FileEntry | undefined;
+  /** Problems of the manifest that the edit dropped to go on from the last good version. */
+  readonly dropped?: string | undefined;
+}
+
+export interface EditContext {
+  readonly repository: Pick<Repository, 'readBlobs'>;
+  readonly reader: FileReader;
+  readonly catalog: Catalog;
+  readonly view: TreeView;
+  /** By blob. */
+  readonly texts: LRUCache<string, string>;
+  /** Absent: secrets are written as they are. */
+  readonly sealer?: Sealer | undefined;
+}
+
+/** Throws StatusError when the repository is in a state that the edit cannot be made in. */
+export async function editFile(context: EditContext, asked: ObjectEdit): Promise<EditedFile> {
+  const edit = { ...asked, newPath: context.catalog.placeOf(asked.newPath) };
+  const current = context.catalog.object(edit.key);
+  const path = current?.place.path ?? edit.newPath;
+  const file = context.catalog.file(path);
+  if (current === undefined) refuseIfTaken(context, edit.key, path);
+  const text = file === undefined ? undefined : await fileText(context, edit.key, file);
+  const claims = context.catalog.claims(edit.key);
+  const spliced = await splice(context, { edit, current, file, text, claims });
+  const { edited, removed, dropped } = spliced;
+  if (isEmptyStream(edited)) return { path, content: null, entry: undefined };
+  const content = Buffer.from(edited, 'utf8');
+  const blob = objectId('blob', content);
+  context.texts.set(blob, edited);
+  await context.reader.prepare([content]);
+  const entry = context.view.judged(context.reader.read(path, blob, content));
+  refuseIfBroken(edit.key, entry, removed);
+  return { path, content, entry, dropped };
+}
+
+/** A manifest that is not valid makes no object, and still there must not be a second one. */
+function refuseIfTaken({ catalog, view }: EditContext, key: ObjectKey, path: string): void {
+  if (!view.includes(path)) {
+    throw conflictWithRepository(key, `.gitplaneignore covers ${path}, where it would go`);
+  }
+  const [claim] = catalog.claims(key);
+  if (claim === undefined) return;
+  const document = catalog.file(claim.path)?.documents.find(({ index }) => index === claim.index);
+  const [problem] = document?.problems ?? [];
+  const why = problem === undefined ? claim.path : formatProblem(problem);
+  throw conflictWithRepository(key, `a manifest of it is in git and not valid; mend it: ${why}`);
+}
+
+async function fileText(context: EditContext, key: ObjectKey, file: FileEntry): Promise<string> {
+  const cached = context.texts.get(file.blob);
+  if (cached !== undefined) return cached;
+  const [content = Buffer.alloc(0)] = await context.repository
+    .readBlobs([file.blob])
+    .catch((error: unknown) => {
+      throw error instanceof GitError && isUnreadable(file) ? conflictIn(key, file) : error;
+    });
+  // Bytes that are no text would come back as others.
+  const decoded = decodeUtf8(content);
+  if ('problem' in decoded) throw conflictIn(key, file);
+  context.texts.set(file.blob, decoded.text);
+  return decoded.text;
+}
+
+/** Too large, or no file at all, as a submodule is none: the catalog has a problem in its place. */
+function isUnreadable(file: FileEntry): boolean {
+  return file.documents.some(({ key, problems }) => key === undefined && problems.length > 0);
+}
+
+interface Splicing {
+  edit: ObjectEdit;
+  current: CatalogObject | undefined;
+  file: FileEntry | undefined;
+  text: string | undefined;
+  /** Every document that names the object. */
+  claims: readonly Place[];
+}
+
+interface Spliced {
+  readonly edited: string;
+  readonly removed: boolean;
+  readonly dropped?: string | undefined;
+}
+
+async function splice(context: EditContext, of: Splicing): Promise<Spliced> {
+  const { edit, current, file, text, claims } = of;
+  if (current === undefined || text === undefined) {
+    const manifest = edit.manifest(undefined);
+    if (manifest === null) throw conflictWithRepository(edit.key, 'it is not in git');
+    const open = text === undefined ? undefined : await opened(context, edit.key, text);
+    return {
+      edited: await written(context, { ...of, open, index: undefined, manifest }),
+      removed: false,
+    };
+  }
+  const { index } = current.place;
+  const open = edit.removes === true ? undefined : await opened(context, edit.key, text);
+  const raw = currentManifest(edit.key, current, { file, text, open });
+  const dropped = droppedBy(edit, current, file);
+  const manifest = edit.manifest(raw);
+  if (manifest !== null) {
+    const edited = await written(context, { ...of, open, index, manifest });
+    return { edited, removed: false, dropped };
+  }
+  if (claims.length > 1) {
+    const places = claims.map((place) => `${place.path} (document ${place.index + 1})`).join(', ');
+    throw conflictWithRepository(edit.key, `it is in git more than once; keep one of ${places}`);
+  }
+  return { edited: await without(context, { ...of, text, index }), removed: true };
+}
+
+/** The text of the file, with the document in it and sealed where it has to be. */
+async function written(
+  context: EditContext,
+  of: Splicing & { open: OpenFile | undefined; index: number | undefined; manifest: JsonObject },
+): Promise<string> {
+  const { sealer, view, repository } = context;
+  const { edit, current, text, open, index } = of;
+  const former = index === undefined ? await formerDocument(context, edit) : undefined;
+  const manifest = former?.saysNamespace === false ? withoutNamespace(of.manifest) : of.manifest;
+  const isSealed = open !== undefined || (view.sealing !== undefined && sealer?.isSecret(manifest));
+  if (sealer !== undefined && isSealed === true) {
+    const path = current?.place.path ?? edit.newPath;
+    const write = { path, text, index, manifest, open, former, sealing: view.sealing, repository };
+    return await sealing(edit.key, () => sealer.write(write));
+  }
+  if (index !== undefined && text !== undefined) return editDocument(text, index, manifest);
+  // Comments that were encrypted with the values must not come back in the clear.
+  const clear = former?.text.includes(SOPS) === true ? undefined : former;
+  if (text !== undefined) return appendDocument(text, manifest, clear);
+  return (clear && formatLike(clear, manifest)) ?? formatManifest(manifest);
+}
+
+/** The file without a document; that takes its key only where others are left to be covered. */
+async function without(
+  context: EditContext,
+  { edit, current, text, index }: Splicing & { text: string; index: number },
+): Promise<string> {
+  const edited = removeDocument(text, index);
+  const { sealer, view, repository } = context;
+  if (sealer === undefined || isEmptyStream(edited)) return edited;
+  const open = await opened(context, edit.key, text);
+  if (open === undefined) return edited;
+  const path = current?.place.path ?? edit.newPath;
+  const removal = { path, text, index, open, sealing: view.sealing, repository };
+  return await sealing(edit.key, () => sealer.remove(removal));
+}
+
+function opened(
+  { sealer }: EditContext,
+  key: ObjectKey,
+  text: string,
+): Promise<OpenFile | undefined> {
+  return sealing(key, async () => await sealer?.open(text));
+}
+
+async function sealing<T>(key: ObjectKey, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof SealingError ? conflictWithRepository(key, error.message) : error;
+  }
+}
+
+/**
+ * Problems of the manifest that the edit drops; undefined where the manifest is valid. Throws 409
+ * unless the edit is forced: the manifest is somebody's newest intent (invariant 18).
+ */
+function droppedBy(
+  { key, force, removes }: ObjectEdit,
+  current: CatalogObject,
+  file: FileEntry | undefined,
+): string | undefined {
+  const document = file?.documents.find(({ index }) => index === current.place.index);
+  if (document?.manifest !== undefined || removes === true) return undefined;
+  const found = (document?.problems ?? current.problems).slice(0, SHOWN_PROBLEMS);
+  const problems = found.map(formatProblem).join('; ') || current.place.path;
+  if (force === true) return problems;
+  const why = `its manifest in git is not valid, and the write would drop it: ${problems}`;
+  throw conflictWithRepository(
+    key,
+    `${why}. Mend it in git, or go on from its last good version with ${FORCE_WAYS}`,
+  );
+}
+
+const SHOWN_PROBLEMS = 3;
+const FORCE_WAYS = '?force=true (PUT, rollback) or kubectl apply --server-side --force-conflicts';
+
+/** The document as it is in the file, or the last good one where it parses but is not valid. */
+function currentManifest(
+  key: ObjectKey,
+  current: CatalogObject,
+  at: { file: FileEntry | undefined; text: string; open: OpenFile | undefined },
+): JsonObject {
+  const { index } = current.place;
+  const entry = at.file?.documents.find((document) => document.index === index);
+  const raw = at.open
+    ? at.open.file.documents.find((document) => document.index === index)
+    : parseDocument(at.text, index);
+  if (entry?.key === undefined || !isRecord(raw?.value)) {
+    const [problem] = current.problems;
+    const place = problem === undefined ? current.place.path : formatProblem(problem);
+    throw conflictWithRepository(
+      key,
+      `its file cannot be edited until it is mended in git: ${place}`,
+    );
+  }
+  return (entry.manifest === undefined ? current.manifest : raw.value) as unknown as JsonObject;
+}
+
+/** The last check before a commit: what was written reads back, and without a problem. */
+function refuseIfBroken(key: ObjectKey, entry: FileEntry, removed: boolean): void {
+  const id = keyString(key);
+  const mine = entry.documents.filter((document) => document.key && keyString(document.key) === id);
+  const isThere = mine.length > 0 && mine.every(({ problems }) => problems.length === 0);
+  if (removed ? mine.length === 0 : isThere) return;
+  const judged = mine.length > 0 ? mine : entry.documents;
+  const [problem] = judged.flatMap((document) => document.problems);
+  const why = problem === undefined ? entry.path : formatProblem(problem);
+  throw conflictWithRepository(key, `the file would not be valid: ${why}`);
+}
+
+function conflictIn(key: ObjectKey, file: FileEntry): StatusError {
+  const [problem] = file.documents.flatMap((document) => document.problems);
+  return conflictWithRepository(key, problem === undefined ? file.path : formatProblem(problem));
+}
+
+/** What the writer of an object reads when something in the repository is in the file's way. */
+export function asConflict(key: ObjectKey, error: unknown): unknown {
+  return error instanceof PathError ? conflictWithRepository(key, error.message) : error;
+}
+
+function conflictWithRepository(key: ObjectKey, why: string): StatusError {
+  return new StatusError(409, 'Conflict', `Cannot write ${describeKey(key)}: ${why}`, {
+    name: key.name,
+    group: key.group,
+    kind: key.kind,
+  });
+}

@@ -1,0 +1,57 @@
+/** The bytes that an object had in a past commit, for a manifest that brings it back. */
+import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
+import type { FileReader } from '../../catalog/file-reader.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { FormerDocument } from '../../manifests/edit.ts';
+import { decodeUtf8, parseDocument } from '../../manifests/parse.ts';
+
+/** A file of a past commit. */
+export interface FormerFile {
+  readonly path: string;
+  readonly blob: string;
+}
+
+interface Reading {
+  readonly repository: Pick<Repository, 'readBlobs'>;
+  readonly reader: FileReader;
+}
+
+interface Return {
+  readonly key: ObjectKey;
+  readonly newPath: string;
+  readonly former?: FormerFile | undefined;
+}
+
+interface StatedDocument extends FormerDocument {
+  /** False: the folder that it goes to says the namespace. */
+  readonly saysNamespace: boolean;
+}
+
+/** The document that the object had in a past file; undefined where that cannot be read. */
+export async function formerDocument(
+  { repository, reader }: Reading,
+  { key, newPath, former }: Return,
+): Promise<StatedDocument | undefined> {
+  if (former === undefined) return undefined;
+  const { path, blob } = former;
+  const [content = Buffer.alloc(0)] = await repository.readBlobs([blob]);
+  const decoded = decodeUtf8(content);
+  if ('problem' in decoded) return undefined;
+  await reader.prepare([content]);
+  const id = keyString(key);
+  const { documents } = reader.read(path, blob, content);
+  const own = documents.find((document) => document.key && keyString(document.key) === id);
+  if (own === undefined) return undefined;
+  const { index } = own;
+  const raw = parseDocument(decoded.text, index);
+  const metadata = isRecord(raw?.value) ? raw.value['metadata'] : undefined;
+  // In the same folder it has the same namespace without saying so.
+  const saysNamespace = path !== newPath || (isRecord(metadata) && 'namespace' in metadata);
+  return { text: decoded.text, index, saysNamespace };
+}
+
+export function withoutNamespace({ metadata, ...manifest }: JsonObject): JsonObject {
+  const { namespace: _implied, ...rest } = metadata as JsonObject;
+  return { ...manifest, metadata: rest };
+}

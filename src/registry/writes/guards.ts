@@ -1,0 +1,23 @@
+/** Runs the rules that a change has to pass beyond validation. */
+import { conflict } from '../../apimachinery/status-error.ts';
+import type { StoredObject } from '../../state/store.ts';
+import type { Guard, PlannedChange, Target } from './write-context.ts';
+
+/** Throws what the first guard that objects says. */
+export function applyGuards(guards: readonly Guard[], change: PlannedChange): void {
+  for (const guard of guards) {
+    const objection = guard(change);
+    if (objection !== undefined) throw objection;
+  }
+}
+
+/** Every objection as one line, for a push. */
+export function guardObjections(guards: readonly Guard[], change: PlannedChange): string[] {
+  return guards.flatMap((guard) => guard(change)?.message.replaceAll('\n', ' ') ?? []);
+}
+
+/** Throws 409 when the object is not the one that the right to the write was found on. */
+export function refuseAnother({ kind, name, rightOn }: Target, { object }: StoredObject): void {
+  if (rightOn === undefined || rightOn === object.metadata.uid) return;
+  throw conflict(kind, name, 'the object was deleted, and another one has its name; try again');
+}

@@ -1,0 +1,84 @@
+/**
+ * Warnings about objects that name others which are not there. They are taken, since the others may
+ * come later: manifests of one folder are applied in any order.
+ */
+import { describeKey, keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import type { KubeObject } from '../../apimachinery/object.ts';
+import type { User } from '../../apimachinery/request.ts';
+import { shownPath } from '../../apimachinery/text.ts';
+import type { ObjectChange } from '../../catalog/step.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { WriteParts } from './write-context.ts';
+
+type Parts = Pick<WriteParts, 'kinds' | 'advice' | 'authorizer'> & {
+  readonly store: Pick<WriteParts['store'], 'get'>;
+};
+type Exists = (key: ObjectKey) => boolean;
+
+export function missingDependencies(
+  parts: Parts,
+  { kind, object, user }: { kind: Kind; object: KubeObject; user: User },
+): string[] {
+  const exists: Exists = (key) => parts.store.get(key) !== undefined;
+  return missing(parts, { kind, object, exists, user });
+}
+
+/** The same for every change of a push, a line each with its place; judged by what the push leaves. */
+export function missingAfterPush(
+  parts: Parts,
+  changes: readonly ObjectChange[],
+  user: User,
+): string[] {
+  const { kinds, store, advice } = parts;
+  let after: Map<string, boolean> | undefined;
+  const exists: Exists = (key) => {
+    after ??= new Map(changes.map((one) => [keyString(one.key), one.after !== undefined]));
+    return after.get(keyString(key)) ?? store.get(key) !== undefined;
+  };
+  return changes.flatMap(({ key, after: made }) => {
+    const kind = kinds.kinds.find((one) => one.group === key.group && one.kind === key.kind);
+    if (made === undefined || kind === undefined) return [];
+    if (kind.dependsOn === undefined && advice === undefined) return [];
+    const place = shownPath(made.place.path);
+    const object = made.manifest;
+    const texts = missing(parts, { kind, object, exists, user, pushed: changes });
+    return texts.map((text) => `${place}: ${describeKey(key)}: ${text}`);
+  });
+}
+
+function missing(
+  { kinds, advice, authorizer }: Parts,
+  of: {
+    kind: Kind;
+    object: KubeObject;
+    exists: Exists;
+    user: User;
+    pushed?: readonly ObjectChange[];
+  },
+): string[] {
+  const { kind, object, exists, user, pushed } = of;
+  const absent = (kind.dependsOn?.(object) ?? []).flatMap(
+    ({ path, group = kind.group, plural = '', kind: named, namespace, name, effect }) => {
+      const wanted =
+        named === undefined
+          ? kinds.byPlural(group, plural)
+          : kinds.kinds.find((one) => one.group === group && one.kind === named);
+      const place = path.join('.');
+      if (wanted === undefined) {
+        const what = `${named} of the group ${JSON.stringify(group)}`;
+        return named === undefined ? [] : [`${place}: the platform keeps no ${what}; ${effect}`];
+      }
+      const key = { group, kind: wanted.kind, namespace: namespace ?? '', name };
+      const asked = { verb: 'get', group, resource: wanted.plural, namespace: key.namespace, name };
+      // The warning is the same for a secret that is there and that the writer may not see.
+      const isShown = named === undefined || authorizer?.authorize(user, asked).allowed !== false;
+      if (isShown && exists(key)) return [];
+      const where = namespace === undefined ? '' : ` in the namespace ${JSON.stringify(namespace)}`;
+      const seen = named === undefined ? '' : ' that you may read';
+      return [
+        `${place}: there is no ${wanted.singular} ${JSON.stringify(name)}${where}${seen}; ${effect}`,
+      ];
+    },
+  );
+  return [...absent, ...(advice?.(kind, object, pushed) ?? [])];
+}

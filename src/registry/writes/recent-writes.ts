@@ -1,0 +1,113 @@
+/**
+ * Which recent writes carried which idempotency key: known from the commits that they became, so that
+ * whoever takes over knows it as well.
+ */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import { runGit } from '../../git/process/git-process.ts';
+import { COMMITTER } from './commit-message.ts';
+
+/** A write that became a commit. */
+export interface RecentWrite {
+  readonly user: string;
+  readonly idempotencyKey: string;
+  /** `create`, `update`, … */
+  readonly verb: string;
+  /** A commit does not tell the group. */
+  readonly key: Omit<ObjectKey, 'group'> & { readonly group?: string };
+  /** Of the request; older commits and those that are about secrets have none. */
+  readonly digest?: string | undefined;
+  readonly commit: string;
+}
+
+const MOST_COMMITS = 10_000;
+
+export class RecentWrites {
+  readonly #writes = new Map<string, RecentWrite[]>();
+  #count = 0;
+
+  /** Takes what the newest commits of a branch say, whatever the clocks were of those who made them. */
+  async read(repository: { readonly gitDir: string }, head: string | undefined): Promise<void> {
+    if (head === undefined) return;
+    const args = ['log', `--max-count=${MOST_COMMITS}`, FORMAT, head];
+    const text = (await runGit(repository, args)).toString();
+    for (const entry of text.split(END).reverse()) {
+      const write = readEntry(entry.trim());
+      if (write !== undefined) this.note(write);
+    }
+  }
+
+  note(write: RecentWrite): void {
+    const id = idOf(write.user, write.idempotencyKey);
+    const before = this.#writes.get(id) ?? [];
+    if (before.some((known) => isSame(known, write))) return;
+    // Moves it to the end: what is oldest goes first.
+    this.#writes.delete(id);
+    this.#writes.set(id, [...before, write]);
+    this.#count++;
+    while (this.#count > MOST_COMMITS) {
+      const [oldest] = this.#writes;
+      if (oldest === undefined) return;
+      this.#count -= oldest[1].length;
+      this.#writes.delete(oldest[0]);
+    }
+  }
+
+  /** Whether the key came with a request for something else. */
+  isOfAnother(user: string, idempotencyKey: string, digest: string): boolean {
+    const writes = this.#writes.get(idOf(user, idempotencyKey)) ?? [];
+    return writes.some((write) => write.digest !== undefined && write.digest !== digest);
+  }
+
+  /** A name of '' is any: the server may have chosen it. */
+  find(
+    user: string,
+    idempotencyKey: string,
+    wanted: { readonly verbs: readonly string[]; readonly key: ObjectKey },
+  ): RecentWrite | undefined {
+    const { verbs, key } = wanted;
+    return this.#writes
+      .get(idOf(user, idempotencyKey))
+      ?.findLast(
+        (write) =>
+          verbs.includes(write.verb) &&
+          (write.key.group ?? key.group) === key.group &&
+          write.key.kind === key.kind &&
+          write.key.namespace === key.namespace &&
+          (key.name === '' || write.key.name === key.name),
+      );
+  }
+}
+
+function isSame(one: RecentWrite, other: RecentWrite): boolean {
+  return one.commit === other.commit && one.verb === other.verb && one.key.name === other.key.name;
+}
+
+function idOf(user: string, idempotencyKey: string): string {
+  // As it stands in a trailer.
+  return `${user}\0${idempotencyKey.replace(/[\p{Cc}\s]+/gu, ' ').trim()}`;
+}
+
+const END = '\x1e';
+const trailer = (name: string): string => `%(trailers:key=${name},valueonly)`;
+const FORMAT = `--format=%H%x00%an%x00%cn%x00%s%x00${trailer('Idempotency-Key')}%x00${trailer('Idempotency-Digest')}%x1e`;
+const SUBJECT = /^(\S+) (\S+) "(?:([^"/]+)\/)?([^"/]+)"/;
+
+/** Former versions wrote 64 bits, too few to tell two requests apart: as if there were none. */
+const FORMER = /^([0-9a-f]{16})?$/;
+
+function readEntry(entry: string): RecentWrite | undefined {
+  const [commit = '', user = '', committer, subject = '', ...trailers] = entry.split('\0');
+  const [idempotencyKey = '', digest = ''] = trailers.map((value) => value.trim());
+  const match = SUBJECT.exec(subject);
+  if (match === null || idempotencyKey === '' || committer !== COMMITTER.name) return undefined;
+  const [, verb = '', kind = '', namespace = '', name = ''] = match;
+  const key = { kind, namespace, name };
+  return {
+    user,
+    idempotencyKey,
+    verb,
+    key,
+    commit,
+    digest: FORMER.test(digest) ? undefined : digest,
+  };
+}

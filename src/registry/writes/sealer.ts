@@ -1,0 +1,406 @@
+/**
+ * Encrypts what API writes bring, on the way to the commit, for the recipients that `.sops.yaml`
+ * names at that commit. A file keeps its data key and the bytes of every value that stays only while
+ * that key was generated here for those recipients; otherwise the write re-keys the whole file.
+ */
+import type { Clock } from '../../apimachinery/clock.ts';
+import { formatPath } from '../../apimachinery/field-error.ts';
+import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
+import type { Sealing } from '../../catalog/tree.ts';
+import type { Repository } from '../../git/repository.ts';
+import { secretKeys, secretPlaces } from '../../kinds/secret-places.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import {
+  appendDocument,
+  editDocument,
+  type FormerDocument,
+  formatLike,
+  removeDocument,
+} from '../../manifests/edit.ts';
+import { relativeTo } from '../../manifests/layout.ts';
+import type { ManifestFile } from '../../manifests/manifest.ts';
+import { decodeUtf8 } from '../../manifests/parse.ts';
+import { readManifests } from '../../manifests/read.ts';
+import { formatManifest } from '../../manifests/write.ts';
+import type { FileKey, Keyring } from '../../sealing/data-keys.ts';
+import { type SealMetadata, SOPS, saysOnly } from '../../sealing/metadata.ts';
+import { metadataOf, type OpenedFile, openStream } from '../../sealing/open.ts';
+import { missingKey, type PgpKeys, wrapForPgp } from '../../sealing/pgp.ts';
+import { documentsOf, Reuse, sealDocument, sealText, unsealText } from '../../sealing/seal.ts';
+import { SealingError } from '../../sealing/sealing-error.ts';
+import { type Rule, selectionOf } from '../../sealing/selection.ts';
+import {
+  creationRuleFor,
+  parseSopsConfig,
+  ruleOfKeys,
+  type SopsConfig,
+} from '../../sealing/sops-config.ts';
+
+export interface SealerOptions {
+  readonly keyring: Keyring;
+  readonly kinds: KindTable;
+  readonly clock: Clock;
+  /** Whether it may seal what it could not open again. */
+  readonly forOthers?: true;
+  /** Public keys of PGP recipients; absent: none. */
+  readonly pgpKeys?: PgpKeys | undefined;
+}
+
+/** A file that is sealed and open. */
+export interface OpenFile {
+  readonly file: OpenedFile;
+  readonly key: FileKey;
+  /** True if this platform generated the data key, and no other key is stated in any document. */
+  readonly isOwn: boolean;
+}
+
+/** Facts about the data key of an encrypted file, once it is open. */
+interface StatedKey {
+  readonly dataKey: Buffer;
+  readonly isGenerated: boolean;
+}
+
+/** Where a file is, and what the repository says of sealing it. */
+interface Place {
+  readonly path: string;
+  readonly sealing: Sealing | undefined;
+  readonly repository: Pick<Repository, 'readBlobs'>;
+}
+
+/** A document to be removed from a file. */
+export interface SealedRemoval extends Place {
+  readonly text: string;
+  readonly index: number;
+  readonly open: OpenFile;
+}
+
+/** For whom a file is encrypted: recipients of age, and fingerprints of PGP keys. */
+export interface Recipients {
+  readonly age: readonly string[];
+  readonly pgp: readonly string[];
+}
+
+/** A file that takes a document: with the key and the rule that its values are encrypted by. */
+interface ReadyFile {
+  readonly text: string | undefined;
+  readonly key: FileKey;
+  readonly rule: Rule;
+  /** Encrypted values that may stay as they are. */
+  readonly reuse: Reuse;
+}
+
+/** A document to be written in a file. */
+export interface SealedWrite extends Place {
+  /** Absent: the file is new. */
+  readonly text: string | undefined;
+  /** Absent: the document is. */
+  readonly index: number | undefined;
+  /** In the clear. */
+  readonly manifest: JsonObject;
+  /** Absent: the file is not sealed. */
+  readonly open: OpenFile | undefined;
+  /** A past document of the object whose bytes a new one takes over, sealed or not. */
+  readonly former?: FormerDocument | undefined;
+}
+
+export class Sealer {
+  readonly #options: SealerOptions;
+  readonly #configs = new Map<string, SopsConfig>();
+
+  constructor(options: SealerOptions) {
+    this.#options = options;
+  }
+
+  /** For whom we seal where nobody says, ours first. */
+  recipients(): Promise<readonly string[]> {
+    return this.#options.keyring.recipients();
+  }
+
+  /** Public keys of PGP recipients; undefined: none is here. */
+  get pgpKeys(): PgpKeys | undefined {
+    return this.#options.pgpKeys;
+  }
+
+  /** The data key of a file that opens here, and whether this platform generated it. */
+  async dataKeyOf(content: Buffer): Promise<StatedKey | undefined> {
+    const { keyring } = this.#options;
+    if (!content.includes(SOPS)) return undefined;
+    const file = readManifests(content);
+    const metadata = 'documents' in file ? readableMetadata(file) : undefined;
+    const dataKey = metadata && (await keyring.dataKey(metadata.age));
+    return dataKey && { dataKey, isGenerated: keyring.isGenerated(dataKey) };
+  }
+
+  /** A file of clear manifests with every secret sealed. Throws SealingError. */
+  async sealFile(place: Place, text: string): Promise<string> {
+    const manifests = documentsOf(text).map(({ value }) => value as JsonObject);
+    const { key, rule } = await this.#newFile(place, manifests);
+    return sealText(text, { key, rule, now: this.#options.clock.now() });
+  }
+
+  /** Undefined where the text is not sealed. Throws SealingError when it does not open. */
+  async open(text: string): Promise<OpenFile | undefined> {
+    const open = await this.reopen(text);
+    // To seal it again would vouch for what somebody else may have put there.
+    const [problem] = open?.file.documents.flatMap(({ problems }) => problems) ?? [];
+    if (problem === undefined) return open;
+    const place = formatPath(problem.path);
+    throw new SealingError(`the file has to be mended in git first: ${place}: ${problem.message}`);
+  }
+
+  /** As `open`, for who stands up for whatever is in the file. */
+  async reopen(text: string): Promise<OpenFile | undefined> {
+    if (!text.includes(SOPS)) return undefined;
+    const documents = documentsOf(text);
+    const metadata = metadataOf(documents);
+    if (metadata === undefined) return undefined;
+    const dataKey = await this.#options.keyring.dataKey(metadata.age);
+    const file = openStream({ text, documents }, dataKey);
+    if (dataKey === undefined) throw new SealingError(`the file ${file.unreadable}`);
+    const { age, pgp, mark } = metadata;
+    const key = { dataKey, age, mark, ...(pgp && { pgp }) };
+    const isAlone = documents.every(
+      ({ value }) =>
+        !isRecord(value) || value[SOPS] === undefined || saysOnly(value[SOPS], metadata),
+    );
+    return { file, key, isOwn: isAlone && this.#options.keyring.isOwn(key) };
+  }
+
+  /** Whether a manifest must be sealed to be written. */
+  isSecret(manifest: JsonObject): boolean {
+    const kind = this.#kindOf(manifest);
+    return kind !== undefined && secretPlaces(kind, manifest).length > 0;
+  }
+
+  /** The text of the file with the document in it. Throws SealingError. */
+  async write(write: SealedWrite): Promise<string> {
+    const { index, manifest } = write;
+    const { text, ...ready } = await this.#ready(write, [manifest]);
+    const sealing = { ...ready, now: this.#options.clock.now() };
+    const own = text === undefined || index === undefined ? undefined : blockOf(text, index);
+    const sealed = sealDocument(manifest, selectionOf(sealing.rule), sealing);
+    const document = own === undefined ? sealed : { ...sealed, [SOPS]: own };
+    if (text !== undefined && index !== undefined) {
+      return sealText(editDocument(text, index, document), sealing);
+    }
+    const former = write.former && (await this.#inTheClear(write.former));
+    return sealText(added(text, document, former), sealing);
+  }
+
+  /** Undefined where it does not open: its bytes are not used. */
+  async #inTheClear(former: FormerDocument): Promise<FormerDocument | undefined> {
+    try {
+      const open = await this.open(former.text);
+      if (open === undefined) return former;
+      return { ...former, text: unsealText(former.text, open.key.dataKey) };
+    } catch (error) {
+      if (error instanceof SealingError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The text of the file without one of its documents. Throws SealingError. */
+  async remove(removal: SealedRemoval): Promise<string> {
+    const { text = '', ...ready } = await this.#ready(removal, []);
+    const edited = removeDocument(text, removal.index);
+    return sealText(edited, { ...ready, now: this.#options.clock.now() });
+  }
+
+  /** The file as it is, or in the clear and with a fresh key where the one it has cannot stay. */
+  async #ready(
+    of: Place & Pick<SealedWrite, 'text' | 'index' | 'open'>,
+    added: readonly JsonObject[],
+  ): Promise<ReadyFile> {
+    const { text, index, open } = of;
+    const rule = open?.file.metadata?.rule;
+    if (text === undefined || open === undefined || rule === undefined) {
+      return { ...(await this.#newFile(of, added)), text, reuse: new Reuse([]) };
+    }
+    const staying = open.file.documents.filter((document) => document.index !== index);
+    const manifests = [...staying.map(({ value }) => value as JsonObject), ...added];
+    await this.#refuseUnnamed(of, open);
+    const recipients = await this.#recipientsOf(of);
+    const keeps =
+      open.isOwn &&
+      sameNames(open.key, recipients) &&
+      manifests.every((manifest) => this.#hidesSecrets(rule, manifest));
+    if (keeps) return { text, key: open.key, rule, reuse: new Reuse(open.file.sealed) };
+    const key = await this.make(of, recipients);
+    const clear = unsealText(text, open.key.dataKey);
+    return { text: clear, key, rule: this.#widened(rule, manifests), reuse: new Reuse([]) };
+  }
+
+  /**
+   * Without `.sops.yaml` nothing says whether other recipients of a file were put there by a person
+   * who may. Throws SealingError.
+   */
+  async #refuseUnnamed({ path, sealing }: Place, { key }: OpenFile): Promise<void> {
+    if (sealing !== undefined || this.#options.forOthers === true) return;
+    const mine = await this.recipients();
+    const others = key.age.map(({ recipient }) => recipient).filter((one) => !mine.includes(one));
+    const [pgp] = key.pgp ?? [];
+    if (pgp !== undefined) {
+      throw new SealingError(
+        `${path} is encrypted for the PGP key ${pgp.fp.slice(0, 80)} too, and no .sops.yaml names it; make one with "gitplane seal --init --recipient ${mine[0]}", and name the key in it as pgp beside age`,
+      );
+    }
+    if (others.length === 0) return;
+    const all = [...mine.slice(0, 1), ...others].map((one) => `--recipient ${one}`).join(' ');
+    throw new SealingError(
+      `${path} is encrypted for ${others.join(', ')}, and no .sops.yaml names them; make one for those who may read, as with "gitplane seal --init ${all}"`,
+    );
+  }
+
+  /** A rule that encrypts what `rule` does, and every secret. Throws SealingError. */
+  #widened(rule: Rule, manifests: readonly JsonObject[]): Rule {
+    const secrets = ruleOfKeys(this.#secretKeysOf(manifests));
+    const both = { name: rule.name, text: `${rule.text}|${secrets.text}` };
+    const rules = rule.name === secrets.name ? [rule, both] : [rule];
+    const wide = rules.find((one) => manifests.every((it) => this.#hidesSecrets(one, it)));
+    if (wide !== undefined) return wide;
+    throw new SealingError(
+      `the ${rule.name} of the file leaves a secret of the object in the clear; change it in git`,
+    );
+  }
+
+  #secretKeysOf(manifests: readonly JsonObject[]): string[] {
+    const keys = manifests.flatMap((manifest) => {
+      const kind = this.#kindOf(manifest);
+      return kind === undefined ? [] : secretKeys(kind);
+    });
+    return [...new Set(keys)];
+  }
+
+  /** A sealed file that a document was taken from. */
+  rest(text: string, { key, file }: OpenFile): string {
+    const { metadata } = file;
+    if (metadata === undefined) return text;
+    return sealText(text, { key, rule: metadata.rule, now: this.#options.clock.now() });
+  }
+
+  async #newFile(
+    write: Place,
+    manifests: readonly JsonObject[],
+  ): Promise<{ key: FileKey; rule: Rule }> {
+    const found = await this.#creationRule(write);
+    const own = ruleOfKeys(this.#secretKeysOf(manifests));
+    const key = await this.make(write, await this.#recipientsOf(write));
+    const covers = manifests.every((manifest) => found && this.#covers(found.rule, manifest));
+    return { key, rule: found !== undefined && covers ? found.rule : own };
+  }
+
+  /** A new data key for a file. Throws SealingError. */
+  async make({ path }: Pick<Place, 'path'>, { age, pgp }: Recipients): Promise<FileKey> {
+    const { keyring, pgpKeys } = this.#options;
+    const missing = pgp.find((fp) => pgpKeys?.has(fp) !== true);
+    if (missing !== undefined) throw new SealingError(`${path}: ${missingKey(missing)}`);
+    return await keyring.make(age, (dataKey) => wrapForPgp(dataKey, pgp, pgpKeys));
+  }
+
+  /** Those that `.sops.yaml` gives to a path; ours where it names none. Throws SealingError. */
+  async #recipientsOf(place: Place): Promise<Recipients> {
+    const { recipients = [], pgp = [] } = (await this.#creationRule(place)) ?? {};
+    const mine = await this.recipients();
+    const isOurs = recipients.some((name) => mine.includes(name));
+    if (recipients.length > 0 && !isOurs && this.#options.forOthers !== true) {
+      const [ours = ''] = mine;
+      throw new SealingError(
+        `.sops.yaml seals ${place.path} for others only, and nobody here could read it again; add this platform with "gitplane recipients add ${ours}"`,
+      );
+    }
+    return { age: recipients.length > 0 ? recipients : mine, pgp };
+  }
+
+  /** True if a rule encrypts every secret, and leaves what tells which object it is. */
+  #covers(rule: Rule, manifest: JsonObject): boolean {
+    const head = [['apiVersion'], ['kind'], ['metadata', 'name'], ['metadata', 'namespace']];
+    return this.#hidesSecrets(rule, manifest) && !head.some(selectionOf(rule));
+  }
+
+  #hidesSecrets(rule: Rule, manifest: JsonObject): boolean {
+    const kind = this.#kindOf(manifest);
+    const selection = selectionOf(rule);
+    const keys = (path: readonly (string | number)[]): string[] =>
+      path.filter((step) => typeof step === 'string');
+    const all = kind === undefined ? [] : secretPlaces(kind, manifest);
+    return all.every((path) => selection(keys(path)));
+  }
+
+  async #creationRule({
+    path,
+    sealing,
+    repository,
+  }: Place): Promise<ReturnType<typeof creationRuleFor>> {
+    for (const [config, blob] of Object.entries(sealing?.configs ?? {})) {
+      const folder = config.split('/').slice(0, -1).join('/');
+      const inner = relativeTo(folder, path);
+      if (inner === undefined) continue;
+      return creationRuleFor(await this.#config(config, blob, repository), inner);
+    }
+    return undefined;
+  }
+
+  async #config(
+    path: string,
+    blob: string,
+    repository: Pick<Repository, 'readBlobs'>,
+  ): Promise<SopsConfig> {
+    const known = this.#configs.get(blob);
+    if (known !== undefined) return known;
+    const [content = Buffer.alloc(0)] = await repository.readBlobs([blob]);
+    try {
+      const decoded = decodeUtf8(content);
+      if ('problem' in decoded) throw new SealingError(decoded.problem.message);
+      const config = parseSopsConfig(decoded.text);
+      this.#configs.clear();
+      this.#configs.set(blob, config);
+      return config;
+    } catch (error) {
+      if (!(error instanceof SealingError)) throw error;
+      throw new SealingError(`${path} cannot be used: ${error.message}`, { cause: error });
+    }
+  }
+
+  #kindOf({ apiVersion, kind }: JsonObject): ReturnType<KindTable['byKind']> {
+    return this.#options.kinds.byKind(String(apiVersion), String(kind));
+  }
+}
+
+/** Undefined also where it is broken, which is told of where the file is read. */
+function readableMetadata({ documents }: ManifestFile): SealMetadata | undefined {
+  try {
+    return metadataOf(documents);
+  } catch (error) {
+    if (error instanceof SealingError) return undefined;
+    throw error;
+  }
+}
+
+function sameNames({ age, pgp = [] }: FileKey, wanted: Recipients): boolean {
+  const sameAge = sameSet(
+    age.map(({ recipient }) => recipient),
+    wanted.age,
+  );
+  return (
+    sameAge &&
+    sameSet(
+      pgp.map(({ fp }) => fp.toUpperCase()),
+      wanted.pgp,
+    )
+  );
+}
+
+function sameSet(a: readonly string[], b: readonly string[]): boolean {
+  const all = new Set(a);
+  return all.size === new Set(b).size && b.every((one) => all.has(one));
+}
+
+function added(text: string | undefined, document: JsonObject, former?: FormerDocument): string {
+  if (text !== undefined) return appendDocument(text, document, former);
+  return (former && formatLike(former, document)) ?? formatManifest(document);
+}
+
+function blockOf(text: string, index: number): JsonObject[string] | undefined {
+  const found = documentsOf(text).find((document) => document.index === index);
+  return (found?.value as JsonObject | undefined)?.[SOPS];
+}

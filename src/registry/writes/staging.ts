@@ -1,0 +1,87 @@
+/**
+ * One write, done in memory: decided, spliced into its file, committed to a batch, folded into the
+ * catalog. Nothing of it is on the disk or visible, and all of it can be undone.
+ */
+import type { LRUCache } from 'lru-cache';
+import type { Clock } from '../../apimachinery/clock.ts';
+import type { FileReader } from '../../catalog/file-reader.ts';
+import type { CommitBatch, Repository } from '../../git/repository.ts';
+import type { Store } from '../../state/store.ts';
+import type { DesiredState, StagedWrite } from '../desired-state.ts';
+import { refuseWhileHeld } from '../pushes/prune-approvals.ts';
+import { COMMITTER, withParagraph } from './commit-message.ts';
+import { asConflict, editFile } from './file-edits.ts';
+import type { Sealer } from './sealer.ts';
+import type { Prepared, Write } from './write.ts';
+
+export interface Staged extends StagedWrite {
+  readonly write: Write;
+  readonly commit?: string;
+  readonly undo?: () => void;
+  /** What the state says of it is nowhere else, and must be durable before the answer. */
+  readonly inState?: boolean;
+}
+
+export interface StagingOptions {
+  readonly state: DesiredState;
+  readonly repository: Repository;
+  readonly store: Store;
+  readonly reader: FileReader;
+  readonly clock: Clock;
+  /** Absent: secrets are written as they are. */
+  readonly sealer?: Sealer | undefined;
+}
+
+/** Throws StatusError, with nothing done, when the write is refused. */
+export async function stage(
+  options: StagingOptions & { readonly texts: LRUCache<string, string> },
+  batch: CommitBatch,
+  write: Write,
+): Promise<Staged> {
+  // Before anything is done that could not be shown soon.
+  const { trouble } = options.store;
+  if (trouble !== undefined) throw trouble;
+  const prepared = write.prepare();
+  if (prepared.do === 'nothing') return { write, changes: [], state: [], paths: [] };
+  const inState = keepsInState(prepared);
+  // Refused while the state cannot be written; and what is about to leave git must be in there.
+  if (inState) await options.store.flush();
+  if (prepared.do === 'state') {
+    return { write, changes: [], state: prepared.changes, paths: [], inState };
+  }
+  const { clock, state } = options;
+  refuseWhileHeld(state.consent.hold);
+  const { catalog, view } = state;
+  const edited = await editFile({ ...options, catalog, view }, prepared.edit);
+  const committerTime = Math.floor(clock.now() / 1000);
+  const commit = {
+    changes: [{ path: edited.path, content: edited.content }],
+    author: prepared.author,
+    committer: COMMITTER,
+    time: committerTime,
+    message:
+      edited.dropped === undefined
+        ? prepared.message
+        : withParagraph(
+            prepared.message,
+            `Dropped the manifest in git, which was not valid:\n${edited.dropped}`,
+          ),
+  };
+  const { id } = await batch.add(commit).catch((error: unknown) => {
+    throw asConflict(write.key, error);
+  });
+  const { changes, undo } = state.stage({ id, committerTime }, edited);
+  const paths = [edited.path];
+  const { deletion, fields } = prepared;
+  return { write, commit: id, changes, undo, state: [], paths, deletion, fields, inState };
+}
+
+/** The newest step first. */
+export function undoAll(staged: readonly Staged[]): void {
+  for (const { undo } of staged.toReversed()) undo?.();
+}
+
+function keepsInState(prepared: Prepared): boolean {
+  if (prepared.do === 'state') return prepared.durable === true;
+  return prepared.do === 'commit' && prepared.deletion !== undefined;
+}

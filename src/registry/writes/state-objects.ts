@@ -1,0 +1,52 @@
+/**
+ * Objects that are no desired state: they are made by the server, kept in the state alone, and gone
+ * when that is lost. Everything else about them is as with any other object: they are validated,
+ * guarded, read, watched, changed and deleted; only no commit is made of it. Keys of logins are such
+ * objects: a log of who signed in when, with the tokens of providers, is nothing to review, and
+ * people sign in while no commit can be made.
+ */
+import { randomUUID } from 'node:crypto';
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import { keyOwnership } from '../../kinds/key-owner.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { StoredObject } from '../../state/store.ts';
+import { serveObject } from '../projection/served-object.ts';
+import type { Prepared } from './write.ts';
+import type { DecisionParts } from './write-context.ts';
+
+/** Beside the object, out of sight. */
+const MARK = 'kept in state';
+
+export function isKeptInState({ hidden }: Pick<StoredObject, 'hidden'>): boolean {
+  return hidden?.[MARK] === true;
+}
+
+/** `manifest` with its concealed values, as git would have it. */
+export function createdInState(
+  { kind, key, manifest }: { kind: Kind; key: ObjectKey; manifest: JsonObject },
+  { store, clock }: Pick<DecisionParts, 'store' | 'clock'>,
+): Prepared {
+  const now = clock.now();
+  // No history tells these: they are what they are for as long as the state is.
+  const identity = { uid: randomUUID(), creationTimestamp: rfc3339(now), generation: 1 };
+  const written = manifest as unknown as KubeObject;
+  const owner = keyOwnership(key, written)?.owner;
+  const ownerUid = owner && store.get(owner)?.object.metadata.uid;
+  const source = { identity, manifest: written, problems: [], ownerUid };
+  const { object, hidden } = serveObject(kind, source, { previous: undefined, time: now });
+  return durable({ key, object, hidden: { ...hidden, [MARK]: true } });
+}
+
+export function updatedInState(
+  { key, hidden }: StoredObject,
+  object: KubeObject,
+  brings: JsonObject,
+): Prepared {
+  return durable({ key, object, hidden: { ...hidden, ...brings } });
+}
+
+function durable(put: Pick<StoredObject, 'key' | 'object' | 'hidden'>): Prepared {
+  return { do: 'state', changes: [{ type: 'put', ...put }], durable: true };
+}

@@ -1,0 +1,319 @@
+/** PUT and PATCH: a change of a served object becomes a splice of its manifest. */
+import {
+  fillDefaults,
+  objectProblems,
+  objectWarnings,
+  sameDesiredState,
+} from '../../admission/check.ts';
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import { type FieldPath, formatPath, invalid } from '../../apimachinery/field-error.ts';
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import {
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+  SERVER_POPULATED_META,
+} from '../../apimachinery/object.ts';
+import {
+  badRequest,
+  conflict,
+  invalidObject,
+  notFound,
+  withWarnings,
+} from '../../apimachinery/status-error.ts';
+
+import type { Managers } from '../../field-management/managers.ts';
+import { countsGenerations, type Kind } from '../../kinds/kind.ts';
+import { defaultPath } from '../../manifests/layout.ts';
+import type { Change, StoredObject } from '../../state/store.ts';
+import { isStale } from '../activity.ts';
+import { ownVersion, withoutSentCopy } from '../projection/derived-secrets.ts';
+import { withRecord } from '../projection/object-with-managed-fields.ts';
+import { isFinished } from '../projection/served-object.ts';
+import { authorOf, commitMessage } from './commit-message.ts';
+import { decodeObject } from './decode.ts';
+import {
+  type FieldWrite,
+  recordAfter,
+  recordSent,
+  sameRecord,
+  updaterOf,
+} from './field-managers.ts';
+import { applyGuards, refuseAnother } from './guards.ts';
+import { missingDependencies } from './missing-dependencies.ts';
+import { desiredPart, rebaseManifest } from './patch-manifest.ts';
+import { isKeptInState, updatedInState } from './state-objects.ts';
+import type { Prepared, Write } from './write.ts';
+import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
+import {
+  byPath,
+  type Concealed,
+  takeWriteOnly,
+  withConcealed,
+  withoutFields,
+} from './write-only.ts';
+
+export interface UpdateRequest extends Target {
+  /** A rollback also takes back write-only values, which no body shows. */
+  readonly verb: 'update' | 'patch' | 'rollback';
+  /** The wanted object, from the one that is there now; called once a try. */
+  change(current: KubeObject): unknown;
+  /** Where what is not there is to be made: checks the right to that, and returns what. */
+  create?: (() => unknown) | undefined;
+  /** Who owns its fields, where an apply has worked that out; asked after `change`. */
+  managers?(): Managers;
+  readonly duplicates: readonly string[];
+  readonly options: WriteOptions;
+}
+
+/** An update ready to take its turn; the rest is known only once it had it. */
+export interface PreparedUpdate extends Write {
+  /** Warnings of the last try. */
+  warnings(): readonly string[];
+  /** The object as the last try wants it; for dry runs. */
+  preview(): KubeObject | undefined;
+}
+
+export function prepareUpdate(parts: DecisionParts, request: UpdateRequest): PreparedUpdate {
+  const { kind, namespace, name } = request;
+  const key = { group: kind.group, kind: kind.kind, namespace, name };
+  let last: Wanted | undefined;
+  return {
+    key,
+    warnings: () => last?.warnings ?? [],
+    preview: () => last?.object,
+    prepare: () => {
+      const stored = parts.store.get(key);
+      if (stored === undefined) throw notFound(kind, name);
+      refuseAnother(request, stored);
+      if (request.verb === 'rollback') refuseTerminating(request, stored);
+      const current = withRecord(kind, ownVersion(kind, stored));
+      last = wanted(parts, request, { current, shown: stored });
+      return plan(parts, request, { current, last });
+    },
+  };
+}
+
+interface Wanted {
+  readonly object: KubeObject;
+  readonly fields: FieldWrite;
+  readonly concealed: Concealed;
+  readonly warnings: readonly string[];
+}
+
+/** `current` is what is stored without what it copies, and `shown` with it. */
+function wanted(
+  parts: DecisionParts,
+  request: UpdateRequest,
+  { current, shown }: { current: StoredObject; shown: StoredObject },
+): Wanted {
+  const { kind, options } = request;
+  const schema = parts.kinds.schemaOf(kind);
+  const body = request.change(current.object);
+  const { object: sent, warnings } = decodeObject(identified(body, request), {
+    ...request,
+    ...options,
+    schema,
+    isPatch: request.verb === 'patch',
+  });
+  return withWarnings(warnings, () => wantedOf(parts, request, { sent, warnings, current, shown }));
+}
+
+function wantedOf(
+  parts: DecisionParts,
+  request: UpdateRequest,
+  of: {
+    sent: KubeObject;
+    warnings: readonly string[];
+    current: StoredObject;
+    shown: StoredObject;
+  },
+): Wanted {
+  const { kind, options } = request;
+  const { sent, warnings, current, shown } = of;
+  const schema = parts.kinds.schemaOf(kind);
+  const object = withoutSentCopy(kind, sent, shown.object);
+  checkPreconditions(request, object, current);
+  const fields = fieldWrite(request, object.metadata.managedFields, current.object);
+  restoreServerFields(object, current.object);
+  kind.canonicalize(object);
+  const { concealed, problems } = takeWriteOnly(kind, object, false);
+  fillDefaults(kind, schema, object);
+  const errors = [...objectProblems(kind, schema, { object, old: current.object }), ...problems];
+  if (errors.length > 0) throw invalidObject(kind, request.name, errors);
+  const change = { user: options.user, kind, object, old: current.object };
+  applyGuards(parts.guards, { ...change, brings: byPath(concealed) });
+  // Of a real write history tells the generation; a dry run has no history.
+  if (countsGenerations(kind) && !sameDesiredState(object, current.object)) {
+    object.metadata.generation = (current.object.metadata.generation ?? 0) + 1;
+  }
+  noteRecord(parts, { kind, object, fields, current });
+  const restored = request.verb === 'rollback' ? restoredValues(current, concealed) : [];
+  const absent = missingDependencies(parts, { kind, object, user: options.user });
+  const all = [...warnings, ...objectWarnings(kind, object), ...absent, ...restored];
+  return { object, fields, concealed, warnings: all };
+}
+
+function fieldWrite(request: UpdateRequest, sent: unknown, live: KubeObject): FieldWrite {
+  if (request.managers !== undefined) return { do: 'replace', managers: request.managers() };
+  const base = recordSent(sent, live);
+  if (base === 'forget') return { do: 'replace', managers: new Map() };
+  return { do: 'update', manager: updaterOf(request.kind, request.options.fieldManager), base };
+}
+
+/** The object as it would be served says who owns what of it. */
+function noteRecord(
+  parts: DecisionParts,
+  of: { kind: Kind; object: KubeObject; fields: FieldWrite; current: StoredObject },
+): void {
+  const { kind, object, fields, current } = of;
+  const time = rfc3339(parts.clock.now());
+  const before = current.object;
+  const isInGit = !isKeptInState(current);
+  const record = recordAfter(kind, { before, after: object, write: fields, isInGit, time });
+  delete object.metadata.managedFields;
+  if (record !== undefined) object.metadata.managedFields = record;
+}
+
+/** Nothing in git could be brought back: the manifest is gone, and the object will be. */
+function refuseTerminating({ kind, name }: UpdateRequest, current: StoredObject): void {
+  if (current.object.metadata.deletionTimestamp === undefined) return;
+  throw conflict(kind, name, 'the object is being deleted; roll it back when it is gone');
+}
+
+/** A key that somebody replaced may have been replaced for a reason. */
+function restoredValues(current: StoredObject, concealed: Concealed): string[] {
+  return [...concealed]
+    .filter(([path, value]) => current.hidden?.[path.join('.')] !== value)
+    .map(([path]) => `${formatPath(path)}: the value of that commit is in force again`);
+}
+
+/** The body must say which object it is: the one of the URL. */
+export function identified(body: unknown, request: Pick<UpdateRequest, 'name'>): unknown {
+  const metadata = isRecord(body) ? (body['metadata'] ?? {}) : {};
+  // The schema names the type of anything else, here and below.
+  if (!isRecord(metadata)) return body;
+  const own = metadata['name'];
+  if (own === undefined || own === null || own === '') {
+    throw badRequest(
+      `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (typeof own === 'string' && own !== request.name) {
+    throw badRequest(
+      `the name of the object (${own}) does not match the name on the URL (${request.name})`,
+    );
+  }
+  return body;
+}
+
+function checkPreconditions(
+  request: UpdateRequest,
+  object: KubeObject,
+  current: StoredObject,
+): void {
+  const { kind, name } = request;
+  const { resourceVersion = '', uid = '' } = object.metadata;
+  const anyVersion = resourceVersion === '' || resourceVersion === '0';
+  if (anyVersion && !kind.allowUnconditionalUpdate) {
+    const path = ['metadata', 'resourceVersion'];
+    const message = 'Invalid value: 0: must be specified for an update';
+    // Named by its resource, as Kubernetes does here alone.
+    throw invalidObject({ ...kind, kind: kind.plural }, name, [
+      { type: 'FieldValueInvalid', path, message },
+    ]);
+  }
+  refuseImmutable(request, object, current.object);
+  if (uid !== '' && uid !== current.object.metadata.uid) {
+    throw conflict(
+      kind,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.object.metadata.uid}`,
+    );
+  }
+  if (!anyVersion && isStale(resourceVersion, current)) throw conflict(kind, name);
+}
+
+const DELETION = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
+
+/** What only a deletion sets, and in a patch the identity: a PUT with another uid is a conflict. */
+function refuseImmutable(request: UpdateRequest, sent: KubeObject, live: KubeObject): void {
+  const fields = request.verb === 'patch' ? (['uid', ...DELETION] as const) : DELETION;
+  const errors = fields
+    .filter((field) => sent.metadata[field] !== undefined && sent.metadata[field] !== '')
+    .filter((field) => sent.metadata[field] !== live.metadata[field])
+    .map((field) => invalid(['metadata', field], sent.metadata[field], 'field is immutable'));
+  if (errors.length > 0) throw invalidObject(request.kind, request.name, errors);
+}
+
+function restoreServerFields(object: KubeObject, current: KubeObject): void {
+  const kept = current.metadata;
+  for (const field of SERVER_POPULATED_META) {
+    delete object.metadata[field];
+    if (kept[field] !== undefined) Object.assign(object.metadata, { [field]: kept[field] });
+  }
+  delete object.metadata.selfLink;
+  delete object.status;
+  if (current.status !== undefined) object.status = current.status;
+}
+
+function plan(
+  parts: DecisionParts,
+  request: UpdateRequest,
+  at: { current: StoredObject; last: Wanted },
+): Prepared {
+  const { current, last } = at;
+  const { kind, options } = request;
+  const hidden = ([path]: readonly [FieldPath, unknown?]): unknown =>
+    current.hidden?.[path.join('.')];
+  const dropped = kind.writeOnly
+    .map(({ path }) => path)
+    .filter((path) => request.verb === 'rollback' && !last.concealed.has(path));
+  const secretsKept =
+    [...last.concealed].every(([path, value]) => hidden([path]) === value) &&
+    dropped.every((path) => hidden([path]) === undefined);
+  const same = jsonEqual(desiredPart(last.object), desiredPart(current.object));
+  if (same && secretsKept) return ofRecordAlone(current, last.object);
+  if (current.object.metadata.deletionTimestamp !== undefined) {
+    return finishing(parts, current, last.object);
+  }
+  if (isKeptInState(current)) return updatedInState(current, last.object, byPath(last.concealed));
+  return {
+    do: 'commit',
+    edit: {
+      key: current.key,
+      newPath: defaultPath(parts.under, kind.plural, current.key),
+      force: options.force,
+      manifest: (raw) =>
+        raw === undefined
+          ? withConcealed(desiredPart(last.object), last.concealed)
+          : withConcealed(
+              withoutFields(rebaseManifest(raw, current.object, last.object), dropped),
+              last.concealed,
+            ),
+    },
+    author: authorOf(options.user),
+    message: commitMessage(request.verb, current.key, options),
+    fields: last.fields,
+  };
+}
+
+/** Who owns what is no part of the desired state, and no commit; times alone are no change. */
+function ofRecordAlone(current: StoredObject, wanted: KubeObject): Prepared {
+  const { managedFields } = wanted.metadata;
+  if (sameRecord(managedFields, current.object.metadata.managedFields)) return { do: 'nothing' };
+  const { managedFields: _before, ...metadata } = current.object.metadata;
+  const record = managedFields === undefined ? {} : { managedFields };
+  const object = { ...current.object, metadata: { ...metadata, ...record } };
+  const { key, hidden } = current;
+  return { do: 'state', changes: [{ type: 'put', key, object, hidden }] };
+}
+
+/** A terminating object is in no manifest any more; it goes when nothing holds it. */
+function finishing(parts: DecisionParts, current: StoredObject, object: KubeObject): Prepared {
+  const key: ObjectKey = current.key;
+  const change: Change = isFinished(object, parts.clock.now())
+    ? { type: 'remove', key }
+    : { type: 'put', key, object, hidden: current.hidden };
+  return { do: 'state', changes: [change], durable: true };
+}

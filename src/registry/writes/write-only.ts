@@ -1,0 +1,114 @@
+/** Values that enter with a write and are never served again, such as the text of a key. */
+import { type FieldError, type FieldPath, invalidSecret } from '../../apimachinery/field-error.ts';
+import {
+  cloneJson,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  valueAt,
+} from '../../apimachinery/object.ts';
+import type { Kind } from '../../kinds/kind.ts';
+
+/** What git is to hold, by path of the field. */
+export type Concealed = ReadonlyMap<readonly (string | number)[], string>;
+
+export interface TakenValues {
+  readonly concealed: Concealed;
+  /** Values the server made, to be shown in the answer to this create and never again. */
+  readonly generated: ReadonlyMap<readonly (string | number)[], string>;
+  readonly problems: readonly FieldError[];
+}
+
+/** Takes the values out of `object`; with `generate`, makes those that are absent. */
+export function takeWriteOnly(kind: Kind, object: KubeObject, generate: boolean): TakenValues {
+  const concealed = new Map<readonly (string | number)[], string>();
+  const generated = new Map<readonly (string | number)[], string>();
+  const problems: FieldError[] = [];
+  scrubLastApplied(kind, object);
+  for (const field of kind.writeOnly) {
+    const written = valueAt(object, field.path);
+    // Clients that want a key made send the field empty as well as not at all.
+    const given = written === '' ? undefined : written;
+    const made = given === undefined && generate ? field.generate?.(object) : undefined;
+    const value = given ?? made;
+    remove(object, field.path);
+    if (value === undefined) continue;
+    const wrong = field.validate(value);
+    problems.push(...wrong.map((text) => invalidSecret(field.path, text)));
+    if (wrong.length > 0 || typeof value !== 'string') continue;
+    concealed.set(field.path, field.conceal(value));
+    if (made !== undefined) generated.set(field.path, made);
+  }
+  return { concealed, generated, problems };
+}
+
+/** Where kubectl keeps a copy of the whole object as it was applied, write-only values included. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Removes write-only values from the copy that `kubectl apply` keeps in an annotation. */
+function scrubLastApplied(kind: Kind, object: KubeObject): void {
+  const text = object.metadata.annotations?.[LAST_APPLIED];
+  if (text === undefined || kind.writeOnly.length === 0) return;
+  const copy = parseJson(text);
+  if (!isRecord(copy)) {
+    delete object.metadata.annotations?.[LAST_APPLIED];
+    return;
+  }
+  for (const field of kind.writeOnly) remove(copy, field.path);
+  Object.assign(object.metadata.annotations ?? {}, { [LAST_APPLIED]: `${JSON.stringify(copy)}\n` });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The values as they are kept beside an object: `spec.key`. */
+export function byPath(values: Concealed): JsonObject {
+  return Object.fromEntries([...values].map(([path, value]) => [path.join('.'), value]));
+}
+
+/** A copy of the manifest that holds the concealed values. */
+export function withConcealed(manifest: JsonObject, values: Concealed): JsonObject {
+  if (values.size === 0) return manifest;
+  const copy = cloneJson(manifest);
+  for (const [path, value] of values) put(copy, path, value);
+  return copy;
+}
+
+/** A copy of the object that shows values the server just made. */
+export function withShown(object: KubeObject, values: Concealed): KubeObject {
+  return withConcealed(object as unknown as JsonObject, values) as unknown as KubeObject;
+}
+
+/** A copy of the manifest that lacks the fields. */
+export function withoutFields(manifest: JsonObject, paths: readonly FieldPath[]): JsonObject {
+  if (paths.length === 0) return manifest;
+  const copy = cloneJson(manifest);
+  for (const path of paths) remove(copy, path);
+  return copy;
+}
+
+function remove(object: unknown, path: readonly (string | number)[]): void {
+  const parent = valueAt(object, path.slice(0, -1));
+  const field = path.at(-1);
+  if (isRecord(parent) && field !== undefined) delete parent[field];
+}
+
+function put(root: JsonObject, path: readonly (string | number)[], value: string): void {
+  let at: Record<string, unknown> = root;
+  for (const step of path.slice(0, -1)) {
+    const next = at[step];
+    if (isRecord(next)) at = next;
+    else {
+      const made: Record<string, unknown> = {};
+      at[step] = made;
+      at = made;
+    }
+  }
+  const field = path.at(-1);
+  if (field !== undefined) at[field] = value;
+}

@@ -1,0 +1,255 @@
+/**
+ * API writes, in the order they came. Many become one commit each and share one flush, and while one
+ * group is on its way to the disk the next one is built on top of it (invariants 1 and 2).
+ *
+ * What readers see and who is answered follows the order of the commits. When a group cannot be
+ * published, those that were built on it cannot either: all of them are undone, newest first, and
+ * their writes are decided anew on what the branch then is.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { keyString } from '../../apimachinery/key.ts';
+import type { Turns } from '../../apimachinery/mutex.ts';
+import { tooManyRequests, unavailable } from '../../apimachinery/status-error.ts';
+import { type CommitBatch, HeadMovedError } from '../../git/repository.ts';
+import type { BranchObserver } from '../branch-options.ts';
+import { Flight, type Group } from './in-flight-commits.ts';
+import { type Staged, type StagingOptions, stage, undoAll } from './staging.ts';
+import type { Write, Written } from './write.ts';
+
+interface QueuedWrite {
+  readonly write: Write;
+  attempts: number;
+  resolve(written: Written): void;
+  reject(error: unknown): void;
+}
+
+interface StagedInQueue extends Staged {
+  readonly queued: QueuedWrite;
+}
+
+/** Commits that share one flush; more would only make the first ones wait. */
+const LARGEST_BATCH = 256;
+/** Groups that may be on their way to the disk at once, beside the one that is being built. */
+const MOST_FLYING = 2;
+/** A smaller group is not built ahead: each costs a flush, whatever is in it. */
+const SMALLEST_AHEAD = 8;
+/** So often the groups that are on their way get on while one is built. */
+const LONGEST_HOLD_MS = 2;
+const MOST_ATTEMPTS = 8;
+const MOST_QUEUED = 10_000;
+
+export interface WriteQueueOptions extends StagingOptions {
+  readonly turns: Turns;
+  readonly observer: BranchObserver;
+}
+
+export class WriteQueue {
+  readonly #options: WriteQueueOptions;
+  /** Holds at least what the groups under way have written: that cannot be read back yet. */
+  /** Texts of files by blob: spares a read for files that are written again. */
+  readonly #texts = new LRUCache<string, string>({ max: 4 * MOST_FLYING * LARGEST_BATCH });
+  readonly #flight: Flight<StagedInQueue>;
+  #waiting: QueuedWrite[] = [];
+  #building = false;
+  /** Writes that were outstanding at once, lately. */
+  #usual = 0;
+  readonly #answering = new Set<Promise<void>>();
+  #scheduled = false;
+  #closed = false;
+
+  constructor(options: WriteQueueOptions) {
+    this.#options = options;
+    this.#flight = new Flight({
+      ...options,
+      onShown: (staged) => this.#answer(staged),
+      onFailed: (staged, error) => {
+        for (const { queued } of staged) queued.reject(error);
+      },
+      onEnded: () => this.#schedule(),
+    });
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  /** Resolves when the write is durable and visible; rejects with the reason it was refused. */
+  submit(write: Write): Promise<Written> {
+    if (this.#closed) return Promise.reject(unavailable('The server is shutting down'));
+    if (this.#waiting.length >= MOST_QUEUED) {
+      return Promise.reject(tooManyRequests('Too many requests, please try again later.', 1));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, attempts: 0, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Whether the branch was moved there by groups that readers do not see, or have just seen. */
+  isOwn(head: string): boolean {
+    if (this.#flight.endsAt(head)) return true;
+    return (this.#building || this.#flight.size > 0) && head === this.#flight.reached;
+  }
+
+  /**
+   * For whoever has the turn: resolves when nothing is on its way any more, and catalog and state
+   * are where the branch is, as far as writes of ours are concerned.
+   */
+  async settle(): Promise<void> {
+    while (this.#flight.broken || this.#flight.size > 0) {
+      await this.#flight.ended();
+      this.#schedule();
+      if (this.#flight.broken) await this.#repair();
+    }
+  }
+
+  /** Refuses new writes and resolves when those in flight are answered. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#scheduled || this.#waiting.length > 0 || this.#flight.size > 0) {
+      await this.#options.turns.run(() => this.settle());
+    }
+    await Promise.all(this.#answering);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || !this.#isDue()) return;
+    this.#scheduled = true;
+    void this.#options.turns.run(async () => {
+      try {
+        // What arrived together is read first, so that it goes together.
+        if (this.#usual > 1) await setImmediate();
+        await this.#turn();
+      } finally {
+        this.#scheduled = false;
+      }
+      this.#schedule();
+    });
+  }
+
+  #isDue(): boolean {
+    const { broken, size } = this.#flight;
+    if (broken) return true;
+    if (size === 0) return this.#waiting.length > 0;
+    const enough = Math.max(SMALLEST_AHEAD, this.#usual / 2);
+    if (size >= MOST_FLYING || this.#waiting.length < enough) return false;
+    let ready = 0;
+    // However long the queue is, deciding must cost little: it is asked for each write.
+    for (const { write } of this.#waiting.slice(0, 2 * LARGEST_BATCH)) {
+      if (!this.#flight.isBusy(keyString(write.key))) ready += 1;
+      if (ready >= enough) return true;
+    }
+    return false;
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#flight.broken) await this.settle();
+    const batch = this.#take();
+    if (batch.length === 0) return;
+    this.#building = true;
+    try {
+      await this.#build(batch);
+    } catch (error) {
+      for (const queued of batch) queued.reject(error);
+    }
+    this.#building = false;
+    this.#flight.land();
+  }
+
+  /** The next writes, each to an object of its own: a second one must see how the first ended. */
+  #take(): QueuedWrite[] {
+    const batch: QueuedWrite[] = [];
+    const later: QueuedWrite[] = [];
+    const keys = new Set<string>();
+    const outstanding = this.#waiting.length + this.#flight.writes;
+    this.#usual = Math.max(outstanding, Math.floor(this.#usual * 0.9));
+    for (const queued of this.#waiting) {
+      const id = keyString(queued.write.key);
+      const waits = batch.length >= LARGEST_BATCH || keys.has(id) || this.#flight.isBusy(id);
+      if (waits) later.push(queued);
+      else batch.push(queued);
+      keys.add(id);
+    }
+    this.#waiting = later;
+    return batch;
+  }
+
+  async #build(writes: readonly QueuedWrite[]): Promise<void> {
+    const { repository, state } = this.#options;
+    if (this.#flight.size === 0) await state.recover();
+    const batch = repository.begin(state.revision);
+    const staged = await this.#stageAll(batch, writes);
+    if (staged.length === 0) return;
+    try {
+      this.#flight.launch(batch, staged, state.seal(staged));
+    } catch (error) {
+      undoAll(staged);
+      throw error;
+    }
+  }
+
+  async #stageAll(batch: CommitBatch, writes: readonly QueuedWrite[]): Promise<StagedInQueue[]> {
+    const staged: StagedInQueue[] = [];
+    const options = { ...this.#options, texts: this.#texts };
+    let held = performance.now();
+    for (const queued of writes) {
+      if (this.#flight.size > 0 && performance.now() - held > LONGEST_HOLD_MS) {
+        await setImmediate();
+        held = performance.now();
+      }
+      try {
+        staged.push({ ...(await stage(options, batch, queued.write)), queued });
+      } catch (error) {
+        queued.reject(error);
+      }
+    }
+    return staged;
+  }
+
+  #answer(staged: readonly StagedInQueue[]): void {
+    const { store } = this.#options;
+    for (const { queued, commit, inState } of staged) {
+      const written = { stored: store.get(queued.write.key), commit };
+      if (inState !== true) queued.resolve(written);
+      else {
+        const answering = store
+          .flush()
+          .then(() => queued.resolve(written), queued.reject)
+          .finally(() => this.#answering.delete(answering));
+        this.#answering.add(answering);
+      }
+    }
+  }
+
+  /** Goes back to before the group that failed, then to where the branch is. */
+  async #repair(): Promise<void> {
+    const groups = this.#flight.takeBack();
+    for (const { staged } of groups.toReversed()) undoAll(staged);
+    const failed = groups.filter(({ outcome }) => outcome !== 'published');
+    try {
+      await this.#options.state.catchUp();
+    } catch (error) {
+      for (const { staged } of groups) for (const { queued } of staged) queued.reject(error);
+      return;
+    }
+    // It was published all the same where the branch had moved before its predecessor failed.
+    for (const { staged, outcome } of groups) if (outcome === 'published') this.#answer(staged);
+    this.#again(failed);
+  }
+
+  /** Someone else moved the branch first: every write is decided anew. */
+  #again(failed: readonly Group<StagedInQueue>[]): void {
+    const again: QueuedWrite[] = [];
+    for (const { staged, outcome } of failed) {
+      const error = typeof outcome === 'object' ? outcome.error : undefined;
+      for (const { queued } of staged) {
+        queued.attempts++;
+        if (!(error instanceof HeadMovedError)) queued.reject(error);
+        else if (queued.attempts < MOST_ATTEMPTS) again.push(queued);
+        else queued.reject(unavailable('The branch keeps moving; please try again'));
+      }
+    }
+    this.#waiting = [...again, ...this.#waiting];
+  }
+}

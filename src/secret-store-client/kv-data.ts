@@ -1,0 +1,103 @@
+/** What KV v1 and v2 have in common: paths, the values of a secret, the body of a write. */
+import { decodeFromStore, encodeForStore } from '../secrets-merge/encoding.ts';
+import type { SecretValues } from '../secrets-merge/fingerprints.ts';
+import { type StoreChange, StoreError, type WriteOutcome } from '../secrets-merge/ports.ts';
+import type { Answer } from './client.ts';
+import { type Member, membersAt } from './json-members.ts';
+
+export type Members = ReadonlyMap<string, Member>;
+
+export interface KvData {
+  readonly values: SecretValues;
+  readonly typed: ReadonlySet<string>;
+  readonly otherKeys: readonly string[];
+}
+
+const KEY = /^(?!\.$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
+
+/** Each segment encoded. Throws `StoreError` for a path that the store could not serve. */
+export function encodePath(path: string): string {
+  const segments = path.split('/');
+  if (path.endsWith('.') || segments.some((part) => part === '' || part === '.' || part === '..')) {
+    const message = `The secret path ${JSON.stringify(path)} must have no empty part, no "." and ".." and no period at its end`;
+    throw new StoreError(message, { reason: 'InvalidPath' });
+  }
+  return segments.map((part) => encodeURIComponent(part)).join('/');
+}
+
+/** Throws `StoreError` when the answer is no JSON with an object there. */
+export function readMembers(answer: Answer, path: readonly string[], where: string): Members {
+  const members = parsed(() => membersAt(answer.text, path));
+  if (members !== undefined) return members;
+  throw new StoreError(`${where} was answered without ${path.join('.')}`, {
+    reason: 'WrongEngine',
+  });
+}
+
+/** JSON of an answer, for everything but values. */
+export function readJson(answer: Answer, where: string): object {
+  const body = parsed(() => JSON.parse(answer.text) as unknown);
+  if (typeof body === 'object' && body !== null) return body;
+  throw new StoreError(`${where} was answered with something else than JSON`, {
+    reason: 'WrongEngine',
+  });
+}
+
+/** What the parser says is dropped: it quotes what it could not read. */
+function parsed<T>(parse: () => T): T | undefined {
+  try {
+    return parse();
+  } catch {
+    return undefined;
+  }
+}
+
+export function dataOf(members: Members): KvData {
+  const values = new Map<string, Uint8Array>();
+  const typed = new Set<string>();
+  const otherKeys: string[] = [];
+  for (const [key, { text, string }] of members) {
+    if (!KEY.test(key)) {
+      otherKeys.push(key);
+      continue;
+    }
+    if (string === undefined) typed.add(key);
+    values.set(key, string === undefined ? Buffer.from(text) : decodeFromStore(string));
+  }
+  return { values, typed, otherKeys };
+}
+
+/** All members after a change as JSON. What did not change keeps its exact text. */
+export function fullBody(members: Members, { set, remove }: Omit<StoreChange, 'seen'>): string {
+  const texts = new Map([...members].map(([key, { text }]) => [key, text]));
+  for (const key of remove) texts.delete(key);
+  for (const [key, value] of set) texts.set(key, JSON.stringify(encodeForStore(value)));
+  return objectText(texts);
+}
+
+/** Only the change, as a merge patch (RFC 7396). */
+export function patchBody({ set, remove }: Omit<StoreChange, 'seen'>): string {
+  const texts = new Map(remove.map((key) => [key, 'null']));
+  for (const [key, value] of set) texts.set(key, JSON.stringify(encodeForStore(value)));
+  return objectText(texts);
+}
+
+function objectText(texts: ReadonlyMap<string, string>): string {
+  return `{${[...texts].map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`;
+}
+
+/** What Raft takes for one version. */
+const LARGEST_BODY = 1024 * 1024;
+/** Strings in one body, keys included, where nothing else is configured; a few are ours. */
+const MOST_STRINGS = 990;
+
+export function tooLarge(data: string): WriteOutcome | undefined {
+  const strings = data.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
+  if (strings > MOST_STRINGS) {
+    const detail = `has more keys than the store takes (about ${MOST_STRINGS / 2})`;
+    return { is: 'refused', reason: 'TooLarge', detail };
+  }
+  return Buffer.byteLength(data) > LARGEST_BODY
+    ? { is: 'refused', reason: 'TooLarge', detail: 'is larger than the 1 MiB that the store takes' }
+    : undefined;
+}

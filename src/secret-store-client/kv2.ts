@@ -1,0 +1,275 @@
+/** One path of a KV v2 mount: versions, check-and-set, tombstones, our marker beside the values. */
+import { canonicalTime } from '../secrets-merge/canonical-time.ts';
+import type { Marker } from '../secrets-merge/decide.ts';
+import type { KeyHistory } from '../secrets-merge/guards.ts';
+import {
+  type StoreChange,
+  StoreError,
+  type StoreRead,
+  type StoreSide,
+  type WriteOutcome,
+} from '../secrets-merge/ports.ts';
+import type { StoreVersion } from '../secrets-merge/sync-state.ts';
+import type { Answer, StoreClient } from './client.ts';
+import {
+  dataOf,
+  encodePath,
+  fullBody,
+  type Members,
+  patchBody,
+  readJson,
+  readMembers,
+  tooLarge,
+} from './kv-data.ts';
+import { detectMount, type Mount } from './mount.ts';
+
+export interface KvPath {
+  readonly client: StoreClient;
+  readonly mount: Mount;
+  /** Below the mount, not encoded. */
+  readonly path: string;
+}
+
+interface VersionFields {
+  readonly version?: number;
+  readonly created_time?: string;
+  readonly deletion_time?: string;
+  readonly destroyed?: boolean;
+  readonly custom_metadata?: Readonly<Record<string, string>> | null;
+}
+
+interface Health {
+  readonly standby?: boolean;
+  readonly performance_standby?: boolean;
+}
+
+/** 200 in every state, so that the flags of the body count. */
+const HEALTH = 'sys/health?standbyok=true&perfstandbyok=true&drsecondarycode=200';
+const OWNER = 'gitplane-owner';
+const VALUES = 'gitplane-values';
+const VERSION = 'gitplane-version';
+const MERGE_PATCH = 'application/merge-patch+json';
+/** What a mount keeps when nobody says how many. */
+const KEPT_VERSIONS = 10;
+
+/** `max_versions` of mounts. A mount is found anew in each cycle. */
+const VERSIONS_OF_MOUNTS = new WeakMap<Mount, number>();
+
+export function kv2(options: KvPath): StoreSide {
+  return new Kv2(options);
+}
+
+class Kv2 implements StoreSide {
+  readonly isVersioned = true;
+  readonly #client: StoreClient;
+  readonly #path: string;
+  readonly #where: string;
+  readonly #members = new WeakMap<StoreRead, Members>();
+  #mount: Mount;
+
+  constructor({ client, mount, path }: KvPath) {
+    this.#client = client;
+    this.#mount = mount;
+    this.#path = encodePath(path);
+    this.#where = `The secret ${mount.path}${path}`;
+  }
+
+  get mount(): string {
+    return this.#mount.uuid ?? '';
+  }
+
+  async read(version?: number): Promise<StoreRead> {
+    const query = version === undefined ? '' : `?version=${version}`;
+    const answer = await this.#client.call({ method: 'GET', path: this.#url('data') + query });
+    if (answer.status === 404) return await this.#missing(answer);
+    const body = readJson(answer, this.#where);
+    const metadata = versionFields(body);
+    // Somebody wrote null in place of an object: there is a version, and nothing in it.
+    const isNull = metadata.version !== undefined && isOfNull(body);
+    const members: Members = isNull
+      ? new Map()
+      : readMembers(answer, ['data', 'data'], this.#where);
+    const { values, typed, otherKeys } = dataOf(members);
+    const marker = markerOf(metadata);
+    const managedBy = metadata.custom_metadata?.['managed-by'];
+    const read: StoreRead = {
+      state: 'live',
+      at: this.#at(metadata),
+      values,
+      typed,
+      otherKeys,
+      ...(marker && { marker }),
+      ...(managedBy !== undefined && managedBy !== 'gitplane' && { managedBy }),
+    };
+    this.#members.set(read, members);
+    return read;
+  }
+
+  async keyHistory(): Promise<KeyHistory | undefined> {
+    const answer = await this.#client.call({ method: 'GET', path: this.#url('metadata') });
+    if (answer.status === 404) return undefined;
+    const { data } = readJson(answer, this.#where) as { data?: MetadataFields };
+    const versions = new Map<number, string>();
+    const undeleted = new Set<number>();
+    for (const [name, version] of Object.entries(data?.versions ?? {})) {
+      versions.set(Number(name), this.#time(version.created_time));
+      if (!version.deletion_time && version.destroyed !== true) undeleted.add(Number(name));
+    }
+    return {
+      createdTime: this.#time(data?.created_time),
+      currentVersion: data?.current_version ?? 0,
+      versions,
+      undeleted,
+      maxVersions: data?.max_versions || (await this.#maxVersionsOfMount(versions.size)),
+    };
+  }
+
+  async write(change: StoreChange): Promise<WriteOutcome> {
+    const { seen } = change;
+    const cas = seen.state === 'absent' ? 0 : seen.at.version;
+    const isTyped = seen.state === 'live' && seen.typed.size > 0;
+    const data = isTyped
+      ? patchBody(change)
+      : fullBody(this.#members.get(seen) ?? new Map(), change);
+    const refusal = tooLarge(data);
+    if (refusal !== undefined) return refusal;
+    try {
+      const answer = await this.#client.call({
+        method: isTyped ? 'PATCH' : 'POST',
+        path: this.#url('data'),
+        body: `{"options":{"cas":${cas}},"data":${data}}`,
+        ...(isTyped && { contentType: MERGE_PATCH }),
+      });
+      // A patch needs something to patch: it was removed meanwhile.
+      return answer.isOutrun || answer.status === 404
+        ? { is: 'outrun' }
+        : this.#written(answer, cas);
+    } catch (error) {
+      return refusedBy(error, isTyped);
+    }
+  }
+
+  async deleteVersion(version: number, createdTime?: string): Promise<void> {
+    const body = JSON.stringify({ versions: [version] });
+    await this.#client.call({ method: 'POST', path: this.#url('delete'), body });
+    if (createdTime === undefined) return;
+    const hit = (await this.keyHistory())?.versions.get(version);
+    if (hit === undefined || hit <= createdTime) return;
+    await this.#client.call({ method: 'POST', path: this.#url('undelete'), body });
+  }
+
+  /** Other owners' fields stay. Without the right to it the sync works, but for lost state. */
+  async mark({ owner, whole, version }: Marker): Promise<void> {
+    const fields = { [OWNER]: owner, [VALUES]: whole, [VERSION]: String(version) };
+    const body = JSON.stringify({ custom_metadata: fields });
+    const call = {
+      method: 'PATCH',
+      path: this.#url('metadata'),
+      contentType: MERGE_PATCH,
+      body,
+    } as const;
+    try {
+      await this.#client.call(call);
+    } catch (error) {
+      if (!(error instanceof StoreError) || !UNMARKABLE.has(error.reason)) throw error;
+    }
+  }
+
+  async isStandby(): Promise<boolean> {
+    const answer = await this.#client.callRoot({ method: 'GET', path: HEALTH });
+    const { standby, performance_standby } = readJson(answer, 'The health of the store') as Health;
+    return standby === true || performance_standby === true;
+  }
+
+  #url(part: 'data' | 'metadata' | 'delete' | 'undelete'): string {
+    return `${encodePath(this.#mount.path.slice(0, -1))}/${part}/${this.#path}`;
+  }
+
+  /** A tombstone has a body; for anything else the mount is asked whether it is still the same. */
+  async #missing(answer: Answer): Promise<StoreRead> {
+    const body = readJson(answer, this.#where);
+    const metadata = versionFields(body);
+    if (metadata.version !== undefined) return { state: 'deleted', at: this.#at(metadata) };
+    this.#mount = await detectMount(this.#client, this.#mount.path);
+    if (this.#mount.version === 2) return { state: 'absent' };
+    throw new StoreError(`${this.#where} is on a mount of KV v1`, { reason: 'WrongEngine' });
+  }
+
+  /** 204 is what KV v1 says, which has stored the envelope as if it were the secret. */
+  #written(answer: Answer, cas: number): WriteOutcome {
+    const { data } = (answer.text === '' ? {} : readJson(answer, this.#where)) as {
+      data?: VersionFields;
+    };
+    if (answer.status === 200 && data?.version === cas + 1) {
+      return {
+        is: 'written',
+        at: { version: data.version, createdTime: this.#time(data.created_time) },
+      };
+    }
+    const message = `${this.#where} was written without check-and-set; the mount is not KV v2`;
+    throw new StoreError(message, { reason: 'WrongEngine', mayHaveHappened: true });
+  }
+
+  async #maxVersionsOfMount(seen: number): Promise<number> {
+    const known = VERSIONS_OF_MOUNTS.get(this.#mount);
+    if (known !== undefined) return known;
+    const path = `${encodePath(this.#mount.path.slice(0, -1))}/config`;
+    try {
+      const answer = await this.#client.call({ method: 'GET', path });
+      const { data } = readJson(answer, this.#where) as { data?: { max_versions?: number } };
+      const most = data?.max_versions || KEPT_VERSIONS;
+      VERSIONS_OF_MOUNTS.set(this.#mount, most);
+      return most;
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== 'Forbidden') throw error;
+      return Math.max(1, seen);
+    }
+  }
+
+  #at({ version = 0, created_time }: VersionFields): StoreVersion {
+    return { version, createdTime: this.#time(created_time) };
+  }
+
+  #time(text: string | undefined): string {
+    const time = canonicalTime(text ?? '');
+    if (time) return time;
+    throw new StoreError(`${this.#where} has a time that is none`, { reason: 'WrongEngine' });
+  }
+}
+
+interface MetadataFields {
+  readonly created_time?: string;
+  readonly current_version?: number;
+  readonly max_versions?: number;
+  readonly versions?: Readonly<Record<string, VersionFields>>;
+}
+
+const UNMARKABLE = new Set(['Forbidden', 'Rejected', 'WrongEngine']);
+
+function versionFields(body: unknown): VersionFields {
+  return (body as { data?: { metadata?: VersionFields } } | null)?.data?.metadata ?? {};
+}
+
+function isOfNull(body: unknown): boolean {
+  return (body as { data?: { data?: unknown } } | null)?.data?.data === null;
+}
+
+function markerOf({ custom_metadata }: VersionFields): Marker | undefined {
+  const owner = custom_metadata?.[OWNER];
+  const whole = custom_metadata?.[VALUES];
+  const version = Number(custom_metadata?.[VERSION]);
+  return owner !== undefined && whole !== undefined ? { owner, whole, version } : undefined;
+}
+
+function refusedBy(error: unknown, isPatch: boolean): WriteOutcome {
+  if (!(error instanceof StoreError)) throw error;
+  if (error.reason === 'TooLarge') {
+    return { is: 'refused', reason: 'TooLarge', detail: 'is larger than the store takes' };
+  }
+  if (isPatch && error.reason === 'Forbidden') {
+    const detail =
+      'has values that are no strings; without the capability "patch" they would change';
+    return { is: 'refused', reason: 'UnsupportedValue', detail };
+  }
+  throw error;
+}

@@ -1,0 +1,101 @@
+/** Which engine is mounted where, asked of the store itself. */
+import { StoreError } from '../secrets-merge/ports.ts';
+import type { StoreClient } from './client.ts';
+import { encodePath, readJson } from './kv-data.ts';
+
+export interface Mount {
+  /** With its slash at the end; what was asked for may have been longer. */
+  readonly path: string;
+  readonly version: 1 | 2;
+  /** Another one means that the mount was made anew. */
+  readonly uuid?: string;
+}
+
+interface MountAnswer {
+  readonly data?: {
+    readonly type?: string;
+    readonly path?: string;
+    readonly uuid?: string;
+    readonly options?: { readonly version?: string } | null;
+  };
+}
+
+/** Rejects with `StoreError` when nothing there is a KV engine that the token can use. */
+export async function detectMount(client: StoreClient, mount: string): Promise<Mount> {
+  const path = `sys/internal/ui/mounts/${encodePath(trimmed(mount))}`;
+  const answer = await client.call({ method: 'GET', path }).catch((error: unknown) => {
+    if (!(error instanceof StoreError) || error.reason !== 'Forbidden') throw error;
+    const message = `Nothing is mounted at ${mount}, or the token has no capability below it`;
+    throw new StoreError(message, { reason: 'MountMissing', cause: error });
+  });
+  const own = `${trimmed(mount)}/`;
+  if (answer.status === 404) return await mountOfOldServer(client, own);
+  const { data } = readJson(answer, `The mount ${mount}`) as MountAnswer;
+  if (data?.type !== 'kv' && data?.type !== 'generic') {
+    const message = `What is mounted at ${mount} is no KV engine`;
+    throw new StoreError(message, { reason: 'WrongEngine' });
+  }
+  const { path: real = own } = data;
+  if (own !== real && own.startsWith(real)) {
+    const message = `There is no mount ${own} but ${real}; the rest belongs to the path of the secret`;
+    throw new StoreError(message, { reason: 'MountMissing' });
+  }
+  return {
+    path: own,
+    version: data.options?.version === '2' ? 2 : 1,
+    ...(data.uuid !== undefined && { uuid: data.uuid }),
+  };
+}
+
+/**
+ * Servers from before Vault 0.10 cannot be asked, and have KV v1 only. Any other 404 comes from a
+ * namespace that is not there, or from something that is no store: to take that for an empty mount
+ * would read as if every secret had been deleted.
+ */
+async function mountOfOldServer(client: StoreClient, path: string): Promise<Mount> {
+  const health = await client.callRoot({ method: 'GET', path: HEALTH });
+  const version = health.status === 200 ? versionOf(health.text) : undefined;
+  if (version !== undefined && OLD_SERVER.test(version)) return { path, version: 1 };
+  const where = client.namespace ? `, or no namespace ${client.namespace}` : '';
+  const what = version === undefined ? 'no secret store' : `no mount ${path}${where}`;
+  const message = `There is ${what} at the address of the secret store`;
+  throw new StoreError(message, { reason: 'MountMissing' });
+}
+
+/** Answers 200 in whatever state the store is. */
+const HEALTH =
+  'sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200';
+const OLD_SERVER = /^v?0\.\d\./;
+
+function versionOf(text: string): string | undefined {
+  try {
+    const { version } = JSON.parse(text) as { version?: unknown };
+    return typeof version === 'string' ? version : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Editions without namespaces ignore the header, and would quietly read and write the root. Rejects
+ * with `StoreError` when the mount is the same one with and without the namespace.
+ */
+export async function checkNamespace(client: StoreClient, mount: Mount): Promise<void> {
+  const { namespace = '' } = client;
+  if (namespace === '' || namespace === 'root' || mount.uuid === undefined) return;
+  const path = `sys/internal/ui/mounts/${encodePath(trimmed(mount.path))}`;
+  const root = await client.callRoot({ method: 'GET', path }).catch((error: unknown) => {
+    if (error instanceof StoreError) return undefined;
+    throw error;
+  });
+  if (root?.status !== 200) return;
+  const { data } = readJson(root, `The mount ${mount.path}`) as MountAnswer;
+  if (data?.uuid === mount.uuid) {
+    const message = `The secret store ignores the namespace ${namespace}; its edition has none`;
+    throw new StoreError(message, { reason: 'NamespaceIgnored' });
+  }
+}
+
+function trimmed(mount: string): string {
+  return mount.replace(/^\/+|\/+$/g, '');
+}

@@ -1,0 +1,159 @@
+/** The token of a store: what it is good for, and its renewal. */
+import { StoreError } from '../secrets-merge/ports.ts';
+import type { StoreClient } from './client.ts';
+import { readJson } from './kv-data.ts';
+
+export interface TokenFacts {
+  /** Seconds left; 0 for a token that does not end. */
+  readonly ttl: number;
+  /** What it had when it was last renewed, where the store says so. */
+  readonly fullTtl: number;
+  readonly isRenewable: boolean;
+  /** Sentences for a condition. */
+  readonly warnings: readonly string[];
+}
+
+interface LookupFields {
+  readonly ttl?: number;
+  readonly creation_ttl?: number;
+  readonly period?: number;
+  readonly renewable?: boolean;
+  readonly num_uses?: number;
+  readonly type?: string;
+}
+
+/** Undefined: the token may not look itself up. Rejects with `StoreError`. */
+export async function lookUpToken(client: StoreClient): Promise<TokenFacts | undefined> {
+  const answer = await client
+    .call({ method: 'GET', path: 'auth/token/lookup-self' })
+    .catch((error: unknown) => {
+      if (error instanceof StoreError && error.reason === 'Forbidden') return undefined;
+      throw error;
+    });
+  if (answer === undefined) return undefined;
+  if (answer.status === 404) {
+    const message = `The secret store has no namespace ${client.namespace ?? ''}`;
+    throw new StoreError(message, { reason: 'NamespaceMissing' });
+  }
+  const { data = {} } = readJson(answer, 'The token') as { data?: LookupFields };
+  const { ttl = 0, creation_ttl = 0, period = 0 } = data;
+  const fullTtl = Math.max(creation_ttl, period, ttl);
+  const isRenewable = data.renewable === true && data.type !== 'batch';
+  return { ttl, fullTtl, isRenewable, warnings: warningsOf(data, fullTtl, isRenewable) };
+}
+
+const SHARE_THAT_WORRIES = 0.2;
+
+function warningsOf(fields: LookupFields, fullTtl: number, isRenewable: boolean): string[] {
+  const { ttl = 0, num_uses = 0 } = fields;
+  const warnings: string[] = [];
+  if (num_uses > 0) warnings.push(`the token is good for ${num_uses} more requests only`);
+  if (ttl > 0 && !isRenewable) warnings.push('the token ends and cannot be renewed');
+  if (ttl > 0 && ttl < fullTtl * SHARE_THAT_WORRIES) {
+    warnings.push(`the token ends in ${ttl} s`);
+  }
+  return warnings;
+}
+
+/** Seconds that the token has now. */
+export async function renewToken(client: StoreClient, fullTtl: number): Promise<number> {
+  const body = JSON.stringify(fullTtl > 0 ? { increment: `${fullTtl}s` } : {});
+  const answer = await client.call({ method: 'POST', path: 'auth/token/renew-self', body });
+  const { auth } = readJson(answer, 'The token') as { auth?: { lease_duration?: number } };
+  return auth?.lease_duration ?? 0;
+}
+
+/** When most of the time is over, and not all daemons at once. Milliseconds from now. */
+export function renewalDelay(ttlSeconds: number, random: number): number {
+  return ttlSeconds * 1000 * (2 / 3) * (0.9 + 0.1 * random);
+}
+
+/** Node takes no longer delay, and fires at once instead. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const SHORTEST_RETRY_MS = 1_000;
+const RETRY_SHARE = 0.1;
+
+export interface RenewalTimerOptions {
+  /** Resolves to the seconds that the token has then; 0: it does not end. */
+  readonly renew: () => Promise<number>;
+  /** Called with what went wrong; it is tried again until the token ends, and after that. */
+  readonly onFailure: (error: unknown) => void;
+  readonly random?: (() => number) | undefined;
+}
+
+/** Renews when two thirds of the time of a token are over, for as long as it is not closed. */
+export class RenewalTimer {
+  readonly #options: RenewalTimerOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: RenewalTimerOptions) {
+    this.#options = options;
+  }
+
+  /** Seconds that are left; 0: nothing is to be renewed. Replaces the plan of before. */
+  plan(ttl: number): void {
+    clearTimeout(this.#timer);
+    const { random = Math.random } = this.#options;
+    if (ttl > 0) this.#after(Math.max(SHORTEST_RETRY_MS, renewalDelay(ttl, random())), ttl);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #after(delay: number, ttl: number): void {
+    if (this.#isClosed) return;
+    const slice = Math.min(delay, LONGEST_TIMER_MS);
+    const next = (): void => (delay > slice ? this.#after(delay - slice, ttl) : this.#renew(ttl));
+    this.#timer = setTimeout(next, slice).unref();
+  }
+
+  #renew(before: number): void {
+    const { renew, onFailure, random = Math.random } = this.#options;
+    renew().then(
+      (ttl) => this.plan(ttl),
+      (error: unknown) => {
+        onFailure(error);
+        const retry = Math.max(SHORTEST_RETRY_MS, before * 1000 * RETRY_SHARE * random());
+        clearTimeout(this.#timer);
+        this.#after(retry, before);
+      },
+    );
+  }
+}
+
+export interface TokenKeeperOptions extends Omit<RenewalTimerOptions, 'renew'> {
+  readonly client: StoreClient;
+  readonly onFacts: (facts: TokenFacts | undefined) => void;
+}
+
+/** Renews a token that was handed over, and never revokes it: it is not ours. */
+export class TokenKeeper {
+  readonly #options: TokenKeeperOptions;
+  readonly #renewals: RenewalTimer;
+  #fullTtl = 0;
+
+  constructor(options: TokenKeeperOptions) {
+    this.#options = options;
+    const renew = (): Promise<number> => renewToken(options.client, this.#fullTtl);
+    this.#renewals = new RenewalTimer({ ...options, renew });
+  }
+
+  /** Looks at the token and plans its renewal. Call again when the token was replaced. */
+  async start(): Promise<void> {
+    this.#renewals.plan(0);
+    this.#options.onFacts(undefined);
+    const facts = await lookUpToken(this.#options.client);
+    this.#options.onFacts(facts);
+    if (facts === undefined || !facts.isRenewable) return;
+    this.#fullTtl = facts.fullTtl;
+    // The time that is left may be less than a whole life.
+    this.#renewals.plan(facts.ttl);
+  }
+
+  close(): void {
+    this.#renewals.close();
+  }
+}

@@ -1,0 +1,163 @@
+/** One HTTP exchange with a store: bounded in time and size, follows nothing, trusts what it is told to. */
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/address-guard.ts';
+
+export interface StoreRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** From the root of the store, encoded, with its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface StoreResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+}
+
+/** Rejects with `TransportError`. */
+export interface Transport {
+  /** Scheme, host and port, for messages and to judge redirects. */
+  readonly origin: string;
+  /** Path before `/v1/` in every request, without a slash at its end; absent: none. */
+  readonly prefix?: string;
+  send(request: StoreRequest): Promise<StoreResponse>;
+  close(): void;
+}
+
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  /** Whether the store may have done what it was asked for. */
+  readonly mayHaveHappened: boolean;
+
+  constructor(message: string, mayHaveHappened: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.mayHaveHappened = mayHaveHappened;
+  }
+}
+
+export interface TransportOptions {
+  /** `https://host:port`, with a path that goes before that of each request. */
+  readonly address: string;
+  readonly tls?: TransportTls;
+  readonly skipTLSVerify?: boolean;
+  readonly timeoutMs?: number;
+}
+
+export interface TransportTls {
+  /** PEM of the authorities to trust in place of the usual ones. */
+  readonly ca?: string;
+  /** PEM of the client certificate with its chain, and of its private key: both or none. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+const TIMEOUT_MS = 20_000;
+const CONNECTIONS = 8;
+/** A value has at most 1 MiB where stores keep it in Raft; escapes can make six of one byte. */
+const LARGEST_ANSWER = 8 * 1024 * 1024;
+
+/** Where nothing was sent: no connection, or nobody to trust at its other end. */
+const BEFORE_SENDING =
+  /^(ADDRESS_REFUSED|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CERT_.*|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_.*|ERR_TLS_CERT_ALTNAME_INVALID)$/;
+
+const UNTRUSTED = /^(CERT_.*|DEPTH_ZERO_.*|SELF_SIGNED_.*|UNABLE_TO_.*)$/;
+const WANTS_CERTIFICATE =
+  /^ERR_SSL_.*ALERT_(BAD_CERTIFICATE|CERTIFICATE_REQUIRED|CERTIFICATE_UNKNOWN|HANDSHAKE_FAILURE|UNKNOWN_CA)$/;
+
+function remedyOf(code: string): string {
+  if (UNTRUSTED.test(code)) return '; name the authority of its certificate with caFile or caData';
+  if (!WANTS_CERTIFICATE.test(code)) return '';
+  return '; it takes no connection without a client certificate that it trusts (clientCertFile)';
+}
+
+/** Throws one sentence when the address is none. */
+export function httpTransport(options: TransportOptions): Transport {
+  const { address, tls = {}, skipTLSVerify = false, timeoutMs = TIMEOUT_MS } = options;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    throw new Error(
+      'The address of the secret store must be like "https://store.example.com:8200"',
+    );
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw new Error(
+      `The address of the secret store must end with the port or a path: ${url.origin}`,
+    );
+  }
+  const isSecure = url.protocol === 'https:';
+  const limits = {
+    keepAlive: true,
+    maxSockets: CONNECTIONS,
+    maxFreeSockets: CONNECTIONS,
+    lookup: guardedLookup,
+  };
+  const trust = { rejectUnauthorized: !skipTLSVerify, ...tls };
+  const agent = isSecure ? new HttpsAgent({ ...limits, ...trust }) : new HttpAgent(limits);
+  const start = isSecure ? httpsRequest : httpRequest;
+
+  const send = ({ method, path, headers, body }: StoreRequest): Promise<StoreResponse> =>
+    new Promise((resolve, reject) => {
+      const refusal = refusedAddress(url);
+      if (refusal !== undefined) return reject(refusal);
+      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+      const request = start(new URL(path, url), {
+        method,
+        agent,
+        headers: { ...headers, ...length },
+      });
+      const fail = (error: NodeJS.ErrnoException): void => {
+        clearTimeout(timer);
+        const code = error.code ?? 'no answer';
+        const happened = !BEFORE_SENDING.test(code);
+        const why = error instanceof AddressRefusedError ? error.message : code;
+        const text = `Cannot reach ${url.origin}: ${why}${remedyOf(code)}`;
+        reject(new TransportError(text, happened, error));
+      };
+      const timer = setTimeout(() => {
+        request.destroy(
+          Object.assign(new Error('timeout'), { code: `no answer in ${timeoutMs} ms` }),
+        );
+      }, timeoutMs);
+      request.on('error', fail);
+      request.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length;
+          if (size <= LARGEST_ANSWER) chunks.push(chunk);
+          else
+            request.destroy(Object.assign(new Error('size'), { code: 'the answer is too large' }));
+        });
+        response.on('error', fail);
+        response.on('end', () => {
+          clearTimeout(timer);
+          const fields = Object.entries(response.headers).map(([name, value]) => [
+            name,
+            String(value),
+          ]);
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: Object.fromEntries(fields) as Record<string, string>,
+            text: Buffer.concat(chunks).toString('utf8'),
+          });
+        });
+      });
+      request.end(body);
+    });
+  const prefix = url.pathname.replace(/\/+$/, '');
+  return { origin: url.origin, prefix, send, close: () => agent.destroy() };
+}
+
+function refusedAddress({ hostname, origin }: URL): TransportError | undefined {
+  try {
+    refuseAddress(hostname);
+    return undefined;
+  } catch (cause) {
+    const { message } = cause as AddressRefusedError;
+    return new TransportError(`Cannot reach ${origin}: ${message}`, false, cause);
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * What became of a secret, in the words of its conditions: `Synced`, and `Stale` while the store
+ * does not answer. Messages name keys, versions and commits, never a value.
+ */
+import { rfc3339 } from '../apimachinery/clock.ts';
+import type { Condition, JsonObject } from '../apimachinery/object.ts';
+import type { SyncState } from '../secrets-merge/sync-state.ts';
+import type { SyncOutcome } from '../secrets-merge/sync-task.ts';
+
+export const SYNCED = 'Synced';
+export const STALE = 'Stale';
+
+/** How a secret stands, for the counts of reports and metrics. */
+export type Standing = 'synced' | 'differs' | 'held' | 'failed' | 'waiting' | 'stale';
+
+/** What a cycle found out about one secret. */
+export type Finding =
+  | { readonly is: 'outcome'; readonly outcome: SyncOutcome; readonly held: SyncState['held'] }
+  /** Of this secret alone. */
+  | { readonly is: 'failed'; readonly reason: string; readonly message: string }
+  /** The store as a whole. */
+  | { readonly is: 'unavailable'; readonly reason: string; readonly message: string }
+  | { readonly is: 'disabled' };
+
+export type Told = Pick<Condition, 'type' | 'status' | 'severity' | 'reason' | 'message'>;
+
+/**
+ * Undefined: nothing is known yet, and the condition of before stays. `isInForce`: the store that the
+ * findings are about answered its present configuration; without that no earlier success counts.
+ */
+export function syncedCondition(
+  finding: Finding,
+  { place, isInForce }: { readonly place: string; readonly isInForce: boolean },
+): Told | undefined {
+  switch (finding.is) {
+    case 'outcome':
+      return ofOutcome(finding.outcome, finding.held, place);
+    case 'failed':
+      return told('False', 'Error', finding.reason, finding.message);
+    case 'unavailable':
+      return isInForce ? undefined : told('False', 'Error', finding.reason, finding.message);
+    default:
+      return told(
+        'Unknown',
+        'Info',
+        'Disabled',
+        'The secret store is not enabled in the configuration',
+      );
+  }
+}
+
+export function standingOf(finding: Finding): Standing {
+  if (finding.is === 'disabled') return 'waiting';
+  if (finding.is !== 'outcome') return finding.is === 'failed' ? 'failed' : 'stale';
+  const { result } = finding.outcome;
+  if (result === 'Synced') return 'synced';
+  if (result === 'Differs') return 'differs';
+  return result === 'Held' || result === 'WantsDeletion' ? 'held' : 'waiting';
+}
+
+function ofOutcome(outcome: SyncOutcome, held: SyncState['held'], place: string): Told | undefined {
+  const { result, reason = '', keys, version, known } = outcome;
+  const what = keys.length === 0 ? '' : `: ${keys.join(', ')}`;
+  if (result === 'Synced') {
+    const at = version ? `${place}, version ${version}` : place;
+    return told('True', '', 'Synced', `Git and the store agree (${at})`);
+  }
+  if (result === 'Differs') {
+    return told('False', 'Warning', reason, `${DIFFERENCES[reason] ?? 'They differ'}${what}`);
+  }
+  if (result === 'WantsDeletion') {
+    const message = `${place} would be deleted ${reason === 'DeleteInGit' ? 'in git' : 'in the store'} together with many others; somebody has to agree: gitplane secrets sync --now --allow-deletions`;
+    return told('False', 'Error', 'MassDeletionBlocked', message);
+  }
+  if (result !== 'Held') return undefined;
+  const text = HOLDS[reason] ?? 'Nothing is written on either side';
+  const why = known === undefined ? text : `${text} (version ${version}, after version ${known})`;
+  const remedy = REMEDIES[reason] ?? (held === undefined ? '' : resolutionOf(held));
+  return told('False', 'Error', reason, `${why}${what}.${remedy === '' ? '' : ` ${remedy}`}`);
+}
+
+function resolutionOf({ commit, version }: NonNullable<SyncState['held']>): string {
+  return `Decide with the annotation gitplane.dev/secret-store-resolve: "git@${commit}" keeps what git has, "store@${version}" what the store has`;
+}
+
+const DIFFERENCES: Readonly<Record<string, string>> = {
+  GitChanged: 'Changed in git, and only pulled',
+  StoreChanged: 'Changed in the store, and only pushed',
+  NotInStore: 'Not in the store, and only pulled',
+  DeletedInStore: 'Deleted in the store, and kept in git',
+  EmptiedInStore: 'Emptied in the store, and kept in git',
+  EmptiedInGit: 'Emptied in git, and kept in the store',
+};
+
+const HOLDS: Readonly<Record<string, string>> = {
+  Conflict: 'Changed on both sides since they agreed',
+  HistoryUnknown:
+    'Both sides differ from what they agreed on, and the history of git that would tell which side is newer cannot be read',
+  AdoptionConflict: 'Git and the store have different values and never agreed',
+  CoveredValue:
+    'A push covered a version of the store that nobody had seen; it is still in the history of the key',
+  ForeignOwner: 'Another tool says in the store that the key is its own (managed-by)',
+  UnsupportedValue: 'The store has values there that are no text, which a push would change',
+  NoHistory: 'The store keeps no history, and what would be overwritten is nowhere else',
+  MountReplaced: 'The mount was made anew, which is no deletion of what was there',
+  StoreOlder:
+    'The store was put back to an older copy: it shows an older version than the one that was synced',
+  StoreLags:
+    'A standby of the store shows an older version than the one that was synced: it lags behind the active node, or the store was put back to an older copy',
+  TooLarge: 'Larger than the store takes',
+};
+
+/** Where a choice between two values settles nothing. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ForeignOwner: 'Remove the field from custom_metadata, or only pull',
+  UnsupportedValue: 'Write them as text in the store, or give the token the capability "patch"',
+  NoHistory: 'Set max_versions above 1, or take what the store has',
+  TooLarge: 'Split the secret',
+};
+
+function told(
+  status: Condition['status'],
+  severity: NonNullable<Condition['severity']>,
+  reason: string,
+  message: string,
+): Told {
+  return { type: SYNCED, status, severity, reason, message };
+}
+
+export function staleCondition(
+  { reason, message }: { reason: string; message: string },
+  lastSynced: number | undefined,
+): Told {
+  const since = lastSynced === undefined ? 'never synced' : `last synced ${rfc3339(lastSynced)}`;
+  const text = `The last good values are served (${since}): ${message}`;
+  return { type: STALE, status: 'True', severity: 'Warning', reason, message: text };
+}
+
+/** The status with what is to be told, and without what is over; undefined: it says so already. */
+export function withConditions(
+  status: JsonObject | undefined,
+  change: { readonly set: readonly Told[]; readonly remove: readonly string[] },
+  now: number,
+): JsonObject | undefined {
+  const before = (status?.['conditions'] ?? []) as unknown as Condition[];
+  const gone = new Set([...change.remove, ...change.set.map(({ type }) => type)]);
+  const made = change.set.map((one): Condition => {
+    const old = before.find(({ type }) => type === one.type);
+    const isSame = old?.status === one.status && old.lastTransitionTime !== undefined;
+    return { ...one, lastTransitionTime: (isSame && old.lastTransitionTime) || rfc3339(now) };
+  });
+  const conditions = [...before.filter(({ type }) => !gone.has(type)), ...made];
+  if (JSON.stringify(conditions.map(fields).sort()) === JSON.stringify(before.map(fields).sort())) {
+    return undefined;
+  }
+  return { ...status, conditions: conditions as unknown as JsonObject[] };
+}
+
+function fields(one: Condition): string {
+  return JSON.stringify([one.type, one.status, one.severity ?? '', one.reason, one.message]);
+}

@@ -1,0 +1,268 @@
+/**
+ * The connection that is configured and its state: why there is none, whether the store answers and
+ * has answered it before, and how long it is to be left alone.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../apimachinery/clock.ts';
+import type { ObjectKey } from '../apimachinery/key.ts';
+import type { StoreRequest, Transport } from '../secret-store-client/transport.ts';
+import type { Preference } from '../secrets-merge/policy.ts';
+import { StoreError } from '../secrets-merge/ports.ts';
+import type { Collection } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import {
+  ConfiguredStore,
+  type ConfiguredStoreOptions,
+  type StoreProblem,
+} from './configured-store.ts';
+import { StoreConnection } from './connection.ts';
+import type { Outage } from './outage.ts';
+import type { Timing } from './paced-transport.ts';
+import type { StoreReport } from './report.ts';
+import type { StoreSettings } from './settings.ts';
+
+export interface ConnectedStoreOptions extends ConfiguredStoreOptions {
+  readonly metrics: Pick<SecretSyncMetrics, 'requests' | 'refused'>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random?: () => number;
+  /** Absent: HTTP. */
+  readonly transport?: (address: string) => Transport;
+  /** Of the pace of requests; absent: the clock of the system. */
+  readonly timing?: Timing;
+  /** Called before every request; throws where this process must not act any more. */
+  readonly assertMayAct?: (() => void) | undefined;
+  /** Called with why the configured store is not in use, for the status of the Config; undefined: it is. */
+  readonly notInForce?: ((why: string | undefined) => void) | undefined;
+  /** Name of the store, for logs and metrics. */
+  readonly name: string;
+}
+
+/** Reasons that are about the token, whatever the store answered before. */
+const OF_TOKENS = new Set(['TokenMissing', 'TokenInvalid', 'LoginRefused', 'FileUnreadable']);
+
+const DEFAULT_INTERVAL_MS = 60_000;
+const SHORTEST_PAUSE_MS = 1_000;
+const REFUSAL_TOLD_MS = 60 * 60_000;
+const LONGEST_GOODBYE_MS = 5_000;
+/** So that many daemons do not ask as one. */
+const JITTER = 0.1;
+
+export class ConnectedStore {
+  readonly #options: ConnectedStoreOptions;
+  readonly #configured: ConfiguredStore;
+  #connection: StoreConnection | undefined;
+  #problem: StoreProblem | undefined;
+  #outage: Outage | undefined;
+  #requests = 0;
+  /** The newest token, and whether the store has answered this connection with it. */
+  #token: string | undefined;
+  #hasAnswered = false;
+  #toldNotInForce: string | undefined;
+  /** Connections that are not configured any more, whose tokens are being revoked. */
+  readonly #leaving = new Set<Promise<unknown>>();
+  #refusalToldAt = Number.NEGATIVE_INFINITY;
+
+  /** `changed` is called when the same configuration means something else. */
+  constructor(options: ConnectedStoreOptions, changed: () => void) {
+    this.#options = options;
+    this.#configured = new ConfiguredStore(options, changed);
+  }
+
+  /** Undefined: none is configured. */
+  get connection(): StoreConnection | undefined {
+    return this.#connection;
+  }
+
+  /** Undefined: the store answers, as far as is known. */
+  get outage(): Outage | undefined {
+    return this.#outage;
+  }
+
+  /** Why there is no connection although one is configured. */
+  get problem(): StoreProblem | undefined {
+    return this.#problem;
+  }
+
+  /** Why the configured store is not in use; undefined: it is, or none is configured. */
+  get notInForce(): string | undefined {
+    if (this.#problem !== undefined) return this.#problem.message;
+    const isOfToken = OF_TOKENS.has(this.#outage?.reason ?? '');
+    return this.#hasAnswered && !isOfToken ? undefined : this.#outage?.message;
+  }
+
+  /** Requests so far. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Where secrets that hold tokens are. */
+  get secrets(): Collection {
+    return this.#configured.secrets;
+  }
+
+  /** True if the configuration reads a credential in the object. */
+  refersTo(key: ObjectKey): boolean {
+    return this.#configured.refersTo(key);
+  }
+
+  report(): StoreReport {
+    const { current } = this.#configured;
+    const connection = this.#connection;
+    const isUp = this.#outage === undefined;
+    return {
+      state: this.#isOff ? 'disabled' : isUp && connection ? 'available' : 'unavailable',
+      problem: this.#problem?.message ?? this.#outage?.message,
+      warnings: connection?.warnings ?? [],
+      address: connection && current?.address,
+      namespace: connection && current?.namespace,
+      intervalMs: connection && current?.intervalMs,
+    };
+  }
+
+  /**
+   * Uses the store that is configured now, or none. Returns whether it is another connection than
+   * before.
+   */
+  reconnect(): boolean {
+    const { name, logger } = this.#options;
+    const { problem, connection } = this.#configured.follow(this.#connection, (settings) =>
+      this.#connect(settings),
+    );
+    this.#problem = problem;
+    const token = this.#configured.token();
+    if (token !== this.#token) this.#hasAnswered = false;
+    this.#token = token;
+    if (connection === this.#connection) {
+      this.#tell();
+      return false;
+    }
+    this.#leave(this.#connection);
+    this.#connection = connection;
+    this.#outage = undefined;
+    this.#hasAnswered = false;
+    this.#tell();
+    const address = this.#configured.current?.address;
+    if (connection !== undefined)
+      logger.info({ store: name, address }, 'Secrets are synced with the store');
+    else logger.info({ store: name }, 'Secrets are not synced with a store any more');
+    return true;
+  }
+
+  /** Revokes in the background what the connection was given. */
+  #leave(connection: StoreConnection | undefined): void {
+    if (connection === undefined) return;
+    const left: Promise<unknown> = connection.close().finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  #connect(settings: StoreSettings): StoreConnection {
+    const { name: store, logger, clock, metrics, transport, random, timing } = this.#options;
+    return new StoreConnection({
+      settings,
+      token: () => this.#configured.token(),
+      fileText: (field, path) => this.#configured.fileText(field, path),
+      clock,
+      random,
+      sending: (request) => {
+        this.#options.assertMayAct?.();
+        this.#assertConfigured(settings, request);
+        this.#requests += 1;
+        metrics.requests.inc({ store });
+      },
+      timing,
+      refused: () => this.#noteRefusal(),
+      warn: (why) => logger.warn({ store, why }, 'The secret store needs attention'),
+      ...(transport && { transport: transport(settings.address) }),
+    });
+  }
+
+  /** Logged once for each hour at most. */
+  #noteRefusal(): void {
+    const { name: store, logger, clock, metrics } = this.#options;
+    metrics.refused.inc({ store });
+    if (clock.now() < this.#refusalToldAt + REFUSAL_TOLD_MS) return;
+    this.#refusalToldAt = clock.now();
+    logger.warn(
+      { store },
+      'The secret store refuses requests over its quota; the pace follows the quota',
+    );
+  }
+
+  /** The configuration may have changed since a request was begun. */
+  #assertConfigured(settings: StoreSettings, { headers }: StoreRequest): void {
+    const isSame = settings.login || headers['x-vault-token'] === this.#configured.token();
+    if (isSame && this.#configured.asksFor(settings)) return;
+    const message = 'The configuration of the secret store has changed';
+    throw new StoreError(message, { reason: 'Reconfigured' });
+  }
+
+  /** Once for each reason. */
+  #tell(): void {
+    const why = this.notInForce;
+    if (why === this.#toldNotInForce) return;
+    this.#toldNotInForce = why;
+    if (why !== undefined) {
+      const { name: store, logger } = this.#options;
+      logger.warn({ store, why }, 'The configured secret store is not in use');
+    }
+    this.#options.notInForce?.(why);
+  }
+
+  get #isOff(): boolean {
+    return this.#connection === undefined && this.#problem === undefined;
+  }
+
+  /** Outage of the newest cycle. */
+  noteOutage(outage: Outage | undefined): void {
+    // The next cycle is about the new configuration.
+    if (outage?.reason === 'Reconfigured') return;
+    const { name: store, logger } = this.#options;
+    if (outage !== undefined && this.#outage === undefined) {
+      const why = outage.message;
+      logger.warn({ store, why }, 'The secret store does not answer; the last good values stay');
+    } else if (outage === undefined && this.#outage !== undefined) {
+      logger.info({ store }, 'The secret store answers again');
+    }
+    this.#outage = outage;
+    if (outage === undefined) this.#hasAnswered = true;
+    this.#tell();
+  }
+
+  /** Milliseconds between two cycles over all secrets. */
+  get intervalMs(): number {
+    return this.#configured.current?.intervalMs ?? DEFAULT_INTERVAL_MS;
+  }
+
+  /** For secrets that say nothing themselves. */
+  get onStoreOlder(): Preference {
+    return this.#configured.current?.onStoreOlder ?? 'Hold';
+  }
+
+  /**
+   * Milliseconds until the next cycle: after a failure as long as the store wants to be left alone,
+   * else the interval.
+   */
+  get pauseMs(): number {
+    const { random = Math.random } = this.#options;
+    const pauseMs = this.#connection?.client.pauseMs ?? 0;
+    const interval = this.intervalMs;
+    if (this.#outage !== undefined) {
+      const wait = pauseMs > 0 ? pauseMs : interval;
+      return Math.max(SHORTEST_PAUSE_MS, wait);
+    }
+    return interval * (1 + JITTER * (2 * random() - 1));
+  }
+
+  /** A store that does not answer keeps nobody from stopping. Never rejects. */
+  async close(): Promise<void> {
+    this.#configured.close();
+    const left = Promise.all(this.#leaving);
+    const limit = delay(LONGEST_GOODBYE_MS, undefined, { ref: false });
+    await Promise.all([
+      this.#connection?.close(LONGEST_GOODBYE_MS),
+      Promise.race([left, this.#leaving.size === 0 ? undefined : limit]),
+    ]);
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * One store in one namespace: the token that is configured, what is mounted where, and how fast it
+ * is asked. No token is used after the configuration has another one, or none.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../apimachinery/clock.ts';
+import type { StoreLink } from '../kinds/store-link.ts';
+import { StoreClient } from '../secret-store-client/client.ts';
+import { kv1 } from '../secret-store-client/kv1.ts';
+import { kv2 } from '../secret-store-client/kv2.ts';
+import {
+  type FolderList,
+  type Listing,
+  listFolder,
+  listVersions,
+} from '../secret-store-client/listing.ts';
+import { LoginSession } from '../secret-store-client/login.ts';
+import { checkNamespace, detectMount, type Mount } from '../secret-store-client/mount.ts';
+import { TokenKeeper } from '../secret-store-client/token.ts';
+import {
+  httpTransport,
+  type StoreRequest,
+  type Transport,
+} from '../secret-store-client/transport.ts';
+import { StoreError, type StoreSide } from '../secrets-merge/ports.ts';
+import { type LoginSettings, loginOf } from './login-settings.ts';
+import { LearnedPace } from './pace.ts';
+import { pacedTransport, systemTiming, type Timing } from './paced-transport.ts';
+import type { StoreSettings } from './settings.ts';
+import { SettingsError } from './settings-error.ts';
+
+export interface ConnectionOptions {
+  readonly settings: StoreSettings;
+  /** The token as it is configured now; undefined: there is none, or a login gives one. */
+  readonly token: () => string | undefined;
+  /** Text of a file; `field` is what names it. Throws `SettingsError`. */
+  readonly fileText: (field: string, path: string) => string;
+  readonly clock: Clock;
+  /** Called before each request; a request that it throws at is not sent. */
+  readonly sending: (request: StoreRequest) => void;
+  /** Told what goes wrong in the background, in a sentence. */
+  readonly warn: (message: string) => void;
+  readonly random?: (() => number) | undefined;
+  /** Absent: HTTP. */
+  readonly transport?: Transport | undefined;
+  /** Absent: the clock of the system. */
+  readonly timing?: Timing | undefined;
+  /** Called when the store refuses a request over its quota. */
+  readonly refused?: (() => void) | undefined;
+}
+
+/** More than a small store likes to answer besides its other work. */
+const FASTEST = { perSecond: 100, burst: 100 };
+
+/** A token that cannot be revoked in that time ends by itself. */
+const LONGEST_REVOCATION_MS = 60_000;
+
+/** A store may be upgraded, and a policy may be widened. */
+const TRIED_AGAIN_MS = 60 * 60_000;
+
+export class StoreConnection {
+  readonly client: StoreClient;
+  readonly pace = new LearnedPace(FASTEST);
+  readonly #options: ConnectionOptions;
+  readonly #transport: Transport;
+  readonly #keeper: TokenKeeper;
+  readonly #session: LoginSession | undefined;
+  /** Of this cycle. */
+  #mounts = new Map<string, Promise<Mount>>();
+  /** Folders without listings of versions, and when that is asked again. */
+  readonly #unlisted = new Map<string, number>();
+  /** Mounts whose namespace was found to count, by their uuid. */
+  readonly #namespaced = new Set<string>();
+  /** Of the newest cycle. */
+  #token: string | undefined;
+  /** The one whose renewal is planned. */
+  #kept: string | undefined;
+  #warnings: readonly string[] = [];
+
+  /** Throws one sentence when the address is none. */
+  constructor(options: ConnectionOptions) {
+    const { settings, token, clock, sending, warn, random = Math.random } = options;
+    const { timing = systemTiming, refused: onRefusal = () => {} } = options;
+    const { address, skipTLSVerify, tls, namespace, intervalMs } = settings;
+    const transport = options.transport ?? httpTransport({ address, skipTLSVerify, tls });
+    this.#options = options;
+    this.#transport = transport;
+    this.client = new StoreClient({
+      transport: pacedTransport(transport, {
+        pace: this.pace,
+        timing,
+        sending,
+        refused: onRefusal,
+      }),
+      token: async (refused) => (await this.#session?.token(refused)) ?? token(),
+      clock,
+      intervalMs,
+      random,
+      ...(namespace !== '' && { namespace }),
+    });
+    const onFailure = (error: unknown): void =>
+      warn(`The token cannot be renewed: ${sentence(error)}`);
+    this.#session = settings.login && this.#sessionOf(settings.login, onFailure);
+    this.#keeper = new TokenKeeper({
+      client: this.client,
+      random,
+      onFacts: (facts) => {
+        this.#warnings = facts?.warnings ?? [];
+      },
+      onFailure,
+    });
+  }
+
+  #sessionOf(login: LoginSettings, onFailure: (error: unknown) => void): LoginSession {
+    const { fileText, random } = this.#options;
+    const { name, path, fields } = loginOf(login, fileText);
+    return new LoginSession({
+      login: { name, path, fields: () => asStoreError(fields) },
+      client: this.client,
+      revoke: (token, withinMs) => this.#revoke(token, withinMs),
+      onFailure,
+      random,
+    });
+  }
+
+  /**
+   * Revokes a token that a login gave. This is the one request that also goes to a store that is not
+   * configured any more: it uses nothing but ends what the daemon has there. A store that refuses it
+   * over its quota is asked again at the pace that it takes, until the time limit. Never rejects.
+   */
+  async #revoke(token: string, withinMs = LONGEST_REVOCATION_MS): Promise<void> {
+    const { clock, settings, warn, timing = systemTiming } = this.#options;
+    const { intervalMs, namespace } = settings;
+    // Ends the waits of this request alone: the connection may live on.
+    const own = { ...this.#transport, close: () => {} };
+    const pacing = { pace: this.pace, timing, sending: () => {}, refused: () => {} };
+    const client = new StoreClient({
+      transport: pacedTransport(own, pacing),
+      token: async () => token,
+      clock,
+      intervalMs,
+      ...(namespace !== '' && { namespace }),
+    });
+    const limit = new AbortController();
+    const late = delay(withinMs, undefined, { ref: false, signal: limit.signal }).then(() => {
+      throw new StoreError(`No answer in ${withinMs} ms`, { reason: 'Unreachable' });
+    });
+    const call = client.call({ method: 'POST', path: 'auth/token/revoke-self' });
+    await Promise.race([call, late]).catch((error: unknown) => {
+      if (error instanceof StoreError && error.reason === 'TokenInvalid') return;
+      warn(`A token could not be revoked and stays until it ends: ${sentence(error)}`);
+    });
+    limit.abort();
+    late.catch(() => undefined);
+    call.catch(() => undefined);
+    client.close();
+  }
+
+  /** What is not as it should be although everything works. */
+  get warnings(): readonly string[] {
+    const { skipTLSVerify } = this.#options.settings;
+    const insecure = skipTLSVerify ? ['the certificate of the store is not checked'] : [];
+    const pace = this.pace.perSecond.toFixed(1);
+    const limited = this.pace.isLimited
+      ? [`the store refuses requests over its quota; the pace is ${pace} requests per second`]
+      : [];
+    return [...insecure, ...limited, ...this.#warnings];
+  }
+
+  /**
+   * Looks up a token that is new and forgets what was mounted where. Rejects with `StoreError` when
+   * the store does not answer it, or when there is no token.
+   */
+  async beginCycle(): Promise<void> {
+    this.#mounts = new Map();
+    if (this.#session !== undefined) return await this.client.authenticate();
+    const token = this.#options.token();
+    if (token !== this.#token) this.client.tryAgain();
+    this.#token = token;
+    if (token !== undefined && token === this.#kept) return;
+    this.#kept = undefined;
+    await this.#keeper.start();
+    this.#kept = token;
+  }
+
+  /** The path of the store that a link is about. Rejects with `StoreError`. */
+  async sideOf({ mount: name, path, version }: StoreLink): Promise<StoreSide> {
+    const mount = await this.mount(name);
+    if (version !== undefined && version !== mount.version) {
+      const message = `What is mounted at ${name} is KV v${mount.version}, not v${version}`;
+      throw new StoreError(message, { reason: 'WrongEngine' });
+    }
+    const { client } = this;
+    return mount.version === 2 ? kv2({ client, mount, path }) : kv1({ client, mount, path });
+  }
+
+  /** Newest versions of a folder; undefined where the store has no such listing. */
+  async listing(
+    name: string,
+    folder: string,
+  ): Promise<{ listing: Listing; mount: string | undefined } | undefined> {
+    const mount = await this.mount(name);
+    const { clock } = this.#options;
+    const place = mount.path + folder;
+    const again = this.#unlisted.get(place) ?? 0;
+    if (mount.version === 1 || clock.now() < again) return undefined;
+    const listing = await listVersions(this.client, mount, folder);
+    if (listing === undefined) this.#unlisted.set(place, clock.now() + TRIED_AGAIN_MS);
+    return listing && { listing, mount: mount.uuid };
+  }
+
+  /** Entries of a folder. Rejects with `StoreError`, also if the token may not list it. */
+  async folder(name: string, folder: string): Promise<FolderList> {
+    const mount = await this.mount(name);
+    const { clock } = this.#options;
+    const place = mount.path + folder;
+    const isDetailed = clock.now() >= (this.#unlisted.get(place) ?? 0);
+    const found = await listFolder(this.client, mount, { folder, isDetailed });
+    if (isDetailed && !found.isDetailed && found.keys.length > 0) {
+      this.#unlisted.set(place, clock.now() + TRIED_AGAIN_MS);
+    }
+    return found;
+  }
+
+  mount(name: string): Promise<Mount> {
+    const known = this.#mounts.get(name);
+    if (known !== undefined) return known;
+    const found = this.#detect(name);
+    this.#mounts.set(name, found);
+    return found;
+  }
+
+  /** Ends renewals, and within a time limit what a login gave. Never rejects. */
+  async close(withinMs?: number): Promise<void> {
+    this.#keeper.close();
+    await this.#session?.close(withinMs);
+    this.client.close();
+  }
+
+  async #detect(name: string): Promise<Mount> {
+    const mount = await detectMount(this.client, name);
+    const { uuid } = mount;
+    if (uuid === undefined || this.#namespaced.has(uuid)) return mount;
+    await checkNamespace(this.client, mount);
+    this.#namespaced.add(uuid);
+    return mount;
+  }
+}
+
+/** A file that cannot be read keeps the store from being used, as a dead token does. */
+function asStoreError<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new StoreError(error.message, { reason: error.reason, cause: error });
+  }
+}
+
+function sentence(error: unknown): string {
+  return error instanceof StoreError ? error.message : 'an internal error';
+}

@@ -1,0 +1,67 @@
+/** All secrets below a path of a store, folder by folder. What a listing leaves out proves nothing. */
+
+import { isStoreWide } from '../secret-store-client/client.ts';
+import type { FolderList } from '../secret-store-client/listing.ts';
+import { StoreError } from '../secrets-merge/ports.ts';
+
+/** A path that cannot be used, with the reason for reports. */
+export interface Refused {
+  /** Below the mount. */
+  readonly path: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ListedPath {
+  /** Below the mount, sorted. */
+  readonly paths: readonly string[];
+  readonly refused: readonly Refused[];
+}
+
+export interface ListOptions {
+  /** Folder below the mount; empty: its top. */
+  readonly path: string;
+  readonly isRecursive: boolean;
+  /** Rejects with `StoreError`. */
+  readonly list: (folder: string) => Promise<FolderList>;
+  readonly isStopping: () => boolean;
+}
+
+/** Secrets that a listing of one path looks at, and its folders. */
+export const MOST_LISTED = 20_000;
+const MOST_FOLDERS = 2_000;
+const MOST_DEEP = 32;
+
+/** Rejects with `StoreError` where the store as a whole does not answer, or the path cannot be listed. */
+export async function listPath(options: ListOptions): Promise<ListedPath> {
+  const paths: string[] = [];
+  const refused: Refused[] = [];
+  const waiting = [{ folder: options.path, depth: 0 }];
+  let folders = 0;
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (options.isStopping()) break;
+    const { folder, depth } = next;
+    folders += 1;
+    if (paths.length >= MOST_LISTED || folders > MOST_FOLDERS || depth > MOST_DEEP) {
+      refused.push(tooMuch(folder));
+      break;
+    }
+    const found = await options.list(folder).catch((error: unknown) => {
+      const isOfAll = isStoreWide(error) || depth === 0 || !(error instanceof StoreError);
+      if (isOfAll) throw error;
+      refused.push({ path: `${folder}/`, reason: error.reason, message: error.message });
+      return { keys: [], folders: [] };
+    });
+    const below = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
+    for (const name of found.keys) paths.push(below(name));
+    if (!options.isRecursive) continue;
+    for (const name of found.folders) waiting.push({ folder: below(name), depth: depth + 1 });
+  }
+  if (paths.length > MOST_LISTED) refused.push(tooMuch(options.path));
+  return { paths: paths.slice(0, MOST_LISTED).sort(), refused };
+}
+
+function tooMuch(folder: string): Refused {
+  const message = `More than ${MOST_LISTED} secrets, ${MOST_FOLDERS} folders or ${MOST_DEEP} levels are below the path; pull smaller ones`;
+  return { path: `${folder}/`, reason: 'LimitReached', message };
+}

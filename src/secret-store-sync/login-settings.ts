@@ -1,0 +1,166 @@
+/** The login at the store that the configuration asks for, with its credentials. */
+import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
+import type { Login } from '../secret-store-client/login.ts';
+import { SettingsError } from './settings-error.ts';
+
+export interface SecretReference {
+  /** Of a SharedSecret in the namespace `default`; may be empty. */
+  readonly name?: string;
+  readonly key: string;
+  readonly optional?: boolean;
+}
+
+export interface LoginSources {
+  /** The block of the store in the configuration, as in `secretStore`. */
+  readonly home: string;
+  /** Text of a file; `field` is what names it. Throws `SettingsError`. */
+  readonly fileText: (field: string, path: string) => string;
+  /** Value of a key of a SharedSecret, without a line break at its end; undefined: there is none. */
+  readonly secretText: (reference: SecretReference) => string | undefined;
+}
+
+/** Texts: two settings with the same texts are the same login. */
+export interface LoginSettings {
+  readonly name: string;
+  readonly path: string;
+  readonly fields: Readonly<Record<string, string>>;
+  /** File of the field `jwt`, which is read for each login. */
+  readonly jwtFile?: { readonly field: string; readonly path: string };
+}
+
+type Auth = NonNullable<SecretStoreConfig['auth']>;
+
+/** Where Kubernetes mounts the token of the service account of a pod. */
+const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
+/** Undefined: a token is configured, or none of both. Throws `SettingsError`. */
+export function readLogin(auth: Auth, sources: LoginSources): LoginSettings | undefined {
+  const { appRole, kubernetes, jwt, userpass } = auth;
+  const home = `${sources.home}.auth`;
+  if (appRole !== undefined) {
+    const secret_id = credential(sources, `${home}.appRole.secretId`, {
+      text: appRole.secretId,
+      file: appRole.secretIdFile,
+      reference: appRole.secretIdSecretRef,
+    });
+    const fields = { role_id: appRole.roleId, ...(secret_id !== undefined && { secret_id }) };
+    return { ...placeOf('AppRole', appRole.mount ?? 'approle'), fields };
+  }
+  if (userpass !== undefined) {
+    const password = credential(sources, `${home}.userpass.password`, {
+      text: userpass.password,
+      file: userpass.passwordFile,
+      reference: userpass.passwordSecretRef,
+    });
+    const user = `login/${encodeURIComponent(userpass.username)}`;
+    return {
+      ...placeOf('userpass', userpass.mount ?? 'userpass', user),
+      fields: { password: password ?? '' },
+    };
+  }
+  if (kubernetes !== undefined) {
+    const { mount = 'kubernetes', role, tokenFile = SERVICE_ACCOUNT_TOKEN } = kubernetes;
+    const jwtFile = { field: `${home}.kubernetes.tokenFile`, path: tokenFile };
+    return withJwt(sources, { ...placeOf('Kubernetes', mount), fields: { role }, jwtFile });
+  }
+  if (jwt === undefined) return undefined;
+  const { mount = 'jwt', role, tokenFile, tokenSecretRef: reference } = jwt;
+  const place = placeOf('JWT', mount);
+  const fields = role ? { role } : {};
+  if (tokenFile) {
+    const jwtFile = { field: `${home}.jwt.tokenFile`, path: tokenFile };
+    return withJwt(sources, { ...place, fields, jwtFile });
+  }
+  const text = credential(sources, `${home}.jwt.token`, { reference });
+  return { ...place, fields: { ...fields, ...(text !== undefined && { jwt: text }) } };
+}
+
+/** Files that the block names, with the fields that name them. */
+export function loginFiles(auth: Auth): string[] {
+  const { tokenFile, appRole, kubernetes, jwt, userpass } = auth;
+  const files = [
+    tokenFile,
+    appRole?.secretIdFile,
+    userpass?.passwordFile,
+    kubernetes && (kubernetes.tokenFile ?? SERVICE_ACCOUNT_TOKEN),
+    jwt?.tokenFile,
+  ];
+  return files.flatMap((file) => (file ? [file] : []));
+}
+
+/** SharedSecrets that the block refers to. */
+export function loginSecrets({ tokenSecretRef, appRole, jwt, userpass }: Auth): string[] {
+  const references = [
+    tokenSecretRef,
+    appRole?.secretIdSecretRef,
+    jwt?.tokenSecretRef,
+    userpass?.passwordSecretRef,
+  ];
+  return references.flatMap((reference) => (reference?.name ? [reference.name] : []));
+}
+
+/** The login itself. Its JWT is read from the file each time: it is replaced before it ends. */
+export function loginOf(
+  { name, path, fields, jwtFile }: LoginSettings,
+  fileText: LoginSources['fileText'],
+): Login {
+  const jwt = (): Record<string, string> =>
+    jwtFile === undefined ? {} : { jwt: jwtIn(jwtFile, fileText) };
+  return { name, path, fields: () => ({ ...fields, ...jwt() }) };
+}
+
+function placeOf(
+  method: string,
+  mount: string,
+  rest = 'login',
+): Pick<LoginSettings, 'name' | 'path'> {
+  const at = mount.replace(/^\/+|\/+$/g, '');
+  const encoded = at.split('/').map(encodeURIComponent).join('/');
+  return { name: `${method} at auth/${at}`, path: `auth/${encoded}/${rest}` };
+}
+
+/** A mistake is found out before it is used. */
+function withJwt(
+  { fileText }: LoginSources,
+  settings: LoginSettings & Required<Pick<LoginSettings, 'jwtFile'>>,
+): LoginSettings {
+  jwtIn(settings.jwtFile, fileText);
+  return settings;
+}
+
+/** RFC 7519: nothing else of the machine is sent to the store as one. */
+function jwtIn(
+  { field, path }: { readonly field: string; readonly path: string },
+  fileText: LoginSources['fileText'],
+): string {
+  const text = fileText(field, path).trim();
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return text;
+  throw new SettingsError('FileUnreadable', `${field}: ${path} holds no JWT; put one there`);
+}
+
+interface Written {
+  readonly text?: string | undefined;
+  readonly file?: string | undefined;
+  readonly reference?: SecretReference | undefined;
+}
+
+/** Undefined: none is configured, or an optional one is not there. Throws `SettingsError`. */
+function credential(
+  { fileText, secretText }: LoginSources,
+  field: string,
+  { text, file, reference }: Written,
+): string | undefined {
+  if (text) return text;
+  if (file) return withoutBreak(fileText(`${field}File`, file));
+  if (reference === undefined) return undefined;
+  const found = secretText(reference);
+  if (found !== undefined || reference.optional === true) return found;
+  const secret = JSON.stringify(`default/${reference.name ?? ''}`);
+  const message = `${field}SecretRef: SharedSecret ${secret} has no key ${JSON.stringify(reference.key)}`;
+  throw new SettingsError('CredentialMissing', message);
+}
+
+/** Editors end a file with one. */
+export function withoutBreak(text: string): string {
+  return text.replace(/\r?\n$/, '');
+}

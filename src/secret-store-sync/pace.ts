@@ -1,0 +1,127 @@
+/**
+ * Requests per second that a store takes, learned from its answers: an accepted request raises the pace a
+ * little, a refused one (429) lowers it to what was accepted lately. Headers of quotas are followed where the
+ * operator of the store has turned them on. Times are in milliseconds.
+ */
+import type { StoreResponse } from '../secret-store-client/transport.ts';
+
+export interface PaceLimits {
+  /** Highest pace, and the pace until the store refuses a request. */
+  readonly perSecond: number;
+  /** Requests that may be sent at once after a pause, until the store refuses one. */
+  readonly burst: number;
+}
+
+/** Times of a request. */
+export interface Exchange {
+  readonly sentAt: number;
+  readonly now: number;
+}
+
+/** Requests per second that a second at full pace adds. */
+const INCREASE = 1;
+const DECREASE = 0.9;
+/** Share of the requests that were accepted within a second. */
+const OF_ACCEPTED = 0.95;
+/** Factor for each second in which the store refuses everything. */
+const DECREASE_REFUSED = 0.5;
+/** Pauses after refusals in a row without `Retry-After`: the first one, doubled up to the last one. */
+const FIRST_PAUSE = 50;
+const LAST_PAUSE = 1_000;
+const SLOWEST = 0.2;
+const SECOND = 1_000;
+/** Seconds that a timer may be late without a loss of pace. */
+const CATCH_UP = 0.1;
+
+export class LearnedPace {
+  readonly #limits: PaceLimits;
+  #perSecond: number;
+  /** Earliest time of the next request by the pace, and by what the store asked for. */
+  #next = 0;
+  #notBefore = 0;
+  /** Time of the newest decrease: requests from before it say nothing of the new pace. */
+  #slowedAt = Number.NEGATIVE_INFINITY;
+  /** Refusals in a row, and the time of the first. */
+  #refusals = 0;
+  #refusedSince = 0;
+  /** Times of accepted requests within the last second. */
+  #accepted: number[] = [];
+
+  constructor(limits: PaceLimits) {
+    this.#limits = limits;
+    this.#perSecond = limits.perSecond;
+  }
+
+  get perSecond(): number {
+    return this.#perSecond;
+  }
+
+  /** True after a refusal, until the highest pace is reached again. */
+  get isLimited(): boolean {
+    return this.#perSecond < this.#limits.perSecond;
+  }
+
+  /** Share of the highest pace, above 0 and at most 1. */
+  get share(): number {
+    return this.#perSecond / this.#limits.perSecond;
+  }
+
+  /** Time that the store has refused every request for. */
+  refusedMs(now: number): number {
+    return this.#refusals === 0 ? 0 : now - this.#refusedSince;
+  }
+
+  /** Time until the next request may be sent; 0: now. */
+  wait(now: number): number {
+    return Math.max(0, this.#next - now, this.#notBefore - now);
+  }
+
+  /** Called when a request is sent. */
+  sent(now: number): void {
+    const gap = SECOND / this.#perSecond;
+    const burst = this.isLimited ? Math.max(1, this.#perSecond * CATCH_UP) : this.#limits.burst;
+    this.#next = Math.max(this.#next, now - burst * gap) + gap;
+  }
+
+  accepted(response: StoreResponse, { sentAt, now }: Exchange): void {
+    if (sentAt >= this.#slowedAt) this.#refusals = 0;
+    this.#accepted.push(now);
+    this.#forgetBefore(now - SECOND);
+    const quota = quotaOf(response);
+    if (quota === undefined) this.#become(this.#perSecond + INCREASE / this.#perSecond);
+    else if (quota.remaining > 0) this.#become(quota.remaining / quota.seconds);
+    else this.#notBefore = Math.max(this.#notBefore, now + quota.seconds * SECOND);
+  }
+
+  /** `retryAfterMs`: 0 where the store says nothing. */
+  refused(retryAfterMs: number, { sentAt, now }: Exchange): void {
+    if (this.#refusals === 0) this.#refusedSince = now;
+    const pause = Math.min(LAST_PAUSE, FIRST_PAUSE * 2 ** this.#refusals);
+    this.#notBefore = Math.max(this.#notBefore, now + Math.max(retryAfterMs, pause));
+    if (sentAt < this.#slowedAt) return;
+    this.#refusals += 1;
+    if (this.#refusals === 1) {
+      this.#forgetBefore(now - SECOND);
+      const accepted = this.#accepted.length * OF_ACCEPTED;
+      this.#become(Math.min(this.#perSecond * DECREASE, accepted || this.#perSecond));
+    } else if (now - this.#slowedAt >= SECOND) this.#become(this.#perSecond * DECREASE_REFUSED);
+    else return;
+    this.#slowedAt = now;
+    this.#next = now + SECOND / this.#perSecond;
+  }
+
+  #become(perSecond: number): void {
+    this.#perSecond = Math.min(this.#limits.perSecond, Math.max(SLOWEST, perSecond));
+  }
+
+  #forgetBefore(time: number): void {
+    while ((this.#accepted[0] ?? time) < time) this.#accepted.shift();
+  }
+}
+
+/** Rest of a quota whose window ends in a second or later. OpenBao and Vault round down to seconds. */
+function quotaOf({ headers }: StoreResponse): { remaining: number; seconds: number } | undefined {
+  const remaining = Number(headers['x-ratelimit-remaining'] ?? Number.NaN);
+  const seconds = Number(headers['x-ratelimit-reset'] ?? Number.NaN);
+  return remaining >= 0 && seconds >= 1 ? { remaining, seconds } : undefined;
+}

@@ -1,0 +1,81 @@
+/**
+ * A transport that sends requests one after another at the pace that the store takes. A request that the store
+ * refuses (429) has not been carried out: it is sent again at the lower pace.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { retryAfterMs } from '../secret-store-client/client.ts';
+import {
+  type StoreRequest,
+  type Transport,
+  TransportError,
+} from '../secret-store-client/transport.ts';
+import type { LearnedPace } from './pace.ts';
+
+/** Time as the pace measures it, in milliseconds. `sleep` rejects when the signal is aborted. */
+export interface Timing {
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export const systemTiming: Timing = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => delay(ms, undefined, { signal }),
+};
+
+export interface PacedOptions {
+  readonly pace: LearnedPace;
+  readonly timing: Timing;
+  /** Called before a request is sent; a request that it throws at is not sent. */
+  readonly sending: (request: StoreRequest) => void;
+  /** Called when the store refuses a request. */
+  readonly refused: () => void;
+}
+
+/** A store that wants to be left alone for longer is an outage, and so is one that refuses for longer. */
+const LONGEST_WAIT_MS = 10_000;
+const LONGEST_REFUSAL_MS = 30_000;
+
+export function pacedTransport(transport: Transport, options: PacedOptions): Transport {
+  const { pace, timing, sending, refused } = options;
+  const closed = new AbortController();
+  let last: Promise<void> = Promise.resolve();
+  const slot = async (before: Promise<void>): Promise<void> => {
+    await before.catch(() => undefined);
+    for (let ms = pace.wait(timing.now()); ms > 0; ms = pace.wait(timing.now())) {
+      await timing.sleep(ms, closed.signal);
+    }
+    pace.sent(timing.now());
+  };
+  const nextSlot = async (): Promise<void> => {
+    last = slot(last);
+    await last.catch((cause: unknown) => {
+      throw new TransportError('The connection to the secret store was closed', false, cause);
+    });
+  };
+  return {
+    origin: transport.origin,
+    prefix: transport.prefix ?? '',
+    close: () => {
+      closed.abort();
+      transport.close();
+    },
+    send: async (request) => {
+      for (;;) {
+        await nextSlot();
+        sending(request);
+        const sentAt = timing.now();
+        const response = await transport.send(request);
+        const exchange = { sentAt, now: timing.now() };
+        if (response.status !== 429) {
+          pace.accepted(response, exchange);
+          return response;
+        }
+        const asked = retryAfterMs(response, Date.now());
+        const isTooLong = asked > LONGEST_WAIT_MS;
+        pace.refused(isTooLong ? 0 : asked, exchange);
+        refused();
+        if (isTooLong || pace.refusedMs(exchange.now) > LONGEST_REFUSAL_MS) return response;
+      }
+    },
+  };
+}

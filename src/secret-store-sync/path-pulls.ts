@@ -1,0 +1,413 @@
+/**
+ * Pulls of whole paths: a secret below the path of a pull that no object is tied to becomes an object that is,
+ * with the values that the store has. From then on it is a tied secret as any other. A listing only ever makes
+ * objects: it changes and deletes none, so that one which is empty, cut short or refused does no harm.
+ */
+import type { Clock } from '../apimachinery/clock.ts';
+import { parseGoDuration } from '../apimachinery/duration.ts';
+import { formatFieldError } from '../apimachinery/field-error.ts';
+import { describeKey, keyString, type ObjectKey } from '../apimachinery/key.ts';
+import { linearRegExp } from '../apimachinery/linear-regexp.ts';
+import type { KubeObject } from '../apimachinery/object.ts';
+import type { EventSink } from '../apimachinery/object-events.ts';
+import { StatusError } from '../apimachinery/status-error.ts';
+import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
+import type { Kind } from '../kinds/kind.ts';
+import {
+  linkAnnotations,
+  PULL_LABEL,
+  placeOf,
+  type StoreLink,
+  storeLinkOf,
+  storeLinkProblems,
+} from '../kinds/store-link.ts';
+import type { KindTable } from '../kinds/table.ts';
+import { isStoreWide } from '../secret-store-client/client.ts';
+import { type LiveRead, StoreError } from '../secrets-merge/ports.ts';
+import type { Store, StoredObject } from '../state/store.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { StoreConnection } from './connection.ts';
+import type { CycleRunner } from './cycle-runner.ts';
+import { BOT, type GitParts, REVIEWED } from './git-side.ts';
+import type { TiedSecrets } from './linked-secrets.ts';
+import { listPath, type Refused } from './list-path.ts';
+import { nameOf, nameProblem } from './pull-names.ts';
+
+export type PullConfig = NonNullable<SecretStoreConfig['pulls']>[number];
+
+/** The newest listing of a pull. */
+export interface PullReport {
+  readonly name: string;
+  /** As `placeOf` has it. */
+  readonly place: string;
+  readonly namespace: string;
+  /** Why nothing was listed, or not all of it. */
+  readonly problem: { readonly reason: string; readonly message: string } | undefined;
+  /** Secrets that an object is tied to. */
+  readonly tied: number;
+  /** Secrets whose object a person untied. */
+  readonly untied: number;
+  /** Secrets that have no object. */
+  readonly refused: readonly Refused[];
+}
+
+export interface PathPullsOptions {
+  /** Name of the store. */
+  readonly name: string;
+  readonly kinds: KindTable;
+  readonly store: Pick<Store, 'get'>;
+  readonly linked: TiedSecrets;
+  readonly registry: Pick<GitParts['registry'], 'create'>;
+  readonly cycles: Pick<CycleRunner, 'made'>;
+  readonly isReviewed: boolean;
+  readonly isStopping: () => boolean;
+  readonly events: EventSink;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+interface Known {
+  readonly config: string;
+  readonly at: number;
+  readonly report: PullReport;
+}
+
+/** Objects that are made at once; they share a flush, and leave the store time for changes of git. */
+const AT_ONCE = 8;
+
+export class PathPulls {
+  readonly #options: PathPullsOptions;
+  readonly #known = new Map<string, Known>();
+
+  constructor(options: PathPullsOptions) {
+    this.#options = options;
+  }
+
+  get reports(): PullReport[] {
+    return [...this.#known.values()].map(({ report }) => report);
+  }
+
+  /** Nothing is known of pulls of a store that is not configured any more. */
+  clear(): void {
+    this.#known.clear();
+  }
+
+  /** `isAsked`: whatever their intervals are. Never rejects. */
+  async run(
+    connection: StoreConnection,
+    pulls: readonly PullConfig[],
+    isAsked: boolean,
+  ): Promise<void> {
+    const names = new Set(pulls.map(({ name }) => name));
+    for (const name of [...this.#known.keys()]) if (!names.has(name)) this.#known.delete(name);
+    for (const pull of pulls) {
+      if (this.#options.isStopping()) return;
+      if (isAsked || this.#isDue(pull)) await this.#runOne(connection, pull);
+    }
+  }
+
+  #isDue(pull: PullConfig): boolean {
+    const known = this.#known.get(pull.name);
+    if (known === undefined || known.config !== JSON.stringify(pull)) return true;
+    const interval = parseGoDuration(pull.interval ?? '0s') ?? 0;
+    return this.#options.clock.now() >= known.at + interval;
+  }
+
+  async #runOne(connection: StoreConnection, pull: PullConfig): Promise<void> {
+    const { name, clock, logger } = this.#options;
+    const before = this.#known.get(pull.name)?.report;
+    const run = new PullRun(this.#options, { connection, pull, before });
+    const report = await run.report();
+    if (this.#options.isStopping()) return;
+    this.#known.set(pull.name, { config: JSON.stringify(pull), at: clock.now(), report });
+    const why = whyIncomplete(report);
+    if (why === undefined || (before && why === whyIncomplete(before))) return;
+    logger.warn(
+      { store: name, pull: pull.name, why },
+      'A path of the secret store is not pulled as a whole',
+    );
+  }
+}
+
+/** Undefined: every secret has an object. */
+export function whyIncomplete({ name, place, problem, refused }: PullReport): string | undefined {
+  if (problem !== undefined)
+    return `pull ${name} of ${place}: ${problem.reason}: ${problem.message}`;
+  const [first] = refused;
+  if (first === undefined) return undefined;
+  const others = refused.length > 1 ? `, and ${refused.length - 1} others` : '';
+  return `pull ${name} of ${place}: ${first.reason}: ${first.message}${others}`;
+}
+
+interface Candidate {
+  readonly link: StoreLink;
+  readonly key: ObjectKey;
+  readonly body: KubeObject;
+}
+
+class PullRun {
+  readonly #options: PathPullsOptions;
+  readonly #connection: StoreConnection;
+  readonly #pull: PullConfig;
+  readonly #before: ReadonlySet<string>;
+  readonly #refused: Refused[] = [];
+  #tied = 0;
+  #untied = 0;
+
+  constructor(
+    options: PathPullsOptions,
+    of: {
+      readonly connection: StoreConnection;
+      readonly pull: PullConfig;
+      readonly before: PullReport | undefined;
+    },
+  ) {
+    this.#options = options;
+    this.#connection = of.connection;
+    this.#pull = of.pull;
+    this.#before = new Set(of.before?.refused.map(({ message }) => message));
+  }
+
+  async report(): Promise<PullReport> {
+    const { name, namespace } = this.#pull;
+    const problem = await this.#run().then(
+      () => undefined,
+      (error: unknown) => this.#problemOf(error),
+    );
+    const { path = '' } = this.#pull;
+    const place = placeOf({
+      store: this.#options.name,
+      mount: trimmed(this.#pull.mount),
+      path: trimmed(path),
+    });
+    const counts = { tied: this.#tied, untied: this.#untied, refused: this.#refused };
+    return { name, place, namespace, problem, ...counts };
+  }
+
+  async #run(): Promise<void> {
+    const { isReviewed, isStopping } = this.#options;
+    if (isReviewed) throw new StoreError(REVIEWED, { reason: 'ReviewOnly' });
+    const { mount, recursive: isRecursive } = this.#pull;
+    const path = trimmed(this.#pull.path ?? '');
+    const list = (folder: string) => this.#connection.folder(trimmed(mount), folder);
+    const { paths, refused } = await listPath({ path, isRecursive, list, isStopping });
+    this.#refused.push(...refused);
+    await this.#makeAll(this.#candidates(paths.filter(this.#filter(path))));
+  }
+
+  #problemOf(error: unknown): { reason: string; message: string } {
+    if (error instanceof StoreError) return { reason: error.reason, message: error.message };
+    this.#options.logger.error({ err: error }, 'A path of the secret store could not be pulled');
+    return { reason: 'InternalError', message: 'See the log of gitplane' };
+  }
+
+  #filter(path: string): (secret: string) => boolean {
+    const { match = '', exclude = '' } = this.#pull;
+    const matches = match === '' ? () => true : linearRegExp(match);
+    const isExcluded = exclude === '' ? () => false : linearRegExp(exclude);
+    return (secret) => {
+      const below = this.#below(path, secret);
+      return matches(below) && !isExcluded(below);
+    };
+  }
+
+  #below(path: string, secret: string): string {
+    return path === '' ? secret : secret.slice(path.length + 1);
+  }
+
+  /** Secrets without an object, as far as the limit goes. */
+  #candidates(paths: readonly string[]): Candidate[] {
+    const kind = this.#kind;
+    const tied = this.#tiedPaths(kind);
+    const made = new Map<string, Candidate>();
+    this.#tied = paths.filter((path) => tied.has(path)).length;
+    let beyond = 0;
+    for (const path of paths) {
+      if (tied.has(path)) continue;
+      const candidate = this.#candidateOf(kind, path, made);
+      if (candidate === undefined) continue;
+      if (this.#tied + made.size >= this.#pull.limit) beyond += 1;
+      else made.set(candidate.key.name, candidate);
+    }
+    if (beyond > 0) {
+      const message = `${beyond} more secrets are below the path than its limit of ${this.#pull.limit}; raise limit, or narrow match`;
+      this.#refused.push({ path: this.#pull.path ?? '', reason: 'LimitReached', message });
+    }
+    return [...made.values()];
+  }
+
+  get #kind(): Kind {
+    const { kinds } = this.#options;
+    const kind = kinds.kinds.find((one) => one.followsStore && one.kind === this.#pull.kind);
+    if (kind === undefined) throw new Error(`There is no kind ${this.#pull.kind}`);
+    return kind;
+  }
+
+  #tiedPaths(kind: Kind): ReadonlySet<string> {
+    const mount = trimmed(this.#pull.mount);
+    const ofPull = this.#options.linked
+      .all()
+      .filter(
+        ({ key, link }) =>
+          key.kind === kind.kind && key.namespace === this.#pull.namespace && link.mount === mount,
+      );
+    return new Set(ofPull.map(({ link }) => link.path));
+  }
+
+  /** Undefined: there is no object to be made of the secret, and it is counted why. */
+  #candidateOf(
+    kind: Kind,
+    path: string,
+    made: ReadonlyMap<string, Candidate>,
+  ): Candidate | undefined {
+    const { namespace } = this.#pull;
+    const name = nameOf(this.#pull.nameTemplate, this.#below(trimmed(this.#pull.path ?? ''), path));
+    const problem = nameProblem(name);
+    if (problem !== undefined) return this.#refuse(path, 'NameInvalid', problem);
+    const body = this.#bodyOf(kind, name, path);
+    const [invalid] = storeLinkProblems(body);
+    const link = storeLinkOf(kind, body);
+    if (invalid !== undefined || link === undefined) {
+      return this.#refuse(
+        path,
+        'PathInvalid',
+        `it cannot be tied: ${invalid ? formatFieldError(invalid) : 'see its annotations'}`,
+      );
+    }
+    const key = { group: kind.group, kind: kind.kind, namespace, name };
+    const other = made.get(name);
+    if (other !== undefined) {
+      return this.#refuse(
+        path,
+        'NameTaken',
+        `${describeKey(key)} is to be made of ${JSON.stringify(other.link.path)}`,
+      );
+    }
+    const found = this.#options.store.get(key);
+    return found === undefined ? { link, key, body } : this.#isTaken(kind, path, found);
+  }
+
+  /** An object of the name is never touched. One that the pull made and a person untied is no problem. */
+  #isTaken(kind: Kind, path: string, { key, terminating, object }: StoredObject): undefined {
+    if (terminating) return undefined;
+    const { metadata } = object;
+    const link = storeLinkOf(kind, object);
+    if (link === undefined && metadata.labels?.[PULL_LABEL] === this.#pull.name) {
+      this.#untied += 1;
+      return undefined;
+    }
+    const tie = link === undefined ? 'not tied to it' : `tied to ${placeOf(link)}`;
+    const why = `${describeKey(key)} is there and ${tie}; the pull leaves it alone`;
+    const message = this.#refusalOf(path, why);
+    if (!this.#before.has(message)) {
+      const { events, clock } = this.#options;
+      const { uid = '' } = metadata;
+      const told = { type: 'Warning', reason: 'NameTaken', component: BOT.name } as const;
+      events.record({
+        key,
+        uid,
+        message: `Pull ${this.#pull.name}: ${message}`,
+        time: clock.now(),
+        ...told,
+      });
+    }
+    return this.#refuse(path, 'NameTaken', why);
+  }
+
+  #bodyOf(kind: Kind, name: string, path: string): KubeObject {
+    const { namespace, labels = {}, mount, deletionPolicy } = this.#pull;
+    const link = { store: this.#options.name, mount: trimmed(mount), path };
+    return {
+      apiVersion: `${kind.group}/${kind.version}`,
+      kind: kind.kind,
+      metadata: {
+        name,
+        namespace,
+        labels: { ...labels, [PULL_LABEL]: this.#pull.name },
+        annotations: linkAnnotations(link, deletionPolicy === 'Delete'),
+      },
+    };
+  }
+
+  /** Rejects where the store as a whole does not answer. */
+  async #makeAll(candidates: readonly Candidate[]): Promise<void> {
+    const waiting = candidates.values();
+    const work = async (): Promise<void> => {
+      for (const candidate of waiting) {
+        if (this.#options.isStopping()) return;
+        await this.#make(candidate);
+      }
+    };
+    const workers = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
+    const failed = workers.find((worker) => worker.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async #make(candidate: Candidate): Promise<void> {
+    const { link, key } = candidate;
+    try {
+      const side = await this.#connection.sideOf(link);
+      const read = await side.read();
+      if (read.state !== 'live') return;
+      await this.#create(candidate, read, side.mount);
+      this.#tied += 1;
+    } catch (error) {
+      if (isStoreWide(error)) throw error;
+      const isTaken = error instanceof StatusError && error.reason === 'AlreadyExists';
+      if (isTaken) this.#refuse(link.path, 'NameTaken', `${describeKey(key)} was made meanwhile`);
+      else if (error instanceof StatusError) this.#refuse(link.path, 'GitRefused', error.message);
+      else if (error instanceof StoreError) this.#refuse(link.path, error.reason, error.message);
+      else throw error;
+    }
+  }
+
+  async #create(
+    { link, key, body }: Candidate,
+    { at, values }: LiveRead,
+    mount: string | undefined,
+  ): Promise<void> {
+    const { registry, cycles, events, logger, clock } = this.#options;
+    const { name: pull, namespace } = this.#pull;
+    const data = [...values].map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
+    const place = placeOf(link);
+    const keys = [...values.keys()].sort().join(', ');
+    const { object, commit = '' } = await registry.create({
+      kind: this.#kind,
+      namespace,
+      body: { ...body, spec: { data: Object.fromEntries(data) } },
+      duplicates: [],
+      options: {
+        user: BOT,
+        dryRun: false,
+        fieldValidation: 'Ignore',
+        fieldManager: BOT.name,
+        reason: `Pulled from the secret store, ${place}, by the pull ${pull}. Keys: ${keys}`,
+        trailers:
+          at.version > 0
+            ? { 'Store-Version': String(at.version), 'Store-Created': at.createdTime }
+            : {},
+      },
+    });
+    const { uid = '' } = object.metadata;
+    const base = { at, commit, values, ...(mount !== undefined && { mount }) };
+    await cycles.made({ id: keyString(key), uid, link }, base);
+    const { kind, name } = key;
+    logger.info({ kind, namespace, name, place, pull, commit }, 'Made from the secret store');
+    const message = `Made from ${place} by the pull ${pull}`;
+    const told = { type: 'Normal', reason: 'Pulled', component: BOT.name } as const;
+    events.record({ key, uid, message, time: clock.now(), ...told });
+  }
+
+  #refuse(path: string, reason: string, why: string): undefined {
+    this.#refused.push({ path, reason, message: this.#refusalOf(path, why) });
+    return undefined;
+  }
+
+  #refusalOf(path: string, why: string): string {
+    return `${JSON.stringify(path)}: ${why}`;
+  }
+}
+
+function trimmed(path: string): string {
+  return path.replace(/^\/+|\/+$/g, '');
+}

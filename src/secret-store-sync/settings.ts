@@ -1,0 +1,172 @@
+/**
+ * What the platform configuration says of the secret store (spec section 2.8.11), completed from the
+ * environment as the clients of OpenBao and Vault do: `BAO_*` first, then `VAULT_*`.
+ */
+import { parseGoDuration } from '../apimachinery/duration.ts';
+import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
+import { pemInField } from '../kinds/root-certificates.ts';
+import type { TransportTls } from '../secret-store-client/transport.ts';
+import type { Preference } from '../secrets-merge/policy.ts';
+import {
+  type LoginSettings,
+  type LoginSources,
+  loginFiles,
+  readLogin,
+  withoutBreak,
+} from './login-settings.ts';
+import { SettingsError } from './settings-error.ts';
+
+export interface TokenReference {
+  /** Of a SharedSecret in the namespace `default`; may be empty. */
+  readonly name: string;
+  readonly key: string;
+  /** Without the secret the environment is asked. */
+  readonly optional: boolean;
+}
+
+export interface StoreSettings {
+  /** `https://host:port`, with or without a path. */
+  readonly address: string;
+  readonly skipTLSVerify: boolean;
+  readonly tls: TransportTls;
+  /** Empty: the root. */
+  readonly namespace: string;
+  /** Absent: see `login`, then `tokenRef`, and then the environment. */
+  readonly token?: string;
+  readonly login?: LoginSettings;
+  readonly tokenRef?: TokenReference;
+  readonly intervalMs: number;
+  /** For secrets that say nothing themselves. */
+  readonly onStoreOlder: Preference;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface SettingsSources extends LoginSources {
+  readonly environment: Environment;
+}
+
+const DEFAULT_INTERVAL_MS = 60_000;
+/** A store is not asked more often than that, whatever is configured. */
+const SHORTEST_INTERVAL_MS = 1_000;
+
+/** Where the secret of a token reference is. */
+export const TOKEN_NAMESPACE = 'default';
+
+/** Undefined: there is no sync. Throws `SettingsError` when something is missing. */
+export function readStoreSettings(
+  given: SecretStoreConfig | undefined,
+  sources: SettingsSources,
+): StoreSettings | undefined {
+  if (given?.enabled !== true) return undefined;
+  const { environment } = sources;
+  const own = given.address?.trim() ?? '';
+  const address = own || fromEnvironment(environment, 'ADDR');
+  if (address === undefined) {
+    const message = `${sources.home}.address is empty, and so are BAO_ADDR and VAULT_ADDR in the environment`;
+    throw new SettingsError('AddressInvalid', message);
+  }
+  const { auth = {} } = given;
+  const { tokenSecretRef } = auth;
+  const token = auth.token?.trim() || tokenInFile(auth.tokenFile, sources);
+  const login = readLogin(auth, sources);
+  // Who takes the address from the environment means the store that is described there.
+  const namespace =
+    given.namespace || (own === '' ? fromEnvironment(environment, 'NAMESPACE') : undefined) || '';
+  const interval = parseGoDuration(given.syncInterval) ?? 0;
+  return {
+    address: address.replace(/\/+$/, ''),
+    skipTLSVerify: given.skipTLSVerify === true,
+    tls: tlsOf(given, sources),
+    namespace: namespace.replace(/^\/+|\/+$/g, ''),
+    ...(token && { token }),
+    ...(login && { login }),
+    ...(!token && tokenSecretRef && { tokenRef: referenceOf(tokenSecretRef) }),
+    intervalMs: Math.max(interval > 0 ? interval : DEFAULT_INTERVAL_MS, SHORTEST_INTERVAL_MS),
+    onStoreOlder: given.onStoreOlder ?? 'Hold',
+  };
+}
+
+/** The files that these settings are read from. */
+export function settingsFiles(
+  given: SecretStoreConfig | undefined,
+  environment: Environment,
+): string[] {
+  if (given?.enabled !== true) return [];
+  const ofTls = TLS_FIELDS.flatMap(({ part }) => {
+    const { path } = tlsSource(given, environment, part);
+    return path === undefined ? [] : [path];
+  });
+  return [...ofTls, ...loginFiles(given.auth ?? {})];
+}
+
+/** One line without spaces: a header takes nothing else, and other files are no tokens. */
+function tokenInFile(
+  path: string | undefined,
+  { fileText, home }: SettingsSources,
+): string | undefined {
+  if (!path) return undefined;
+  const field = `${home}.auth.tokenFile`;
+  const token = withoutBreak(fileText(field, path));
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new SettingsError('FileUnreadable', `${field}: ${path} must hold one token on one line`);
+}
+
+const TLS_FIELDS = [
+  { part: 'ca', data: 'caData', file: 'caFile', variable: 'CACERT' },
+  { part: 'cert', data: 'clientCertData', file: 'clientCertFile', variable: 'CLIENT_CERT' },
+  { part: 'key', data: 'clientKeyData', file: 'clientKeyFile', variable: 'CLIENT_KEY' },
+] as const;
+
+interface TlsSource {
+  /** Field of the store; absent: a variable. */
+  readonly field?: string;
+  readonly text?: string | undefined;
+  readonly path?: string | undefined;
+}
+
+/** The environment has its say where the configuration says nothing. */
+function tlsSource(
+  given: SecretStoreConfig,
+  environment: Environment,
+  part: keyof TransportTls,
+): TlsSource {
+  const { data, file, variable } = TLS_FIELDS.find((one) => one.part === part) ?? TLS_FIELDS[0];
+  if (given[data]) return { text: given[data] };
+  if (given[file]) return { field: file, path: given[file] };
+  return { path: fromEnvironment(environment, variable) };
+}
+
+function tlsOf(
+  given: SecretStoreConfig,
+  { environment, fileText, home }: SettingsSources,
+): TransportTls {
+  const texts = TLS_FIELDS.flatMap(({ part, variable }): [string, string][] => {
+    const { field, text, path } = tlsSource(given, environment, part);
+    if (text !== undefined) return [[part, pemInField(text) ?? text]];
+    const place = field === undefined ? `BAO_${variable}` : `${home}.${field}`;
+    return path === undefined ? [] : [[part, fileText(place, path)]];
+  });
+  return Object.fromEntries(texts);
+}
+
+function referenceOf({ name = '', key, optional = false }: WrittenReference): TokenReference {
+  return { name, key, optional };
+}
+
+type WrittenReference = NonNullable<NonNullable<SecretStoreConfig['auth']>['tokenSecretRef']>;
+
+/** The token of the environment, where the configuration names none. */
+export function tokenOfEnvironment(environment: Environment): string | undefined {
+  return fromEnvironment(environment, 'TOKEN');
+}
+
+/** Settings that differ in more than the interval, the policy and the token are another connection. */
+export function connectionOf(settings: StoreSettings): string {
+  const { address, skipTLSVerify, tls, namespace, login } = settings;
+  return JSON.stringify([address, skipTLSVerify, tls, namespace, login]);
+}
+
+function fromEnvironment(environment: Environment, name: string): string | undefined {
+  return environment[`BAO_${name}`] || environment[`VAULT_${name}`] || undefined;
+}

@@ -1,0 +1,28 @@
+/** The keys of a step as changes: to values, which are written, and to fingerprints, which are kept. */
+import type { Prints, SecretValues } from './fingerprints.ts';
+
+/** What makes another side hold `values` for these keys; what `values` lacks is removed there. */
+export function changeOf(
+  keys: readonly string[],
+  values: SecretValues,
+): { set: SecretValues; remove: string[] } {
+  const set = new Map<string, Uint8Array>();
+  const remove: string[] = [];
+  for (const key of keys) {
+    const value = values.get(key);
+    if (value === undefined) remove.push(key);
+    else set.set(key, value);
+  }
+  return { set, remove };
+}
+
+/** The fingerprints once these keys came over `from` the other side. */
+export function changed(prints: Prints, keys: readonly string[], from: Prints): Prints {
+  const after = new Map(prints);
+  for (const key of keys) {
+    const print = from.get(key);
+    if (print === undefined) after.delete(key);
+    else after.set(key, print);
+  }
+  return after;
+}

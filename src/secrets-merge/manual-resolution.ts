@@ -1,0 +1,40 @@
+/** What waits for a person: remembers the pair of values, as fingerprints, that the person is shown. */
+import type { Step } from './decide.ts';
+import { type Seen, shownPrints } from './observe.ts';
+import type { SyncRecord } from './sync-record.ts';
+import { isOlder } from './sync-state.ts';
+
+/** A person may decide on exactly this pair, and on no other. */
+export async function hold(
+  record: SyncRecord,
+  seen: Seen,
+  { reason }: Step & { do: 'hold' },
+): Promise<void> {
+  const { fingerprints, resolution } = record.task;
+  if (seen.git === undefined) return;
+  const prints = shownPrints(seen);
+  const held = {
+    commit: seen.git.commit,
+    git: fingerprints.whole(seen.gitPrints),
+    version: seen.store.state === 'absent' ? 0 : seen.store.at.version,
+    store: fingerprints.whole(prints),
+  };
+  const { held: before } = record.state;
+  if (reason === 'CoveredValue' && before !== undefined && resolution !== undefined) {
+    const shown = resolution.winner === 'git' ? before.commit : String(before.version);
+    if (shown === resolution.id) return await record.save({ covered: [] });
+  }
+  const isSame =
+    before !== undefined &&
+    before.git === held.git &&
+    before.store === held.store &&
+    before.version === held.version;
+  const { seen: known } = record.state;
+  // The newest known state stays the newest known state.
+  if (seen.store.state === 'absent' || seen.situation.older !== undefined) {
+    if (!isSame) await record.save({ held });
+  } else if (!isSame || known === undefined || isOlder(known, seen.store.at)) {
+    const key = await record.keyHistory();
+    await record.save({ held, seen: record.seenAt(seen.store.at, key) });
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Decides on what was read, and brings what `decide` asks for: how deep the history is, and what it
+ * holds.
+ */
+import { decide, differingKeys, type Situation, type Step } from './decide.ts';
+import { NO_PRINTS, type Prints, type SecretValues } from './fingerprints.ts';
+import type { History } from './merge.ts';
+import type { Seen } from './observe.ts';
+import type { SyncRecord } from './sync-record.ts';
+import type { StoreVersion } from './sync-state.ts';
+
+/** Full cycles that wait for a history; it may be lost, as with a branch that was rewritten. */
+const UNKNOWN_HISTORIES_BEFORE_ASKING = 3;
+/** Versions of the store that are read to tell whether a value was there before. */
+const MOST_VERSIONS = 100;
+
+export async function nextStep(record: SyncRecord, seen: Seen): Promise<Step> {
+  const { situation } = seen;
+  const step = decide(await withHistoryDepth(record, situation));
+  const isHistoryAsked = step.do === 'look';
+  const history = isHistoryAsked ? await historyOf(record, seen) : undefined;
+  if (isHistoryAsked && history === undefined) return await withoutHistory(record, seen);
+  if (record.state.unknownHistories) await record.save({ unknownHistories: 0 });
+  if (history === undefined) return step;
+  return decide(await withHistoryDepth(record, { ...situation, history }));
+}
+
+/** Both sides changed a key, and nothing tells which value the other side had before: no conflict. */
+async function withoutHistory(record: SyncRecord, { gitPrints, view }: Seen): Promise<Step> {
+  const { state, task } = record;
+  const unknownHistories = (state.unknownHistories ?? 0) + (task.isFull === false ? 0 : 1);
+  if (
+    unknownHistories !== state.unknownHistories &&
+    unknownHistories <= UNKNOWN_HISTORIES_BEFORE_ASKING
+  )
+    await record.save({ unknownHistories });
+  if (unknownHistories < UNKNOWN_HISTORIES_BEFORE_ASKING) return { do: 'wait' };
+  const shown = view.state === 'live' ? view.prints : NO_PRINTS;
+  return { do: 'hold', reason: 'HistoryUnknown', keys: differingKeys(gitPrints, shown) };
+}
+
+/** A store that keeps a single version keeps no history; asked only where it matters. */
+async function withHistoryDepth(record: SyncRecord, situation: Situation): Promise<Situation> {
+  const { policy, resolution, keepsHistory } = situation;
+  const mayCover =
+    policy.conflict === 'PreferGit' || policy.adopt === 'PreferGit' || resolution?.winner === 'git';
+  if (!keepsHistory || !mayCover) return situation;
+  const key = await record.task.store.keyHistory();
+  return { ...situation, keepsHistory: key === undefined || key.maxVersions > 1 };
+}
+
+/** Values of both sides since the base; undefined: git does not know its part at present. */
+async function historyOf(record: SyncRecord, { store }: Seen): Promise<History | undefined> {
+  const { git, fingerprints } = record.task;
+  const { base, pulled } = record.state;
+  if (base === undefined) return { git: [], store: [] };
+  const past = await git.history(base.commit);
+  if (past === undefined) return undefined;
+  const versions = store.state === 'absent' ? [] : await versionsBetween(record, base.at, store.at);
+  const printed = (list: readonly SecretValues[]): Prints[] =>
+    list.map((values) => fingerprints.of(values));
+  return { git: printed(past), store: [...printed(versions), ...(pulled ? [pulled] : [])] };
+}
+
+/** Versions of the store after `base` and before `at`, of those that it keeps. */
+async function versionsBetween(
+  { task: { store } }: SyncRecord,
+  base: StoreVersion,
+  at: StoreVersion,
+): Promise<SecretValues[]> {
+  const key = store.isVersioned ? await store.keyHistory() : undefined;
+  const kept = [...(key?.versions.keys() ?? [])].filter(
+    (version) => version > base.version && version < at.version,
+  );
+  const values: SecretValues[] = [];
+  for (const version of kept.sort((a, b) => b - a).slice(0, MOST_VERSIONS)) {
+    const read = await store.read(version);
+    if (read.state === 'live') values.push(read.values);
+  }
+  return values;
+}

@@ -1,0 +1,116 @@
+/**
+ * Reads both sides and puts them into a `Situation` to decide on. What looks older than what is known
+ * is not believed: it may come from a node of the store that lags behind.
+ */
+import { type OlderStore, type Situation, type StoreView, visible } from './decide.ts';
+import { NO_PRINTS, type Prints } from './fingerprints.ts';
+import { isFork, isNewAllTheSame, looksStale, STALE_READS_BEFORE_LOOKING } from './guards.ts';
+import type { GitRead, StoreRead } from './ports.ts';
+import type { SyncRecord } from './sync-record.ts';
+import { newestKnown, type StoreVersion, type SyncBase } from './sync-state.ts';
+
+/** Both sides as they were read, with the values, which `situation` does not have. */
+export interface Seen {
+  readonly git: GitRead | undefined;
+  readonly gitPrints: Prints;
+  readonly store: StoreRead;
+  readonly view: StoreView;
+  readonly situation: Situation;
+}
+
+/** Undefined: what was read is not to be believed. */
+export async function look(record: SyncRecord): Promise<Seen | undefined> {
+  const { git: gitSide, store: storeSide, fingerprints, policy, owner, resolution } = record.task;
+  const git = await gitSide.read();
+  const store = await storeSide.read();
+  record.forgetOtherStore();
+  const { base, ...withoutBase } = record.state;
+  const isOtherMount =
+    base?.mount !== undefined && storeSide.mount !== undefined && base.mount !== storeSide.mount;
+  // Versions of another mount are neither older nor newer.
+  const isComparable = store.state !== 'absent' && !isOtherMount;
+  const belief = isComparable ? await believe(record, store.at) : 'believed';
+  if (belief === 'unsure') return undefined;
+  const gitPrints = fingerprints.of(git?.values ?? new Map());
+  const { values, ...rest } = store.state === 'live' ? store : { ...store, values: undefined };
+  const view = (values ? { ...rest, prints: fingerprints.of(values) } : rest) as StoreView;
+  await countMissing(record, store, isOtherMount ? undefined : base);
+  const situation: Situation = {
+    git: git ? { state: 'live', commit: git.commit, prints: gitPrints } : { state: 'absent' },
+    store: view,
+    state: isOtherMount ? withoutBase : record.state,
+    isOtherMount,
+    policy,
+    owner,
+    whole: (prints) => fingerprints.whole(prints),
+    keepsHistory: storeSide.isVersioned,
+    ...(resolution && { resolution }),
+    ...(typeof belief === 'object' && { older: belief }),
+  };
+  return { git, gitPrints, store, view, situation };
+}
+
+/** What the store shows of the keys that the object is about. */
+export function shownPrints({ situation, gitPrints, view }: Seen): Prints {
+  return view.state === 'live' ? visible(situation, gitPrints, view.prints) : NO_PRINTS;
+}
+
+/**
+ * `unsure`: it may come from a node that lags behind, which has had little time to catch up. What stays
+ * old for longer is an older copy of the store, unless a standby answers.
+ */
+async function believe(
+  record: SyncRecord,
+  at: StoreVersion,
+): Promise<'believed' | 'unsure' | OlderStore> {
+  const { state, task } = record;
+  const known = newestKnown(state);
+  if (known === undefined || isSameVersion(known, at)) return await believed(record);
+  if (!task.store.isVersioned) return await believed(record);
+  const isStale = looksStale(state, at);
+  if (isStale) {
+    await countStale(record);
+    if (record.state.staleReads < STALE_READS_BEFORE_LOOKING) return 'unsure';
+  }
+  const key = await record.keyHistory();
+  if (key !== undefined && isFork(state, at, key)) {
+    // A node that lags behind shows no version that the others never had.
+    if (!isStale || key.versions.has(known.version)) return older('StoreOlder', known);
+  }
+  if (!isStale) return await believed(record);
+  if (key === undefined || key.versions.get(at.version) !== at.createdTime) return 'unsure';
+  if (isNewAllTheSame(state, at, key)) return 'believed';
+  const isThere = key.versions.get(known.version) === known.createdTime;
+  if (isThere) return older('StoreLags', known);
+  return older((await task.store.isStandby?.()) === true ? 'StoreLags' : 'StoreOlder', known);
+}
+
+function isSameVersion(a: StoreVersion, b: StoreVersion): boolean {
+  return a.version === b.version && a.createdTime === b.createdTime;
+}
+
+function older(reason: OlderStore['reason'], { version }: StoreVersion): OlderStore {
+  return { reason, known: version };
+}
+
+async function believed(record: SyncRecord): Promise<'believed'> {
+  if (record.state.staleReads > 0) await record.save({ staleReads: 0 });
+  return 'believed';
+}
+
+/** Cycles that a change in git asks for follow each other too fast to count. */
+async function countStale(record: SyncRecord): Promise<void> {
+  const { staleReads } = record.state;
+  if (record.task.isFull === false || staleReads >= STALE_READS_BEFORE_LOOKING) return;
+  await record.save({ staleReads: staleReads + 1 });
+}
+
+async function countMissing(
+  record: SyncRecord,
+  store: StoreRead,
+  base: SyncBase | undefined,
+): Promise<void> {
+  const isMissing = store.state !== 'live' && base !== undefined;
+  const missingReads = isMissing ? Math.min(record.state.missingReads + 1, 99) : 0;
+  if (missingReads !== record.state.missingReads) await record.save({ missingReads });
+}

@@ -1,0 +1,130 @@
+/**
+ * One object, synced: asks `decide` for a step, carries it out and asks again until both sides rest.
+ * It can stop between any two lines and the next run goes on from there. That holds because a push
+ * is remembered before it is sent, a pull lands on exactly the commit that was read, and the base is
+ * written last.
+ */
+import type { Step } from './decide.ts';
+import { type DeletionStep, deleteObject } from './deletion.ts';
+import { hold } from './manual-resolution.ts';
+import { nextStep } from './next-step.ts';
+import { look, type Seen } from './observe.ts';
+import { pull } from './pull.ts';
+import { push } from './push.ts';
+import { settleIntents } from './settle-intents.ts';
+import { SyncRecord } from './sync-record.ts';
+import { isOlder } from './sync-state.ts';
+import type { SyncOutcome, SyncResult, SyncTask } from './sync-task.ts';
+
+const MOST_ROUNDS = 6;
+
+/** Rejects with `StoreError`, or with what git or the disk rejected with. */
+export async function syncObject(task: SyncTask): Promise<SyncOutcome> {
+  return await new ObjectSync(new SyncRecord(task, await task.memory.load())).run();
+}
+
+class ObjectSync {
+  readonly #record: SyncRecord;
+  #pulled = 0;
+  #pushed = 0;
+
+  constructor(record: SyncRecord) {
+    this.#record = record;
+  }
+
+  async run(): Promise<SyncOutcome> {
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      await settleIntents(this.#record);
+      const seen = await look(this.#record);
+      if (seen === undefined) return this.#outcome('Waiting', { reason: 'StaleRead' });
+      const step = await nextStep(this.#record, seen);
+      if (seen.situation.older !== undefined && step.do !== 'hold') await this.#leaveNewer(seen);
+      const outcome = await this.#carryOut(seen, step);
+      if (outcome !== undefined) return outcome;
+    }
+    return this.#outcome('Waiting', { reason: 'Outrun' });
+  }
+
+  /** Undefined: ask again. */
+  async #carryOut(seen: Seen, step: Step): Promise<SyncOutcome | undefined> {
+    switch (step.do) {
+      case 'pull':
+        if (await pull(this.#record, seen, step)) this.#pulled += step.keys.length;
+        return undefined;
+      case 'push':
+        return await this.#push(seen, step.keys);
+      case 'rest':
+        return await this.#rest(seen, step);
+      case 'hold':
+        await hold(this.#record, seen, step);
+        return this.#outcome('Held', step, seen);
+      case 'confirm':
+        return this.#outcome('Waiting', { reason: 'Unconfirmed' });
+      case 'wait':
+        return this.#outcome('Waiting', { reason: 'HistoryUnknown' });
+      case 'look':
+        throw new Error('The history was given and is asked for again');
+      case 'forget':
+        await this.#record.forget();
+        return this.#outcome('Forgotten');
+      default:
+        return await this.#delete(seen, step);
+    }
+  }
+
+  /** The versions of a decision on an older copy of the store: what was newer is not in the store. */
+  async #leaveNewer({ store }: Seen): Promise<void> {
+    const { covered, intents } = this.#record.state;
+    if (store.state === 'absent' || covered.length + intents.length === 0) return;
+    await this.#record.save({
+      intents: [],
+      covered: covered.filter((version) => !isOlder(store.at, version)),
+    });
+  }
+
+  async #rest(seen: Seen, step: Step & { do: 'rest' }): Promise<SyncOutcome> {
+    if (step.agreed !== undefined && seen.git && seen.store.state === 'live') {
+      await this.#record.agree({ prints: step.agreed, at: seen.store.at, commit: seen.git.commit });
+    }
+    const { difference: reason } = step;
+    return reason === undefined
+      ? this.#outcome('Synced', {}, seen)
+      : this.#outcome('Differs', { reason, keys: step.keys }, seen);
+  }
+
+  async #push(seen: Seen, keys: readonly string[]): Promise<SyncOutcome | undefined> {
+    const written = await push(this.#record, seen, keys);
+    if (written.is === 'refused') {
+      return this.#outcome('Held', { reason: written.reason, keys }, seen);
+    }
+    if (written.is === 'written') this.#pushed += keys.length;
+    return undefined;
+  }
+
+  async #delete(seen: Seen, step: DeletionStep): Promise<SyncOutcome | undefined> {
+    const reason = step.do === 'delete-in-store' ? 'DeleteInStore' : 'DeleteInGit';
+    if (!this.#record.task.mayDelete) return this.#outcome('WantsDeletion', { reason });
+    if (!(await deleteObject(this.#record, seen, step))) return undefined;
+    const { store } = seen;
+    const keys = store.state === 'live' ? [...store.values.keys()] : [];
+    return this.#outcome('Forgotten', { reason, keys });
+  }
+
+  #outcome(
+    result: SyncResult,
+    about: { reason?: SyncOutcome['reason']; keys?: readonly string[] } = {},
+    seen?: Seen,
+  ): SyncOutcome {
+    const { reason, keys = [] } = about;
+    return {
+      result,
+      keys,
+      pulled: this.#pulled,
+      pushed: this.#pushed,
+      ...(reason !== undefined && { reason }),
+      ...(seen?.situation.older && { known: seen.situation.older.known }),
+      ...(seen?.git && { commit: seen.git.commit }),
+      ...(seen && seen.store.state !== 'absent' && { version: seen.store.at.version }),
+    };
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Who may pass, decided before a body is read: authentication (401), then authorization (403), and
+ * only then what exists (404), so that a stranger learns nothing.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Attributes, rightOnObject, type User } from '../../apimachinery/request.ts';
+import {
+  forbiddenError,
+  type StatusError,
+  tooManyRequests,
+  unauthorized,
+} from '../../apimachinery/status-error.ts';
+import { forbidden } from '../../auth/forbidden.ts';
+import type { KindTable } from '../../kinds/table.ts';
+import { cookieName, isOwnRequest, readCookie } from '../../sign-in/cookies.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import type { RequestInfo } from '../input/request-info.ts';
+import { GIT_PATH, PLAN_PATH } from '../paths.ts';
+
+/** Documents that carry no data, and what a load balancer needs. */
+const PUBLIC_PATHS = [
+  /^\/(healthz|livez|readyz)(\/|$)/,
+  /^\/schemas(\/|$)/,
+  /^\/openapi\/v[23](\/|$)/,
+  /^\/apis?$/,
+  /^\/apis\/[^/]+(\/[^/]+)?$/,
+  /^\/api\/v1$/,
+  /^\/(ui\/settings|auth\/info)$/,
+  /^\/\.well-known\/(jwks\.json|openid-configuration)$/,
+];
+
+export function isPublic(info: RequestInfo, deps: ServerDependencies): boolean {
+  if (info.isResource) return false;
+  if (info.path === '/version') return deps.config.current.authenticateVersionEndpoint !== true;
+  return PUBLIC_PATHS.some((pattern) => pattern.test(info.path));
+}
+
+const API_DOCUMENT = /^\/(apis?|openapi|version)(\/|$)/;
+
+/** True for documents of a Kubernetes API, which health and sign-in are not. */
+export function isApiDocument(info: RequestInfo): boolean {
+  return info.belowRoot && API_DOCUMENT.test(info.path);
+}
+
+const BEARER = /^bearer +(\S+) *$/i;
+const BASIC = /^basic +([A-Za-z0-9+/=]+) *$/i;
+
+/** Throws 401, or 429 to who fails too often. `basic`: the key may come as the password of basic authentication, as git sends it. */
+export function authenticateRequest(
+  deps: ServerDependencies,
+  request: Signed,
+  scheme: 'bearer' | 'basic',
+): User {
+  const token = tokenOf(request.headers.authorization, scheme) ?? sessionOf(deps, request, scheme);
+  if (token === undefined) throw unauthorized();
+  const result = deps.authenticate(token);
+  if ('user' in result) return result.user;
+  const wait = deps.failedLogins.failed(request.ip);
+  if (wait > 0) throw tooManyRequests('Too many failed attempts to sign in', wait);
+  throw unauthorized(result.message);
+}
+
+/** The user of a request that passed, for requests that last; undefined when it would not pass now. */
+export function userNow(
+  deps: ServerDependencies,
+  { headers }: Pick<Signed, 'headers'>,
+  info: RequestInfo,
+): User | undefined {
+  const token = tokenOf(headers.authorization, 'bearer') ?? sessionKey(deps, headers);
+  const result = token === undefined ? undefined : deps.authenticate(token);
+  if (result === undefined || !('user' in result)) return undefined;
+  const { user } = result;
+  const { allowed } = deps.authorizer.authorize(user, attributesOf(info, deps.kinds));
+  return allowed ? user : undefined;
+}
+
+/** Text of the key of a request, from any of the places that may hold one. */
+export function shownKey(deps: SessionSource, headers: IncomingHttpHeaders): string | undefined {
+  const { authorization } = headers;
+  return authorization === undefined ? sessionKey(deps, headers) : tokenOf(authorization, 'basic');
+}
+
+/** The key that a request shows, where it wants to be nobody else. */
+export function plainToken(headers: IncomingHttpHeaders): string | undefined {
+  return wantsImpersonation(headers) ? undefined : tokenOf(headers.authorization, 'bearer');
+}
+
+/** What authentication looks at of a request. */
+interface Signed {
+  readonly headers: IncomingHttpHeaders;
+  readonly method: string;
+  /** Where it came from. */
+  readonly ip: string;
+}
+
+const SAFE_METHODS = ['GET', 'HEAD'];
+
+/**
+ * The key in the cookie of a browser, for who shows no other. Browsers send it with whatever a page
+ * makes them send, so a change must come from a page of ours, and prove it. Throws 403.
+ */
+function sessionOf(
+  deps: ServerDependencies,
+  { headers, method }: Signed,
+  scheme: 'bearer' | 'basic',
+): string | undefined {
+  if (scheme !== 'bearer' || headers.cookie === undefined) return undefined;
+  if (headers.authorization !== undefined) return undefined;
+  const key = sessionKey(deps, headers);
+  if (key === undefined || SAFE_METHODS.includes(method)) return key;
+  if (!isOwnRequest(headers, key, new URL(deps.signIn.baseUrl).origin)) throw forbiddenError(CSRF);
+  return key;
+}
+
+const CSRF =
+  'a change with the session of a browser needs a request from the same origin, and the header x-csrf-token as /auth/session tells it';
+
+/** The name of the cookie of a session follows from where the platform is. */
+interface SessionSource {
+  readonly signIn: { readonly baseUrl: string };
+}
+
+function sessionKey(deps: SessionSource, headers: IncomingHttpHeaders): string | undefined {
+  if (headers.cookie === undefined) return undefined;
+  return readCookie(headers.cookie, cookieName('session', deps.signIn.baseUrl));
+}
+
+function tokenOf(header: string | undefined, scheme: 'bearer' | 'basic'): string | undefined {
+  if (header === undefined) return undefined;
+  const bearer = BEARER.exec(header)?.[1];
+  if (bearer !== undefined || scheme === 'bearer') return bearer;
+  const encoded = BASIC.exec(header)?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? undefined : text.slice(colon + 1);
+}
+
+/** What a request is authorized as; roles need not name the aliases of a plural. */
+export function attributesOf(info: RequestInfo, kinds: KindTable): Attributes {
+  // A plan shows what a clone shows.
+  if (info.path === PLAN_PATH && info.verb === 'post') return { verb: 'get', path: GIT_PATH };
+  if (!info.isResource) return { verb: info.verb, path: info.path };
+  const { verb, group, subresource, namespace } = info;
+  const resource = kinds.byPlural(group, info.resource)?.plural ?? info.resource;
+  const name = info.name || info.selectedName;
+  // What a rollback takes beyond reading depends on what is there.
+  if (rightOnObject(subresource, verb) !== undefined) {
+    return { verb: 'get', group, resource, namespace, name };
+  }
+  return { verb, group, resource, subresource, namespace, name };
+}
+
+/** Throws 403 with Kubernetes' wording. */
+export function authorizeRequest(
+  deps: ServerDependencies,
+  user: User,
+  attributes: Attributes,
+): void {
+  const decision = deps.authorizer.authorize(user, attributes);
+  if (!decision.allowed) throw forbidden(user, attributes, decision.reason);
+}
+
+/** Impersonation is not offered; ignoring the headers would act as someone else than asked for. */
+export function refuseImpersonation(headers: Readonly<Record<string, unknown>>, user: User): void {
+  if (wantsImpersonation(headers)) throw noImpersonation(headers, user);
+}
+
+function wantsImpersonation(headers: Readonly<Record<string, unknown>>): boolean {
+  for (const name in headers) if (name.startsWith('impersonate-')) return true;
+  return false;
+}
+
+function noImpersonation(headers: Readonly<Record<string, unknown>>, user: User): StatusError {
+  return forbiddenError(
+    `users "${String(headers['impersonate-user'] ?? '')}" is forbidden: User ${JSON.stringify(user.name)} cannot impersonate resource "users" in API group "" at the cluster scope`,
+  );
+}

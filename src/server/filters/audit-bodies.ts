@@ -1,0 +1,145 @@
+/**
+ * Bodies as the audit log has them: without secrets, on one line, and made from bytes that are there
+ * already wherever that can be.
+ */
+import { isRecord } from '../../apimachinery/object.ts';
+import type { AuditedBodies, ObjectIdentity } from '../../audit/event.ts';
+import { isPlain, redactedRequest, redactedResponse } from '../../audit/redaction.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { decodeBody, mediaTypeOf } from '../input/body.ts';
+import { DELETE_OPTIONS_MESSAGE, KIND_MESSAGES } from '../input/kind-messages.ts';
+import { decodeTypedBody } from '../input/typed-body.ts';
+import { type Answer, bodyOf, lengthOf } from '../output/answer.ts';
+import { JSON_TYPE } from '../output/negotiation.ts';
+import { listParts, type ReadyObject } from '../output/representation.ts';
+
+const LARGEST_BODY = 2 * 1024 * 1024;
+const NEW_LINE = 0x0a;
+
+interface AuditedRequestBody {
+  readonly method: string;
+  readonly body: unknown;
+  readonly type: string | undefined;
+}
+
+/** `answer`: only where its body is recorded. */
+export function auditedBodies(
+  kind: Kind | undefined,
+  request: AuditedRequestBody,
+  answer: Answer | undefined,
+): AuditedBodies {
+  const asked = requestBody(kind, request);
+  const answered = answer && responseBody(kind, answer);
+  if (asked === undefined) return answered ?? {};
+  const remarks =
+    asked.remarks === undefined && answered?.remarks === undefined
+      ? undefined
+      : { ...asked.remarks, ...answered?.remarks };
+  return { ...asked, ...answered, remarks };
+}
+
+/** Undefined: the request had none. */
+function requestBody(
+  kind: Kind | undefined,
+  request: AuditedRequestBody,
+): AuditedBodies | undefined {
+  const read = decoded(kind, request);
+  if (read === undefined) return undefined;
+  if ('omitted' in read) return omitted('request', read.omitted);
+  try {
+    const found = redactedRequest(kind, read.value);
+    return 'value' in found
+      ? { requestObject: JSON.stringify(found.value) }
+      : omitted('request', found.omitted);
+  } catch {
+    return omitted('request', 'decode-failed');
+  }
+}
+
+/** The object that a refused create names. */
+export function namedInBody(kind: Kind | undefined, request: AuditedRequestBody): ObjectIdentity {
+  const read = decoded(kind, request);
+  const object = read !== undefined && 'value' in read ? read.value : undefined;
+  return isRecord(object) ? identityIn(object['metadata']) : {};
+}
+
+export function identityIn(metadata: unknown): ObjectIdentity {
+  if (!isRecord(metadata)) return {};
+  const given = IDENTITY.flatMap((field) => {
+    const value = metadata[field];
+    // No object has a longer one.
+    return typeof value === 'string' && value.length <= LONGEST_NAME ? [[field, value]] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+const IDENTITY = ['namespace', 'name', 'uid'] as const;
+const LONGEST_NAME = 253;
+
+type Decoded = { readonly value: unknown } | { readonly omitted: string };
+
+/** Undefined: there is no body. */
+function decoded(
+  kind: Kind | undefined,
+  { method, body, type: contentType }: AuditedRequestBody,
+): Decoded | undefined {
+  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
+  if (body.length > LARGEST_BODY) return { omitted: 'too-large' };
+  const type = mediaTypeOf(contentType);
+  const message = method === 'DELETE' ? DELETE_OPTIONS_MESSAGE : kind && KIND_MESSAGES.get(kind);
+  if (type.includes('protobuf') && message === undefined) {
+    return { omitted: 'unsupported-encoding' };
+  }
+  try {
+    return type.includes('protobuf')
+      ? { value: decodeTypedBody(body, type, message).value }
+      : { value: decodeBody(body, type.includes('yaml') ? 'yaml' : 'json').value };
+  } catch {
+    return { omitted: 'decode-failed' };
+  }
+}
+
+function responseBody(kind: Kind | undefined, answer: Answer): AuditedBodies {
+  const { contentType, shown } = answer;
+  if (lengthOf(answer) > LARGEST_BODY) return omitted('response', 'too-large');
+  if (contentType !== JSON_TYPE) return omitted('response', 'unsupported-encoding');
+  const bytes = bodyOf(answer);
+  if (kind !== undefined && shown !== undefined) {
+    // One line each: they are what the store holds.
+    if (isPlain(kind)) return { responseObject: bytes };
+    const { head, items } = shown;
+    const safe = items.map((ready) => withoutSecrets(kind, ready));
+    return { responseObject: head === undefined ? safe[0]?.json() : bodyOf(listParts(head, safe)) };
+  }
+  if (kind !== undefined && isPlain(kind) && !bytes.includes(NEW_LINE))
+    return { responseObject: bytes };
+  return { responseObject: encoded(redactedResponse(kind, parsed(bytes))) };
+}
+
+/** Of each version of an object, as long as that is held. */
+const redacted = new WeakMap<ReadyObject, Pick<ReadyObject, 'json'>>();
+
+function withoutSecrets(kind: Kind, ready: ReadyObject): Pick<ReadyObject, 'json'> {
+  const found = redacted.get(ready);
+  if (found !== undefined) return found;
+  const bytes = encoded(redactedResponse(kind, parsed(ready.json())));
+  const made = { json: () => bytes };
+  redacted.set(ready, made);
+  return made;
+}
+
+function encoded(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value) ?? 'null');
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function omitted(which: 'request' | 'response', why: string): AuditedBodies {
+  return { remarks: { [`${which}-object-omitted`]: why } };
+}

@@ -1,0 +1,40 @@
+/** Reads "not older than": a version from the future is waited for, briefly. */
+import { resourceVersionTooLarge } from '../../apimachinery/status-error.ts';
+import type { Collection } from '../../state/store.ts';
+import type { ServedStore, ServerDependencies } from '../dependencies.ts';
+import { collectionOf, type ResourceRequest } from '../request.ts';
+import { attributesOf, authorizeRequest } from './access.ts';
+
+const PATIENCE_MS = 3000;
+
+/**
+ * Resolves when the store has reached `version`; throws 504 when it does not within 3 s, and 403 when
+ * the right went meanwhile: another object may have the name by now.
+ */
+export async function waitForVersion(
+  deps: ServerDependencies,
+  request: ResourceRequest,
+  version: number,
+): Promise<void> {
+  const { store } = deps;
+  if (store.resourceVersion >= version) return;
+  const reached = await reaches(store, collectionOf(request), version);
+  if (!reached && store.resourceVersion < version) {
+    throw resourceVersionTooLarge(version, store.resourceVersion);
+  }
+  authorizeRequest(deps, request.user, attributesOf(request.info, deps.kinds));
+}
+
+function reaches(store: ServedStore, collection: Collection, version: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => finish(false), PATIENCE_MS);
+    const stop = store.observe(collection, () => {
+      if (store.resourceVersion >= version) finish(true);
+    });
+    function finish(done: boolean): void {
+      clearTimeout(timer);
+      stop();
+      resolve(done);
+    }
+  });
+}

@@ -1,0 +1,83 @@
+/** Limits and headers that every connection and every answer gets, whatever it is about. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type Readable, Transform } from 'node:stream';
+import type { TlsOptions } from 'node:tls';
+import { cutOff } from '../http2.ts';
+
+/** Headers have to be there after this; a client that dribbles them is cut off. */
+const HEADERS_WITHIN_MS = 30_000;
+/** Room for a large push over a slow line; bodies of the API have less, see `BODY_WITHIN_MS`. */
+const REQUEST_WITHIN_MS = 15 * 60_000;
+/** A body of the API is 3 MiB at most. */
+export const BODY_WITHIN_MS = 60_000;
+/** Each takes memory whether it asks for anything or not. */
+const MOST_CONNECTIONS = 32_768;
+const MOST_HEADERS = 100;
+
+/** Nothing here is a page that a browser should run, frame or remember. */
+export const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
+  ['x-content-type-options', 'nosniff'],
+  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['referrer-policy', 'no-referrer'],
+];
+
+/** TLS 1.2 with forward secrecy and authenticated encryption, or TLS 1.3 (RFC 9325, section 4). */
+export function tlsOptions(context: TlsOptions): TlsOptions {
+  return {
+    ...context,
+    minVersion: 'TLSv1.2',
+    honorCipherOrder: true,
+    ciphers: [
+      'TLS_AES_256_GCM_SHA384',
+      'TLS_CHACHA20_POLY1305_SHA256',
+      'TLS_AES_128_GCM_SHA256',
+      'ECDHE-ECDSA-AES256-GCM-SHA384',
+      'ECDHE-RSA-AES256-GCM-SHA384',
+      'ECDHE-ECDSA-CHACHA20-POLY1305',
+      'ECDHE-RSA-CHACHA20-POLY1305',
+      'ECDHE-ECDSA-AES128-GCM-SHA256',
+      'ECDHE-RSA-AES128-GCM-SHA256',
+    ].join(':'),
+  };
+}
+
+export function limitConnections(server: Server): void {
+  server.headersTimeout = HEADERS_WITHIN_MS;
+  server.requestTimeout = REQUEST_WITHIN_MS;
+  server.maxConnections = MOST_CONNECTIONS;
+  server.maxHeadersCount = MOST_HEADERS;
+}
+
+export function secureHeaders(response: ServerResponse): void {
+  for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
+}
+
+/** Cuts a connection whose request does not arrive in time; answers may take as long as they like. */
+export function limitBody(request: IncomingMessage): void {
+  const length = request.headers['content-length'];
+  const chunked = request.headers['transfer-encoding'] !== undefined;
+  if (!chunked && (length === undefined || length === '0')) return;
+  const timer = setTimeout(() => cutOff(request), BODY_WITHIN_MS).unref();
+  request.once('end', () => clearTimeout(timer));
+  request.once('close', () => clearTimeout(timer));
+}
+
+/** The same bytes, each part counted before it is kept. An error of `count` ends the body with it. */
+export function counted(payload: Readable, count: (bytes: number) => void): Readable {
+  const parts = new Transform({
+    transform(part: Buffer, _encoding, done) {
+      try {
+        count(part.length);
+      } catch (error) {
+        // The rest is discarded: destroying the request would close the connection before the answer.
+        payload.unpipe(parts);
+        payload.resume();
+        done(error as Error);
+        return;
+      }
+      done(null, part);
+    },
+  });
+  payload.once('error', (error) => parts.destroy(error));
+  return payload.pipe(parts);
+}

@@ -1,0 +1,24 @@
+/** Bodies of requests that may have to be sent twice. */
+import type { IncomingMessage } from 'node:http';
+import { tooLarge } from '../../apimachinery/status-error.ts';
+import { type BodyCounter, isChunked } from '../filters/overload-limits.ts';
+import { DEFAULT_MAX_BODY_BYTES } from '../input/body.ts';
+
+/**
+ * Throws 413 for one that is larger than any that the API takes, and what `count` throws for bytes
+ * without an announced length; the rest of the body was not read.
+ */
+export async function keptBody(request: IncomingMessage, count: BodyCounter): Promise<Buffer> {
+  const tooMuch = tooLarge(DEFAULT_MAX_BODY_BYTES);
+  if (Number(request.headers['content-length'] ?? 0) > DEFAULT_MAX_BODY_BYTES) throw tooMuch;
+  const isCounted = isChunked(request.headers);
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    parts.push(part);
+    length += part.length;
+    if (length > DEFAULT_MAX_BODY_BYTES) throw tooMuch;
+    if (isCounted) count(part.length);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,350 @@
+/**
+ * A request that the leader answers, and its answer. Nothing is kept of bodies that may be large;
+ * those of writes are, so that a write can be sent again when the leader changes: it carries a key
+ * by which the next leader knows what was done already.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as plainRequest,
+  type ServerResponse,
+} from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import { pipeline } from 'node:stream/promises';
+import { unavailable } from '../../apimachinery/status-error.ts';
+import { limitBody } from '../filters/hardening.ts';
+import type { BodyCounter } from '../filters/overload-limits.ts';
+import { GIT_PATH } from '../paths.ts';
+import { keptBody } from './buffered-body.ts';
+import {
+  answerHeaders,
+  CLIENT_HEADER,
+  NOT_LEADER_HEADER,
+  requestHeaders,
+  VERSION_HEADER,
+} from './headers.ts';
+import { type Failed, isDeaf, type LeaderPeer, type Leaders, nextLeader } from './leaders.ts';
+
+/** How a leader is reached. */
+export interface Route {
+  readonly host: string;
+  readonly port: number;
+  readonly agent: Agent;
+  /** Absent: plain HTTP. */
+  readonly tls: boolean;
+}
+
+export interface ForwardOptions {
+  readonly leaders: Leaders;
+  readonly route: (leader: LeaderPeer) => Route;
+  /**
+   * Resolves when what the leader of that term did up to a version can be read here. False: it never
+   * will be, as that version was lost with the leader.
+   */
+  readonly shown: (version: number, term: bigint) => Promise<boolean>;
+  /** How long a change of the leader may take. */
+  readonly patienceMs?: number;
+  /** Milliseconds that the leader has to begin its answer. */
+  readonly answerMs?: number;
+}
+
+export interface Forwarded {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly address: string;
+  /** Whether the next leader knows what became of it: whether it may be sent again. */
+  readonly isRepeatable: boolean;
+  /** Counts the bytes of a body without an announced length. */
+  readonly count: BodyCounter;
+  /** Aborted when the server begins to close. */
+  readonly closing: AbortSignal;
+}
+
+const PATIENCE_MS = 10_000;
+const ANSWER_MS = 30_000;
+const CONNECT_MS = 3_000;
+/** True while the leader is reached. */
+const LOOK_EVERY_MS = 250;
+/** Of an answer that has begun, and does not end by itself. */
+const SILENT_MS = 60_000;
+const RETRY_SECONDS = 1;
+const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** What is sent, as often as it takes. */
+interface Outgoing {
+  readonly headers: Record<string, string>;
+  /** Undefined: it goes through as it comes, once. */
+  readonly body: Buffer | undefined;
+}
+
+/** Whether what one leader did up to a version can be read here. */
+type Shown = (version: number) => Promise<boolean>;
+
+/** Throws StatusError while nothing has been answered yet. */
+export async function forward(options: ForwardOptions, of: Forwarded): Promise<void> {
+  const { leaders, patienceMs = PATIENCE_MS, answerMs = ANSWER_MS } = options;
+  const outgoing = await prepare(of);
+  const gone = new AbortController();
+  of.response.once('close', () => gone.abort());
+  const end = performance.now() + patienceMs;
+  let failed: Failed | undefined;
+  for (;;) {
+    const leader = await nextLeader(leaders, failed, end - performance.now());
+    if (gone.signal.aborted) return;
+    if (leader === undefined) throw nobodyLeads(leaders, failed?.leader);
+    const route = options.route(leader);
+    const answer = await whileItLeads(leaders, leader, (changed) => {
+      const signal = AbortSignal.any([gone.signal, changed]);
+      return ask(route, of, { ...outgoing, signal, answerMs, leaders });
+    });
+    const reason = whyNot(answer);
+    // What goes through as it comes cannot be sent again.
+    const isAgain = outgoing.body !== undefined && (of.isRepeatable || reason === 'refused');
+    const shown: Shown = (version) => options.shown(version, leader.term);
+    const final = await finalAnswer(shown, { answer, reason, isAgain });
+    if (final !== undefined) return await pass(shown, of, final);
+    if (gone.signal.aborted) return;
+    if (!isAgain) throw nobodyLeads(leaders, leader);
+    const times = failed?.leader.term === leader.term ? failed.times + 1 : 1;
+    failed = { leader, times };
+  }
+}
+
+/** A leader that says nothing, because it is paused or cut off, is not waited for once another leads. */
+async function whileItLeads<T>(
+  leaders: Leaders,
+  asked: LeaderPeer,
+  work: (changed: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const changed = new AbortController();
+  const look = (found: LeaderPeer | undefined): void => {
+    if (found !== undefined && found.term !== asked.term) changed.abort();
+  };
+  const stop = leaders.onLeader(look);
+  look(leaders.leader);
+  try {
+    return await work(changed.signal);
+  } finally {
+    stop();
+  }
+}
+
+function nobodyLeads(leaders: Leaders, asked: LeaderPeer | undefined): Error {
+  const why = isDeaf(leaders) ? 'This replica does not reach etcd' : 'No replica leads';
+  const outcome =
+    asked === undefined
+      ? `${why} at the moment, please try again`
+      : 'The replica that leads did not answer, please try again; a write may still take effect';
+  return unavailable(outcome, RETRY_SECONDS);
+}
+
+/** What is known of a request that was not answered. */
+type Failure = 'refused' | 'unknown';
+
+function whyNot(answer: IncomingMessage | Failure): Failure | undefined {
+  if (typeof answer === 'string') return answer;
+  const { statusCode, headers } = answer;
+  const said = headers[NOT_LEADER_HEADER];
+  if (statusCode !== 503 || said === undefined) return undefined;
+  return said === 'refused' ? 'refused' : 'unknown';
+}
+
+/** Before a connection was there nothing can have been done. */
+const NOT_REACHED = [
+  'ENOTCONN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+];
+
+async function prepare({ request, address, count }: Forwarded): Promise<Outgoing> {
+  const { method = '', headers, url = '' } = request;
+  const isWrite = WRITES.includes(method);
+  const more: Record<string, string> = { [CLIENT_HEADER]: address };
+  const isGit = url.startsWith(GIT_PATH);
+  if (isGit && isWrite) return { headers: more, body: undefined };
+  limitBody(request);
+  if (isWrite) more['idempotency-key'] = String(headers['idempotency-key'] || randomUUID());
+  const hasBody =
+    headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+  if (!hasBody) return { headers: more, body: Buffer.alloc(0) };
+  const body = await keptBody(request, count);
+  return { headers: { ...more, 'content-length': String(body.length) }, body };
+}
+
+interface Limits {
+  readonly signal: AbortSignal;
+  readonly answerMs: number;
+  readonly leaders: Pick<Leaders, 'isReached'>;
+}
+
+/** Why not, where it could not be asked, or did not begin to answer. */
+async function ask(
+  route: Route,
+  { request, response }: Forwarded,
+  { headers, body, ...limits }: Outgoing & Limits,
+): Promise<IncomingMessage | Failure> {
+  const { host, port, agent, tls } = route;
+  const { method, url: path } = request;
+  const send = tls ? tlsRequest : plainRequest;
+  const passed = requestHeaders(request.headers, headers);
+  const upstream: ClientRequest = send({
+    host,
+    port,
+    agent,
+    method,
+    path,
+    headers: passed,
+    signal: limits.signal,
+  });
+  const answered = new Promise<IncomingMessage | Failure>((resolve) => {
+    upstream.once('response', resolve);
+    upstream.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
+      resolve(NOT_REACHED.includes(code) ? 'refused' : 'unknown');
+    });
+    upstream.once('close', () => resolve('unknown'));
+  });
+  upstream.on('error', () => undefined);
+  upstream.on('information', () => undefined);
+  const disarm = limitSilence(upstream, body === undefined ? request : upstream, limits);
+  limitConnecting(upstream);
+  if (body !== undefined) upstream.end(body);
+  else pipeline(request, upstream).catch(() => undefined);
+  const answer = await answered.finally(disarm);
+  response.once('close', () => upstream.destroy());
+  return answer;
+}
+
+/**
+ * Ends a request when so long nothing of its body came and its answer has not begun, or when the
+ * leader is not reached any more. Returns the way to stop.
+ */
+function limitSilence(
+  upstream: ClientRequest,
+  body: NodeJS.EventEmitter,
+  { answerMs, leaders }: Omit<Limits, 'signal'>,
+): () => void {
+  const late = (): void => void upstream.destroy(new Error('The leader did not answer in time'));
+  const timer = setTimeout(late, answerMs);
+  const more = (): void => void timer.refresh();
+  body.on('data', more);
+  const look = setInterval(() => {
+    if (!leaders.isReached) late();
+  }, LOOK_EVERY_MS);
+  return () => {
+    clearTimeout(timer);
+    clearInterval(look);
+    body.off('data', more);
+  };
+}
+
+/** A connection that does not come about: nothing was sent yet. */
+function limitConnecting(upstream: ClientRequest): void {
+  upstream.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => {
+      upstream.destroy(Object.assign(new Error('No connection in time'), { code: 'ENOTCONN' }));
+    }, CONNECT_MS);
+    const done = (): void => clearTimeout(timer);
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', done);
+    socket.once('close', done);
+  });
+}
+
+/**
+ * The answer when its effects can be read here. Undefined: they were lost with the leader that gave
+ * it, and whoever asks again, as is possible here, learns what became of them.
+ */
+async function finalAnswer(
+  shown: Shown,
+  of: { answer: IncomingMessage | Failure; reason: Failure | undefined; isAgain: boolean },
+): Promise<IncomingMessage | undefined> {
+  const { answer, reason, isAgain } = of;
+  if (typeof answer === 'string') return undefined;
+  // Waiting needs somebody who hears of its end.
+  answer.on('error', () => undefined);
+  const isShown =
+    reason === undefined && (await shownAt(answer.headers[VERSION_HEADER], shown, answer));
+  if (isShown || (reason === undefined && !isAgain)) return answer;
+  answer.destroy();
+  return undefined;
+}
+
+/** Hands the answer on; what is told at its end is waited for, too. */
+async function pass(
+  shown: Shown,
+  { request, response, closing }: Forwarded,
+  answer: IncomingMessage,
+): Promise<void> {
+  const { statusCode = 502 } = answer;
+  const headers = answerHeaders(answer.headers);
+  if (closing.aborted) headers['connection'] = 'close';
+  response.writeHead(statusCode, headers);
+  response.flushHeaders();
+  // Streams that go on for hours end with the server, politely.
+  const end = (): void => {
+    answer.unpipe(response);
+    response.end();
+    answer.destroy();
+  };
+  const isEndless = isWatch(request);
+  if (isEndless) closing.addEventListener('abort', end);
+  const disarm = isEndless ? () => undefined : cutWhenSilent(answer, response);
+  answer.pipe(response, { end: false });
+  try {
+    await ended(answer);
+    await shownAt(answer.trailers[VERSION_HEADER], shown, answer).catch(() => undefined);
+    response.end();
+  } catch {
+    // What is cut off must not look whole.
+    if (!response.writableEnded) response.destroy();
+  } finally {
+    disarm();
+    closing.removeEventListener('abort', end);
+  }
+}
+
+/** Ends an answer that stopped in the middle, unless its client does not read. Returns the way to stop. */
+function cutWhenSilent(answer: IncomingMessage, response: ServerResponse): () => void {
+  const timer = setTimeout(() => {
+    if (response.writableNeedDrain) timer.refresh();
+    else answer.destroy();
+  }, SILENT_MS);
+  const more = (): void => void timer.refresh();
+  answer.on('data', more);
+  return () => {
+    clearTimeout(timer);
+    answer.off('data', more);
+  };
+}
+
+function isWatch({ url = '' }: IncomingMessage): boolean {
+  return /[?&]watch=|\/watch\//.test(url);
+}
+
+async function shownAt(
+  version: string | string[] | undefined,
+  shown: Shown,
+  answer: IncomingMessage,
+): Promise<boolean> {
+  if (version === undefined || !/^\d{1,16}$/.test(String(version))) return true;
+  try {
+    return await shown(Number(version));
+  } catch (error) {
+    answer.destroy();
+    throw error;
+  }
+}
+
+function ended(answer: IncomingMessage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (answer.complete && answer.readableEnded) resolve();
+    answer.once('end', () => (answer.complete ? resolve() : reject(new Error('cut off'))));
+    answer.once('close', () => reject(new Error('cut off')));
+    answer.once('error', reject);
+  });
+}

@@ -1,0 +1,175 @@
+/**
+ * `/git/platform.git`: clone, fetch and push over HTTP. The access key comes as the password of
+ * basic authentication, the way git sends credentials; the rights are those on the path itself,
+ * `get` to read and `update` to push. What a push may change is decided object by object by the
+ * hook that every push passes.
+ */
+
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../../apimachinery/request.ts';
+import { forbiddenError, StatusError } from '../../apimachinery/status-error.ts';
+import type { AuditTrail } from '../../audit/auditor.ts';
+import type { AuditedAnswer } from '../../audit/event.ts';
+import { MAX_PUSH_BYTES } from '../../git/process/git-environment.ts';
+import {
+  advertiseRefs,
+  isGitService,
+  type GitService as ServiceName,
+  serveRpc,
+} from '../../git/serve/smart-http.ts';
+import type { PushOutcome, ServerDependencies } from '../dependencies.ts';
+import { toStatusError } from '../errors.ts';
+import { authenticateRequest, authorizeRequest } from '../filters/access.ts';
+import { beginAudit, endAuditWithAnswer } from '../filters/audit.ts';
+import { GIT_PATH } from '../paths.ts';
+
+export function registerGit(app: FastifyInstance, deps: ServerDependencies): void {
+  for (const kind of ['upload-pack', 'receive-pack']) {
+    app.addContentTypeParser(`application/x-git-${kind}-request`, (_request, body, done) =>
+      done(null, body),
+    );
+  }
+  const config = { ownAccess: true };
+  app.get(`${GIT_PATH}/info/refs`, { config }, async (request, reply) => {
+    const { service } = request.query as { service?: string };
+    if (service === undefined || !isGitService(service)) {
+      return plain(reply, 403, 'Only the smart HTTP protocol is served; use git 1.6.6 or newer\n');
+    }
+    if (admitGit(deps, { request, reply, service }) === undefined) return reply;
+    begin(reply, `application/x-${service}-advertisement`);
+    const options = { gitProtocol: gitProtocol(request) };
+    await advertiseRefs(deps.git.repository, { service, response: reply.raw }, options);
+    return reply;
+  });
+  for (const service of ['git-upload-pack', 'git-receive-pack'] as const) {
+    app.post(
+      `${GIT_PATH}/${service}`,
+      { config, bodyLimit: MAX_PUSH_BYTES },
+      async (request, reply) => {
+        const admitted = admitGit(deps, { request, reply, service });
+        if (admitted !== undefined) await answerRpc(deps, { request, reply, service, ...admitted });
+        return reply;
+      },
+    );
+  }
+}
+
+interface AdmittedToGit {
+  readonly user: User;
+  readonly trail: AuditTrail | undefined;
+}
+
+/** The commits in between are those that the push brought: they cannot name it themselves. */
+function pushed({ result, revision, previous }: PushOutcome): AuditedAnswer {
+  const remarks = {
+    'push-result': result,
+    ...(previous === undefined ? {} : { 'previous-revision': previous }),
+  };
+  return { code: 200, revision: result === 'accepted' ? revision : undefined, remarks };
+}
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly service: ServiceName;
+}
+
+/** Undefined: the request was answered. */
+function admitGit(
+  deps: ServerDependencies,
+  { request, reply, service }: Exchange,
+): AdmittedToGit | undefined {
+  let user: User | undefined;
+  const recorded = (): AuditTrail | undefined => {
+    const query = new URLSearchParams(request.url.split('?')[1]);
+    const verb = request.method.toLowerCase();
+    const path = request.url.split('?')[0] ?? '';
+    const info = { isResource: false, path, belowRoot: false, query, verb } as const;
+    const begun = beginAudit(deps, { request, info, user });
+    if (begun !== undefined) endAuditWithAnswer(begun, reply);
+    return begun;
+  };
+  try {
+    user = authenticateRequest(deps, request, 'basic');
+    const verb = service === 'git-upload-pack' ? 'get' : 'update';
+    authorizeRequest(deps, user, { verb, path: GIT_PATH });
+    if (verb === 'update' && deps.git.readOnly !== undefined) {
+      throw forbiddenError(deps.git.readOnly);
+    }
+    return { user, trail: recorded() };
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    recorded();
+    const { status } = toStatusError(error);
+    // git asks for credentials only when it is told that basic authentication works here.
+    if (status.code === 401) void reply.header('www-authenticate', 'Basic realm="gitplane"');
+    void plain(reply, status.code, `${status.message}\n`);
+    return undefined;
+  }
+}
+
+async function answerRpc(
+  deps: ServerDependencies,
+  exchange: Exchange & AdmittedToGit,
+): Promise<void> {
+  const { request, reply, service, user, trail } = exchange;
+  const gone = new AbortController();
+  reply.raw.on('close', () => gone.abort());
+  begin(reply, `application/x-${service}-result`);
+  const push = service === 'git-receive-pack' ? deps.git.beginPush(user) : undefined;
+  const options = {
+    gitProtocol: gitProtocol(request),
+    signal: gone.signal,
+    ...(push === undefined ? {} : { env: push.env }),
+  };
+  const response = holdBack(reply.raw, async () => {
+    const outcome = await push?.end();
+    if (outcome !== undefined) trail?.ended(pushed(outcome));
+  });
+  const streams = { service, request: bodyOf(request), response };
+  const { code, stderr } = await serveRpc(deps.git.repository, streams, options);
+  if (code !== 0) deps.logger.warn({ service, code, stderr }, 'A git service failed');
+}
+
+/** Lets everything through but the end, which waits: who pushed then reads what they pushed. */
+function holdBack(response: Writable, before: () => Promise<void>): Writable {
+  const gate = new PassThrough({
+    flush: (done) => {
+      before().then(
+        () => done(),
+        () => done(),
+      );
+    },
+  });
+  // Unlike a plain pipe, it cuts the response off when the gate is.
+  pipeline(gate, response).catch(() => undefined);
+  return gate;
+}
+
+function bodyOf(request: FastifyRequest): Readable {
+  const body = request.body as Readable;
+  return request.headers['content-encoding'] === 'gzip' ? body.pipe(createGunzip()) : body;
+}
+
+function gitProtocol(request: FastifyRequest): string | undefined {
+  const value = request.headers['git-protocol'];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** From here on the service writes to the socket itself. */
+function begin(reply: FastifyReply, contentType: string): void {
+  void reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value as string);
+  }
+  reply.raw.setHeader('content-type', contentType);
+  reply.raw.setHeader('cache-control', 'no-cache, max-age=0, must-revalidate');
+  reply.raw.writeHead(200);
+}
+
+function plain(reply: FastifyReply, code: number, text: string): FastifyReply {
+  return reply.code(code).header('content-type', 'text/plain; charset=utf-8').send(text);
+}

@@ -1,0 +1,86 @@
+/**
+ * `/oidc`: the built-in OpenID provider, which answers for itself. Here are its routes, whether it
+ * is there at all, and the record of each request.
+ */
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { networkOf } from '../../auth/failed-logins.ts';
+import type { Handled } from '../../oidc-server/oidc-server.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { beginAudit } from '../filters/audit.ts';
+import { limitBody } from '../filters/hardening.ts';
+import type { PathInfo } from '../input/request-info.ts';
+import { OIDC_PATH } from '../paths.ts';
+import { configuredHeaders } from '../sign-in/headers.ts';
+
+/** RFC 8414 puts the path of the issuer behind its own. */
+const METADATA = '/.well-known/oauth-authorization-server';
+
+export function registerOidc(app: FastifyInstance, deps: ServerDependencies): void {
+  void app.register((own, _options, done) => {
+    // Bodies stay unread: the provider reads them.
+    own.removeAllContentTypeParsers();
+    own.addContentTypeParser('*', (_request, _body, read) => read(null));
+    const config = { ownAccess: true };
+    own.route({
+      method: ['GET', 'POST', 'OPTIONS'],
+      url: `${OIDC_PATH}/*`,
+      config,
+      handler: (request, reply) =>
+        answer(deps, request, reply, request.url.slice(OIDC_PATH.length)),
+    });
+    own.route({
+      method: ['GET', 'OPTIONS'],
+      url: `${METADATA}${OIDC_PATH}`,
+      config,
+      handler: (request, reply) => answer(deps, request, reply, METADATA),
+    });
+    done();
+  });
+}
+
+async function answer(
+  deps: ServerDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  path: string,
+): Promise<FastifyReply> {
+  const { oidc } = deps;
+  // Headers that the protocol sets itself come later, and win.
+  configuredHeaders(deps, reply);
+  // Routes match names that are written with escapes as well.
+  if (!oidc.isOn || !path.startsWith('/')) {
+    return reply.code(404).header('content-type', 'text/plain').send('404 page not found\n');
+  }
+  limitBody(request.raw);
+  const trail = beginAudit(deps, {
+    request,
+    info: infoOf(request),
+    user: oidc.userOf(request.raw),
+  });
+  void reply.hijack();
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value as string);
+  }
+  const raw = reply.raw as ServerResponse;
+  const handled = await oidc.handle(request.raw, raw, {
+    id: request.id,
+    path,
+    network: networkOf(request.ip),
+  });
+  trail?.ended({ code: raw.statusCode, remarks: remarksOf(handled) });
+  return reply;
+}
+
+function infoOf({ url, method }: FastifyRequest): PathInfo {
+  const [path = '', query] = url.split('?');
+  const verb = method.toLowerCase();
+  return { isResource: false, path, belowRoot: false, query: new URLSearchParams(query), verb };
+}
+
+function remarksOf({ client, person }: Handled): Record<string, string> {
+  return {
+    ...(client === undefined ? {} : { 'oidc-client': client }),
+    ...(person === undefined ? {} : { 'oidc-user': person }),
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * POST `/plan`: what a commit of the repository would bring. Who may clone the repository may ask,
+ * since a plan shows what a clone shows; secret values are masked all the same. The verdict is the
+ * one that a push of the caller would get.
+ */
+import { isRecord } from '../../apimachinery/object.ts';
+import { badRequest, noSuchRoute } from '../../apimachinery/status-error.ts';
+import type { PlanTarget } from '../../history/planner.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import type { Answer } from '../output/answer.ts';
+import { negotiate } from '../output/negotiation.ts';
+import { encodeDocument } from '../output/representation.ts';
+import { PLAN_PATH } from '../paths.ts';
+import { type ApiRequest, header } from '../request.ts';
+
+/** Undefined for other paths. */
+export function planRoute(
+  deps: ServerDependencies,
+): (request: ApiRequest) => Promise<Answer> | undefined {
+  return (request) => {
+    const { path, verb } = request.info;
+    if (path !== PLAN_PATH) return undefined;
+    if (verb !== 'post') throw noSuchRoute();
+    return answerPlan(deps, request);
+  };
+}
+
+async function answerPlan(deps: ServerDependencies, request: ApiRequest): Promise<Answer> {
+  const accept = header(request, 'accept');
+  const userAgent = header(request, 'user-agent');
+  const form = negotiate({ accept, userAgent, query: request.info.query }, 'object');
+  const plan = await deps.planner.plan(targetOf(request), request.user);
+  return { code: 200, ...encodeDocument(plan, form) };
+}
+
+/** Throws 400. */
+function targetOf(request: ApiRequest): PlanTarget {
+  const format = bodyFormatOf(header(request, 'content-type'));
+  const { value } = decodeBody(request.body, format);
+  const { revision, ref, ...others } = isRecord(value) ? value : {};
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw badRequest(`unknown field ${JSON.stringify(unknown)}`);
+  if (typeof revision === 'string' && ref === undefined) return { revision };
+  if (typeof ref === 'string' && revision === undefined) return { ref };
+  throw badRequest('expected {"revision": "<commit id>"} or {"ref": "<branch>"}');
+}

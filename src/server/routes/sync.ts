@@ -1,0 +1,175 @@
+/**
+ * `/sync`: where the platform stands beside its branch, waiting until a commit is readable, and
+ * consent to what is held. Rights are those on the paths: `get` and `post` of `/sync`, `post` of
+ * `/sync/approve`.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { rfc3339 } from '../../apimachinery/clock.ts';
+import { isRecord } from '../../apimachinery/object.ts';
+import {
+  badRequest,
+  noSuchRoute,
+  type StatusError,
+  tooManyRequests,
+} from '../../apimachinery/status-error.ts';
+import type { Hold } from '../../registry/pushes/prune-budget.ts';
+import type { CommitVerdict } from '../../registry/sync-report.ts';
+import type { ServerDependencies, SyncService } from '../dependencies.ts';
+import { bodyFormatOf, decodeBody } from '../input/body.ts';
+import { readPatience } from '../input/timeout-parameter.ts';
+import { type Answer, jsonAnswer } from '../output/answer.ts';
+import { type ApiRequest, header } from '../request.ts';
+
+const MOST_LISTED = 1000;
+const LONGEST_REASON = 1024;
+const MOST_WAITING = 256;
+const POLL_MS = 20;
+/** How often somebody who waits has the remote asked. */
+const LOOK_MS = 2_000;
+const REVISION = /^[0-9a-f]{40}$/;
+
+/** Undefined for other paths. */
+export function syncRoutes(
+  deps: ServerDependencies,
+): (request: ApiRequest) => Promise<Answer> | undefined {
+  let waiting = 0;
+  return (request) => {
+    const { path, verb } = request.info;
+    if (path === '/sync' && (verb === 'get' || verb === 'head')) return answerStatus(deps.sync);
+    if (path === '/sync' && verb === 'post') return syncNow(request);
+    if (path === '/sync/approve' && verb === 'post') return approve(deps, request);
+    if (path === '/sync' || path === '/sync/approve') throw noSuchRoute();
+    return undefined;
+  };
+
+  async function syncNow(request: ApiRequest): Promise<Answer> {
+    const { query } = request.info;
+    const wanted = query.get('wait');
+    const patience = readPatience(query.get('timeout'));
+    if (wanted !== null && !REVISION.test(wanted)) throw notARevision('wait', wanted);
+    if (waiting >= MOST_WAITING) throw tooManyWaiting();
+    waiting++;
+    try {
+      const failure = await refreshed(deps.sync);
+      if (failure !== undefined && (wanted === null || !(await isApplied(deps.sync, wanted)))) {
+        throw failure.error;
+      }
+      if (wanted === null) return await answerStatus(deps.sync);
+      const verdict = await waitFor(deps.sync, wanted, { patience, request });
+      return await answerStatus(deps.sync, verdict ?? { revision: wanted, result: 'unknown' });
+    } finally {
+      waiting--;
+    }
+  }
+}
+
+/** Why there may be news that were not seen; undefined: there is none. */
+async function refreshed(sync: SyncService): Promise<{ readonly error: unknown } | undefined> {
+  const failure = await sync.refresh?.().then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  await sync.catchUp();
+  return failure;
+}
+
+/** Then no news can change the answer. */
+async function isApplied({ report }: SyncService, revision: string): Promise<boolean> {
+  return (await report.verdictOn(revision))?.result === 'applied';
+}
+
+async function waitFor(
+  { report, look }: SyncService,
+  revision: string,
+  { patience, request }: { patience: number; request: ApiRequest },
+): Promise<CommitVerdict | undefined> {
+  const deadline = performance.now() + patience;
+  for (;;) {
+    const { token } = report;
+    const verdict = await report.verdictOn(revision);
+    if (verdict !== undefined) return verdict;
+    let looked = performance.now();
+    while (report.token === token) {
+      const gone = request.closing.aborted || request.raw.request.destroyed;
+      const now = performance.now();
+      if (gone || now >= deadline) return undefined;
+      // What is pushed elsewhere while somebody waits is not waited for until the next fetch.
+      if (now - looked >= LOOK_MS) {
+        looked = now;
+        look?.();
+      }
+      await delay(POLL_MS);
+    }
+  }
+}
+
+type Waited = CommitVerdict | { readonly revision: string; readonly result: 'unknown' };
+
+/** So that a pipeline need not read the answer to know. */
+const CODES = { applied: 200, held: 409, refused: 409, unknown: 504 } as const;
+
+async function answerStatus(sync: SyncService, waited?: Waited): Promise<Answer> {
+  const { report } = sync;
+  const { hold } = report;
+  const failure = sync.problem();
+  const problems = report.problems();
+  const applied = sync.lastApplied();
+  const document = {
+    head: (await report.head()) ?? null,
+    revision: report.revision ?? null,
+    state: failure !== undefined ? 'failing' : hold !== undefined ? 'held' : 'applied',
+    ...(failure === undefined ? {} : { message: failure }),
+    held: hold === undefined ? null : holdDocument(hold),
+    problems: problems.slice(0, MOST_LISTED),
+    problemCount: problems.length,
+    lastAppliedTime: applied === undefined ? null : rfc3339(applied),
+  };
+  if (waited === undefined) return jsonAnswer(document);
+  return jsonAnswer({ ...document, waited: waitedDocument(waited) }, CODES[waited.result]);
+}
+
+function holdDocument({ revision, reason, message, prunes, remedy }: Hold): object {
+  return {
+    revision: revision ?? null,
+    reason,
+    message,
+    prunes: prunes.slice(0, MOST_LISTED).map(({ key, path }) => ({ ...key, path })),
+    pruneCount: prunes.length,
+    remedy,
+  };
+}
+
+function waitedDocument(waited: Waited): object {
+  if (waited.result === 'unknown') {
+    const message = 'This commit was not seen on the branch in time';
+    return { ...waited, message, files: [] };
+  }
+  const { revision, result, files, lines } = waited;
+  const more = lines === undefined ? {} : { lines };
+  return { revision, result, files: files.slice(0, MOST_LISTED), ...more };
+}
+
+async function approve(deps: ServerDependencies, request: ApiRequest): Promise<Answer> {
+  const format = bodyFormatOf(header(request, 'content-type'));
+  const { value } = decodeBody(request.body, format);
+  const { revision, reason } = isRecord(value) ? value : {};
+  if (typeof revision !== 'string' || !REVISION.test(revision)) {
+    throw notARevision('revision', String(revision ?? ''));
+  }
+  if (typeof reason !== 'string' || reason.trim() === '' || reason.length > LONGEST_REASON) {
+    throw badRequest(`"reason" must say why, in 1 to ${LONGEST_REASON} characters`);
+  }
+  const user = request.user?.name ?? '';
+  deps.logger.info({ user, revision, reason, requestId: request.id }, 'Revision approved');
+  await deps.sync.approve({ revision, user, reason });
+  return await answerStatus(deps.sync);
+}
+
+function notARevision(field: string, text: string): StatusError {
+  const shown = JSON.stringify(text.slice(0, 64));
+  return badRequest(`${field}: ${shown} is no commit id; give all 40 hexadecimal digits`);
+}
+
+function tooManyWaiting(): StatusError {
+  return tooManyRequests('Too many requests wait for a commit', 1);
+}

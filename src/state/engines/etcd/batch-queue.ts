@@ -1,0 +1,123 @@
+/**
+ * Batches that wait for a transaction. Those that say what happened (they have a record of events)
+ * stay apart from others that write the same records: who follows must find every version. Apart
+ * from that as many as fit share a transaction.
+ */
+
+import { EVENT_PREFIX } from '../../journal/event-records.ts';
+import { META_KEY } from '../../records/saved-state.ts';
+import { type EngineValue, type EngineWrite, madeValues } from '../engine.ts';
+import { MOST_BYTES, MOST_OPERATIONS } from './big-batch.ts';
+
+interface Waiting {
+  readonly writes: Map<string, EngineValue | undefined>;
+  hasEvents: boolean;
+  /** How many batches it stands for. */
+  count: number;
+  /** About; what is not made yet counts as a little. */
+  bytes: number;
+}
+
+export interface Group {
+  readonly writes: Map<string, Buffer | undefined>;
+  /** How many batches are in it. */
+  readonly count: number;
+}
+
+const UNMADE_BYTES = 4096;
+const MOST_JOINED_BYTES = MOST_BYTES / 2;
+
+export class BatchQueue {
+  #waiting: Waiting[] = [];
+  #bytes = 0;
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** About; what is not made yet counts as a little. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(batch: readonly EngineWrite[]): void {
+    const writes = new Map(batch.map(({ key, value }) => [key, value]));
+    const hasEvents = [...writes.keys()].some((key) => key.startsWith(EVENT_PREFIX));
+    const next = { writes, hasEvents, count: 1, bytes: bytesOf(writes) };
+    this.#bytes += next.bytes;
+    const last = this.#waiting.at(-1);
+    if (last === undefined || !joins(last, next)) this.#waiting.push(next);
+    else this.#join(last, next);
+  }
+
+  clear(): void {
+    this.#waiting = [];
+    this.#bytes = 0;
+  }
+
+  /** The next ones, with every value made; at least one. Must not be called when it is empty. */
+  take(): Group {
+    const group: Group & { count: number } = { writes: new Map(), count: 0 };
+    let hasEvents = false;
+    let bytes = 0;
+    let taken = 0;
+    for (const next of this.#waiting) {
+      const made = madeValues(next.writes);
+      const size = bytesOf(made);
+      // It is made now: it need not be made again when its turn comes.
+      for (const [key, value] of made) next.writes.set(key, value);
+      this.#bytes += size - next.bytes;
+      next.bytes = size;
+      if (taken > 0 && !fits(group.writes, next, { hasEvents, bytes })) break;
+      // A key that comes again keeps its first place, and the last write is to be the last.
+      for (const [key, value] of made) {
+        group.writes.delete(key);
+        group.writes.set(key, value);
+      }
+      group.count += next.count;
+      this.#bytes -= size;
+      hasEvents ||= next.hasEvents;
+      bytes += size;
+      taken++;
+    }
+    this.#waiting.splice(0, taken);
+    return group;
+  }
+
+  #join(last: Waiting, next: Waiting): void {
+    this.#bytes -= last.bytes + next.bytes;
+    for (const [key, value] of next.writes) {
+      last.writes.delete(key);
+      last.writes.set(key, value);
+    }
+    last.count += next.count;
+    last.bytes = bytesOf(last.writes);
+    this.#bytes += last.bytes;
+  }
+}
+
+/** What waits long, because etcd is away, should not grow by what is written over. */
+function joins(last: Waiting, next: Waiting): boolean {
+  if (last.hasEvents || next.hasEvents) return false;
+  if (last.bytes + next.bytes > MOST_JOINED_BYTES) return false;
+  return last.writes.size + next.writes.size <= MOST_OPERATIONS;
+}
+
+function fits(
+  writes: ReadonlyMap<string, unknown>,
+  next: Waiting,
+  of: { hasEvents: boolean; bytes: number },
+): boolean {
+  if (writes.size + next.writes.size > MOST_OPERATIONS) return false;
+  if (of.bytes + next.bytes > MOST_BYTES) return false;
+  if (!of.hasEvents) return true;
+  return ![...next.writes.keys()].some((key) => key !== META_KEY && writes.has(key));
+}
+
+function bytesOf(writes: ReadonlyMap<string, EngineValue | undefined>): number {
+  let bytes = 0;
+  for (const [key, value] of writes) {
+    bytes += key.length + (typeof value === 'function' ? UNMADE_BYTES : (value?.length ?? 0));
+  }
+  return bytes;
+}

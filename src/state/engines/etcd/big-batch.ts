@@ -1,0 +1,124 @@
+/**
+ * A batch that is too large for one transaction of etcd. It is written down in parts first; one
+ * transaction then makes it valid as a whole, and from there on readers count it as applied. Then it
+ * is copied to where its records belong, in portions, and the parts go. Nothing else is written
+ * before that is done, so there is never more than one.
+ */
+import type { Etcd, Operation } from '../../../etcd/etcd.ts';
+import { partsOf } from './chunked-value.ts';
+import type { Layout } from './layout.ts';
+
+/** What records hold; undefined: the record goes. */
+export type StoredWrites = ReadonlyMap<string, Buffer | undefined>;
+
+export interface BigBatch {
+  readonly id: string;
+  readonly parts: number;
+  /** How many of its writes were copied; 0: it has just become valid. */
+  readonly copied: number;
+}
+
+/** What etcd takes in one transaction by default, less what a step adds to it. */
+export const MOST_OPERATIONS = 120;
+export const MOST_BYTES = 1024 * 1024;
+/** So that a reader who looks for the last record of a batch sees the batch. */
+const PIVOT_BYTES = 64 * 1024;
+
+export function bytesOf(operation: Operation): number {
+  if ('put' in operation) return operation.put.length + operation.value.length + 16;
+  return 'remove' in operation ? operation.remove.length + 16 : 0;
+}
+
+/** As few groups as the limits allow, in order. An operation of its own always fits. */
+export function inPortions(operations: readonly Operation[]): Operation[][] {
+  const portions: Operation[][] = [];
+  let portion: Operation[] = [];
+  let bytes = 0;
+  for (const operation of operations) {
+    const size = bytesOf(operation);
+    if (portion.length >= MOST_OPERATIONS || (portion.length > 0 && bytes + size > MOST_BYTES)) {
+      portions.push(portion);
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(operation);
+    bytes += size;
+  }
+  if (portion.length > 0) portions.push(portion);
+  return portions;
+}
+
+export function recordOperations(layout: Layout, writes: StoredWrites): Operation[] {
+  return [...writes].map(([key, value]) =>
+    value === undefined ? { remove: layout.record(key) } : { put: layout.record(key), value },
+  );
+}
+
+/** The transactions that write it, one after the other. */
+export function bigBatchSteps(layout: Layout, id: string, writes: StoredWrites): Operation[][] {
+  const parts = partsOf(encodeWrites(writes));
+  const puts = parts.map((value, part) => ({ put: layout.bigPart(id, part), value }));
+  const batch = { id, parts: parts.length, copied: 0 };
+  const commit: Operation[] = [{ put: layout.big, value: encodeBig(batch) }];
+  const last = recordOperations(layout, writes).at(-1);
+  if (last !== undefined && bytesOf(last) <= PIVOT_BYTES) commit.push(last);
+  return [...inPortions(puts), commit, ...copySteps(layout, batch, writes)];
+}
+
+/** What is still to be done when it is valid; may be done again from the beginning. */
+export function copySteps(layout: Layout, batch: BigBatch, writes: StoredWrites): Operation[][] {
+  let copied = 0;
+  const copies = inPortions(recordOperations(layout, writes)).map((portion): Operation[] => {
+    copied += portion.length;
+    return [...portion, { put: layout.big, value: encodeBig({ ...batch, copied }) }];
+  });
+  const end: Operation[] = [
+    { remove: layout.big },
+    { remove: layout.bigPartsOf(batch.id), prefix: true },
+  ];
+  return [...copies, end];
+}
+
+/** What it writes, as of a revision. */
+export async function readBigBatch(
+  etcd: Etcd,
+  layout: Layout,
+  of: { batch: BigBatch; revision: bigint },
+): Promise<StoredWrites> {
+  const { batch, revision } = of;
+  const parts: Buffer[] = [];
+  const scan = etcd.scan({ key: layout.bigPartsOf(batch.id), prefix: true, revision });
+  for await (const { value } of scan) parts.push(value);
+  if (parts.length !== batch.parts) throw new Error('parts of a batch are missing');
+  return decodeWrites(Buffer.concat(parts));
+}
+
+export function decodeBig(value: Buffer): BigBatch {
+  return JSON.parse(value.toString()) as BigBatch;
+}
+
+function encodeBig(batch: BigBatch): Buffer {
+  return Buffer.from(JSON.stringify(batch));
+}
+
+const LF = 0x0a;
+
+/** A line of JSON with the keys and the lengths of their values, then the values. */
+function encodeWrites(writes: StoredWrites): Buffer {
+  const lines = [...writes].map(([key, value]) => [key, value?.length ?? null]);
+  const values = [...writes.values()].filter((value) => value !== undefined);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(lines)}\n`), ...values]);
+}
+
+function decodeWrites(bytes: Buffer): StoredWrites {
+  const end = bytes.indexOf(LF);
+  const lines = JSON.parse(bytes.toString('utf8', 0, end)) as [string, number | null][];
+  let at = end + 1;
+  return new Map(
+    lines.map(([key, length]) => {
+      if (length === null) return [key, undefined];
+      at += length;
+      return [key, bytes.subarray(at - length, at)];
+    }),
+  );
+}

@@ -1,0 +1,279 @@
+/**
+ * The state in etcd. One transaction is in flight at a time and what is written meanwhile shares the
+ * next one, so many writers share a round trip. Each transaction compares what its owner may write by
+ * (the fence), so one that has lost its right writes nothing any more. A lost etcd is tried again; the
+ * reason goes to `flush`.
+ */
+import type { Compare, Etcd, Operation } from '../../../etcd/etcd.ts';
+import { EtcdError } from '../../../etcd/etcd-error.ts';
+import { StateError, unreadableState } from '../../state-error.ts';
+import {
+  checkEngineKey,
+  closedEngine,
+  type EngineEntry,
+  type EngineWrite,
+  type StateEngine,
+} from '../engine.ts';
+import { BatchQueue } from './batch-queue.ts';
+import { Chain, type Step } from './chain.ts';
+import { Layout } from './layout.ts';
+import { Planner } from './planner.ts';
+import { Progress } from './progress.ts';
+import { readRecords } from './records.ts';
+
+export interface EtcdEngineOptions {
+  readonly etcd: Etcd;
+  /** Ends with a slash. Nobody else writes below it. */
+  readonly prefix: string;
+  /** What must hold whenever something is written; empty: nothing. */
+  readonly fence?: readonly Compare[];
+  /** Aborted when the owner must not write any more. */
+  readonly signal?: AbortSignal;
+  /** What everything fails with from then on, and when the fence does not hold. */
+  readonly ended?: () => Error;
+  /** Nothing is written before, but that this place has another owner. */
+  readonly begins?: Promise<void>;
+  /** Called when a batch cannot be written, once until writing works again. */
+  readonly onError: (error: Error) => void;
+  /** Called when writing works again and nothing is missing. */
+  readonly onRecovered?: () => void;
+  /** Milliseconds that a batch may take before whoever waits for it is told. */
+  readonly patience?: number;
+}
+
+export interface EtcdStateEngine extends StateEngine {
+  /**
+   * The revision of etcd that everything is in which anybody may have seen before the call, as long as
+   * nobody else writes here. Waits for what is under way.
+   */
+  seen(): bigint | Promise<bigint>;
+}
+
+/** What may wait until others are asked to wait. */
+const MOST_WAITING = 4096;
+const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+const PATIENCE_MS = 8000;
+const PATIENCE_AT_CLOSE_MS = 2000;
+const FIRST_RETRY_MS = 10;
+const LAST_RETRY_MS = 2000;
+
+/** Throws StateError when etcd cannot be asked, and what `ended` says when the fence does not hold. */
+export async function openEtcdEngine(options: EtcdEngineOptions): Promise<EtcdStateEngine> {
+  const { etcd, prefix, fence = [] } = options;
+  const layout = new Layout(prefix);
+  const ended = options.ended ?? ((): Error => closedEngine(etcd.place));
+  try {
+    const chain = await Chain.claim({ etcd, layout, fence, ended });
+    const planner = new Planner(layout, () => chain.newId());
+    const steps = await planner.recover({ etcd, layout });
+    return new EtcdEngine({ ...options, ended }, { layout, chain, planner, steps });
+  } catch (error) {
+    throw error instanceof EtcdError ? stateError(etcd.place, error) : error;
+  }
+}
+
+interface Parts {
+  readonly layout: Layout;
+  readonly chain: Chain;
+  readonly planner: Planner;
+  /** What an earlier run left to be done. */
+  readonly steps: readonly Operation[][];
+}
+
+class EtcdEngine implements EtcdStateEngine {
+  readonly place: string;
+  readonly #options: EtcdEngineOptions & { ended(): Error };
+  readonly #parts: Parts;
+  readonly #queue = new BatchQueue();
+  readonly #progress = new Progress();
+  /** What the batches that were taken from the queue last still need. */
+  #steps: Step[];
+  #isRunning = false;
+  /** Why the newest attempt failed. */
+  #failure: StateError | undefined;
+  /** Writing works again, and something is still missing. */
+  #isRecovering = false;
+  /** Nothing is written any more. */
+  #final: Error | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #pauseMs = FIRST_RETRY_MS;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: EtcdEngineOptions & { ended(): Error }, parts: Parts) {
+    const { etcd, prefix, signal } = options;
+    this.place = `${etcd.place} below ${prefix}`;
+    this.#options = options;
+    this.#parts = parts;
+    this.#steps = parts.steps.map((operations) => ({ operations }));
+    signal?.addEventListener('abort', this.#abort);
+    if (signal?.aborted === true) this.#abort();
+    this.#start();
+  }
+
+  get trouble(): StateError | undefined {
+    if (this.#failure !== undefined) return this.#failure;
+    const { bytes } = this.#queue;
+    const count = this.#progress.left;
+    if (bytes < MOST_WAITING_BYTES && count < MOST_WAITING) return undefined;
+    const problem = `${count} batches of about ${bytes} bytes wait to be written`;
+    return new StateError(`the state in ${this.place} does not keep up: ${problem}`, {
+      code: 'EQUEUE',
+    });
+  }
+
+  seen(): bigint | Promise<bigint> {
+    return this.#parts.chain.seen();
+  }
+
+  async *load(prefix: string): AsyncGenerator<EngineEntry> {
+    const { etcd } = this.#options;
+    const { layout } = this.#parts;
+    try {
+      const { revision } = await etcd.range({ key: layout.head, keysOnly: true });
+      yield* readRecords({ etcd, layout }, { prefix, revision });
+    } catch (error) {
+      if (error instanceof EtcdError) throw stateError(this.place, error);
+      throw unreadableState(this.place, (error as Error).message, error);
+    }
+  }
+
+  write(batch: readonly EngineWrite[]): void {
+    if (this.#closing !== undefined) throw closedEngine(this.place);
+    for (const { key } of batch) checkEngineKey(key);
+    if (this.#final !== undefined || batch.length === 0) return;
+    this.#queue.push(batch);
+    this.#progress.wrote();
+    if (this.#failure === undefined) this.#start();
+  }
+
+  flush(): Promise<void> {
+    if (this.#final !== undefined) return Promise.reject(this.#final);
+    if (this.#progress.isDurable && this.#steps.length === 0) return Promise.resolve();
+    const flushed = this.#progress.wait();
+    // Whoever needs it to be durable finds out at once whether etcd is there again.
+    this.#start();
+    return flushed;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      clearTimeout(this.#retry);
+      this.#options.signal?.removeEventListener('abort', this.#abort);
+      this.#final ??= closedEngine(this.place);
+    }
+  }
+
+  readonly #abort = (): void => this.#end(this.#options.ended());
+
+  #end(final: Error): void {
+    if (this.#final !== undefined) return;
+    this.#final = final;
+    clearTimeout(this.#retry);
+    this.#queue.clear();
+    this.#steps = [];
+    this.#progress.fail(final);
+  }
+
+  #start(): void {
+    if (this.#isRunning || this.#final !== undefined) return;
+    this.#isRunning = true;
+    clearTimeout(this.#retry);
+    // What is written in one go goes together.
+    queueMicrotask(() => void this.#run());
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    await this.#options.begins;
+    try {
+      while (this.#final === undefined && this.#takeSteps()) {
+        const [step] = this.#steps;
+        if (step !== undefined) await this.#commit(step);
+        this.#steps.shift();
+        if (this.#steps.length === 0) this.#progress.settle();
+      }
+      this.#isRunning = false;
+      this.#recovered();
+    } catch (error) {
+      this.#isRunning = false;
+      this.#failed(error as Error);
+    }
+  }
+
+  /** False: there is nothing to do. */
+  #takeSteps(): boolean {
+    if (this.#steps.length > 0) return true;
+    if (this.#queue.isEmpty) {
+      // Only steps of an earlier run were done.
+      this.#progress.settle();
+      return false;
+    }
+    const { writes, count } = this.#queue.take();
+    this.#progress.took(count);
+    this.#steps = this.#parts.planner.plan(writes).map((operations) => ({ operations }));
+    return true;
+  }
+
+  /** Tries until its patience is over, or once where etcd is known to be away. */
+  async #commit(step: Step): Promise<void> {
+    const { patience = PATIENCE_MS } = this.#options;
+    const start = performance.now();
+    for (let pauseMs = FIRST_RETRY_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_RETRY_MS)) {
+      try {
+        await this.#parts.chain.commit(step);
+        this.#isRecovering ||= this.#failure !== undefined;
+        this.#failure = undefined;
+        return;
+      } catch (error) {
+        const most = this.#closing === undefined ? patience : PATIENCE_AT_CLOSE_MS;
+        const isOver = this.#failure !== undefined || performance.now() - start > most;
+        if (isOver || !isPassing(error) || this.#final !== undefined) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+
+  #failed(error: Error): void {
+    if (this.#final !== undefined) return;
+    if (!(error instanceof EtcdError)) {
+      this.#end(error);
+      this.#options.onError(error);
+      return;
+    }
+    const isNews = this.#failure === undefined && !this.#isRecovering;
+    const failure = stateError(this.place, error);
+    this.#failure = failure;
+    if (isNews) this.#options.onError(failure);
+    this.#progress.fail(failure);
+    if (this.#closing !== undefined) return;
+    this.#retry = setTimeout(() => this.#start(), this.#pauseMs).unref();
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LAST_RETRY_MS);
+  }
+
+  #recovered(): void {
+    if (!this.#isRecovering) return;
+    this.#isRecovering = false;
+    this.#pauseMs = FIRST_RETRY_MS;
+    this.#options.onRecovered?.();
+  }
+}
+
+/** Whether it may be otherwise in a moment. */
+function isPassing(error: unknown): boolean {
+  return error instanceof EtcdError && (error.unknown || error.code === 'EUNREACH');
+}
+
+function stateError(place: string, error: EtcdError): StateError {
+  const code = error.code ?? 'EREFUSED';
+  return new StateError(`the state in ${place} cannot be used: ${error.message}`, {
+    cause: error,
+    code,
+  });
+}

@@ -1,0 +1,134 @@
+/** The history of a store that is kept in etcd, for whoever follows it. */
+import type { Etcd, KeyValue, WatchBatch, WatchEvent } from '../../../etcd/etcd.ts';
+import { CompactedRevisionError } from '../../../etcd/etcd-error.ts';
+import {
+  ForgottenRevisionError,
+  type Newest,
+  type RecordBatch,
+  type RecordChanges,
+  type RecordFeed,
+} from '../../following/record-feed.ts';
+import { EVENT_PREFIX } from '../../journal/event-records.ts';
+import { META_KEY } from '../../records/saved-state.ts';
+import type { EngineEntry } from '../engine.ts';
+import { decodeBig, readBigBatch, type StoredWrites } from './big-batch.ts';
+import { Layout } from './layout.ts';
+import { type Place, readRecords, resolved } from './records.ts';
+
+/** `prefix` is that of the engine which writes the store. */
+export function openEtcdFeed(etcd: Etcd, prefix: string): RecordFeed {
+  return new EtcdFeed({ etcd, layout: new Layout(prefix) });
+}
+
+class EtcdFeed implements RecordFeed {
+  readonly place: string;
+  readonly #place: Place;
+
+  constructor(place: Place) {
+    this.#place = place;
+    this.place = `${place.etcd.place} below ${place.layout.prefix}`;
+  }
+
+  async newest(): Promise<Newest> {
+    const { etcd, layout } = this.#place;
+    const { kvs, revision } = await etcd.range({ key: layout.record(META_KEY), keysOnly: true });
+    return { written: kvs[0]?.modRevision ?? 0n, clock: revision };
+  }
+
+  async oldest(): Promise<bigint> {
+    const { etcd, layout } = this.#place;
+    const events: KeyValue[] = [];
+    const key = layout.record(EVENT_PREFIX);
+    const scan = etcd.scan({ key, prefix: true, keysOnly: true });
+    for await (const kv of scan) events.push(kv);
+    const now = await scan.revision;
+    // What came before the first of them is forgotten, or is about to be.
+    const found = await firstThat(events, (kv) => this.#isThere(kv.modRevision));
+    if (found === undefined) return now;
+    // Who has seen everything before the first event goes on with it.
+    const before = found.modRevision - 1n;
+    return (await this.#isThere(before)) ? before : found.modRevision;
+  }
+
+  async *load(revision: bigint): AsyncGenerator<EngineEntry> {
+    try {
+      yield* readRecords(this.#place, { prefix: '', revision });
+    } catch (error) {
+      throw forgotten(error);
+    }
+  }
+
+  changes(from: bigint): RecordChanges {
+    const { etcd, layout } = this.#place;
+    const watch = etcd.watch({ key: layout.prefix, prefix: true, from });
+    const read = (batch: WatchBatch): Promise<RecordBatch> => this.#read(batch);
+    async function* follow(): AsyncGenerator<RecordBatch> {
+      try {
+        for await (const batch of watch) yield await read(batch);
+      } catch (error) {
+        throw forgotten(error);
+      }
+    }
+    return { [Symbol.asyncIterator]: follow, close: () => watch.close() };
+  }
+
+  async #read(batch: WatchBatch): Promise<RecordBatch> {
+    const { revision } = batch;
+    const records = new Map<string, Buffer | undefined>();
+    for (const [key, record] of await this.#changed(batch)) {
+      records.set(key, record && (await resolved(this.#place, record, revision)));
+    }
+    return { revision, records };
+  }
+
+  async #changed({ revision, events }: WatchBatch): Promise<StoredWrites> {
+    const { etcd, layout } = this.#place;
+    const big = events.find(({ kv }) => kv.key === layout.big);
+    if (big === undefined) return changedRecords(layout, events);
+    const batch = big.type === 'put' ? decodeBig(big.kv.value) : undefined;
+    // What is only copied was applied when it became valid.
+    if (batch?.copied !== 0) return new Map();
+    return await readBigBatch(etcd, layout, { batch, revision });
+  }
+
+  async #isThere(revision: bigint): Promise<boolean> {
+    const { etcd, layout } = this.#place;
+    try {
+      await etcd.range({ key: layout.head, keysOnly: true, revision });
+      return true;
+    } catch (error) {
+      if (error instanceof CompactedRevisionError) return false;
+      throw error;
+    }
+  }
+}
+
+function changedRecords(layout: Layout, events: readonly WatchEvent[]): StoredWrites {
+  const records = new Map<string, Buffer | undefined>();
+  for (const { type, kv } of events) {
+    const key = layout.keyOf(kv.key);
+    if (key !== undefined) records.set(key, type === 'put' ? kv.value : undefined);
+  }
+  return records;
+}
+
+/** Of a list in which it holds from some place on. */
+async function firstThat<T>(
+  items: readonly T[],
+  holds: (item: T) => Promise<boolean>,
+): Promise<T | undefined> {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const item = items[middle];
+    if (item !== undefined && (await holds(item))) high = middle;
+    else low = middle + 1;
+  }
+  return items[low];
+}
+
+function forgotten(error: unknown): unknown {
+  if (!(error instanceof CompactedRevisionError)) return error;
+  return new ForgottenRevisionError(error.message, { cause: error });
+}

@@ -1,0 +1,100 @@
+/** Which transactions a group of batches takes: one, where it fits. */
+import type { Operation } from '../../../etcd/etcd.ts';
+import {
+  bigBatchSteps,
+  bytesOf,
+  copySteps,
+  decodeBig,
+  inPortions,
+  MOST_BYTES,
+  MOST_OPERATIONS,
+  readBigBatch,
+  recordOperations,
+  type StoredWrites,
+} from './big-batch.ts';
+import { cutReference, PART_BYTES, partsOf, readValue, wholeValue } from './chunked-value.ts';
+import type { Layout } from './layout.ts';
+import { type Place, readCopying } from './records.ts';
+
+export class Planner {
+  readonly #layout: Layout;
+  readonly #newId: () => string;
+  /** Where the parts of a value are, by the key of its record. */
+  readonly #cut = new Map<string, string>();
+
+  constructor(layout: Layout, newId: () => string) {
+    this.#layout = layout;
+    this.#newId = newId;
+  }
+
+  /** What an earlier run left to be done. To be called before anything is written. */
+  async recover(place: Place): Promise<Operation[][]> {
+    const { etcd, layout } = place;
+    const { kvs, revision } = await etcd.range({ key: layout.big });
+    const big = kvs[0] && decodeBig(kvs[0].value);
+    const writes = big && (await readBigBatch(etcd, layout, { batch: big, revision }));
+    const steps: Operation[][] = big && writes ? copySteps(layout, big, writes) : [];
+    const orphans = await this.#findParts(place, revision);
+    if (big === undefined) orphans.push({ remove: layout.bigParts, prefix: true });
+    return [...steps, ...inPortions(orphans)];
+  }
+
+  /** To be done in order, each until it has happened. */
+  plan(writes: ReadonlyMap<string, Buffer | undefined>): Operation[][] {
+    const before: Operation[] = [];
+    const after: Operation[] = [];
+    const stored = new Map<string, Buffer | undefined>();
+    for (const [key, value] of writes) {
+      const parts = this.#cut.get(key);
+      if (parts !== undefined) after.push(this.#removal(parts));
+      this.#cut.delete(key);
+      if (value === undefined) stored.set(key, undefined);
+      else if (value.length <= PART_BYTES) stored.set(key, wholeValue(value));
+      else stored.set(key, this.#cutUp(key, value, before));
+    }
+    return [...inPortions(before), ...this.#commit(stored, after)];
+  }
+
+  #commit(stored: StoredWrites, after: readonly Operation[]): Operation[][] {
+    const records = [...after, ...recordOperations(this.#layout, stored)];
+    const bytes = records.reduce((sum, operation) => sum + bytesOf(operation), 0);
+    if (records.length <= MOST_OPERATIONS && bytes <= MOST_BYTES) return [records];
+    return [...bigBatchSteps(this.#layout, this.#newId(), stored), ...inPortions(after)];
+  }
+
+  #cutUp(key: string, value: Buffer, puts: Operation[]): Buffer {
+    const id = this.#newId();
+    const parts = partsOf(value);
+    for (const [part, bytes] of parts.entries()) {
+      puts.push({ put: this.#layout.valuePart(id, part, key), value: bytes });
+    }
+    this.#cut.set(key, id);
+    return cutReference({ id, parts: parts.length });
+  }
+
+  #removal(id: string): Operation {
+    return { remove: this.#layout.valuePartsOf(id), prefix: true };
+  }
+
+  /** Notes the values that are in parts; parts of no value are returned, to be removed. */
+  async #findParts(place: Place, revision: bigint): Promise<Operation[]> {
+    const { etcd, layout } = place;
+    const found = new Map<string, string>();
+    const scan = etcd.scan({ key: layout.valueParts, prefix: true, keysOnly: true, revision });
+    for await (const kv of scan) {
+      const { id, key } = layout.readValuePart(kv.key);
+      found.set(id, key);
+    }
+    if (found.size === 0) return [];
+    const copying = await readCopying(place, revision);
+    const orphans: Operation[] = [];
+    for (const [id, key] of found) {
+      const kvs = (await etcd.range({ key: layout.record(key), revision })).kvs;
+      const record = copying?.has(key) === true ? copying.get(key) : kvs[0]?.value;
+      const value = record && readValue(record);
+      if (value !== undefined && !Buffer.isBuffer(value) && value.id === id) this.#cut.set(key, id);
+      else orphans.push(this.#removal(id));
+    }
+    return orphans;
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * The embedded engine: one LMDB file in a directory of its own, readable by its owner alone.
+ * One transaction is in flight at a time and everything written meanwhile goes into the next, so
+ * many writers share one flush and a failed transaction leaves a prefix, never a hole.
+ */
+import * as fs from 'node:fs';
+import { open, type RootDatabase } from 'lmdb';
+import { runInSlices } from '../../apimachinery/yield.ts';
+import { StateError, unreadableState } from '../state-error.ts';
+import {
+  checkEngineKey,
+  closedEngine,
+  type EngineEntry,
+  type EngineQueue,
+  type EngineWrite,
+  type StateEngine,
+  valuesOf,
+} from './engine.ts';
+import {
+  DATA_FILE,
+  forgetClosed,
+  isTruncated,
+  noteClosed,
+  prepareFiles,
+  wasClosed,
+} from './lmdb-files.ts';
+import { lmdbIsReadable } from './lmdb-probe.ts';
+import { commitReason, reason } from './lmdb-reason.ts';
+
+export interface LmdbEngineOptions {
+  /** Called when a batch cannot be written (a full disk, for one), once until writing works again. */
+  readonly onError: (error: StateError) => void;
+  /** Called when writing works again and nothing is missing. */
+  readonly onRecovered?: () => void;
+  /** Bytes that can still be written below a directory. */
+  readonly freeBytes?: (directory: string) => number;
+}
+
+type Database = RootDatabase<Buffer, Buffer>;
+
+/** What a transaction takes beside its values: pages of the tree that are written anew. */
+const TREE_BYTES = 4 * 1024 * 1024;
+const TREE_BYTES_PER_WRITE = 1024;
+/**
+ * So long a transaction waits for more, unless somebody waits for it. What is in here can be read
+ * from git again; a transaction a change would compete with the commits that cannot.
+ */
+const GATHER_MS = 50;
+/** Between attempts of a transaction that failed: doubled each time. `flush` tries at once. */
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
+
+/** Makes the directory if there is none. Throws StateError if it cannot be used or read. */
+export async function openLmdbEngine(
+  directory: string,
+  options: LmdbEngineOptions,
+): Promise<StateEngine> {
+  prepareFiles(directory);
+  if (isTruncated(directory)) {
+    throw new StateError(
+      `the state in ${directory} cannot be read: the file ${DATA_FILE} is empty; put a backup of it back, or delete the directory, which loses what is not in git`,
+    );
+  }
+  if (!wasClosed(directory) && !(await lmdbIsReadable(directory))) {
+    throw unreadableState(directory, `the file ${DATA_FILE} is damaged`);
+  }
+  forgetClosed(directory);
+  return new LmdbEngine(directory, openDatabase(directory), options);
+}
+
+function openDatabase(directory: string): Database {
+  try {
+    // Without overlappingSync a commit resolves after fsync and a failed one rejects. noMemInit
+    // stays off: it would leave old process memory in unused parts of the file.
+    return open<Buffer, Buffer>(directory, {
+      keyEncoding: 'binary',
+      encoding: 'binary',
+      overlappingSync: false,
+      // On, it makes a promise of its own that rejects with a failed commit and that nobody can
+      // handle, which ends the process.
+      eventTurnBatching: false,
+      noSubdir: false,
+      maxDbs: 1,
+    });
+  } catch (error) {
+    throw unreadableState(directory, reason(error), error);
+  }
+}
+
+class LmdbEngine implements StateEngine {
+  readonly place: string;
+  #database: Database;
+  readonly #options: LmdbEngineOptions & Required<Pick<LmdbEngineOptions, 'freeBytes'>>;
+  /** All of it goes into one transaction, so only the last value of a key counts. */
+  #queue: EngineQueue = new Map();
+  /** Whether a transaction that will take the queue is already in the chain. */
+  #scheduled = false;
+  /** Settles with the newest transaction in the chain; never rejects. */
+  #tail: Promise<void> = Promise.resolve();
+  /** How many wait for everything to be durable. */
+  #waiting = 0;
+  /** Ends the wait of the transaction that is gathering writes. */
+  #hurry: (() => void) | undefined;
+  /** Why the newest attempt failed. What it was to write is in the queue again. */
+  #failure: StateError | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #patience = FIRST_RETRY_MS;
+  #closing: Promise<void> | undefined;
+
+  constructor(place: string, database: Database, options: LmdbEngineOptions) {
+    this.place = place;
+    this.#database = database;
+    this.#options = { freeBytes, ...options };
+  }
+
+  *load(prefix: string): Iterable<EngineEntry> {
+    const start = Buffer.from(prefix);
+    try {
+      for (const { key, value } of this.#database.getRange(start.length > 0 ? { start } : {})) {
+        const text = key.toString();
+        if (!text.startsWith(prefix)) return;
+        yield [text, value];
+      }
+    } catch (error) {
+      throw unreadableState(this.place, reason(error), error);
+    }
+  }
+
+  /** Pages of the map that were read count as memory of ours until the map is gone. */
+  async loaded(): Promise<void> {
+    await this.#database.close();
+    this.#database = openDatabase(this.place);
+  }
+
+  write(batch: readonly EngineWrite[]): void {
+    if (this.#closing !== undefined) throw closedEngine(this.place);
+    for (const { key } of batch) checkEngineKey(key);
+    for (const { key, value } of batch) this.#queue.set(key, value);
+    if (this.#failure === undefined) this.#schedule();
+  }
+
+  async flush(): Promise<void> {
+    // Whoever needs it to be durable finds out at once whether there is room again.
+    if (this.#failure !== undefined && this.#closing === undefined) this.#schedule();
+    await this.#settled();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#failure !== undefined) this.#schedule();
+    await this.#settled();
+    clearTimeout(this.#retry);
+    await this.#database.close();
+    if (this.#failure !== undefined) throw this.#failure;
+    noteClosed(this.place);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    clearTimeout(this.#retry);
+    this.#tail = this.#tail.then(() => this.#gather()).then(() => this.#commit());
+  }
+
+  /** Waits for every transaction there is; none of them gathers any longer meanwhile. */
+  async #settled(): Promise<void> {
+    this.#waiting += 1;
+    this.#hurry?.();
+    await this.#tail;
+    this.#waiting -= 1;
+  }
+
+  async #gather(): Promise<void> {
+    if (this.#waiting > 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, GATHER_MS);
+      this.#hurry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#hurry = undefined;
+  }
+
+  async #commit(): Promise<void> {
+    let writes = this.#queue;
+    this.#queue = new Map();
+    this.#scheduled = false;
+    try {
+      const made = await runInSlices(valuesOf(writes));
+      writes = made;
+      this.#checkRoom(made);
+      await this.#database.batch(() => this.#put(made));
+      this.#succeeded();
+    } catch (error) {
+      this.#putBack(writes);
+      const { why, code } = await commitReason(error);
+      this.#failed(
+        new StateError(
+          `the state in ${this.place} cannot be written: ${why}; make room on the disk or repair it`,
+          { cause: error, code },
+        ),
+      );
+    }
+  }
+
+  #succeeded(): void {
+    if (this.#failure === undefined) return;
+    this.#failure = undefined;
+    this.#patience = FIRST_RETRY_MS;
+    this.#options.onRecovered?.();
+  }
+
+  #failed(failure: StateError): void {
+    const isNews = this.#failure === undefined;
+    this.#failure = failure;
+    if (isNews) this.#options.onError(failure);
+    if (this.#closing !== undefined) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#schedule(), this.#patience).unref();
+    this.#patience = Math.min(this.#patience * 2, LAST_RETRY_MS);
+  }
+
+  /** Where something newer was written meanwhile, that counts. */
+  #putBack(writes: EngineQueue): void {
+    const newer = this.#queue;
+    this.#queue = new Map([...writes, ...newer]);
+  }
+
+  /**
+   * A write that the disk refuses makes lmdb 3.5 overrun a buffer, which can end the process, so a
+   * full disk is better noticed before. The estimate is rough and on the safe side.
+   */
+  #checkRoom(writes: ReadonlyMap<string, Buffer | undefined>): void {
+    let needed = TREE_BYTES + writes.size * TREE_BYTES_PER_WRITE;
+    for (const value of writes.values()) needed += 2 * (value?.length ?? 0);
+    const free = this.#options.freeBytes(this.place);
+    if (free >= needed) return;
+    const problem = `${free} bytes are free and ${needed} may be needed`;
+    throw Object.assign(new Error(problem), { code: 'ENOSPC' });
+  }
+
+  #put(writes: ReadonlyMap<string, Buffer | undefined>): void {
+    // The promise of the batch stands for those of its parts, which reject as well.
+    for (const [key, value] of writes) {
+      const id = Buffer.from(key);
+      const done = value === undefined ? this.#database.remove(id) : this.#database.put(id, value);
+      done.catch(() => undefined);
+    }
+  }
+}
+
+function freeBytes(directory: string): number {
+  const { bavail, bsize } = fs.statfsSync(directory);
+  return bavail * bsize;
+}

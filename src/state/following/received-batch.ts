@@ -1,0 +1,133 @@
+/** One step of a store elsewhere, read from its records: what happened, to which objects. */
+import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import { decodeEvents, EVENT_PREFIX } from '../journal/event-records.ts';
+import { removedAt } from '../objects/difference.ts';
+import type { HeldObject } from '../objects/held-object.ts';
+import { compareBytes } from '../objects/key-order.ts';
+import { heldIn, Pack } from '../objects/pack.ts';
+import { receivedObject } from '../objects/remote-version.ts';
+import type { RecordCodec } from '../records/codec.ts';
+import { decodeNote, NOTE_PREFIX, objectRecordKey, PACK_PREFIX } from '../records/record.ts';
+import { decodeMeta, META_KEY, type Meta } from '../records/saved-state.ts';
+import type { JournalEvent } from '../store.ts';
+import type { RecordBatch } from './record-feed.ts';
+
+export interface ReceivedEvent extends JournalEvent {
+  readonly current: HeldObject;
+}
+
+export interface ReceivedBatch {
+  readonly revision: bigint;
+  readonly events: readonly ReceivedEvent[];
+  /** Values as JSON; undefined: the note of that record went. */
+  readonly notes: readonly ReceivedNote[];
+  /** The same versions as before, together in one place. */
+  readonly packed: readonly HeldObject[];
+  readonly meta: Meta | undefined;
+}
+
+/** A note that went is told by the key of its record. */
+export type ReceivedNote =
+  | { readonly name: string; readonly text: string }
+  | { readonly record: string };
+
+/** The step does not follow from what is here. */
+export class UnfittingBatchError extends Error {
+  override readonly name = 'UnfittingBatchError';
+}
+
+type Lookup = (key: ObjectKey) => HeldObject | undefined;
+
+/** Works in steps, so that others have their turn. Throws UnfittingBatchError, and for records that make no sense. */
+export function* readBatch(
+  batch: RecordBatch,
+  codec: RecordCodec,
+  stored: Lookup,
+): Generator<void, ReceivedBatch> {
+  const reading = new BatchReading(batch, codec, stored);
+  const keys = [...batch.records.keys()].sort(compareBytes);
+  for (const key of keys) {
+    if (key.startsWith(EVENT_PREFIX)) yield* reading.takeEvents(key);
+    else if (key.startsWith(NOTE_PREFIX)) reading.takeNote(key);
+    else if (key.startsWith(PACK_PREFIX)) yield* reading.takePack(key);
+    else if (key === META_KEY) reading.takeMeta(key);
+  }
+  return reading;
+}
+
+class BatchReading implements ReceivedBatch {
+  readonly revision: bigint;
+  readonly events: ReceivedEvent[] = [];
+  readonly notes: ReceivedNote[] = [];
+  readonly packed: HeldObject[] = [];
+  meta: Meta | undefined;
+  readonly #batch: RecordBatch;
+  readonly #codec: RecordCodec;
+  readonly #stored: Lookup;
+  /** What the step itself has made of an identity. */
+  readonly #changed = new Map<string, HeldObject | undefined>();
+
+  constructor(batch: RecordBatch, codec: RecordCodec, stored: Lookup) {
+    this.#batch = batch;
+    this.#codec = codec;
+    this.#stored = stored;
+    this.revision = batch.revision;
+  }
+
+  *takeEvents(key: string): Generator<void> {
+    const record = this.#plain(key);
+    if (record === undefined) return;
+    for (const { type, key: asRead, version, object } of decodeEvents(record)) {
+      yield;
+      const id = keyString(asRead);
+      const previous = this.#changed.has(id) ? this.#changed.get(id) : this.#stored(asRead);
+      if ((type === 'ADDED') !== (previous === undefined)) {
+        throw new UnfittingBatchError(`${type} of ${id} at ${version} does not follow`);
+      }
+      const own = previous?.key ?? Object.freeze(asRead);
+      const current =
+        type === 'DELETED' && previous !== undefined
+          ? removedAt(previous, version)
+          : this.#object(own, version, object);
+      this.#changed.set(id, type === 'DELETED' ? undefined : current);
+      this.events.push(Object.freeze({ type, resourceVersion: version, current, previous }));
+    }
+  }
+
+  takeNote(key: string): void {
+    const record = this.#plain(key);
+    if (record === undefined) {
+      this.notes.push({ record: key });
+      return;
+    }
+    const [name, text] = decodeNote(record);
+    this.notes.push({ name, text });
+  }
+
+  *takePack(key: string): Generator<void> {
+    const record = this.#plain(key);
+    if (record === undefined) return;
+    const { pack, keys } = Pack.read(key, record);
+    pack.release();
+    yield;
+    this.packed.push(...heldIn(pack, keys));
+  }
+
+  takeMeta(key: string): void {
+    const record = this.#plain(key);
+    if (record === undefined) throw new UnfittingBatchError('the state was removed');
+    this.meta = decodeMeta(record);
+  }
+
+  #object(key: ObjectKey, version: number, beside: Buffer | undefined): HeldObject {
+    const record = beside ?? this.#plain(objectRecordKey(key));
+    const found = record && receivedObject(record, key);
+    if (found?.resourceVersion === version) return found;
+    throw new UnfittingBatchError(`version ${version} of ${keyString(key)} is missing`);
+  }
+
+  #plain(key: string): Buffer | undefined {
+    const bytes = this.#batch.records.get(key);
+    return bytes && this.#codec.decode(key, bytes);
+  }
+}

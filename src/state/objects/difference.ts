@@ -1,0 +1,35 @@
+/** What would have to happen for one state to become another, when what did happen is not known. */
+import { KeyMap } from '../../apimachinery/key-map.ts';
+import type { JournalEvent } from '../store.ts';
+import { HeldObject, withResourceVersion } from './held-object.ts';
+import { Single } from './own-version.ts';
+
+/** Removals first, under the version of the new state; then the rest in order of versions. */
+export function difference(
+  before: Iterable<HeldObject>,
+  { objects, head }: { readonly objects: readonly HeldObject[]; readonly head: number },
+): JournalEvent[] {
+  const old = new KeyMap<HeldObject>();
+  for (const stored of before) old.set(stored.key, stored);
+  const news: JournalEvent[] = [];
+  for (const current of objects) {
+    const previous = old.get(current.key);
+    const { resourceVersion } = current;
+    if (previous !== undefined) old.delete(current.key);
+    if (previous?.resourceVersion === resourceVersion) continue;
+    const type = previous === undefined ? 'ADDED' : 'MODIFIED';
+    news.push({ type, resourceVersion, current, previous });
+  }
+  news.sort((a, b) => a.resourceVersion - b.resourceVersion);
+  const gone = Array.from(old.values(), (previous): JournalEvent => {
+    const current = removedAt(previous, head);
+    return { type: 'DELETED', resourceVersion: head, current, previous };
+  });
+  return [...gone, ...news];
+}
+
+/** The last state of an object under the version of its end. */
+export function removedAt(previous: HeldObject, version: number): HeldObject {
+  const object = withResourceVersion(previous.object, version);
+  return new HeldObject(previous.key, new Single(object, { hidden: previous.hidden }), 0);
+}

@@ -1,0 +1,18 @@
+/** The order of lists: by namespace, then name, by their bytes in UTF-8. */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+
+/** UTF-16 order and UTF-8 order part ways only where both texts hold units from here up. */
+const BEYOND = /[\ud800-\uffff]/;
+
+export function compareBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  if (BEYOND.test(a) && BEYOND.test(b)) {
+    const order = Buffer.compare(Buffer.from(a), Buffer.from(b));
+    if (order !== 0) return order;
+  }
+  return a < b ? -1 : 1;
+}
+
+export function compareKeys(a: ObjectKey, b: ObjectKey): number {
+  return compareBytes(a.namespace, b.namespace) || compareBytes(a.name, b.name);
+}

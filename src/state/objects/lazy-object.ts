@@ -1,0 +1,64 @@
+/** The home of versions that nobody has asked for yet: what they will be made from. */
+import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { Filling, Made, Remark, Source, StoredObject } from '../store.ts';
+import { type Home, withResourceVersion } from './held-object.ts';
+import type { Labels } from './labels.ts';
+
+export class Unmade implements Home {
+  readonly #first: number;
+  readonly #filling: Filling;
+  readonly #sources: readonly Source[];
+  /** One object is usually asked for several things in a row. */
+  #last: { at: number; made: Made } | undefined;
+
+  /** `first` is the resourceVersion of the first source. */
+  constructor(filling: Filling, sources: readonly Source[], first: number) {
+    this.#filling = filling;
+    this.#sources = sources;
+    this.#first = first;
+  }
+
+  resourceVersion(at: number): number {
+    return this.#first + at;
+  }
+
+  terminating(): boolean {
+    return false;
+  }
+
+  json(at: number): Buffer {
+    return Buffer.from(JSON.stringify(this.object(at)));
+  }
+
+  object(at: number): KubeObject {
+    return withResourceVersion(this.#make(at).object, this.resourceVersion(at));
+  }
+
+  labels(at: number): Labels | undefined {
+    return this.#make(at).object.metadata.labels;
+  }
+
+  hidden(at: number): JsonObject | undefined {
+    return this.#make(at).hidden;
+  }
+
+  remark(at: number): Remark | undefined {
+    return this.#make(at).remark;
+  }
+
+  /** The version is held elsewhere now. */
+  settled(at: number, stored: StoredObject): void {
+    const source = this.#sources[at];
+    if (source !== undefined) this.#filling.settled(source, stored);
+    this.#last = undefined;
+  }
+
+  #make(at: number): Made {
+    if (this.#last?.at !== at) {
+      const source = this.#sources[at];
+      if (source === undefined) throw new RangeError(`There is no source ${at}`);
+      this.#last = { at, made: this.#filling.make(source) };
+    }
+    return this.#last.made;
+  }
+}

@@ -1,0 +1,130 @@
+/** The objects that exist now, by identity and by collection. */
+import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import { KeyMap } from '../../apimachinery/key-map.ts';
+import type { Collection, StoredObject } from '../store.ts';
+import type { HeldObject } from './held-object.ts';
+import { type Replacement, SortedObjects } from './sorted-objects.ts';
+
+/** A map key for a collection. Kinds and namespaces hold no `/`, so it is unambiguous. */
+export function collectionId({ group, kind, namespace }: Collection): string {
+  return namespace === undefined ? `${group}/${kind}` : `${group}/${kind}/${namespace}`;
+}
+
+const NONE: readonly StoredObject[] = [];
+
+interface HeldReplacement extends Replacement {
+  readonly object: HeldObject | undefined;
+}
+
+/** Changes of an index, put together beside it. */
+export class IndexStep {
+  /** What each identity becomes, by its id. */
+  readonly objects = new Map<string, HeldReplacement>();
+  readonly collections = new Map<
+    string,
+    { readonly replacements: Map<string, Replacement>; grown: number }
+  >();
+  readonly #isThere: (key: ObjectKey) => boolean;
+
+  constructor(isThere: (key: ObjectKey) => boolean) {
+    this.#isThere = isThere;
+  }
+
+  add(key: ObjectKey, object: HeldObject | undefined): void {
+    const id = keyString(key);
+    const earlier = this.objects.get(id);
+    const was = earlier === undefined ? this.#isThere(key) : earlier.object !== undefined;
+    const grown = Number(object !== undefined) - Number(was);
+    const replacement = { id, key, object };
+    this.objects.set(id, replacement);
+    const { group, kind, namespace } = key;
+    this.#addIn(collectionId({ group, kind }), replacement, grown);
+    this.#addIn(collectionId({ group, kind, namespace }), replacement, grown);
+  }
+
+  #addIn(id: string, replacement: Replacement, grown: number): void {
+    let collection = this.collections.get(id);
+    if (collection === undefined) {
+      collection = { replacements: new Map(), grown: 0 };
+      this.collections.set(id, collection);
+    }
+    collection.replacements.set(replacement.id, replacement);
+    collection.grown += grown;
+  }
+}
+
+export class ObjectIndex {
+  readonly #objects = new KeyMap<HeldObject>();
+  readonly #collections = new Map<string, SortedObjects>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  objects(): IterableIterator<HeldObject> {
+    return this.#objects.values();
+  }
+
+  /** As `replace` for each of many that are all new. */
+  load(objects: readonly HeldObject[]): void {
+    // Objects of one collection mostly follow one another.
+    let last: { key: ObjectKey; all: SortedObjects; inNamespace: SortedObjects } | undefined;
+    for (const stored of objects) {
+      const { key } = stored;
+      const { group, kind, namespace } = key;
+      this.#objects.set(key, stored);
+      if (last === undefined || !isOfSame(last.key, key)) {
+        const all = this.#collection(collectionId({ group, kind }));
+        last = {
+          key,
+          all,
+          inNamespace: this.#collection(collectionId({ group, kind, namespace })),
+        };
+      }
+      last.all.add(stored);
+      last.inNamespace.add(stored);
+    }
+  }
+
+  get(key: ObjectKey): HeldObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  /**
+   * What replacements come to here, to be taken when all were added. The index must stay as it is
+   * until then.
+   */
+  begin(): IndexStep {
+    return new IndexStep((key) => this.#objects.has(key));
+  }
+
+  take({ objects, collections }: IndexStep): void {
+    for (const { key, object } of objects.values()) {
+      if (object === undefined) this.#objects.delete(key);
+      else this.#objects.set(key, object);
+    }
+    for (const [id, { replacements, grown }] of collections) {
+      const collection = this.#collection(id);
+      collection.replace(replacements, grown);
+      // Namespaces come and go: a collection without objects is not kept.
+      if (collection.size === 0) this.#collections.delete(id);
+    }
+  }
+
+  list(collection: Collection): readonly StoredObject[] {
+    return this.#collections.get(collectionId(collection))?.items ?? NONE;
+  }
+
+  #collection(id: string): SortedObjects {
+    let objects = this.#collections.get(id);
+    if (objects === undefined) {
+      objects = new SortedObjects();
+      this.#collections.set(id, objects);
+    }
+    return objects;
+  }
+}
+
+function isOfSame(a: ObjectKey, b: ObjectKey): boolean {
+  return a.namespace === b.namespace && a.kind === b.kind && a.group === b.group;
+}

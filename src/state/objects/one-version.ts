@@ -1,0 +1,37 @@
+/** The home of one version: its bytes, and what is asked of every object most. */
+import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { Remark } from '../store.ts';
+import type { Home } from './held-object.ts';
+import type { Labels } from './labels.ts';
+
+export abstract class OneVersion implements Home {
+  readonly #json: Buffer;
+  readonly #resourceVersion: number;
+  readonly #terminating: boolean;
+
+  constructor(json: Buffer, resourceVersion: number, terminating: boolean) {
+    this.#json = json;
+    this.#resourceVersion = resourceVersion;
+    this.#terminating = terminating;
+  }
+
+  resourceVersion(): number {
+    return this.#resourceVersion;
+  }
+
+  terminating(): boolean {
+    return this.#terminating;
+  }
+
+  json(): Buffer {
+    return this.#json;
+  }
+
+  object(): KubeObject {
+    return JSON.parse(this.#json.toString()) as KubeObject;
+  }
+
+  abstract labels(): Labels | undefined;
+  abstract hidden(): JsonObject | undefined;
+  abstract remark(): Remark | undefined;
+}

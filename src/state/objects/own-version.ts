@@ -1,0 +1,36 @@
+/** The home of one version: what changed since objects were packed last. */
+import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { Remark } from '../store.ts';
+import { type Labels, sharedLabels } from './labels.ts';
+import { OneVersion } from './one-version.ts';
+
+interface Beside {
+  readonly hidden?: JsonObject | undefined;
+  readonly remark?: Remark | undefined;
+}
+
+export class Single extends OneVersion {
+  readonly #labels: Labels | undefined;
+  readonly #beside: Beside;
+
+  /** `object` carries its `metadata.resourceVersion`. Throws for what is no JSON. */
+  constructor(object: KubeObject, beside: Beside) {
+    const { resourceVersion, deletionTimestamp, labels } = object.metadata;
+    const json = Buffer.from(JSON.stringify(object));
+    super(json, Number(resourceVersion), deletionTimestamp !== undefined);
+    this.#labels = sharedLabels(labels);
+    this.#beside = beside;
+  }
+
+  labels(): Labels | undefined {
+    return this.#labels;
+  }
+
+  hidden(): JsonObject | undefined {
+    return this.#beside.hidden;
+  }
+
+  remark(): Remark | undefined {
+    return this.#beside.remark;
+  }
+}

@@ -1,0 +1,159 @@
+/** Many versions in the bytes of one record; nothing is parsed before it is asked for. */
+import { isAscii } from 'node:buffer';
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { JsonObject, JsonValue, KubeObject } from '../../apimachinery/object.ts';
+import { TextPool } from '../../apimachinery/text.ts';
+import { decodeHeads, type Head } from '../records/record.ts';
+import type { Remark } from '../store.ts';
+import { HeldObject, type Home } from './held-object.ts';
+import { type Labels, labelsOf } from './labels.ts';
+
+/** Groups, kinds and namespaces: the same texts again and again. */
+const shared = new TextPool(100_000);
+
+/** Texts of an object: as served, hidden, of its remark. */
+const TEXTS = 3;
+
+export class Pack implements Home {
+  /** Key of the record. */
+  readonly name: string;
+  /** Positions of versions that are no longer current. */
+  readonly dead = new Set<number>();
+  readonly size: number;
+  readonly #bytes: Buffer;
+  /** Where each text begins, and where the last one ends. */
+  readonly #offsets: Uint32Array;
+  readonly #versions: Float64Array;
+  readonly #terminating: ReadonlySet<number>;
+  readonly #ascii: boolean;
+  /** Positions of versions without a remark. */
+  readonly #bare: ReadonlySet<number>;
+  #facts: readonly JsonValue[] | undefined;
+  /** Of each position that was asked for; null: it has none. */
+  #labels: (Labels | null | undefined)[] | undefined;
+
+  /** Throws for what is no record. Belongs to the pack from here on: `bytes`. */
+  static read(name: string, bytes: Buffer): { pack: Pack; keys: ObjectKey[] } {
+    const { heads, start } = decodeHeads(bytes);
+    const pack = new Pack(name, bytes, { heads, start });
+    return { pack, keys: heads.map(keyOf) };
+  }
+
+  private constructor(
+    name: string,
+    bytes: Buffer,
+    { heads, start }: { heads: readonly Head[]; start: number },
+  ) {
+    this.name = name;
+    this.size = heads.length;
+    this.#bytes = bytes;
+    this.#offsets = new Uint32Array(heads.length * TEXTS + 1);
+    this.#versions = new Float64Array(heads.length);
+    this.#ascii = isAscii(bytes);
+    this.#facts = heads.map((head) => head[9]);
+    const terminating = new Set<number>();
+    const bare = new Set<number>();
+    let offset = start;
+    let text = 0;
+    for (const [at, head] of heads.entries()) {
+      this.#versions[at] = head[4];
+      if (head[5] === 1) terminating.add(at);
+      if (head[9] === null) bare.add(at);
+      for (const length of [head[6], head[7], head[8]]) {
+        this.#offsets[text++] = offset;
+        offset += length;
+      }
+    }
+    this.#offsets[text] = offset;
+    this.#terminating = terminating;
+    this.#bare = bare;
+  }
+
+  get live(): number {
+    return this.size - this.dead.size;
+  }
+
+  resourceVersion(at: number): number {
+    return this.#versions[at] ?? 0;
+  }
+
+  terminating(at: number): boolean {
+    return this.#terminating.has(at);
+  }
+
+  json(at: number): Buffer {
+    return this.#slice(at, 0);
+  }
+
+  object(at: number): KubeObject {
+    return JSON.parse(this.#text(at, 0)) as KubeObject;
+  }
+
+  labels(at: number): Labels | undefined {
+    this.#labels ??= new Array<Labels | null | undefined>(this.size);
+    const known = this.#labels[at];
+    if (known !== undefined) return known ?? undefined;
+    const labels = labelsOf(this.#text(at, 0));
+    this.#labels[at] = labels ?? null;
+    return labels;
+  }
+
+  hidden(at: number): JsonObject | undefined {
+    const text = this.#text(at, 1);
+    return text === '' ? undefined : (JSON.parse(text) as JsonObject);
+  }
+
+  remark(at: number): Remark | undefined {
+    if (this.#bare.has(at)) return undefined;
+    const factsAt = (): JsonValue =>
+      this.#facts?.[at] ?? decodeHeads(this.#bytes).heads[at]?.[9] ?? null;
+    return {
+      // Rarely asked for, and to be found among those of all others.
+      get facts() {
+        return factsAt();
+      },
+      text: this.#remarkText(at),
+    };
+  }
+
+  #remarkText(at: number): string | undefined {
+    const text = this.#text(at, 2);
+    return text === '' ? undefined : text;
+  }
+
+  /** Facts of the remark, or null. Keeps all of them at hand until `release`. */
+  facts(at: number): JsonValue {
+    this.#facts ??= decodeHeads(this.#bytes).heads.map((head) => head[9]);
+    return this.#facts[at] ?? null;
+  }
+
+  /** Lets go of what only the start asks for. */
+  release(): void {
+    this.#facts = undefined;
+  }
+
+  #slice(at: number, text: number): Buffer {
+    const first = at * TEXTS + text;
+    return this.#bytes.subarray(this.#offsets[first], this.#offsets[first + 1]);
+  }
+
+  #text(at: number, text: number): string {
+    const first = at * TEXTS + text;
+    const [start, end] = [this.#offsets[first] ?? 0, this.#offsets[first + 1] ?? 0];
+    return this.#bytes.toString(this.#ascii ? 'latin1' : 'utf8', start, end);
+  }
+}
+
+function keyOf([group, kind, namespace, name]: Head): ObjectKey {
+  return Object.freeze({
+    group: shared.own(group),
+    kind: shared.own(kind),
+    namespace: shared.own(namespace),
+    name,
+  });
+}
+
+/** Versions at home in a pack, in order of position. */
+export function heldIn(pack: Pack, keys: readonly ObjectKey[]): HeldObject[] {
+  return keys.map((key, at) => new HeldObject(key, pack, at));
+}

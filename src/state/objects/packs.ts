@@ -1,0 +1,117 @@
+/**
+ * Which objects are in which pack. Objects that change leave their pack for a record of their own;
+ * when many have, they are packed anew, in the background: so the start reads few large records,
+ * and a change writes a small one.
+ */
+
+import type { EngineWrite } from '../engines/engine.ts';
+import type { RecordCodec } from '../records/codec.ts';
+import { DEAD_PREFIX, objectRecordKey, PACK_PREFIX, RecordWriter } from '../records/record.ts';
+import type { HeldObject } from './held-object.ts';
+import { Unmade } from './lazy-object.ts';
+import { Single } from './own-version.ts';
+import { Pack } from './pack.ts';
+
+const PACK_BYTES = 64 * 1024;
+const MOST_IN_PACK = 256;
+const DIGITS = 10;
+/** Any bytes that are no sealed record. */
+const MARK = Buffer.from('-');
+
+/** A pack in the making: objects come one by one, and may change before it is finished. */
+export class PackDraft {
+  readonly writer = new RecordWriter();
+  readonly chosen: HeldObject[] = [];
+
+  get isFull(): boolean {
+    return this.chosen.length >= MOST_IN_PACK || this.writer.bytes >= PACK_BYTES;
+  }
+
+  add(stored: HeldObject): void {
+    this.writer.add(stored);
+    this.chosen.push(stored);
+  }
+}
+
+export class Packs {
+  readonly #codec: RecordCodec;
+  readonly #packs = new Set<Pack>();
+  #next = 1;
+
+  constructor(codec: RecordCodec, packs: Iterable<Pack>) {
+    this.#codec = codec;
+    for (const pack of packs) {
+      this.#packs.add(pack);
+      this.#next = Math.max(this.#next, Number(pack.name.slice(PACK_PREFIX.length)) + 1);
+    }
+  }
+
+  [Symbol.iterator](): IterableIterator<Pack> {
+    return this.#packs.values();
+  }
+
+  /**
+   * Ends a draft. Returns what has to be written for it; objects know their new home already.
+   * `isDue`: what has changed since it was taken down is where it should be.
+   */
+  finish({ chosen, writer }: PackDraft, isDue: (stored: HeldObject) => boolean): EngineWrite[] {
+    const due = chosen.map(isDue);
+    if (!due.includes(true)) return [];
+    const name = PACK_PREFIX + String(this.#next++).padStart(DIGITS, '0');
+    const bytes = writer.finish();
+    const { pack } = Pack.read(name, bytes);
+    pack.release();
+    this.#packs.add(pack);
+    const secret = chosen.some(({ key }) => this.#codec.isSecret(key));
+    const writes: EngineWrite[] = [{ key: name, value: this.#codec.encode(name, bytes, secret) }];
+    for (const [at, stored] of chosen.entries()) {
+      if (due[at] === true) writes.push(...this.#moveIn(stored, pack, at));
+      else {
+        pack.dead.add(at);
+        writes.push({ key: deadKey(name, at), value: MARK });
+      }
+    }
+    return writes;
+  }
+
+  #moveIn(stored: HeldObject, pack: Pack, at: number): EngineWrite[] {
+    const { home, at: before } = stored;
+    const writes = this.vacate(stored);
+    if (home instanceof Single) {
+      writes.push({ key: objectRecordKey(stored.key), value: undefined });
+    }
+    stored.move(pack, at);
+    if (home instanceof Unmade) home.settled(before, stored);
+    return writes;
+  }
+
+  /** What has to be written because an object is no longer where it was. */
+  vacate({ home, at }: HeldObject): EngineWrite[] {
+    if (!(home instanceof Pack)) return [];
+    home.dead.add(at);
+    if (home.live > 0) return [{ key: deadKey(home.name, at), value: MARK }];
+    this.#packs.delete(home);
+    const marks = [...home.dead].map((dead) => ({
+      key: deadKey(home.name, dead),
+      value: undefined,
+    }));
+    return [{ key: home.name, value: undefined }, ...marks];
+  }
+}
+
+/** Whether an object would better be in another pack, or in one at all. */
+export function isLoose({ home }: HeldObject): boolean {
+  if (home instanceof Pack) return home.dead.size * 2 > home.size;
+  return true;
+}
+
+/** The mark of an object of a pack that is another by now, or none. */
+export function deadKey(pack: string, at: number): string {
+  return `${DEAD_PREFIX}${pack.slice(PACK_PREFIX.length)}/${at}`;
+}
+
+/** The pack and the position that a mark of a dead object names. */
+export function readDeadKey(key: string): { pack: string; at: number } {
+  const [number = '', at = ''] = key.slice(DEAD_PREFIX.length).split('/');
+  return { pack: PACK_PREFIX + number, at: Number(at) };
+}

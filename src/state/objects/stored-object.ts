@@ -1,0 +1,42 @@
+/** A version of an object that is put together for a reader, and kept by no store. */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { StoredObject } from '../store.ts';
+import type { Labels } from './labels.ts';
+
+export class ObjectVersion implements StoredObject {
+  readonly key: ObjectKey;
+  readonly object: KubeObject;
+  readonly hidden: JsonObject | undefined;
+  #json: Buffer | undefined;
+
+  /** `object` carries its `metadata.resourceVersion`. */
+  constructor(key: ObjectKey, object: KubeObject, hidden: JsonObject | undefined) {
+    this.key = key;
+    this.object = object;
+    this.hidden = hidden;
+    Object.freeze(object);
+    Object.freeze(object.metadata);
+  }
+
+  get resourceVersion(): number {
+    return Number(this.object.metadata.resourceVersion);
+  }
+
+  get labels(): Labels | undefined {
+    return this.object.metadata.labels;
+  }
+
+  get terminating(): boolean {
+    return this.object.metadata.deletionTimestamp !== undefined;
+  }
+
+  json(): Buffer {
+    this.#json ??= Buffer.from(JSON.stringify(this.object));
+    return this.#json;
+  }
+
+  remark(): undefined {
+    return undefined;
+  }
+}

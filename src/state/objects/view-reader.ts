@@ -1,0 +1,49 @@
+/** What every store answers from its view, however what is shown came to be. */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { JsonObject } from '../../apimachinery/object.ts';
+import type { Collection, JournalEvent, ObjectList, StoredObject, Watch } from '../store.ts';
+import type { View } from './view.ts';
+
+export abstract class ViewReader {
+  readonly #view: View;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  /** Throws StateError when the store is closed. */
+  protected abstract assertOpen(): void;
+
+  get resourceVersion(): number {
+    return this.#view.head;
+  }
+
+  get(key: ObjectKey): StoredObject | undefined {
+    return this.#view.get(key);
+  }
+
+  list(collection: Collection): ObjectList {
+    return this.#view.list(collection);
+  }
+
+  listAt(collection: Collection, resourceVersion: number): ObjectList {
+    return this.#view.listAt(collection, resourceVersion);
+  }
+
+  watch(collection: Collection, since: number): Watch {
+    this.assertOpen();
+    return this.#view.watch(collection, since);
+  }
+
+  observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
+    return this.#view.observe(collection, listener);
+  }
+
+  note(name: string): JsonObject | undefined {
+    return this.#view.note(name);
+  }
+
+  notes(prefix: string): IterableIterator<[string, JsonObject]> {
+    return this.#view.notes(prefix);
+  }
+}

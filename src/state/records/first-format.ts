@@ -1,0 +1,15 @@
+/** What version 1 of the format kept: an object a record, `{key, hidden}` on a line of its own. */
+import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import { HeldObject } from '../objects/held-object.ts';
+import { Single } from '../objects/own-version.ts';
+
+export function decodeFirstFormat(record: Buffer): HeldObject {
+  const end = record.indexOf('\n');
+  const head = JSON.parse(record.toString('utf8', 0, end)) as {
+    key: ObjectKey;
+    hidden?: JsonObject;
+  };
+  const object = JSON.parse(record.toString('utf8', end + 1)) as KubeObject;
+  return new HeldObject(head.key, new Single(object, { hidden: head.hidden }), 0);
+}

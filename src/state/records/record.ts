@@ -1,0 +1,128 @@
+/**
+ * Objects and notes as entries of the engine: what their keys and their bytes are. One record holds
+ * one object that changed, or some hundred that were packed together: reading a record costs about
+ * as much as reading its bytes, whatever is in it.
+ *
+ * A line of JSON with a head an object, then the texts that the heads give the lengths of: the
+ * object as it is served, what is hidden, the text of its remark.
+ */
+import { createHash } from 'node:crypto';
+import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import type { JsonValue } from '../../apimachinery/object.ts';
+import { MAX_KEY_BYTES } from '../engines/engine.ts';
+import type { HeldObject } from '../objects/held-object.ts';
+
+/** One object that changed since it was packed, or was never packed. */
+export const OBJECT_PREFIX = 'o/';
+export const NOTE_PREFIX = 'n/';
+/** Many objects. */
+export const PACK_PREFIX = 's/';
+/** An object of a pack that is another by now, or none. */
+export const DEAD_PREFIX = 'x/';
+
+export function objectRecordKey(key: ObjectKey): string {
+  return fitting(OBJECT_PREFIX, keyString(key));
+}
+
+export function noteRecordKey(name: string): string {
+  return fitting(NOTE_PREFIX, name);
+}
+
+/** Records repeat their identity inside, so a key need only be unique: long ones are hashed. */
+function fitting(prefix: string, id: string): string {
+  const key = prefix + id;
+  if (Buffer.byteLength(key) <= MAX_KEY_BYTES) return key;
+  return `${prefix}sha256:${createHash('sha256').update(id).digest('hex')}`;
+}
+
+/** Lengths are in bytes; what is absent has none. */
+export type Head = readonly [
+  group: string,
+  kind: string,
+  namespace: string,
+  name: string,
+  resourceVersion: number,
+  terminating: 0 | 1,
+  object: number,
+  hidden: number,
+  text: number,
+  facts: JsonValue,
+];
+
+const LF = 0x0a;
+
+/** Takes objects one by one, since an object may be made only for the moment. */
+export class RecordWriter {
+  readonly #heads: Head[] = [];
+  readonly #texts: Buffer[] = [];
+  #bytes = 0;
+
+  /** Bytes of the texts so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(stored: HeldObject): void {
+    const { key, hidden } = stored;
+    const remark = stored.remark();
+    const object = stored.json();
+    const beside = hidden === undefined ? EMPTY : Buffer.from(JSON.stringify(hidden));
+    const text = remark?.text === undefined ? EMPTY : Buffer.from(remark.text);
+    for (const part of [object, beside, text]) {
+      this.#texts.push(part);
+      this.#bytes += part.length;
+    }
+    this.#heads.push([
+      key.group,
+      key.kind,
+      key.namespace,
+      key.name,
+      stored.resourceVersion,
+      stored.terminating ? 1 : 0,
+      object.length,
+      beside.length,
+      text.length,
+      remark?.facts ?? null,
+    ]);
+  }
+
+  finish(): Buffer {
+    return Buffer.concat([Buffer.from(`${JSON.stringify(this.#heads)}\n`), ...this.#texts]);
+  }
+}
+
+export function encodeObject(stored: HeldObject): Buffer {
+  const writer = new RecordWriter();
+  writer.add(stored);
+  return writer.finish();
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** The heads of a record, and where the texts begin. Throws for what is no record. */
+export function decodeHeads(record: Buffer): { heads: readonly Head[]; start: number } {
+  const end = record.indexOf(LF);
+  const heads = JSON.parse(record.toString('utf8', 0, end)) as Head[];
+  let length = end + 1;
+  for (const head of heads) length += head[6] + head[7] + head[8];
+  if (length !== record.length) throw new Error('the lengths do not fit');
+  return { heads, start: end + 1 };
+}
+
+/** `{"name":…,"value":…}`; `text` is the value as JSON. */
+export function encodeNote(name: string, text: string): string {
+  return `${noteHead(name)}${text}}`;
+}
+
+/** The value comes as JSON, to be parsed when somebody asks for it. */
+export function decodeNote(record: Buffer): [name: string, text: string] {
+  const json = record.toString();
+  const name = JSON.parse(NOTE_NAME.exec(json)?.[1] ?? '') as string;
+  return [name, json.slice(noteHead(name).length, -1)];
+}
+
+const NOTE_NAME = /^\{"name":("(?:[^"\\]|\\.)*")/;
+
+function noteHead(name: string): string {
+  return `{"name":${JSON.stringify(name)},"value":`;
+}

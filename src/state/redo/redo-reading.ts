@@ -1,0 +1,130 @@
+/** Reading the redo log that an earlier process left. */
+import { readFileSync } from 'node:fs';
+import type { RecordCodec } from '../records/codec.ts';
+import {
+  framesIn,
+  HEAD_SEAL,
+  partSeal,
+  REDO_FORMAT,
+  type RedoContent,
+  type RedoHead,
+  type RedoMark,
+  redoFiles,
+  redoPath,
+} from './redo-files.ts';
+import { decodePart, type RedoPart, type RedoStep } from './redo-record.ts';
+
+/** The log cannot be gone on from. */
+export class RedoLogError extends Error {
+  override readonly name = 'RedoLogError';
+  /** Nothing is wrong with it: the machine was started anew since. */
+  readonly isExpected: boolean;
+
+  constructor(message: string, isExpected = false) {
+    super(message);
+    this.isExpected = isExpected;
+  }
+}
+
+/** The cause of what is no RedoLogError is left out: a parser quotes what it could not parse. */
+export function unusable(error: unknown): RedoLogError {
+  if (error instanceof RedoLogError) return error;
+  return new RedoLogError(`it cannot be read (${(error as Error).name})`);
+}
+
+interface RedoFile {
+  readonly number: number;
+  readonly head: RedoHead;
+  readonly steps: readonly RedoStep[];
+  /** End of the last step that is whole. */
+  readonly end: number;
+  /** Something follows that. */
+  readonly isTorn: boolean;
+}
+
+/** Reads the log that a state has a mark of. Throws RedoLogError when not all of it is there, or not of this boot. */
+export function readRedoLog(
+  of: { readonly directory: string; readonly boot: string; readonly codec: RecordCodec },
+  mark: RedoMark,
+): RedoContent {
+  const files = redoFiles(of.directory)
+    .map((number) => readFile(of, number))
+    // Files of an earlier log that were not removed in time.
+    .filter(({ head }) => head.log === mark.log);
+  const [first] = files;
+  const last = files.at(-1);
+  if (first === undefined || last === undefined) throw new RedoLogError('its files are missing');
+  if (files.some(({ head }) => of.boot === '' || head.boot !== of.boot)) {
+    throw new RedoLogError('the machine was started anew', true);
+  }
+  let step = first.head.step;
+  for (const file of files) {
+    if (file.head.step !== step) throw damaged(file.number);
+    if (file.isTorn && file !== last) throw damaged(file.number);
+    for (const each of file.steps) if (each.step !== ++step) throw damaged(file.number);
+  }
+  if (mark.step < first.head.step || mark.step > step) {
+    throw new RedoLogError(
+      `it has steps ${first.head.step} to ${step}, and the state ${mark.step}`,
+    );
+  }
+  const { number, end: bytes, head } = last;
+  return {
+    mark: { log: mark.log, step },
+    head: first.head.head,
+    steps: files.flatMap((file) => file.steps),
+    end: { number, bytes, head },
+  };
+}
+
+function damaged(number: number): RedoLogError {
+  return new RedoLogError(`redo-${number} is damaged`);
+}
+
+function readFile(
+  { directory, codec }: { readonly directory: string; readonly codec: RecordCodec },
+  number: number,
+): RedoFile {
+  try {
+    return readWhole(readFileSync(redoPath(directory, number)), codec, number);
+  } catch (error) {
+    // The cause is left out: a parser quotes what it could not parse, and that may be a secret.
+    throw error instanceof RedoLogError ? error : damaged(number);
+  }
+}
+
+function readWhole(bytes: Buffer, codec: RecordCodec, number: number): RedoFile {
+  let head: RedoHead | undefined;
+  let end = 0;
+  const steps: RedoStep[] = [];
+  let parts: RedoPart[] = [];
+  for (const { frame, end: frameEnd } of framesIn(bytes)) {
+    if (head === undefined) {
+      head = JSON.parse(codec.decode(HEAD_SEAL, frame).toString()) as RedoHead;
+      if (head.format !== REDO_FORMAT) throw new RedoLogError(`redo-${number} has another format`);
+      end = frameEnd;
+      continue;
+    }
+    const part = decodePart(codec.decode(partSeal(head.log), frame));
+    if (part.part !== parts.length || parts.some(({ step }) => step !== part.step)) {
+      throw damaged(number);
+    }
+    parts.push(part);
+    if (!part.isLast) continue;
+    steps.push(joined(part, parts));
+    parts = [];
+    end = frameEnd;
+  }
+  if (head === undefined) throw damaged(number);
+  return { number, head, steps, end, isTorn: end < bytes.length };
+}
+
+function joined({ step, at }: RedoPart, parts: readonly RedoPart[]): RedoStep {
+  return {
+    step,
+    at,
+    events: parts.flatMap(({ events }) => events),
+    remarked: parts.flatMap(({ remarked }) => remarked),
+    news: parts.flatMap(({ news }) => news),
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * A step of a store as the redo log has it: its events with the objects, remarks that changed, and
+ * notes. A large step is cut into parts, so that sealing it can be done in slices.
+ *
+ * A part is a line of JSON that gives the lengths of the records behind it.
+ */
+
+import type { DraftEvent, Replaced } from '../objects/draft.ts';
+import { encodeObject } from '../records/record.ts';
+import type { EventType } from '../store.ts';
+
+/** Changes of a step. */
+export interface RedoneStep {
+  readonly events: readonly DraftEvent[];
+  readonly remarked: readonly Replaced[];
+  /** As JSON; undefined: the note is removed. */
+  readonly news: readonly (readonly [name: string, text: string | undefined])[];
+}
+
+export interface RedoEvent {
+  readonly type: EventType;
+  readonly version: number;
+  /** Of the object before; 0 for ADDED. */
+  readonly previousVersion: number;
+  /** The object before, as a record; undefined where the log has it further up. */
+  readonly previous: Buffer | undefined;
+  /** The object after, as a record; undefined for DELETED. */
+  readonly current: Buffer | undefined;
+}
+
+export interface RedoStep {
+  /** Steps are counted from 1. */
+  readonly step: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly events: RedoEvent[];
+  /** Objects whose remark changed and whose version did not, as records. */
+  readonly remarked: Buffer[];
+  readonly news: [name: string, text: string | undefined][];
+}
+
+/** One part of a step; the last one completes it. */
+export interface RedoPart extends RedoStep {
+  readonly part: number;
+  readonly isLast: boolean;
+}
+
+type EventLine = readonly [
+  type: EventType,
+  version: number,
+  previousVersion: number,
+  previousBytes: number,
+  currentBytes: number,
+];
+
+interface PartLine {
+  readonly step: number;
+  readonly part: number;
+  readonly last: boolean;
+  readonly at: number;
+  readonly events: readonly EventLine[];
+  readonly remarked: readonly number[];
+  readonly notes: readonly (readonly [name: string, text: string | null])[];
+}
+
+const PART_BYTES = 256 * 1024;
+const EMPTY = Buffer.alloc(0);
+const LF = 0x0a;
+
+/**
+ * The parts of a step, one by one. `since`: objects of later versions are in the log already, and
+ * are not repeated as what was there before.
+ */
+export function* encodeStep(
+  { events, remarked, news }: RedoneStep,
+  { step, at, since }: { readonly step: number; readonly at: number; readonly since: number },
+): Generator<Buffer | undefined, void> {
+  let draft = new PartDraft({ step, at, part: 0 });
+  for (const [name, text] of news) draft.notes.push([name, text ?? null]);
+  for (const event of events) {
+    if (draft.bytes >= PART_BYTES) {
+      yield draft.finish(false);
+      draft = draft.next();
+    } else yield;
+    draft.addEvent(event, since);
+  }
+  for (const { current } of remarked) {
+    yield;
+    draft.remarked.push(draft.addObject(encodeObject(current)));
+  }
+  yield draft.finish(true);
+}
+
+class PartDraft {
+  readonly events: EventLine[] = [];
+  readonly remarked: number[] = [];
+  readonly notes: (readonly [string, string | null])[] = [];
+  readonly #of: Pick<PartLine, 'step' | 'at' | 'part'>;
+  readonly #objects: Buffer[] = [];
+  bytes = 0;
+
+  constructor(of: Pick<PartLine, 'step' | 'at' | 'part'>) {
+    this.#of = of;
+  }
+
+  addEvent({ type, resourceVersion, current, previous }: DraftEvent, since: number): void {
+    const before = previous?.resourceVersion ?? 0;
+    const isGone = type === 'DELETED';
+    const isNew = previous !== undefined && (isGone || before <= since);
+    const previousBytes = this.addObject(isNew ? encodeObject(previous) : EMPTY);
+    const currentBytes = this.addObject(isGone ? EMPTY : encodeObject(current));
+    this.events.push([type, resourceVersion, before, previousBytes, currentBytes]);
+  }
+
+  addObject(record: Buffer): number {
+    if (record.length > 0) this.#objects.push(record);
+    this.bytes += record.length;
+    return record.length;
+  }
+
+  finish(last: boolean): Buffer {
+    const { events, remarked, notes } = this;
+    const line: PartLine = { ...this.#of, last, events, remarked, notes };
+    return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), ...this.#objects]);
+  }
+
+  next(): PartDraft {
+    return new PartDraft({ ...this.#of, part: this.#of.part + 1 });
+  }
+}
+
+/** Throws for what is not a part. */
+export function decodePart(bytes: Buffer): RedoPart {
+  const end = bytes.indexOf(LF);
+  const line = JSON.parse(bytes.toString('utf8', 0, end)) as PartLine;
+  let at = end + 1;
+  const next = (length: number): Buffer => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  const optional = (length: number): Buffer | undefined =>
+    length === 0 ? undefined : next(length);
+  const events = line.events.map(([type, version, previousVersion, before, after]): RedoEvent => {
+    const previous = optional(before);
+    return { type, version, previousVersion, previous, current: optional(after) };
+  });
+  const remarked = line.remarked.map(next);
+  if (at !== bytes.length) throw new Error('the lengths do not fit');
+  const news = line.notes.map(([name, text]): RedoStep['news'][number] => [
+    name,
+    text ?? undefined,
+  ]);
+  return {
+    step: line.step,
+    at: line.at,
+    part: line.part,
+    isLast: line.last,
+    events,
+    remarked,
+    news,
+  };
+}

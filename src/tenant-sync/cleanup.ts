@@ -1,0 +1,59 @@
+/** Removes what the sync of a tenant wrote, from a place that it does not write to any more. */
+import type { KubeObject } from '../apimachinery/object.ts';
+import { hasReason } from '../kubernetes-client/api-failure.ts';
+import type { KubeClient } from '../kubernetes-client/kube-client.ts';
+import { isWhereItWasPut, MARKS, sourceOf } from './managed-annotations.ts';
+import type { SyncedKind } from './synced-kinds.ts';
+
+export interface CleanupOptions {
+  readonly kind: SyncedKind;
+  readonly client: Pick<KubeClient, 'list' | 'delete'>;
+  readonly tenant: string;
+  /** Absent: all namespaces. */
+  readonly namespace?: string | undefined;
+  /** A user who may not list the kind has never synced any: nothing is removed then. */
+  readonly isOptional?: boolean;
+  /** What belongs there all the same. */
+  keeps(object: KubeObject): boolean;
+}
+
+const AT_ONCE = 8;
+
+/**
+ * The number of objects that are gone now; undefined: they cannot be listed. What somebody took the marks from, or copied, stays, and
+ * so do namespaces: others may have put something into them. Throws ApiFailure.
+ */
+export async function removeSynced(options: CleanupOptions): Promise<number | undefined> {
+  const { kind, client, tenant, namespace, keeps, isOptional = false } = options;
+  const { plural } = kind;
+  const labelSelector = `${MARKS.managedBy}=${tenant}`;
+  const list = await client.list({ plural, namespace, labelSelector }).catch((error: unknown) => {
+    if (isOptional && hasReason(error, 'Forbidden')) return undefined;
+    throw error;
+  });
+  const ours = list?.items.filter(
+    (object) => sourceOf(object, tenant) !== undefined && isWhereItWasPut(object) && !keeps(object),
+  );
+  if (ours === undefined) return undefined;
+  const left = [...ours];
+  const worker = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      await remove(client, plural, next);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return ours.length;
+}
+
+async function remove(
+  client: Pick<KubeClient, 'delete'>,
+  plural: string,
+  object: KubeObject,
+): Promise<void> {
+  const { name = '', namespace } = object.metadata;
+  try {
+    await client.delete({ plural, namespace, name }, object);
+  } catch (error) {
+    if (!hasReason(error, 'NotFound')) throw error;
+  }
+}

@@ -1,0 +1,36 @@
+/** Why the ends of a sync cannot be read, by what is read of them. */
+import type { ApiFailure } from '../kubernetes-client/api-failure.ts';
+import type { SyncSummary } from './object-states.ts';
+
+export class EndProblems {
+  readonly #problems = new Map<string, ApiFailure>();
+
+  get any(): boolean {
+    return this.#problems.size > 0;
+  }
+
+  /** Whether it was a problem until now. */
+  recovered(end: string): boolean {
+    return this.#problems.delete(end);
+  }
+
+  /** Whether it says anything that was not known. */
+  add(end: string, failure: ApiFailure): boolean {
+    const before = this.#problems.get(end);
+    this.#problems.set(end, failure);
+    return before?.message !== failure.message;
+  }
+
+  /** What becomes of a summary by them; a failure of an object says more. */
+  onto(summary: SyncSummary, isRead: boolean): SyncSummary {
+    const [problem] = this.#problems;
+    if (problem !== undefined && summary.state !== 'Failed') {
+      const [end, failure] = problem;
+      const message = `the ${end} cannot be read: ${failure.message}`;
+      return { ...summary, state: 'Stale', reason: failure.reason, message };
+    }
+    if (isRead || problem !== undefined) return summary;
+    const message = 'the clusters are being read';
+    return { ...summary, state: 'Stale', reason: 'Starting', message };
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * What another configuration of a tenant will do to what is on the control-plane cluster: each
+ * object as it is wanted now and as it will be. Writes nothing, and takes a bounded time.
+ */
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { jsonEqual } from '../apimachinery/object.ts';
+import { compilePatches, type PatchProgram } from '../endpoint-patches/program.ts';
+import { describeFailure } from '../endpoint-patches/report.ts';
+import { type RoundTripDifference, roundTrip } from '../endpoint-patches/round-trip.ts';
+import type { SyncedKindName } from '../endpoint-patches/settings.ts';
+import type { SyncedTenant } from '../endpoint-patches/tenant.ts';
+import type { SourceName } from './managed-annotations.ts';
+import { PatchesFailed, type PatchRunner, wantedObject } from './reconcile-object.ts';
+import { hasWayBack } from './reverse-sync.ts';
+import { type Masking, secretsOf } from './secret-values.ts';
+import type { SyncedKind } from './synced-kinds.ts';
+import { notPlaced } from './translate.ts';
+
+/** An object of the tenant, with what is known around it. */
+export interface Observed {
+  readonly kind: SyncedKind;
+  readonly object: KubeObject;
+  /** Of the same name. Null: it is not known whether there is one. */
+  readonly service: KubeObject | undefined | null;
+  /** What is on the control-plane cluster, where that is known. */
+  readonly actual?: KubeObject | undefined;
+}
+
+/** A configuration of the tenant; undefined: there is no tenant, or its objects are left alone. */
+export type TenantVersion = SyncedTenant | undefined;
+
+export interface Effect {
+  readonly verb: 'create' | 'update' | 'delete' | 'fail';
+  readonly kind: SyncedKindName;
+  readonly source: SourceName;
+  /** Of the target; secret values are masked. */
+  readonly before?: JsonObject;
+  readonly after?: JsonObject;
+  /** Why it fails: the object stays as it is. */
+  readonly message?: string;
+}
+
+export interface Effects {
+  /** Objects that were looked at. */
+  readonly objects: number;
+  /** How many of them become others; `items` has the first of those. */
+  readonly changed: number;
+  readonly items: readonly Effect[];
+  /** Objects that nobody has looked at, since it would have taken too long. */
+  readonly unseen: number;
+  /** Pairs of expressions that do not undo each other. */
+  readonly warnings: readonly string[];
+}
+
+export interface EffectsRequest {
+  readonly before: TenantVersion;
+  readonly after: TenantVersion;
+  readonly observed: readonly Observed[];
+  readonly runner: PatchRunner;
+  /** Default 5 s; what is not looked at by then is left out. */
+  readonly longestMs?: number;
+}
+
+const MOST_OBJECTS = 1000;
+const MOST_ITEMS = 20;
+const MOST_WARNINGS = 10;
+const LONGEST_MS = 5_000;
+const AT_ONCE = 16;
+
+export async function effectsOf(request: EffectsRequest): Promise<Effects> {
+  const { before, after, observed, runner, longestMs = LONGEST_MS } = request;
+  const programs = { before: programsOf(before), after: programsOf(after) };
+  const masking = secretsOf([before, after].flatMap((of) => (of ? [of.tenant.config] : [])));
+  const synced = observed.filter(isSynced);
+  const items: Effect[] = [];
+  const warnings = new Set<string>();
+  const end = performance.now() + longestMs;
+  let looked = 0;
+  let changed = 0;
+  while (looked < Math.min(synced.length, MOST_OBJECTS) && performance.now() < end) {
+    const some = synced.slice(looked, Math.min(looked + AT_ONCE, MOST_OBJECTS));
+    looked += some.length;
+    const found = await Promise.all(some.map((each) => effectOf(each, { ...programs, runner })));
+    const effects = found.filter((effect) => effect !== undefined);
+    changed += effects.length;
+    for (const [i, effect] of found.entries()) {
+      if (effect === undefined || items.length === MOST_ITEMS) continue;
+      items.push(masked(effect, masking, some[i]?.object));
+    }
+    const good = some.filter((_each, i) => found[i]?.verb !== 'fail');
+    const of = { programs: programs.after, runner, masking, end };
+    for (const text of await pairsIn(good, of)) warnings.add(text);
+  }
+  const unseen = synced.length - looked;
+  const told = [...warnings].slice(0, MOST_WARNINGS);
+  return { objects: looked, changed, items, unseen, warnings: told };
+}
+
+type Programs = ReadonlyMap<SyncedKindName, PatchProgram>;
+
+/** A kind without a program is not synced. */
+function programsOf(version: TenantVersion): Programs {
+  const { tenant, patches = {} } = version ?? {};
+  const names = Object.keys(patches) as SyncedKindName[];
+  return new Map(
+    names.flatMap((name) => {
+      const own = patches[name];
+      return tenant && own ? [[name, compilePatches({ tenant, patches: own })] as const] : [];
+    }),
+  );
+}
+
+function isSynced({ kind, object, service }: Observed): boolean {
+  const of = { object, service: service === null ? object : service };
+  return kind.notSynced(sourceName(object), of) === undefined;
+}
+
+function sourceName({ metadata }: KubeObject): SourceName {
+  return { namespace: metadata.namespace ?? 'default', name: metadata.name ?? '' };
+}
+
+interface By {
+  readonly before: Programs;
+  readonly after: Programs;
+  readonly runner: PatchRunner;
+}
+
+/** Undefined: it stays as it is. */
+async function effectOf(observed: Observed, by: By): Promise<Effect | undefined> {
+  const kind = observed.kind.name;
+  const source = sourceName(observed.object);
+  const [before, after] = await Promise.all(
+    [by.before, by.after].map((programs) =>
+      outcome(observed, { program: programs.get(kind), runner: by.runner }),
+    ),
+  );
+  if (after instanceof PatchesFailed) {
+    // What fails today and tomorrow in the same way is no effect of the change.
+    if (before instanceof PatchesFailed && before.message === after.message) return undefined;
+    const shown = before instanceof PatchesFailed || before === undefined ? {} : { before };
+    return { verb: 'fail', kind, source, ...shown, message: after.message };
+  }
+  const was = before instanceof PatchesFailed ? asJson(observed.actual) : before;
+  if (jsonEqual(was, after)) return undefined;
+  if (was === undefined) return after && { verb: 'create', kind, source, after };
+  return after === undefined
+    ? { verb: 'delete', kind, source, before: was }
+    : { verb: 'update', kind, source, before: was, after };
+}
+
+async function outcome(
+  { kind, object, actual }: Observed,
+  { program, runner }: { program: PatchProgram | undefined; runner: PatchRunner },
+): Promise<JsonObject | PatchesFailed | undefined> {
+  const source = sourceName(object);
+  if (program === undefined || notPlaced(source.namespace, program.tenant)) return undefined;
+  try {
+    return asJson(await wantedObject({ object, actual }, { kind, program, runner }));
+  } catch (error) {
+    if (error instanceof PatchesFailed) return error;
+    return new PatchesFailed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function asJson(object: KubeObject | undefined): JsonObject | undefined {
+  return object as unknown as JsonObject | undefined;
+}
+
+function masked(effect: Effect, masking: Masking, of: KubeObject | undefined): Effect {
+  const { before, after, message } = effect;
+  const shown = masking.pair(before, after, of);
+  return {
+    ...effect,
+    ...shown,
+    ...(message === undefined ? {} : { message: masking.text(message, of) }),
+  };
+}
+
+/** One object after the other: a hostile pair takes its time, and each object has all of them. */
+async function pairsIn(
+  observed: readonly Observed[],
+  of: {
+    programs: Programs;
+    runner: PatchRunner;
+    masking: Masking;
+    end: number;
+  },
+): Promise<string[]> {
+  const { programs, runner, masking, end } = of;
+  const texts: string[] = [];
+  for (const { kind, object: given, actual } of observed) {
+    const program = programs.get(kind.name);
+    if (program === undefined || !hasWayBack(program)) continue;
+    if (performance.now() > end || texts.length >= MOST_WARNINGS) break;
+    const object = asJson(kind.translate(given, program.tenant)) ?? {};
+    const ends = { virtualObject: asJson(given) ?? null, hostObject: asJson(actual) ?? null };
+    for (const difference of await roundTrip(runner, program, { object, ...ends })) {
+      texts.push(masking.text(warningOf(difference, sourceName(given)), given));
+    }
+  }
+  return texts;
+}
+
+function warningOf(difference: RoundTripDifference, { namespace, name }: SourceName): string {
+  const { patch, path, before, there, back, failure } = difference;
+  const end = failure === undefined ? JSON.stringify(back) : `failed, ${describeFailure(failure)}`;
+  const way = `${JSON.stringify(before)} → ${JSON.stringify(there)} → ${end}`;
+  return `patches[${patch}] does not come back in ${namespace}/${name}: ${path}: ${way}`;
+}

@@ -1,0 +1,49 @@
+/** Objects of a tenant as they would be on the control-plane cluster, without a cluster at either end. */
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { compilePatches } from '../endpoint-patches/program.ts';
+import type { PatchReport } from '../endpoint-patches/report.ts';
+import type { SyncedTenant } from '../endpoint-patches/tenant.ts';
+import type { PatchRunner } from './reconcile-object.ts';
+import { SYNCED_KINDS } from './synced-kinds.ts';
+import { withMarks } from './translate.ts';
+
+export interface PreviewRequest {
+  /** As they are in the tenant cluster. */
+  readonly objects: readonly KubeObject[];
+  /** A vcluster.yaml to try instead of that of the tenant, found valid. */
+  readonly config: JsonObject | undefined;
+}
+
+export interface Previewed {
+  /** Translated, before the patches. */
+  readonly before: KubeObject;
+  /** Absent: a patch failed, and nothing would be written. */
+  readonly after?: KubeObject;
+  readonly report: PatchReport;
+}
+
+export async function previewPatches(
+  runner: PatchRunner,
+  { tenant, patches }: SyncedTenant,
+  objects: readonly KubeObject[],
+): Promise<Previewed[]> {
+  const programs = {
+    Endpoints: compilePatches({ tenant, patches: patches.Endpoints ?? [] }),
+    Service: compilePatches({ tenant, patches: patches.Service ?? [] }),
+  };
+  return await Promise.all(
+    objects.map(async (given) => {
+      const name = given.kind === 'Service' ? 'Service' : 'Endpoints';
+      const program = programs[name];
+      const before = SYNCED_KINDS[name].translate(given, tenant);
+      const { object, report } = await runner.apply(program, {
+        object: before as unknown as JsonObject,
+        direction: 'forward',
+        virtualObject: given as unknown as JsonObject,
+        hostObject: null,
+      });
+      if (object === undefined) return { before, report };
+      return { before, after: withMarks(object, given, tenant), report };
+    }),
+  );
+}

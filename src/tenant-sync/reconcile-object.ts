@@ -1,0 +1,122 @@
+/** What has to be done about one object, from both ends as they are now. Writes nothing. */
+import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import { TooManyMatchesError } from '../endpoint-patches/paths/match.ts';
+import type { PatchProgram } from '../endpoint-patches/program.ts';
+import type { KnownObject } from '../endpoint-patches/references.ts';
+import { type Direction, describeFailure, type PatchOutcome } from '../endpoint-patches/report.ts';
+import type { ApplyRequest } from '../endpoint-patches/run.ts';
+import { ApiFailure } from '../kubernetes-client/api-failure.ts';
+import type { SourceName } from './managed-annotations.ts';
+import { changedThere, hasWayBack, metadataOnly, stamped, withDifference } from './reverse-sync.ts';
+import type { SyncedKind } from './synced-kinds.ts';
+import { notPlaced, withMarks } from './translate.ts';
+
+/** Runs the patches of a tenant on an object, somewhere where they cannot hurt. */
+export interface PatchRunner {
+  apply(program: PatchProgram, request: ApplyRequest): Promise<PatchOutcome>;
+}
+
+export interface Ends {
+  readonly source: SourceName;
+  readonly object: KubeObject;
+  /** That of the same name in the tenant cluster. */
+  readonly service: KubeObject | undefined;
+  /** What stands on the control-plane cluster where the object belongs. */
+  readonly actual: KubeObject | undefined;
+  /** Whether `actual` was made from this object. */
+  readonly isOurs: boolean;
+  /** Objects of the tenant that references may lead back to; asked on the way back alone. */
+  known(): readonly KnownObject[];
+}
+
+export type Decision =
+  /** It is not meant to be on the control-plane cluster. */
+  | { readonly do: 'skip'; readonly reason: string; readonly message: string }
+  /** Trying again does not help. */
+  | { readonly do: 'fail'; readonly reason: string; readonly message: string }
+  /** The control-plane cluster is to have this. */
+  | { readonly do: 'put'; readonly wanted: KubeObject }
+  /** The tenant cluster is to have this first. */
+  | { readonly do: 'return'; readonly wanted: KubeObject };
+
+/** The rules of the kind, and the patches of the tenant on it. */
+export interface PassBy {
+  readonly kind: SyncedKind;
+  readonly program: PatchProgram;
+  readonly runner: PatchRunner;
+}
+
+/** Throws ApiFailure when the sandbox broke: that is nobody's fault, and passes. */
+export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
+  const { source, object, actual } = ends;
+  const { kind, program } = by;
+  const skip = kind.notSynced(source, ends) ?? notPlaced(source.namespace, program.tenant);
+  if (skip !== undefined) return { do: 'skip', ...skip };
+  try {
+    const wanted = await wantedObject(ends, by);
+    if (!hasWayBack(program)) return { do: 'put', wanted };
+    const put = { do: 'put', wanted: stamped(wanted, program) } as const;
+    if (actual === undefined || !ends.isOurs) return put;
+    const there = changedThere(wanted, actual, program);
+    if (there === undefined) return put;
+    const wayBack = (at: KubeObject): Promise<JsonObject> =>
+      apply(metadataOnly(at), { ends, by, direction: 'reverse' });
+    const [from, to] = await Promise.all([wayBack(wanted), wayBack(there)]);
+    const returned = withDifference(object, { from, to }, program.tenant.name);
+    return returned === undefined ? put : { do: 'return', wanted: returned };
+  } catch (error) {
+    if (error instanceof TooManyMatchesError) return failed(error.message);
+    if (error instanceof PatchesFailed) return failed(error.message);
+    throw error;
+  }
+}
+
+/** Translated, patched, and with the marks of the sync. Throws PatchesFailed. */
+export async function wantedObject(
+  ends: Pick<Ends, 'object' | 'actual'>,
+  by: PassBy,
+): Promise<KubeObject> {
+  const { tenant, patches } = by.program;
+  const translated = by.kind.translate(ends.object, tenant);
+  if (patches.length === 0) return translated;
+  const patched = await apply(translated, { ends, by, direction: 'forward' });
+  return withMarks(patched, ends.object, tenant);
+}
+
+async function apply(
+  object: KubeObject,
+  of: {
+    ends: Pick<Ends, 'object' | 'actual'> & Partial<Pick<Ends, 'known'>>;
+    by: PassBy;
+    direction: Direction;
+  },
+): Promise<JsonObject> {
+  const { ends, by, direction } = of;
+  const known = direction === 'reverse' && refers(by.program) ? ends.known?.() : undefined;
+  const outcome = await by.runner.apply(by.program, {
+    object: object as unknown as JsonObject,
+    direction,
+    virtualObject: ends.object as unknown as JsonObject,
+    hostObject: (ends.actual ?? null) as unknown as JsonObject | null,
+    ...(known === undefined ? {} : { known }),
+    values: false,
+  });
+  if (outcome.object !== undefined) return outcome.object;
+  const { failure } = outcome.report;
+  const said = failure === undefined ? 'the patches failed' : describeFailure(failure);
+  const message = direction === 'forward' ? said : `on the way back: ${said}`;
+  // Not what the patches do, but what happened to them.
+  if (failure?.reason === 'crash') throw new ApiFailure({ code: 0, reason: 'Sandbox', message });
+  throw new PatchesFailed(message);
+}
+
+function refers({ patches }: PatchProgram): boolean {
+  return patches.some(({ mode }) => mode === 'reference');
+}
+
+/** Trying again does not help. */
+export class PatchesFailed extends Error {}
+
+function failed(message: string): Decision {
+  return { do: 'fail', reason: 'PatchFailed', message };
+}

@@ -1,0 +1,35 @@
+/** What is done again and again is done ever more rarely: two programs may disagree for ever. */
+import type { Patience } from '../kubernetes-client/backoff.ts';
+
+const PATIENCE: Patience = { firstMs: 1000, lastMs: 60_000 };
+const CALM_MS = 60_000;
+const FREE = 3;
+
+interface Repair {
+  readonly basis: string;
+  readonly count: number;
+  readonly at: number;
+}
+
+export class Repairs {
+  readonly #last = new Map<string, Repair>();
+
+  /** Milliseconds until the key may be repaired again on the same basis. */
+  wait(key: string, basis: string): number {
+    const last = this.#last.get(key);
+    if (last === undefined || last.basis !== basis || last.count <= FREE) return 0;
+    const bound = PATIENCE.firstMs * 2 ** Math.min(last.count - FREE - 1, 10);
+    return Math.max(0, last.at + Math.min(bound, PATIENCE.lastMs) - performance.now());
+  }
+
+  count(key: string, basis: string): void {
+    const last = this.#last.get(key);
+    const now = performance.now();
+    const goesOn = last !== undefined && last.basis === basis && now - last.at < CALM_MS;
+    this.#last.set(key, { basis, count: goesOn ? last.count + 1 : 0, at: now });
+  }
+
+  forget(key: string): void {
+    this.#last.delete(key);
+  }
+}

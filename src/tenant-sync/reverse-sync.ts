@@ -1,0 +1,161 @@
+/**
+ * The way back: labels and annotations that somebody changed on the control-plane cluster, where a
+ * patch with a reverseExpression names them. Everything else that is changed there is put right.
+ *
+ * Who changed a value is told by the hash of it that the last write left at the object: where only
+ * the control-plane cluster differs from that, its value flows back; where the tenant does, the
+ * tenant's counts. No value goes back twice, whether the pair of expressions undoes itself or not.
+ */
+import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { labelsToTenant } from '../endpoint-patches/labels.ts';
+import { longHash, shortHash } from '../endpoint-patches/names.ts';
+import { matchPath } from '../endpoint-patches/paths/match.ts';
+import type { Place } from '../endpoint-patches/paths/path.ts';
+import type { PatchProgram } from '../endpoint-patches/program.ts';
+import { LEADER, MARKS } from './managed-annotations.ts';
+
+const PARTS = ['labels', 'annotations'] as const;
+type Part = (typeof PARTS)[number];
+type Values = Readonly<Record<Part, Readonly<Record<string, string>>>>;
+
+/** Means something on the cluster where it was written, and nothing on the other. */
+const STAYS: ReadonlySet<string> = new Set([
+  ...Object.values(MARKS),
+  LEADER,
+  'kubectl.kubernetes.io/last-applied-configuration',
+]);
+
+export function hasWayBack({ patches }: PatchProgram): boolean {
+  return patches.some(({ expressions }) => expressions.reverse !== undefined);
+}
+
+/** With a hash of each value that may flow back. */
+export function stamped(wanted: KubeObject, program: PatchProgram): KubeObject {
+  const values = valuesOf(wanted);
+  const hashes = Object.fromEntries(
+    PARTS.map((part) => [
+      part,
+      Object.fromEntries(
+        namesIn(part, program, [wanted]).map((name) => [name, longHash(values[part][name] ?? '')]),
+      ),
+    ]),
+  );
+  const annotations = { ...values.annotations, [MARKS.syncedValues]: JSON.stringify(hashes) };
+  return { ...wanted, metadata: { ...wanted.metadata, annotations } };
+}
+
+/**
+ * The object as it is wanted, but with what was changed on the control-plane cluster alone. Undefined:
+ * nothing was.
+ */
+export function changedThere(
+  wanted: KubeObject,
+  actual: KubeObject,
+  program: PatchProgram,
+): KubeObject | undefined {
+  const hashes = readStamp(actual);
+  if (hashes === undefined) return undefined;
+  const [here, there] = [valuesOf(wanted), valuesOf(actual)];
+  const merged = { labels: { ...here.labels }, annotations: { ...here.annotations } };
+  let found = false;
+  for (const part of PARTS) {
+    for (const name of namesIn(part, program, [wanted, actual])) {
+      const [ours, theirs] = [here[part][name], there[part][name]];
+      const before = hashes[part][name];
+      if (ours === theirs || !isOf(before, ours)) continue;
+      found = true;
+      if (theirs === undefined) delete merged[part][name];
+      else merged[part][name] = theirs;
+    }
+  }
+  return found ? { ...wanted, metadata: { ...wanted.metadata, ...merged } } : undefined;
+}
+
+/** Stamps of former versions have the short hash; the next write replaces them. */
+function isOf(hash: string | undefined, value: string | undefined): boolean {
+  if (value === undefined || hash === undefined) return value === hash;
+  return hash === longHash(value) || hash === shortHash(value);
+}
+
+/** The part that reverse expressions see: neither subsets nor a spec flows back. */
+export function metadataOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  return { apiVersion, kind, metadata };
+}
+
+/**
+ * The object of the tenant with the difference between two objects that went the way back. Undefined:
+ * it would stay as it is.
+ */
+export function withDifference(
+  object: KubeObject,
+  { from, to }: { from: JsonObject; to: JsonObject },
+  tenant: string,
+): KubeObject | undefined {
+  const owner = { tenant, namespace: object.metadata.namespace ?? '' };
+  const [before, after] = [from, to].map((side) => {
+    const { labels, annotations } = valuesOf(side as unknown as KubeObject);
+    const own = (labelsToTenant({ ...labels }, owner) ?? {}) as Record<string, string>;
+    return { labels: own, annotations };
+  });
+  const now = valuesOf(object);
+  const result = { labels: { ...now.labels }, annotations: { ...now.annotations } };
+  let changes = false;
+  for (const part of PARTS) {
+    const [old, made] = [before?.[part] ?? {}, after?.[part] ?? {}];
+    for (const name of new Set([...Object.keys(old), ...Object.keys(made)])) {
+      if (STAYS.has(name) || old[name] === made[name] || result[part][name] === made[name])
+        continue;
+      changes = true;
+      const value = made[name];
+      if (value === undefined) delete result[part][name];
+      else result[part][name] = value;
+    }
+  }
+  return changes ? { ...object, metadata: { ...object.metadata, ...result } } : undefined;
+}
+
+/** Names of the values that patches with a way back reach in any of the objects, in order. */
+function namesIn(part: Part, program: PatchProgram, objects: readonly KubeObject[]): string[] {
+  const back = program.patches.filter(({ expressions }) => expressions.reverse !== undefined);
+  const names = objects.flatMap((object) => {
+    const all = Object.keys(valuesOf(object)[part]);
+    const slim = metadataOnly(object);
+    const places = back.flatMap(({ path }) => matchPath(slim, path).places);
+    return places.flatMap((place) => namesAt(place, part, all));
+  });
+  return [...new Set(names)].filter((name) => !STAYS.has(name)).sort();
+}
+
+/** The whole object and its metadata hold all of them. */
+function namesAt([first, second, name]: Place, part: Part, all: readonly string[]): Names {
+  if (first !== undefined && first !== 'metadata') return [];
+  if (second !== undefined && second !== part) return [];
+  return name === undefined ? all : [String(name)];
+}
+
+type Names = readonly string[];
+
+function readStamp({ metadata }: KubeObject): Values | undefined {
+  try {
+    const value: unknown = JSON.parse(metadata.annotations?.[MARKS.syncedValues] ?? '');
+    return { labels: textsAt(value, ['labels']), annotations: textsAt(value, ['annotations']) };
+  } catch {
+    // Written by nobody yet, or not by us: as if it were never synced.
+    return undefined;
+  }
+}
+
+function valuesOf(object: KubeObject): Values {
+  const at = (part: Part) => textsAt(object, ['metadata', part]);
+  return { labels: at('labels'), annotations: at('annotations') };
+}
+
+/** Without a prototype: names are somebody else's. */
+function textsAt(value: unknown, path: readonly string[]): Record<string, string> {
+  const found = valueAt(value, path);
+  const texts: Record<string, string> = Object.create(null);
+  for (const [name, text] of isRecord(found) ? Object.entries(found) : []) {
+    if (typeof text === 'string') texts[name] = text;
+  }
+  return texts;
+}

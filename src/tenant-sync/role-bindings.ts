@@ -1,0 +1,186 @@
+/**
+ * ClusterRoleBindings of one tenant cluster elsewhere, for the roles of `spec.clusterRoles`. Level-
+ * triggered. A binding that does not have the marks of this tenant is never changed or deleted.
+ */
+import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import { ApiFailure, hasReason } from '../kubernetes-client/api-failure.ts';
+import type { Patience } from '../kubernetes-client/backoff.ts';
+import type { KubeClient, ResourceCollection } from '../kubernetes-client/kube-client.ts';
+import { Reflector } from '../kubernetes-client/reflector.ts';
+import { WorkQueue } from '../kubernetes-client/work-queue.ts';
+import { MARKS } from './managed-annotations.ts';
+
+export interface RoleBindingsOptions {
+  readonly client: KubeClient;
+  readonly tenant: string;
+  /** Every binding that is to be there, without marks. */
+  wanted(): readonly KubeObject[];
+  /** The problem is another than before. */
+  changed(): void;
+  readonly patience?: Patience;
+}
+
+const BINDINGS = { group: 'rbac.authorization.k8s.io', plural: 'clusterrolebindings' } as const;
+const WORKERS = 4;
+
+export class RoleBindings {
+  readonly #options: RoleBindingsOptions;
+  readonly #reflector: Reflector;
+  readonly #queue: WorkQueue;
+  readonly #failures = new Map<string, ApiFailure>();
+  #unread: ApiFailure | undefined;
+  #wanted = new Map<string, KubeObject>();
+
+  constructor(options: RoleBindingsOptions) {
+    this.#options = options;
+    const patience = options.patience === undefined ? {} : { patience: options.patience };
+    this.#queue = new WorkQueue({
+      work: (name) => this.#work(name),
+      delayFor: secondsAskedFor,
+      workers: WORKERS,
+      ...patience,
+    });
+    this.#reflector = new Reflector({
+      client: options.client,
+      of: ownBindings(options.tenant),
+      changed: (key) => {
+        if (this.#reflector.isSynced) this.#queue.add(key.slice('/'.length));
+      },
+      synced: () => this.update(),
+      problem: (failure) => {
+        this.#unread = failure;
+        options.changed();
+      },
+      ...patience,
+    });
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+    await this.#queue.stop();
+  }
+
+  /** Called when other bindings may be wanted than before. */
+  update(): void {
+    if (!this.#reflector.isSynced) return;
+    const { tenant } = this.#options;
+    const marked = this.#options.wanted().map((binding) => withMarks(binding, tenant));
+    this.#wanted = new Map(marked.map((binding) => [nameOf(binding), binding]));
+    const there = [...this.#reflector.values()].map(nameOf);
+    for (const name of new Set([...this.#wanted.keys(), ...there])) this.#queue.add(name);
+  }
+
+  /** Reason why the cluster is not as it should be; undefined: it is, as far as is known. */
+  get problem(): { readonly reason: string; readonly message: string } | undefined {
+    if (this.#unread !== undefined) return toProblem('cannot be read', this.#unread);
+    const [first] = this.#failures;
+    if (first === undefined) return undefined;
+    const more = this.#failures.size === 1 ? '' : ` (and ${this.#failures.size - 1} more)`;
+    return toProblem(`${JSON.stringify(first[0])} cannot be written${more}`, first[1]);
+  }
+
+  async #work(name: string): Promise<void> {
+    try {
+      await this.#put(name);
+      this.#note(name, undefined);
+    } catch (error) {
+      this.#note(name, asFailure(error));
+      throw error;
+    }
+  }
+
+  async #put(name: string): Promise<void> {
+    const { client, tenant } = this.#options;
+    const wanted = this.#wanted.get(name);
+    const actual = this.#reflector.get(`/${name}`);
+    const isOurs = actual !== undefined && isMade(actual, tenant);
+    if (wanted === undefined) {
+      if (isOurs) await remove(client, actual);
+      return;
+    }
+    if (actual === undefined) return this.#reflector.note(await client.create(BINDINGS, wanted));
+    if (!isOurs) throw foreign(name);
+    if (!jsonEqual(actual['roleRef'], wanted['roleRef'])) {
+      // A binding cannot get another role.
+      await remove(client, actual);
+      return this.#reflector.note(await client.create(BINDINGS, wanted));
+    }
+    if (jsonEqual(actual['subjects'], wanted['subjects'])) return;
+    const { metadata } = actual;
+    const changed = await client.update({ ...BINDINGS, name }, { ...wanted, metadata });
+    this.#reflector.note(changed);
+  }
+
+  #note(name: string, failure: ApiFailure | undefined): void {
+    const before = this.#failures.get(name)?.message;
+    if (failure === undefined) this.#failures.delete(name);
+    else this.#failures.set(name, failure);
+    if (before !== failure?.message) this.#options.changed();
+  }
+}
+
+/** Removes every binding that was made for the tenant; the number of them. Throws ApiFailure. */
+export async function removeRoleBindings(
+  client: Pick<KubeClient, 'list' | 'delete'>,
+  tenant: string,
+): Promise<number> {
+  const { items } = await client.list(ownBindings(tenant));
+  const ours = items.filter((object) => isMade(object, tenant));
+  for (const object of ours) await remove(client, object);
+  return ours.length;
+}
+
+function ownBindings(tenant: string): ResourceCollection {
+  return { ...BINDINGS, labelSelector: `${MARKS.managedBy}=${tenant}` };
+}
+
+function withMarks(binding: KubeObject, tenant: string): KubeObject {
+  const name = nameOf(binding);
+  const labels = { [MARKS.managedBy]: tenant };
+  const annotations = { [MARKS.hostName]: name };
+  return { ...binding, metadata: { name, labels, annotations } };
+}
+
+/** Copies carry the marks, but another name. */
+function isMade({ metadata }: KubeObject, tenant: string): boolean {
+  const { labels = {}, annotations = {}, name } = metadata;
+  return labels[MARKS.managedBy] === tenant && annotations[MARKS.hostName] === name;
+}
+
+async function remove(client: Pick<KubeClient, 'delete'>, object: KubeObject): Promise<void> {
+  try {
+    await client.delete({ ...BINDINGS, name: nameOf(object) }, object);
+  } catch (error) {
+    if (!hasReason(error, 'NotFound')) throw error;
+  }
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return metadata.name ?? '';
+}
+
+function foreign(name: string): ApiFailure {
+  const message = `ClusterRoleBinding ${JSON.stringify(name)} is there without the marks of this tenant; delete or rename it`;
+  return new ApiFailure({ code: 0, reason: 'ForeignObject', message });
+}
+
+function asFailure(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error;
+  return new ApiFailure({ code: 0, reason: 'Unexpected', message: String(error) });
+}
+
+function toProblem(what: string, { reason, message }: ApiFailure) {
+  return {
+    reason: /^[A-Z][A-Za-z]*$/.test(reason) ? reason : 'Failed',
+    message: `ClusterRoleBindings of the tenant cluster: ${what}: ${message}`,
+  };
+}
+
+function secondsAskedFor(error: unknown): number | undefined {
+  const seconds = error instanceof ApiFailure ? error.retryAfterSeconds : undefined;
+  return seconds === undefined ? undefined : seconds * 1000;
+}

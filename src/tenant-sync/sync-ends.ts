@@ -1,0 +1,159 @@
+/**
+ * Both ends of the sync of a kind as they are: its objects in the tenant cluster and on the
+ * control-plane cluster, and the Services that decide about them, each kept up to date, and why one
+ * of them is not.
+ */
+import type { KubeObject } from '../apimachinery/object.ts';
+import type { KnownObject } from '../endpoint-patches/references.ts';
+import type { TenantCluster } from '../endpoint-patches/tenant.ts';
+import type { ApiFailure } from '../kubernetes-client/api-failure.ts';
+import type { Patience } from '../kubernetes-client/backoff.ts';
+import type { KubeClient, ResourceCollection } from '../kubernetes-client/kube-client.ts';
+import { Reflector } from '../kubernetes-client/reflector.ts';
+import { EndProblems } from './cluster-problems.ts';
+import type { Observed } from './effects.ts';
+import { MARKS, type SourceName } from './managed-annotations.ts';
+import type { SyncSummary } from './object-states.ts';
+import { idOf, nameFrom } from './source-keys.ts';
+import { recordEvent, type SyncEvent } from './sync-events.ts';
+import type { SyncedKind } from './synced-kinds.ts';
+import { targetOf } from './translate.ts';
+
+export interface SyncEndsOptions {
+  readonly kind: SyncedKind;
+  readonly source: KubeClient;
+  readonly target: KubeClient;
+  /** As the sync begins. */
+  readonly tenant: TenantCluster;
+  readonly patience?: Patience | undefined;
+  readonly watchSeconds?: number | undefined;
+  /** What an object of the target is about, as `SourceKeys` tells; asked for every change. */
+  sourceKey(target: string, object: KubeObject | undefined): string | undefined;
+  /** Something of the key changed; called once both ends are read. */
+  due(key: string): void;
+  /** A collection is complete for the first time. */
+  complete(): void;
+  /** An end that could not be read can be read again. */
+  recovered(): void;
+  /** Whether an end can be read, or why it cannot, is otherwise than before. */
+  changed(): void;
+}
+
+/** Objects are known by `namespace/name`. */
+export class SyncEnds {
+  readonly objects: Reflector;
+  /** Those that decide which objects are synced; absent: none do. */
+  readonly #services: Reflector | undefined;
+  readonly targets: Reflector;
+  readonly #options: SyncEndsOptions;
+  readonly #reflectors: readonly Reflector[];
+  readonly #problems = new EndProblems();
+
+  constructor(options: SyncEndsOptions) {
+    this.#options = options;
+    const { kind, tenant, sourceKey } = options;
+    const { plural } = kind;
+    this.objects = this.#reflect('source', { plural }, (key) => key);
+    if (kind.followsService) {
+      this.#services = this.#reflect('source', { plural: 'services' }, (key) =>
+        this.objects.get(key) === undefined ? undefined : key,
+      );
+    }
+    const labelSelector = `${MARKS.managedBy}=${tenant.name}`;
+    const at = tenant.mode === 'single' ? { namespace: tenant.namespace } : { labelSelector };
+    this.targets = this.#reflect('target', { plural, ...at }, sourceKey);
+    const services = this.#services === undefined ? [] : [this.#services];
+    this.#reflectors = [this.objects, ...services, this.targets];
+  }
+
+  start(): void {
+    for (const reflector of this.#reflectors) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+  }
+
+  /** Both ends were read. */
+  get isSynced(): boolean {
+    return this.#reflectors.every(({ isSynced }) => isSynced);
+  }
+
+  get hasProblems(): boolean {
+    return this.#problems.any;
+  }
+
+  /** How often a collection was listed as a whole. */
+  get lists(): number {
+    return this.#reflectors.reduce((sum, { lists }) => sum + lists, 0);
+  }
+
+  /** What becomes of a summary by what cannot be read. */
+  onto(summary: SyncSummary): SyncSummary {
+    return this.#problems.onto(summary, this.isSynced);
+  }
+
+  /** The Service of the same name, where it decides whether the object is synced. */
+  serviceOf(key: string): KubeObject | undefined {
+    return this.#services?.get(key);
+  }
+
+  /** The objects of the tenant, in order; undefined before both ends were read. */
+  observed(tenant: TenantCluster): Observed[] | undefined {
+    if (!this.isSynced) return undefined;
+    const { kind } = this.#options;
+    return [...this.objects.keys()].sort().flatMap((key) => {
+      const object = this.objects.get(key);
+      if (object === undefined) return [];
+      const target = idOf(targetOf(nameFrom(key), tenant));
+      return { kind, object, service: this.serviceOf(key), actual: this.targets.get(target) };
+    });
+  }
+
+  /** All that patches may refer to. */
+  known(): KnownObject[] {
+    const of = (kind: string, keys: Iterable<string>): KnownObject[] =>
+      [...keys].map((key) => ({ kind, ...nameFrom(key) }));
+    const services = this.#services?.keys() ?? [];
+    return [...of(this.#options.kind.name, this.objects.keys()), ...of('Service', services)];
+  }
+
+  /** Tells whoever looks at an object, on either end. */
+  record(key: string, to: SourceName, event: SyncEvent & { readonly time: number }): void {
+    const { source, target } = this.#options;
+    const [ours, theirs] = [this.objects.get(key), this.targets.get(idOf(to))];
+    if (ours !== undefined) void recordEvent(source, ours, event);
+    if (theirs !== undefined) void recordEvent(target, theirs, event);
+  }
+
+  #reflect(
+    end: 'source' | 'target',
+    of: ResourceCollection,
+    keyOf: (key: string, object: KubeObject | undefined) => string | undefined,
+  ): Reflector {
+    const { patience, watchSeconds, complete, due } = this.#options;
+    const name = end === 'source' ? 'tenant cluster' : 'control-plane cluster';
+    return new Reflector({
+      client: this.#options[end],
+      of,
+      changed: (key, object) => {
+        const changed = keyOf(key, object);
+        if (changed !== undefined && this.isSynced) due(changed);
+      },
+      synced: complete,
+      problem: (failure) => this.#noteProblem(`${name} (${of.plural})`, failure),
+      ...(patience === undefined ? {} : { patience }),
+      ...(watchSeconds === undefined ? {} : { watchSeconds }),
+    });
+  }
+
+  #noteProblem(end: string, failure: ApiFailure | undefined): void {
+    const { recovered, changed } = this.#options;
+    if (failure !== undefined) {
+      if (this.#problems.add(end, failure)) changed();
+    } else if (this.#problems.recovered(end)) {
+      recovered();
+      changed();
+    }
+  }
+}

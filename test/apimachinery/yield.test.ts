@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { flatMapInSlices, Pauses, runAtOnce, runInSlices } from '../../src/apimachinery/yield.ts';
+
+function busy(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test('long work is put together in order, and others get their turn while it runs', async () => {
+  let others = 0;
+  const work = setInterval(() => {
+    others += 1;
+  });
+
+  const doubled = await flatMapInSlices(
+    Array.from({ length: 60 }, (_, i) => i),
+    (i) => {
+      busy(1);
+      return [i, -i];
+    },
+  );
+  clearInterval(work);
+
+  expect(doubled).toEqual(Array.from({ length: 60 }, (_, i) => [i, -i]).flat());
+  expect(others).toBeGreaterThan(3);
+});
+
+test('steps come to the same at once and in slices', async () => {
+  function* sum(): Generator<void, number> {
+    let total = 0;
+    for (let i = 1; i <= 20; i++) {
+      total += i;
+      yield;
+    }
+    busy(5);
+    return total;
+  }
+  expect(runAtOnce(sum())).toBe(210);
+  expect(await runInSlices(sum())).toBe(210);
+});
+
+test('what fails half-way rejects', async () => {
+  const failing = flatMapInSlices([1, 2, 3], (i) => {
+    if (i === 2) throw new Error('two');
+    return [i];
+  });
+  await expect(failing).rejects.toThrow('two');
+});
+
+test('work gets on beside other work that takes up every turn first', async () => {
+  let turns = 0;
+  let isOver = false;
+  const greedy = async (): Promise<void> => {
+    const pauses = new Pauses();
+    while (!isOver) {
+      while (!pauses.due) busy(0.1);
+      turns += 1;
+      await pauses.pause();
+    }
+  };
+  const others = [greedy(), greedy()];
+  const items = Array.from({ length: 1000 }, (_, i) => i);
+  expect(await flatMapInSlices(items, (i) => [i])).toEqual(items);
+  isOver = true;
+  await Promise.all(others);
+  // One item a turn would take a thousand.
+  expect(turns).toBeLessThan(500);
+});

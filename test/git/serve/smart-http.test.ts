@@ -1,0 +1,219 @@
+/** Smart HTTP by real git clients through the smallest server there can be. */
+
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  advertiseRefs,
+  isGitService,
+  type ServeResult,
+  serveRpc,
+} from '../../../src/git/serve/smart-http.ts';
+import {
+  bareRepository,
+  commitOf,
+  expectSound,
+  filesOf,
+  git,
+  gitEnv,
+  openForTest,
+  publish,
+  temporaryFolder,
+} from '../../support/git.ts';
+
+interface Served {
+  readonly url: string;
+  readonly results: { service: string; protocol: string | undefined; result: ServeResult }[];
+}
+
+async function serve(gitDir: string, signal?: AbortSignal): Promise<Served> {
+  const results: Served['results'] = [];
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    const isAdvertisement = url.pathname.endsWith('/info/refs');
+    const service = isAdvertisement
+      ? url.searchParams.get('service')
+      : url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
+    if (service === null || !isGitService(service)) {
+      response.writeHead(403).end();
+      return;
+    }
+    const protocol = request.headers['git-protocol'] as string | undefined;
+    const options = { gitProtocol: protocol, ...(signal && { signal }) };
+    const kind = isAdvertisement ? 'advertisement' : 'result';
+    response.writeHead(200, { 'content-type': `application/x-${service}-${kind}` });
+    const zipped = request.headers['content-encoding'] === 'gzip';
+    const body = zipped ? request.pipe(createGunzip()) : request;
+    const result = isAdvertisement
+      ? await advertiseRefs({ gitDir }, { service, response }, options)
+      : await serveRpc({ gitDir }, { service, request: body, response }, options);
+    results.push({ service, protocol, result });
+  }
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/repo.git`, results };
+}
+
+/** git beside the server of this same process: it must not block it. */
+function gitOver(
+  cwd: string,
+  args: readonly string[],
+): Promise<{ code: number | null; stderr: string }> {
+  return new Promise((done) => {
+    const child = spawn('git', args, { cwd, env: gitEnv, stdio: ['ignore', 'ignore', 'pipe'] });
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    child.once('close', (code) => done({ code, stderr }));
+  });
+}
+
+describe.each(['0', '1', '2'])('protocol version %s', (version) => {
+  const config = ['-c', `protocol.version=${version}`];
+
+  test('clones, fetches and pushes', async () => {
+    const repository = await openForTest();
+    const [first] = await publish(repository, commitOf({ 'a/b': '1', c: '2' }));
+    const { url, results } = await serve(repository.gitDir);
+    const folder = temporaryFolder();
+    const clone = join(folder, 'clone');
+    expect(await gitOver(folder, [...config, 'clone', '-q', url, 'clone'])).toEqual({
+      code: 0,
+      stderr: '',
+    });
+    expect(git(clone, ['rev-parse', 'HEAD'])).toBe(first);
+
+    const [second] = await publish(repository, commitOf({ c: '3' }));
+    expect((await gitOver(clone, [...config, 'pull', '-q'])).code).toBe(0);
+    expect(git(clone, ['rev-parse', 'HEAD'])).toBe(second);
+
+    // More than http.postBuffer, so that the push is sent in chunks.
+    writeFileSync(
+      join(clone, 'big'),
+      Buffer.from(Array.from({ length: 2_000_000 }, (_, i) => (i * i * 31) >>> 7)),
+    );
+    git(clone, ['add', '-A']);
+    git(clone, ['commit', '-q', '-m', 'big']);
+    expect(
+      (await gitOver(clone, [...config, '-c', 'http.postBuffer=65536', 'push', '-q'])).code,
+    ).toBe(0);
+    expect(await repository.head()).toBe(git(clone, ['rev-parse', 'HEAD']));
+    expect(results.map(({ result }) => result.code)).toEqual(results.map(() => 0));
+    expect(results[0]?.protocol).toBe(version === '0' ? undefined : `version=${version}`);
+    expectSound(repository.gitDir);
+  });
+
+  test('clones and fills an empty repository', async () => {
+    const gitDir = await bareRepository();
+    const { url } = await serve(gitDir);
+    const folder = temporaryFolder();
+    const clone = join(folder, 'clone');
+    expect((await gitOver(folder, [...config, 'clone', '-q', url, 'clone'])).code).toBe(0);
+    writeFileSync(join(clone, 'a'), '1');
+    git(clone, ['add', '-A']);
+    git(clone, ['commit', '-q', '-m', 'first']);
+    expect((await gitOver(clone, [...config, 'push', '-q', 'origin', 'HEAD:main'])).code).toBe(0);
+    expect(filesOf(gitDir, 'main')).toEqual({ a: '1' });
+  });
+});
+
+test('a partial clone gets trees without blobs', async () => {
+  const repository = await openForTest();
+  await publish(repository, commitOf({ a: 'content' }));
+  const { url } = await serve(repository.gitDir);
+  const folder = temporaryFolder();
+  const args = ['clone', '-q', '--filter=blob:none', '--no-checkout', url, 'clone'];
+  expect(await gitOver(folder, args)).toEqual({ code: 0, stderr: '' });
+  const blob = git(repository.gitDir, ['rev-parse', 'main:a']);
+  expect(
+    git(join(folder, 'clone'), ['rev-list', '--objects', '--missing=print', 'HEAD']),
+  ).toContain(`?${blob}`);
+});
+
+test.each([
+  [undefined, '001e# service=git-upload-pack\n0000'],
+  ['version=1', '001e# service=git-upload-pack\n0000'],
+  ['version=2', '000eversion 2\n'],
+  ['version=2\nEVIL=1', '001e# service=git-upload-pack\n0000'],
+])('the advertisement for %j begins with %j', async (gitProtocol, start) => {
+  const repository = await openForTest();
+  await publish(repository, commitOf({ a: '1' }));
+  const response = new PassThrough();
+  const chunks: Buffer[] = [];
+  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const { code } = await advertiseRefs(
+    repository,
+    { service: 'git-upload-pack', response },
+    { gitProtocol },
+  );
+  expect(code).toBe(0);
+  expect(Buffer.concat(chunks).toString('latin1').slice(0, start.length)).toBe(start);
+});
+
+test.each(['git-upload-archive', 'upload-pack', '', 'git-upload-pack/../x'])(
+  '%j is no service',
+  (name) => {
+    expect(isGitService(name)).toBe(false);
+  },
+);
+
+test('nonsense from a client ends with an exit code and its reason', async () => {
+  const gitDir = await bareRepository();
+  const request = Readable.from(['this is no pkt-line']);
+  const response = new PassThrough().resume();
+  const { code, stderr } = await serveRpc(
+    { gitDir },
+    { service: 'git-receive-pack', request, response },
+  );
+  expect(code).toBe(128);
+  expect(stderr).toContain('protocol error');
+});
+
+describe('a service ends', () => {
+  const waiting = () => new Readable({ read: () => undefined });
+
+  test.each([
+    ['before it began', 0],
+    ['while it waits', 50],
+  ])('when it is aborted %s', async (_when, ms) => {
+    const gitDir = await bareRepository();
+    const abort = new AbortController();
+    if (ms === 0) abort.abort();
+    else setTimeout(() => abort.abort(), ms);
+    const response = new PassThrough().resume();
+    const exchange = { service: 'git-receive-pack', request: waiting(), response } as const;
+    const { code } = await serveRpc({ gitDir }, exchange, { signal: abort.signal });
+    expect(code).toBeNull();
+  });
+
+  test('when the client goes away in the middle of a clone', async () => {
+    const repository = await openForTest();
+    const noise = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => (i * i * 31) >>> 9));
+    const [id] = await publish(repository, commitOf({ big: noise }));
+    const want = `want ${id} side-band-64k\n`;
+    const pkt = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
+    const request = Readable.from([`${pkt(want)}0000${pkt('done\n')}`]);
+    let received = 0;
+    const response = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        received += chunk.length;
+        done(received > 200_000 ? new Error('gone') : null);
+      },
+    });
+    response.on('error', () => undefined);
+    await serveRpc(repository, { service: 'git-upload-pack', request, response });
+    // Back-pressure: what nobody took was not produced into memory.
+    expect(received).toBeLessThan(1_000_000);
+  });
+});

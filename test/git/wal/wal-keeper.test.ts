@@ -1,0 +1,241 @@
+/** When what a write log holds is saved, and what stays in it until then. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import type { Workshop } from '../../../src/git/publication/pack-worker.ts';
+import type { FullLog } from '../../../src/git/wal/wal-checkpoint.ts';
+import { LogKeeper } from '../../../src/git/wal/wal-keeper.ts';
+import { FragileFiles } from '../../support/fragile-files.ts';
+import { temporaryFolder } from '../../support/git.ts';
+
+const BLOCK = 4096;
+
+let gitDir = '';
+let files: FragileFiles;
+let saved: FullLog[] = [];
+let removed: (readonly string[])[] = [];
+let refusal: Error | undefined;
+
+beforeEach(() => {
+  gitDir = temporaryFolder();
+  mkdirSync(join(gitDir, 'gitplane'));
+  files = new FragileFiles(gitDir);
+  saved = [];
+  removed = [];
+  refusal = undefined;
+  onTestFinished(() => files.release());
+});
+
+afterEach(() => void vi.useRealTimers());
+
+const workshop: Pick<Workshop, 'save' | 'remove'> = {
+  save: async (log) => {
+    if (refusal !== undefined) throw refusal;
+    saved.push(log);
+  },
+  remove: async (tips) => void removed.push(tips),
+};
+
+async function keeper(logBytes = 64 * BLOCK, graceMs = 0): Promise<LogKeeper> {
+  const opened = new LogKeeper({
+    ...{ gitDir, ref: 'refs/heads/main', owner: 'me', files, logBytes, graceMs },
+    workshop: workshop as Workshop,
+    between: async (work) => work(),
+  });
+  await opened.open();
+  return opened;
+}
+
+async function add(to: LogKeeper, name: string, length = 10): Promise<void> {
+  const data = Buffer.alloc(length);
+  const objects = [{ id: 'b'.repeat(40), type: 'blob', data, base: undefined }] as const;
+  const record = to.log?.record({ parent: undefined, tip: name, objects });
+  if (record === undefined) throw new Error('no room');
+  to.adds(name);
+  await to.log?.append(record);
+}
+
+const tipsSaved = (): string[] => saved.map(({ tips }) => tips.join(' '));
+const logs = (): string[] => readdirSync(join(gitDir, 'gitplane'));
+
+test('where the disk has room for few logs there is none', async () => {
+  const none = await keeper(2 ** 50);
+  expect(none.log).toBeUndefined();
+  expect(await none.save()).toBe(true);
+  await none.close();
+  expect(saved).toEqual([]);
+});
+
+test('where the disk refuses there is none, and nothing is left behind', async () => {
+  files.inject({ kind: 'error', at: 4, code: 'ENOSPC', lasting: false });
+  expect((await keeper()).log).toBeUndefined();
+  expect(logs()).toEqual([]);
+});
+
+test('a save is of what was added and not forgotten, from the file that was in use', async () => {
+  const one = await keeper();
+  for (const name of ['a', 'b', 'c']) await add(one, name);
+  one.forget('b');
+  expect(await one.save()).toBe(true);
+  expect(tipsSaved()).toEqual(['a c']);
+  expect(saved[0]?.path).toMatch(/log-0$/);
+  expect(removed).toEqual([['a', 'c']]);
+  expect(one.log?.isOtherUsed).toBe(false);
+
+  await add(one, 'd');
+  await one.save();
+  expect(tipsSaved()).toEqual(['a c', 'd']);
+  expect(saved[1]?.path).toMatch(/log-1$/);
+  await one.close();
+});
+
+test('nothing is saved where nothing was added', async () => {
+  const one = await keeper();
+  const operations = files.operations.length;
+  expect(await one.save()).toBe(true);
+  expect([saved, files.operations.length]).toEqual([[], operations]);
+  expect(one.log?.other).toBe(1);
+  await one.close();
+});
+
+test('a broken log is left for the other file, though it holds nothing', async () => {
+  const one = await keeper();
+  files.inject({ kind: 'error', at: 0, code: 'EIO', lasting: false });
+  await expect(add(one, 'a')).rejects.toMatchObject({ code: 'EIO' });
+  one.forget('a');
+  expect(one.log?.isBroken).toBe(true);
+  expect(await one.save()).toBe(true);
+  expect(one.log?.isBroken).toBe(false);
+  expect(one.log?.other).toBe(0);
+  await one.close();
+});
+
+test('saves that are asked for at once are one', async () => {
+  const one = await keeper();
+  await add(one, 'a');
+  await Promise.all([one.save(), one.save()]);
+  expect(tipsSaved()).toEqual(['a']);
+  await one.close();
+});
+
+test('what could not be saved stays in the log and is saved after two seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const one = await keeper();
+  await add(one, 'a');
+  refusal = new Error('full');
+  expect(await one.save()).toBe(false);
+  await add(one, 'b');
+  expect(await one.save()).toBe(false);
+  expect(one.log?.isOtherUsed).toBe(true);
+  expect(removed).toEqual([]);
+
+  refusal = undefined;
+  vi.advanceTimersByTime(1_999);
+  expect(saved).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await vi.waitFor(() => expect(tipsSaved()).toEqual(['a']));
+  await vi.waitFor(() => expect(one.log?.isOtherUsed).toBe(false));
+  await one.close();
+  expect(tipsSaved()).toEqual(['a', 'b']);
+  expect(logs()).toEqual([]);
+});
+
+test('a log that could not be saved stays when it is closed', async () => {
+  const one = await keeper();
+  await add(one, 'a');
+  refusal = new Error('full');
+  await one.close();
+  expect(one.log).toBeUndefined();
+  expect(logs()).toEqual(['log-0', 'log-1']);
+});
+
+test('one group is saved after a second, and once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const one = await keeper();
+  await add(one, 'a');
+  one.saveWhenDue();
+  one.saveWhenDue();
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(999);
+  await add(one, 'b');
+  one.saveWhenDue();
+  expect(saved).toEqual([]);
+  vi.advanceTimersByTime(1);
+  await vi.waitFor(() => expect(tipsSaved()).toEqual(['a b']));
+  expect(vi.getTimerCount()).toBe(0);
+  await one.close();
+});
+
+test('a save that is asked for now does not wait for the one that is due later', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const one = await keeper();
+  await add(one, 'a');
+  one.saveSoon(1_000);
+  one.saveSoon(0);
+  vi.advanceTimersByTime(0);
+  await vi.waitFor(() => expect(tipsSaved()).toEqual(['a']));
+  await one.close();
+});
+
+test.each([
+  ['more than half a log', 32, 1, 1],
+  ['half a log', 31, 1, 0],
+  ['sixty-four groups', 1, 64, 1],
+  ['sixty-three groups', 1, 63, 0],
+])('%s: %i blocks in each of %i groups', async (_what, blocks, groups, saves) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const one = await keeper(groups === 1 ? 64 * BLOCK : 256 * BLOCK);
+  for (let n = 0; n < groups; n++) await add(one, `${n}`, (blocks - 0.5) * BLOCK);
+  one.saveWhenDue();
+  expect(vi.getTimerCount()).toBe(1 - saves);
+  await one.save();
+  expect(saved.length).toBe(1);
+  await one.close();
+});
+
+test('packs stay while all packs are looked at, and go with the next save', async () => {
+  const one = await keeper();
+  await add(one, 'a');
+  await one.whileStill(async () => {
+    expect([tipsSaved(), removed]).toEqual([['a'], []]);
+    await add(one, 'b');
+    await one.save();
+    expect(removed).toEqual([]);
+  });
+  await add(one, 'c');
+  await one.save();
+  expect(removed).toEqual([['a', 'b', 'c']]);
+  await add(one, 'd');
+  await one.save();
+  expect(removed.at(-1)).toEqual(['d']);
+  await one.close();
+});
+
+test('a pack that is replaced stays for scans that listed it, and goes without further writes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const one = await keeper(64 * BLOCK, 1_500);
+  await add(one, 'a');
+  await one.save();
+  expect([tipsSaved(), removed]).toEqual([['a'], []]);
+  vi.advanceTimersByTime(1_000);
+  await add(one, 'b');
+  await one.save();
+  expect(removed).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  await vi.waitFor(() => expect(removed).toEqual([['a']]));
+  vi.advanceTimersByTime(1_000);
+  await vi.waitFor(() => expect(removed).toEqual([['a'], ['b']]));
+  expect(vi.getTimerCount()).toBe(0);
+  await add(one, 'c');
+  await one.close();
+  expect(removed.at(-1)).toEqual(['c']);
+});
+
+test('work on all packs that fails lets packs go again', async () => {
+  const one = await keeper();
+  await expect(one.whileStill(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  await add(one, 'a');
+  await one.save();
+  expect(removed).toEqual([['a']]);
+  await one.close();
+});

@@ -1,0 +1,57 @@
+/** Requests to a server that answers as the API server of Kubernetes does. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { KubeClient } from '../../src/kubernetes-client/kube-client.ts';
+
+async function clientOf(answers: Readonly<Record<string, object>>): Promise<KubeClient> {
+  const server: Server = createServer((request, response) => {
+    const next = new URL(request.url ?? '', 'http://server').searchParams.get('continue') ?? '';
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(answers[next]));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = new KubeClient({ server: `http://127.0.0.1:${port}` });
+  onTestFinished(() => {
+    client.close();
+    server.close();
+  });
+  return client;
+}
+
+function page(names: readonly string[], metadata: object): object {
+  const items = names.map((name) => ({ metadata: { name } }));
+  return { apiVersion: 'v1', kind: 'EndpointsList', metadata, items };
+}
+
+test('items of a list say what they are, though the server says it only once a page', async () => {
+  const client = await clientOf({
+    '': page(['a', 'b'], { resourceVersion: '7', continue: 'more' }),
+    more: page(['c'], { resourceVersion: '7' }),
+  });
+
+  const { items, resourceVersion } = await client.list({ plural: 'endpoints' });
+
+  expect(resourceVersion).toBe('7');
+  expect(items).toEqual(
+    ['a', 'b', 'c'].map((name) => ({ apiVersion: 'v1', kind: 'Endpoints', metadata: { name } })),
+  );
+});
+
+test('items that say what they are are believed', async () => {
+  const metadata = { name: 'a' };
+  const client = await clientOf({
+    '': {
+      apiVersion: 'v1',
+      kind: 'List',
+      metadata: { resourceVersion: '7' },
+      items: [{ apiVersion: 'v1', kind: 'Service', metadata }],
+    },
+  });
+
+  const { items } = await client.list({ plural: 'services' });
+
+  expect(items).toEqual([{ apiVersion: 'v1', kind: 'Service', metadata }]);
+});

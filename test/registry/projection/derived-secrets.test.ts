@@ -1,0 +1,427 @@
+/** Project secrets that follow a shared secret: the copy, and everything that must not happen to it. */
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Condition, KubeObject } from '../../../src/apimachinery/object.ts';
+import { conditionsOf } from '../../../src/registry/projection/served-object.ts';
+import type { JournalEvent } from '../../../src/state/store.ts';
+import { git } from '../../support/git.ts';
+import {
+  fileOf,
+  grant,
+  object as make,
+  openGuardedPlatform,
+} from '../../support/guarded-platform.ts';
+import {
+  kindOf,
+  openTestPlatform,
+  type TestPlatform,
+  writeOptions,
+} from '../../support/platform.ts';
+import { runs } from '../../support/properties.ts';
+
+const API = 'management.gitplane.dev/v1';
+const ONE = { token: 'b25l' };
+const TWO = { token: 'dHdv', more: 'bW9yZQ==' };
+
+let platform: TestPlatform;
+
+const labels = (name: string, namespace = 'shared'): object => ({
+  'gitplane.dev/sharedsecret-name': name,
+  'gitplane.dev/sharedsecret-namespace': namespace,
+});
+const OFF = { 'gitplane.dev/disable-sync': 'true' };
+
+function shared(name: string, data: object, annotations: object = {}): object {
+  const metadata = { name, namespace: 'shared', annotations };
+  return { apiVersion: API, kind: 'SharedSecret', metadata, spec: { data } };
+}
+
+function follower(name: string, source: string, metadata: object = {}, spec: object = {}): object {
+  const own = { name, namespace: 'p-web', labels: labels(source), ...metadata };
+  return { apiVersion: API, kind: 'ProjectSecret', metadata: own, spec };
+}
+
+const path = fileOf;
+async function give(...objects: object[]): Promise<void> {
+  await platform.commit(Object.fromEntries(objects.map((it) => [path(it), JSON.stringify(it)])));
+}
+const take = (...objects: object[]): Promise<unknown> =>
+  platform.commit(Object.fromEntries(objects.map((it) => [path(it), null])));
+
+const found = (name = 'copy') => platform.find('projectsecrets', name, 'p-web')?.object;
+const dataOf = (name = 'copy'): unknown => found(name)?.spec?.['data'];
+const synced = (name = 'copy'): Condition | undefined =>
+  conditionsOf(found(name)?.status).find(({ type }) => type === 'Synced');
+const everything = (): string =>
+  git(platform.repository.gitDir, ['log', 'main', '-p', '--format=%B']);
+
+function update(
+  change: (object: KubeObject) => unknown,
+  more: { verb?: 'update' | 'patch'; dryRun?: boolean; plural?: string; name?: string } = {},
+): ReturnType<TestPlatform['registry']['update']> {
+  const { verb = 'patch', dryRun = false, plural = 'projectsecrets', name = 'copy' } = more;
+  return platform.registry.update({
+    verb,
+    kind: kindOf(plural),
+    namespace: plural === 'projectsecrets' ? 'p-web' : 'shared',
+    name,
+    duplicates: [],
+    options: { ...writeOptions, dryRun },
+    change: (current) => {
+      const copy = structuredClone(current);
+      return change(copy) ?? copy;
+    },
+  });
+}
+
+const setData = (data: object): Promise<unknown> =>
+  update((object) => void Object.assign(object.spec ?? {}, { data }), {
+    plural: 'sharedsecrets',
+    name: 'source',
+  });
+
+beforeEach(async () => {
+  platform = await openTestPlatform();
+});
+
+describe('a project secret that names a shared secret', () => {
+  // covers: service.projectSecrets
+  test('has its data, whichever of the two came first', async () => {
+    await give(follower('copy', 'source'));
+    expect(dataOf()).toBeUndefined();
+    expect(synced()).toMatchObject({
+      status: 'False',
+      severity: 'Error',
+      reason: 'SourceNotFound',
+    });
+
+    await give(shared('source', ONE));
+    expect(dataOf()).toEqual(ONE);
+    expect(synced()).toMatchObject({ status: 'True', reason: 'Copied' });
+    expect(synced()?.lastTransitionTime).toMatch(/^\d{4}-.*Z$/);
+
+    await give(follower('second', 'source'));
+    expect(dataOf('second')).toEqual(ONE);
+  });
+
+  test('gets each change in the step that made it, as one event', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    const seen: [number, JournalEvent][] = [];
+    const collection = { group: kindOf('projectsecrets').group, kind: 'ProjectSecret' };
+    platform.store.observe(collection, (event) => {
+      const source = platform.find('sharedsecrets', 'source', 'shared');
+      seen.push([event.resourceVersion - (source?.resourceVersion ?? 0), event]);
+      expect(event.current.object.spec?.['data']).toEqual(source?.object.spec?.['data']);
+    });
+    await setData(TWO);
+
+    expect(seen.map(([distance]) => distance)).toEqual([1]);
+    expect(dataOf()).toEqual(TWO);
+  });
+
+  test('loses it with the source, and has it again with the next one', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    await take(shared('source', ONE));
+    expect(dataOf()).toBeUndefined();
+    expect(synced()).toMatchObject({ status: 'False', reason: 'SourceNotFound' });
+
+    await give(shared('source', TWO));
+    expect(dataOf()).toEqual(TWO);
+  });
+
+  test('keeps what was last good of a source that is broken', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    await give(shared('source', { token: 'not base64!' }));
+
+    expect(dataOf()).toEqual(ONE);
+    expect(synced()?.status).toBe('True');
+  });
+
+  test('follows the source that its labels name now, and no other', async () => {
+    await give(shared('source', ONE), shared('other', TWO), follower('copy', 'source'));
+    await give(follower('copy', 'other'));
+    expect(dataOf()).toEqual(TWO);
+
+    await setData({ token: 'bmV3' });
+    expect(dataOf()).toEqual(TWO);
+  });
+
+  test('moves with its namespace, and is a new one there', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    await give(follower('copy', 'source', { namespace: 'p-shop' }));
+
+    expect(found()).toBeUndefined();
+    expect(platform.find('projectsecrets', 'copy', 'p-shop')?.object.spec?.['data']).toEqual(ONE);
+    await setData(TWO);
+    expect(platform.find('projectsecrets', 'copy', 'p-shop')?.object.spec?.['data']).toEqual(TWO);
+    expect(found()).toBeUndefined();
+  });
+
+  test('has nothing when the namespace of its source is another one', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    const moved = { ...shared('source', ONE), metadata: { name: 'source', namespace: 'renamed' } };
+    await platform.commit({ 'SharedSecret-source.yaml': JSON.stringify(moved) });
+
+    expect(dataOf()).toBeUndefined();
+    expect(synced()?.message).toContain('"shared/source" does not exist');
+  });
+
+  test('that names a shared secret which names another one has the data of the first', async () => {
+    const first = { ...shared('source', ONE) } as KubeObject;
+    first.metadata = { ...first.metadata, labels: labels('other') as Record<string, string> };
+    await give(first, shared('other', TWO), follower('copy', 'source'));
+
+    expect(dataOf()).toEqual(ONE);
+    expect(platform.find('sharedsecrets', 'source', 'shared')?.object.spec?.['data']).toEqual(ONE);
+  });
+});
+
+describe('opting out', () => {
+  test.each([
+    ['the source', OFF, {}],
+    ['the copy', {}, OFF],
+  ])('of %s leaves no copy, until it is taken back', async (_, ofSource, ofCopy) => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    await give(
+      shared('source', ONE, ofSource),
+      follower('copy', 'source', { annotations: ofCopy }),
+    );
+    expect(dataOf()).toBeUndefined();
+    expect(synced()).toMatchObject({
+      status: 'False',
+      severity: 'Warning',
+      reason: 'SyncDisabled',
+    });
+
+    await give(shared('source', TWO), follower('copy', 'source'));
+    expect(dataOf()).toEqual(TWO);
+  });
+});
+
+describe('git', () => {
+  test('never holds a copy, whatever is written', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    await platform.commit({ 'SharedSecret-source.yaml': JSON.stringify(shared('source', TWO)) });
+    await update((object) => void Object.assign(object.spec ?? {}, { displayName: 'Copy' }));
+    await update((object) => ({ ...object, spec: { displayName: 'Sent back', data: TWO } }), {
+      verb: 'update',
+    });
+    const copy = git(platform.repository.gitDir, ['show', 'main:ProjectSecret-copy.yaml']);
+
+    expect(found()?.spec).toEqual({ displayName: 'Sent back', data: TWO });
+    expect(copy).not.toContain('dHdv');
+    expect(everything().match(/dHdv/g)).toHaveLength(1);
+  });
+
+  test('gets no commit for an object that is sent back as it was read', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    const head = await platform.repository.head();
+    const { object } = await update(() => found(), { verb: 'update' });
+
+    expect(await platform.repository.head()).toBe(head);
+    expect(object.spec).toEqual({ data: ONE });
+  });
+
+  test('gets data that is other than the copy refused', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+
+    await expect(update((object) => ({ ...object, spec: { data: TWO } }))).rejects.toThrow(
+      /spec\.data: Forbidden: must be empty/,
+    );
+    expect(dataOf()).toEqual(ONE);
+  });
+
+  test('has none of it when the labels are taken off', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    await update((object) => void delete object.metadata.labels);
+
+    expect(dataOf()).toBeUndefined();
+    expect(synced()).toBeUndefined();
+    expect(found()?.status).toEqual({});
+    await setData(TWO);
+    expect(dataOf()).toBeUndefined();
+  });
+});
+
+describe('a dry run', () => {
+  test('shows the copy, as the write would', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    const changed = await update((object) => ({ ...object, spec: { displayName: 'x' } }), {
+      dryRun: true,
+    });
+    const made = await platform.registry.create({
+      kind: kindOf('projectsecrets'),
+      namespace: 'p-web',
+      body: follower('new', 'source'),
+      duplicates: [],
+      options: { ...writeOptions, dryRun: true },
+    });
+
+    expect(changed.object.spec).toEqual({ displayName: 'x', data: ONE });
+    expect(made.object.spec).toEqual({ data: ONE });
+    expect(found('new')).toBeUndefined();
+  });
+});
+
+describe('a start', () => {
+  test('with the state has the copies, and goes on following', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    const before = found();
+    platform = await platform.restart();
+
+    expect(found()).toEqual(before);
+    await setData(TWO);
+    expect(dataOf()).toEqual(TWO);
+    await give(follower('copy', 'source', { annotations: { a: 'b' } }));
+    expect(found()?.metadata.annotations).toEqual({ a: 'b' });
+    expect(dataOf()).toEqual(TWO);
+  });
+
+  test('without the state makes the same copies', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'), follower('lost', 'none'));
+    const before = [found(), found('lost')].map((object) => object?.spec);
+    platform = await platform.restart({ disk: new Map() });
+
+    expect([found(), found('lost')].map((object) => object?.spec)).toEqual(before);
+    expect(synced('lost')?.reason).toBe('SourceNotFound');
+    await setData(TWO);
+    expect(dataOf()).toEqual(TWO);
+  });
+
+  test('under other rules makes them again', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    platform = await platform.restart({ rules: 'others' });
+
+    expect(dataOf()).toEqual(ONE);
+  });
+
+  test('after a version that made none makes them', async () => {
+    await give(shared('source', ONE), follower('copy', 'source'));
+    const { key, object } = platform.find('projectsecrets', 'copy', 'p-web') ?? {};
+    if (key === undefined || object === undefined) throw new Error('there is no copy');
+    const { status: _status, ...bare } = object;
+    platform.store.apply([{ type: 'put', key, object: { ...bare, spec: {} } as KubeObject }]);
+    expect(dataOf()).toBeUndefined();
+    platform = await platform.restart();
+    await platform.branch.inTurn(async (state) => state.repairCopies());
+
+    expect(dataOf()).toEqual(ONE);
+    const { resourceVersion } = platform.store;
+    await platform.branch.inTurn(async (state) => state.repairCopies());
+    expect(platform.store.resourceVersion).toBe(resourceVersion);
+  });
+});
+
+describe('random histories', () => {
+  const name = fc.constantFrom('a', 'b');
+  const source = fc.record({ name, data: fc.constantFrom(ONE, TWO, {}), off: fc.boolean() });
+  const copy = fc.record({ name, of: name, off: fc.boolean() });
+  const step = fc.array(
+    fc.oneof(
+      source.map((it) => shared(it.name, it.data, it.off ? OFF : {})),
+      copy.map((it) => follower(it.name, it.of, { annotations: it.off ? OFF : {} })),
+      name.map((it) => ({ gone: `SharedSecret-${it}.yaml` })),
+      name.map((it) => ({ gone: `ProjectSecret-${it}.yaml` })),
+    ),
+    { minLength: 1, maxLength: 3 },
+  );
+
+  test('leave every copy as its source is, and a rebuild makes the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+        platform = await openTestPlatform();
+        const there = new Set<string>();
+        for (const [i, objects] of steps.entries()) {
+          const files: Record<string, string | null> = { 'step.txt': String(i) };
+          for (const it of objects) {
+            if (!('gone' in it)) files[path(it)] = JSON.stringify(it);
+            else if (there.has(it.gone)) files[it.gone] = null;
+            else delete files[it.gone];
+          }
+          for (const [file, text] of Object.entries(files)) {
+            if (text === null) there.delete(file);
+            else there.add(file);
+          }
+          await platform.commit(files);
+          check();
+        }
+        const all = shown();
+        platform = await platform.restart({ disk: new Map() });
+        expect(shown()).toEqual(all);
+        await platform.close();
+      }),
+      { numRuns: runs(10) },
+    );
+  });
+
+  const shown = (): unknown => ['a', 'b'].map((it) => found(it)?.spec);
+
+  function check(): void {
+    for (const it of ['a', 'b']) {
+      const object = found(it);
+      if (object === undefined) continue;
+      const of = object.metadata.labels?.['gitplane.dev/sharedsecret-name'] ?? '';
+      const origin = platform.find('sharedsecrets', of, 'shared')?.object;
+      const isOff = [object, origin].some((one) => one?.metadata.annotations !== undefined);
+      expect(object.spec?.['data']).toEqual(isOff ? undefined : origin?.spec?.['data']);
+      expect(synced(it)?.status).toBe(isOff || origin === undefined ? 'False' : 'True');
+    }
+  }
+});
+
+describe('who may not get the shared secret', () => {
+  test('cannot have it copied, by no road, and whoever may can', async () => {
+    const guarded = await openGuardedPlatform();
+    platform = guarded.platform;
+    await guarded.give(
+      make('User', 'bob'),
+      make('User', 'eve'),
+      ...grant('writers', '* projectsecrets', 'User:bob'),
+      ...grant('writers-2', '* projectsecrets', 'User:eve'),
+      ...grant('readers', 'get sharedsecrets source', 'User:eve'),
+      shared('source', ONE),
+      follower('own', 'source', { labels: {} }, { data: TWO }),
+    );
+    const bob = await guarded.giveKey('bob', { user: 'bob' });
+    const eve = await guarded.giveKey('eve', { user: 'eve' });
+    const body = follower('copy', 'source');
+
+    const refused = await guarded.create(bob, 'projectsecrets', body, 'p-web');
+    expect(refused).toMatchObject({ code: 403 });
+    expect(refused.text).toContain(
+      'cannot get SharedSecret "shared/source", whose data it would show',
+    );
+    expect(JSON.stringify(refused)).not.toContain('b25l');
+    expect((await guarded.create(bob, 'projectsecrets', follower('x', 'none'), 'p-web')).code).toBe(
+      403,
+    );
+    const own = follower('own', 'source', {}, {});
+    expect((await guarded.push(bob, { 'own.yaml': JSON.stringify(own) })).code).toBe(403);
+    expect((await guarded.push(bob, { [path(own)]: JSON.stringify(own) })).code).toBe(403);
+    expect(dataOf('own')).toEqual(TWO);
+
+    expect((await guarded.create(eve, 'projectsecrets', body, 'p-web')).code).toBe(200);
+    expect(dataOf()).toEqual(ONE);
+  });
+
+  test('any more after the copy was made sees it go on, and makes no other', async () => {
+    const guarded = await openGuardedPlatform();
+    platform = guarded.platform;
+    const readers = grant('readers', 'get sharedsecrets', 'User:eve');
+    await guarded.give(
+      make('User', 'eve'),
+      ...grant('writers', '* projectsecrets', 'User:eve'),
+      ...readers,
+      shared('source', ONE),
+    );
+    const eve = await guarded.giveKey('eve', { user: 'eve' });
+    await guarded.create(eve, 'projectsecrets', follower('copy', 'source'), 'p-web');
+    await platform.commit({ 'ClusterRoleBinding-readers.yaml': null });
+    await guarded.give(shared('source', TWO));
+
+    expect(dataOf()).toEqual(TWO);
+    expect(
+      (await guarded.create(eve, 'projectsecrets', follower('more', 'source'), 'p-web')).code,
+    ).toBe(403);
+  });
+});

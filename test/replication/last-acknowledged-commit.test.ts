@@ -1,0 +1,63 @@
+/** The newest move that etcd had, as a disk remembers it. */
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type Agreed, AgreedMark } from '../../src/replication/last-acknowledged-commit.ts';
+import { temporaryFolder } from '../support/git.ts';
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  mkdirSync(join(folder, 'gitplane'));
+  file = join(folder, 'gitplane/agreed.json');
+});
+
+function open(gitDir = folder): AgreedMark {
+  const mark = new AgreedMark(gitDir);
+  onTestFinished(() => mark.close());
+  return mark;
+}
+
+const FIRST = { commit: 'a'.repeat(40), sequence: 1 };
+
+test.each<[string, Agreed]>([
+  ['another commit', { commit: 'b'.repeat(40), sequence: 1 }],
+  ['another sequence of the same commit', { ...FIRST, sequence: 2 }],
+  ['a shorter text', { commit: 'c', sequence: 2 }],
+  ['the same', FIRST],
+])('the last of two notes is read after a kill: %s', async (_what, last) => {
+  const mark = open();
+  mark.note({ ...FIRST, sequence: FIRST.sequence });
+  mark.note(last);
+  expect(await mark.read()).toEqual(last);
+  expect(await open().read()).toEqual(last);
+});
+
+test('a note of what is noted writes nothing', async () => {
+  const mark = open();
+  mark.note(FIRST);
+  writeFileSync(file, '{}');
+  mark.note({ ...FIRST });
+  expect(readFileSync(file, 'utf8')).toBe('{}');
+});
+
+test.each([
+  ['no file', undefined],
+  ['half a file', '{"commit":'],
+  ['another boot', JSON.stringify({ ...FIRST, boot: 'another' })],
+  ['no boot', JSON.stringify(FIRST)],
+  ['an unknown boot', JSON.stringify({ ...FIRST, boot: '' })],
+])('a disk with %s remembers nothing', async (_what, text) => {
+  if (text !== undefined) writeFileSync(file, text);
+  expect(await open().read()).toBeUndefined();
+});
+
+test('a mark that cannot be written leaves no old one, and fails no commit', async () => {
+  symlinkSync('/dev/full', file);
+  open().note(FIRST);
+  expect(existsSync(file)).toBe(false);
+  open(join(folder, 'nowhere')).note(FIRST);
+  expect(await open(join(folder, 'nowhere')).read()).toBeUndefined();
+});
