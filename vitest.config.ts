@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, sep } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { doorLinker } from './scripts/link-doors.mjs';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { SkippedTests } from './test/support/skipped-tests.ts';
 
@@ -38,7 +39,17 @@ const shared = files.filter(
   (file) => SHARED.includes(file.split('/')[1] ?? '') && !APART.test(file),
 );
 
+const link = doorLinker(join(import.meta.dirname, 'src'));
+
 export default defineConfig({
+  // A test loads the files that it uses, not each folder whole.
+  plugins: [
+    {
+      name: 'link-doors',
+      enforce: 'pre',
+      transform: (text, id) => (id.endsWith('.ts') ? link(id, text) : undefined),
+    },
+  ],
   test: {
     reporters: ['default', new SkippedTests()],
     globalSetup: ['test/support/temporary-root.ts'],

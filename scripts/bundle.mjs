@@ -12,6 +12,8 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { build } from 'esbuild';
+import { buildBench } from './build-bench.mjs';
+import { linkFolder } from './link-doors.mjs';
 import { bundleScript, cacheOf, runBundle } from './load-bundle.mjs';
 import { schemaFunctions } from './schema-functions.mjs';
 
@@ -167,6 +169,8 @@ loadBundle(fileURLToPath(new URL(${to(bundle)}, import.meta.url)));
   );
 }
 
+linkFolder(dist);
+await buildBench(root);
 const dataDir = mkdtempSync(join(tmpdir(), 'gitplane-build-'));
 try {
   await Promise.all([

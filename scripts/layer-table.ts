@@ -63,6 +63,5 @@ const LAYERS: Readonly<Record<string, string>> = {
   server: 'HTTP: filters, handlers, discovery, OpenAPI, watch streams, git over HTTP',
   cli: '`gitplane validate`, `gitplane plan`, the probe of the container',
   bootstrap: 'the data directory, the seed, the first administrator',
-  bench: '`gitplane bench`',
   daemon: 'the composition root: everything put together',
 };

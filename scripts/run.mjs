@@ -64,6 +64,7 @@ function build() {
     newestSource(join(root, 'src')),
     newestSource(join(root, 'scripts')),
     newestSource(join(root, 'schemas')),
+    newestSource(join(root, 'test', 'bench')),
     statSync(join(root, 'tsconfig.build.json')).mtimeMs,
     statSync(join(root, 'package-lock.json')).mtimeMs,
   );
@@ -103,7 +104,7 @@ switch (task) {
     become([join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...rest]);
     break;
   case 'bench':
-    become([main, 'bench', ...rest]);
+    become([join(root, 'build', 'bench', 'main.js'), ...rest]);
     break;
   default:
     fail(`Unknown task "${task}"`);

@@ -1,30 +1,27 @@
 /** Every command: what it is for, what it takes, and where it is. */
 import {
+  CRDS_OPTIONS,
   CREDENTIAL_OPTIONS,
+  DOCTOR_OPTIONS,
+  EDIT_OPTIONS,
   KEYS_OPTIONS,
   KUBECONFIG_OPTIONS,
   LOGIN_OPTIONS,
-  SECRETS_OPTIONS,
-  TOKEN_OPTIONS,
-  USERS_OPTIONS,
-  WHOAMI_OPTIONS,
-} from './options/client-options.ts';
-import {
-  CRDS_OPTIONS,
+  type OptionSpec,
   PATCHES_OPTIONS,
+  type ParsedOptions,
   PLAN_OPTIONS,
-  VALIDATE_OPTIONS,
-} from './options/manifest-options.ts';
-import { BENCH_OPTIONS, DOCTOR_OPTIONS, STATE_OPTIONS } from './options/operator-options.ts';
-import type { OptionSpec } from './options/option-spec.ts';
-import type { ParsedOptions } from './options/parse-options.ts';
-import {
-  EDIT_OPTIONS,
   REKEY_OPTIONS,
   SEAL_OPTIONS,
+  SECRETS_OPTIONS,
+  SERVE_OPTIONS,
+  STATE_OPTIONS,
+  TOKEN_OPTIONS,
   UNSEAL_OPTIONS,
-} from './options/sealing-options.ts';
-import { SERVE_OPTIONS } from './options/serve-options.ts';
+  USERS_OPTIONS,
+  VALIDATE_OPTIONS,
+  WHOAMI_OPTIONS,
+} from './options/index.ts';
 import { VERSION } from './version.ts';
 
 interface Command {
@@ -174,12 +171,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     operands: '',
     options: DOCTOR_OPTIONS,
     run: async (options) => (await import('./daemon/doctor.ts')).doctor(options, process.stdout),
-  },
-  bench: {
-    summary: 'print the performance table, measured on this machine',
-    operands: '',
-    options: BENCH_OPTIONS,
-    run: async (options) => (await import('./bench/bench.ts')).bench(options, process.stdout),
   },
   version: {
     summary: 'print the version',

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 /** From the command line to a command to an exit status; no logic of its own. */
 import { COMMANDS } from './commands.ts';
-import { describeOptions } from './options/describe-options.ts';
-import { parseOptions, UsageError } from './options/parse-options.ts';
+import { describeOptions, parseOptions, UsageError } from './options/index.ts';
 
 function help(): string {
   const blocks = Object.entries(COMMANDS).map(([name, command]) =>

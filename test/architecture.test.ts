@@ -2,7 +2,7 @@
  * Holds the plan of the house (docs/architecture.md): who may import whom, no circles of files or
  * folders, no kind singled out outside kinds/. One table reads better than a lint override a folder.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -118,7 +118,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'registry',
     'state',
   ],
-  bench: ['*'],
   daemon: ['*'],
 };
 const ROOT_FILES = ['version.ts'];
@@ -160,6 +159,39 @@ describe('layers', () => {
   });
 });
 
+describe('doors', () => {
+  const folders = Object.keys(MAY_IMPORT);
+  const isDoor = (file: string): boolean => /^[^/]+\/index\.ts$/.test(file);
+
+  test.each(folders)('%s/ has a README.md and a door', (folder) => {
+    const missing = ['README.md', 'index.ts'].filter(
+      (name) => !existsSync(join(src, folder, name)),
+    );
+
+    expect(missing).toEqual([]);
+  });
+
+  /** A late import names a file, so that a start loads nothing else: see `commands.ts`. */
+  test.each(files.filter((file) => file.includes('/')))('%s imports doors alone', (file) => {
+    const text = readFileSync(join(src, file), 'utf8');
+    const passed = [...text.matchAll(/^(?:import|export) [^;]*?from '(\.[^']+)'/gm)]
+      .map(([, specifier = '']) => relative(src, join(src, file, '..', specifier)))
+      .filter((target) => target.includes('/') && target.split('/')[0] !== file.split('/')[0])
+      .filter((target) => !isDoor(target));
+
+    expect(passed).toEqual([]);
+  });
+
+  test.each(files.filter(isDoor))('%s holds exports of its folder and nothing else', (door) => {
+    const text = readFileSync(join(src, door), 'utf8');
+    const rest = text
+      .replace(/^\/\*\*.*?\*\/\n/s, '')
+      .replace(/^export (?:type )?\{[^}]*\} from '\.\/[^']+';\n/gm, '');
+
+    expect(rest).toBe('');
+  });
+});
+
 describe('files', () => {
   test('none imports itself by way of others, not even for a type', () => {
     const imports = new Map(files.map((file) => [file, importsOf(file)]));
@@ -186,7 +218,7 @@ describe('kinds', () => {
   /** Subjects and roleRefs of RBAC name kinds as data; reading them is what this file is for. */
   const READS_RBAC_REFERENCES = ['auth/binding-index.ts'];
   const judged = files.filter(
-    (file) => !/^(kinds|bench)\//.test(file) && !READS_RBAC_REFERENCES.includes(file),
+    (file) => !/^kinds\//.test(file) && !READS_RBAC_REFERENCES.includes(file),
   );
 
   test.each(judged)('%s singles out no kind', (file) => {

@@ -11,7 +11,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'apimachinery/name-uuid.ts': 'a UUID of RFC 9562 has 122 bits; it is compared beside the key',
   'auth/counting-slots.ts':
     'a slot of a rate limit under a random key; names that share one make each other wait',
-  'bench/corpus.ts': 'values of a benchmark',
   'endpoint-patches/names.ts':
     'names that another product gives; the sync writes and deletes only what has its annotations',
   'git/serve/hook-server.ts': 'a folder for a socket; a second daemon on it does not start',

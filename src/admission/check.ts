@@ -2,10 +2,14 @@
  * The one validator. A manifest from git and a body from HTTP end here, and fail with the same
  * words (design: two roads meet at one validator).
  */
-import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
-import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { CompiledSchema } from '../kinds/schema.ts';
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  jsonEqual,
+  type KubeObject,
+} from '../apimachinery/index.ts';
+import type { CompiledSchema, Kind } from '../kinds/index.ts';
 import { metadataProblems, metadataWarnings } from './metadata.ts';
 
 /**

@@ -2,15 +2,14 @@
  * What is around the spec of a manifest: which kind it is, where it belongs, and what of it only the
  * server may write.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
 import {
   isRecord,
   type KubeObject,
+  type ObjectKey,
   SERVER_POPULATED_META,
   valueAt,
-} from '../apimachinery/object.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { FileClaim, KindTable } from '../kinds/table.ts';
+} from '../apimachinery/index.ts';
+import type { FileClaim, Kind, KindTable } from '../kinds/index.ts';
 import type { Report } from './manifest-report.ts';
 
 /** Where a document was found, and what its place says about it. */

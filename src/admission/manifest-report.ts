@@ -4,12 +4,11 @@ import {
   type FieldPath,
   formatFieldError,
   formatPath,
-} from '../apimachinery/field-error.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { secretPlaces } from '../kinds/secret-places.ts';
-import type { ManifestDocument, Problem } from '../manifests/manifest.ts';
+  type KubeObject,
+  type ObjectKey,
+} from '../apimachinery/index.ts';
+import { type Kind, secretPlaces } from '../kinds/index.ts';
+import type { ManifestDocument, Problem } from '../manifests/index.ts';
 
 /** What is known of a document whose secrets are sealed; its value is the opened one. */
 export interface SealedParts {

@@ -1,10 +1,15 @@
 /** From a document of a file to an object with an identity, or to problems with places. */
-import { type FieldError, formatPath } from '../apimachinery/field-error.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { apiVersionOf, type Kind } from '../kinds/kind.ts';
-import type { FileClaim, KindTable } from '../kinds/table.ts';
-import type { ManifestDocument } from '../manifests/manifest.ts';
+import {
+  type FieldError,
+  formatPath,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  type ObjectKey,
+  valueAt,
+} from '../apimachinery/index.ts';
+import { apiVersionOf, type FileClaim, type Kind, type KindTable } from '../kinds/index.ts';
+import type { ManifestDocument } from '../manifests/index.ts';
 import { objectProblems, objectWarnings } from './check.ts';
 import {
   cleanManifest,

@@ -1,20 +1,20 @@
 /** The rules of `metadata` that hold for every kind (spec section 2.2; Kubernetes' wording). */
 import {
+  dnsLabelProblems,
   duplicate,
   type FieldError,
   type FieldPath,
   forbidden,
   invalid,
+  type KubeObject,
+  labelValueProblems,
+  type ObjectMeta,
+  type OwnerReference,
+  qualifiedNameProblems,
   required,
   tooLong,
-} from '../apimachinery/field-error.ts';
-import {
-  dnsLabelProblems,
-  labelValueProblems,
-  qualifiedNameProblems,
-} from '../apimachinery/names.ts';
-import type { KubeObject, ObjectMeta, OwnerReference } from '../apimachinery/object.ts';
-import type { Kind } from '../kinds/kind.ts';
+} from '../apimachinery/index.ts';
+import type { Kind } from '../kinds/index.ts';
 
 const ANNOTATIONS_LIMIT = 262_144;
 

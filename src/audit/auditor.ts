@@ -1,8 +1,6 @@
 /** Records requests as the configuration says, and follows it: policy and logs alike. */
 import { resolve } from 'node:path';
-import type { PlatformConfigSource } from '../config/config-feed.ts';
-import type { PlatformConfig } from '../config/platform-config.ts';
-import type { AuditConfig } from '../config/sections/audit.ts';
+import type { AuditConfig, PlatformConfig, PlatformConfigSource } from '../config/index.ts';
 import { AuditFile } from './audit-file.ts';
 import { AuditOutput, type Output } from './audit-output.ts';
 import type { AuditTarget } from './audit-queue.ts';

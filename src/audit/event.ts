@@ -2,8 +2,7 @@
  * Lines of the audit log: an `Event` of `audit.k8s.io/v1`, as JSON. They are put together from parts
  * that are made once for each user, client and URL, since most requests are made again and again.
  */
-import { remember } from '../apimachinery/memoize.ts';
-import type { User } from '../apimachinery/request.ts';
+import { remember, type User } from '../apimachinery/index.ts';
 import type { AuditedRequest, AuditLevel, AuditStage } from './policy.ts';
 import { redactedMessage, redactedUrl } from './redaction.ts';
 

@@ -3,7 +3,7 @@
  * Kubernetes reads those of its audit policy: the first that matches decides, none means no record,
  * and all fields of a rule that are given have to match.
  */
-import type { AuditConfig, AuditRule } from '../config/sections/audit.ts';
+import type { AuditConfig, AuditRule } from '../config/index.ts';
 import { presetRules } from './presets.ts';
 
 export type AuditLevel = AuditRule['level'];

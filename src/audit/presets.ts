@@ -1,5 +1,5 @@
 /** The prepared policies: `audit.level` from 1 (little) to 4 (bodies of requests and answers). */
-import type { AuditRule } from '../config/sections/audit.ts';
+import type { AuditRule } from '../config/index.ts';
 
 /** Questions, and what would fill a log with nothing. */
 const UNRECORDED: AuditRule = {

@@ -2,11 +2,16 @@
  * Bodies as the audit log may hold them. What may be a secret is taken out whatever the policy
  * says; what cannot be told apart is left out as a whole.
  */
-import { isRecord } from '../apimachinery/object.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { MASK, masked, type SecretPaths } from '../kinds/masking.ts';
-import { compileSchema } from '../kinds/schema.ts';
-import { schemaAt, schemaTree } from '../kinds/schema-files.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import {
+  compileSchema,
+  type Kind,
+  MASK,
+  masked,
+  type SecretPaths,
+  schemaAt,
+  schemaTree,
+} from '../kinds/index.ts';
 
 export type Redacted = { readonly value: unknown } | { readonly omitted: 'invalid' };
 

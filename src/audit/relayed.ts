@@ -2,7 +2,7 @@
  * Events that agents and API servers of clusters send (`EventList` of `audit.k8s.io/v1`, as the audit
  * webhook of Kubernetes does): checked, without what may be secret, and marked with who sent them.
  */
-import { isRecord } from '../apimachinery/object.ts';
+import { isRecord } from '../apimachinery/index.ts';
 import { redactedRequest, redactedUrl } from './redaction.ts';
 import { SOURCE_ANNOTATION } from './store/event-rows.ts';
 

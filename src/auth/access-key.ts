@@ -1,7 +1,7 @@
 /** An OwnedAccessKey as authentication keeps it: read once, when the object changes. */
 import { createHash } from 'node:crypto';
-import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
-import { isConcealedAccessKey } from '../kinds/access-key-secret.ts';
+import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
+import { isConcealedAccessKey } from '../kinds/index.ts';
 import { text, texts, time } from './fields.ts';
 import type { KeyOwner } from './identity.ts';
 import type { KeyLifetime } from './key-lifetime.ts';

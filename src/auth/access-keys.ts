@@ -4,10 +4,14 @@
  * change of an OwnedAccessKey.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { type Clock, rfc3339 } from '../apimachinery/clock.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import type { User } from '../apimachinery/request.ts';
-import { concealAccessKey, isConcealedAccessKey } from '../kinds/access-key-secret.ts';
+import {
+  type Clock,
+  type JsonObject,
+  type KubeObject,
+  rfc3339,
+  type User,
+} from '../apimachinery/index.ts';
+import { concealAccessKey, isConcealedAccessKey } from '../kinds/index.ts';
 import { type AccessKey, identityOf, readAccessKey } from './access-key.ts';
 import type { ActivityTracker } from './activity.ts';
 import type { Directory } from './directory.ts';

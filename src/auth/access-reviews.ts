@@ -2,15 +2,19 @@
  * Answers to questions about access (Kubernetes: `authorization.k8s.io`, `authentication.k8s.io`).
  * About oneself they count the scope of the key; about others roles alone, since no key is named.
  */
-import { type FieldError, forbidden, invalid, required } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
 import {
   type Attributes,
   type Authorizer,
+  type FieldError,
+  forbidden,
+  invalid,
+  isRecord,
+  type JsonObject,
+  required,
   rightOnObject,
   type User,
-} from '../apimachinery/request.ts';
-import type { Kind } from '../kinds/kind.ts';
+} from '../apimachinery/index.ts';
+import type { Kind } from '../kinds/index.ts';
 import { EVERY_KEYS_RULES } from './built-in-rights.ts';
 import { text, texts } from './fields.ts';
 import type { PolicyRule } from './policy-rules.ts';

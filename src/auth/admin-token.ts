@@ -2,7 +2,7 @@
  * The file with the first access key, `admin.token`. Whoever can read it is an administrator: mode
  * 0600, and its text goes into no log and no error. Only its path may be shown.
  */
-import { accessKeyPrefix, hasValidChecksum, mintAccessKey } from '../kinds/access-key-secret.ts';
+import { accessKeyPrefix, hasValidChecksum, mintAccessKey } from '../kinds/index.ts';
 import { createFile, readIfThere } from './secret-file.ts';
 
 export interface AdminToken {

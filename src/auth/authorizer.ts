@@ -9,16 +9,18 @@
  * Roles of `spec.clusterRoles` are bindings of their own: they hold in clusters and give nothing on
  * the platform, as bindings of the platform give nothing inside a cluster.
  */
-import { jsonEqual, type KubeObject, valueAt } from '../apimachinery/object.ts';
 import {
   type Attributes,
   AUTHENTICATED_GROUP,
   type Authorizer,
   type Decision,
+  jsonEqual,
+  type KubeObject,
   SUPERUSER_GROUP,
   type User,
-} from '../apimachinery/request.ts';
-import type { AccessGrant } from '../kinds/access-grants.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
+import type { AccessGrant } from '../kinds/index.ts';
 import { type Binding, BindingIndex, type Grant } from './binding-index.ts';
 import { EVERYONES_RULES, FULL_AUTHORITY } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';

@@ -2,8 +2,7 @@
  * RoleBindings and ClusterRoleBindings by the subject they name, so that a request looks only at
  * bindings of its own user and groups. ServiceAccount subjects match nobody: there are none here.
  */
-import { isRecord, type KubeObject } from '../apimachinery/object.ts';
-import type { User } from '../apimachinery/request.ts';
+import { isRecord, type KubeObject, type User } from '../apimachinery/index.ts';
 import type { RoleKey } from './role-index.ts';
 
 export interface Binding {

@@ -6,7 +6,7 @@
  * platform's own namespaces, which may have the same names as those of a cluster. A scope is asked
  * about the cluster itself.
  */
-import type { Attributes, Authorizer, Decision, User } from '../apimachinery/request.ts';
+import type { Attributes, Authorizer, Decision, User } from '../apimachinery/index.ts';
 import { scopeOf } from './scope.ts';
 import type { Target } from './scope-permits.ts';
 import type { ScopedAuthorizer } from './scoped-authorizer.ts';

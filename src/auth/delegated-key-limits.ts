@@ -2,9 +2,13 @@
  * What a key with a scope may make or change other keys to: nothing that reaches further or lives
  * longer than itself (invariant 10). The same holds for a change of its own object.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import { rfc3339 } from '../apimachinery/clock.ts';
-import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
+import {
+  type Clock,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  rfc3339,
+} from '../apimachinery/index.ts';
 import { readLifetime } from './access-key.ts';
 import { type KeyLifetimeLimits, latestEnd } from './key-lifetime.ts';
 import type { Scope } from './scope.ts';

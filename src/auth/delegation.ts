@@ -3,11 +3,13 @@
  * (`escalation.ts`): every right that a write grants on an object has to be held on it. Beyond that
  * `makeowner` is needed to hand ownership to others, and `bind` to name a team of others.
  */
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { User } from '../apimachinery/request.ts';
-import { forbiddenError, type StatusError } from '../apimachinery/status-error.ts';
-import { type AccessGrant, accessGrants, ownerGrant, ownerOf } from '../kinds/access-grants.ts';
-import type { Kind } from '../kinds/kind.ts';
+import {
+  forbiddenError,
+  type KubeObject,
+  type StatusError,
+  type User,
+} from '../apimachinery/index.ts';
+import { type AccessGrant, accessGrants, type Kind, ownerGrant, ownerOf } from '../kinds/index.ts';
 import type { RuleSource } from './authorizer.ts';
 import { describeMissing, isSuperuser } from './escalation.ts';
 import type { PolicyRule } from './policy-rules.ts';

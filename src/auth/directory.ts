@@ -3,7 +3,7 @@
  * team. An index kept up to date by `set…` and `remove…`, one call per change of an object, so that
  * a change of membership acts on the next request.
  */
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import { text, texts } from './fields.ts';
 import { Multimap } from './multimap.ts';
 import { isReservedGroup, PLATFORM_PREFIX } from './reserved-names.ts';

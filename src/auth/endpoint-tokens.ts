@@ -17,10 +17,15 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose';
-import type { Clock } from '../apimachinery/clock.ts';
-import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
-import type { User } from '../apimachinery/request.ts';
+import {
+  type Clock,
+  type FieldError,
+  forbidden,
+  invalid,
+  isRecord,
+  type JsonObject,
+  type User,
+} from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
 import type { IdentityOwner } from './identity.ts';
 import type { SigningKeys } from './key-ring.ts';

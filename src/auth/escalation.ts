@@ -4,15 +4,18 @@
  * it. A ClusterRole that `spec.clusterRoles` names takes every right in it inside clusters, too.
  * Writing a binding takes every right of the role it names, or the verb `bind` on that role.
  */
-import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
 import {
   forbiddenError,
+  isRecord,
+  jsonEqual,
+  type KubeObject,
   notFound,
   type ResourceName,
   type StatusError,
-} from '../apimachinery/status-error.ts';
-import { RBAC_GROUP } from '../kinds/kind.ts';
+  SUPERUSER_GROUP,
+  type User,
+} from '../apimachinery/index.ts';
+import { RBAC_GROUP } from '../kinds/index.ts';
 import type { RuleSource } from './authorizer.ts';
 import { roleKey } from './binding-index.ts';
 import { FULL_AUTHORITY } from './built-in-rights.ts';

@@ -7,7 +7,7 @@
  * be able to shut a pipeline out.
  */
 import { isIPv6 } from 'node:net';
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 import { CountingSlots } from './counting-slots.ts';
 import type { TokenBucketRate } from './token-bucket.ts';
 

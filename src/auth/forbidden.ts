@@ -1,6 +1,10 @@
 /** How a denial is worded: as the API server of Kubernetes words it, to the letter. */
-import type { Attributes, User } from '../apimachinery/request.ts';
-import { forbiddenError, type StatusError } from '../apimachinery/status-error.ts';
+import {
+  type Attributes,
+  forbiddenError,
+  type StatusError,
+  type User,
+} from '../apimachinery/index.ts';
 
 /**
  * The message of a 403: `teams.G "t1" is forbidden: User "u" cannot get resource "teams" in API

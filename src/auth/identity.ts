@@ -12,7 +12,7 @@
  * object or the Team. A subject may bring `gitplane:cluster:…` and the like, but no group of the
  * system, of a user or of a team. `system:masters` therefore comes from `spec.groups` of a User only.
  */
-import { AUTHENTICATED_GROUP, type User } from '../apimachinery/request.ts';
+import { AUTHENTICATED_GROUP, type User } from '../apimachinery/index.ts';
 import type { Directory } from './directory.ts';
 import { isReservedForOwners, isReservedGroup, teamGroup, userGroup } from './reserved-names.ts';
 

@@ -4,8 +4,8 @@
  * group has to be that user or a member of that group, or needs Kubernetes' verb `impersonate` on
  * it (`users` and `groups` of the core group).
  */
-import type { Authorizer, User } from '../apimachinery/request.ts';
-import type { ActingNames } from '../kinds/kind.ts';
+import type { Authorizer, User } from '../apimachinery/index.ts';
+import type { ActingNames } from '../kinds/index.ts';
 
 /** Why the write is refused, as a sentence; undefined when it is not. */
 export function impersonationRefusal(

@@ -9,7 +9,7 @@
  */
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 import {
   createSigningKey,
   openSigningKey,

@@ -3,8 +3,8 @@
  * them out by a binding would take (Kubernetes: registry/rbac `policybased`): holding them all, or
  * the verb `bind` on the team, user or group that they belong to.
  */
-import type { User } from '../apimachinery/request.ts';
-import type { ActingNames, Membership } from '../kinds/kind.ts';
+import type { User } from '../apimachinery/index.ts';
+import type { ActingNames, Membership } from '../kinds/index.ts';
 import type { RuleSource } from './authorizer.ts';
 import type { Directory } from './directory.ts';
 import { describeMissing, isSuperuser } from './escalation.ts';

@@ -4,11 +4,7 @@
  * that everything else needs.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import {
-  formatPasswordHash,
-  type PasswordHash,
-  parsePasswordHash,
-} from '../kinds/password-hash.ts';
+import { formatPasswordHash, type PasswordHash, parsePasswordHash } from '../kinds/index.ts';
 
 const LN = 15;
 const R = 8;

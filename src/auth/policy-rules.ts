@@ -6,8 +6,7 @@
  * One extension to Kubernetes: `teams/*` covers every subresource of teams (there it matches
  * nothing), because access rules with `subresources: ["*"]` become such rules.
  */
-import { isRecord } from '../apimachinery/object.ts';
-import type { Attributes } from '../apimachinery/request.ts';
+import { type Attributes, isRecord } from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
 
 export interface PolicyRule {

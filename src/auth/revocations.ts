@@ -2,7 +2,7 @@
  * Endpoint tokens that were ended before their time. Kept until they would have ended by themselves,
  * so that the list stays short; verifiers that work offline fetch it.
  */
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 
 /** Where revocations are kept, by the id of the token; the value is when it would have ended. */
 export interface RevocationStore {

@@ -2,7 +2,7 @@
  * Roles and ClusterRoles by name, with aggregation. An aggregated ClusterRole has the rules of the
  * ClusterRoles that its selectors match, and none of its own: Kubernetes overwrites those.
  */
-import { isRecord, type KubeObject } from '../apimachinery/object.ts';
+import { isRecord, type KubeObject } from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
 import { type PolicyRule, policyRules } from './policy-rules.ts';
 

@@ -4,7 +4,7 @@
  * take it for everything, and endpoint tokens carry scopes to other verifiers: such a part is within
  * a scope only where that scope has the same part.
  */
-import { isRecord, type JsonObject, jsonEqual } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, jsonEqual } from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
 import { compilePermits, entries, pathsOf } from './scope-compile.ts';
 

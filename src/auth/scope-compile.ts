@@ -2,7 +2,7 @@
  * From the text of a scope (spec section 2.5) to permits. A scope is the union of its lists. What
  * is not as the schema wants it permits nothing.
  */
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { text, texts } from './fields.ts';
 import {
   type GroupResource,

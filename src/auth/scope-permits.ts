@@ -5,7 +5,7 @@
  *
  * No part has a wildcard but those written here. A `*` anywhere else is a name that nothing has.
  */
-import type { Attributes, PathAttributes, ResourceAttributes } from '../apimachinery/request.ts';
+import type { Attributes, PathAttributes, ResourceAttributes } from '../apimachinery/index.ts';
 import { anyResourceCovers, pathCovers } from './policy-rules.ts';
 
 /** The doors of the platform. This daemon is `Management`; endpoints of clusters are the others. */

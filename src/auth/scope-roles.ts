@@ -7,7 +7,7 @@
  * counts; `agent` and `virtual-cluster` imply `network-peer`, without limits unless an entry of its
  * own sets them.
  */
-import { isRecord } from '../apimachinery/object.ts';
+import { isRecord } from '../apimachinery/index.ts';
 import { texts } from './fields.ts';
 import {
   type GroupResource,

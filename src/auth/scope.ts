@@ -3,8 +3,7 @@
  * its holder. Compiled once per version of a key; afterwards a question costs a walk over a few
  * permits. It never grants: the right to do something is that of the user and of the scope.
  */
-import type { JsonObject } from '../apimachinery/object.ts';
-import type { Attributes, Narrowing, User } from '../apimachinery/request.ts';
+import type { Attributes, JsonObject, Narrowing, User } from '../apimachinery/index.ts';
 import type { PolicyRule } from './policy-rules.ts';
 import { hasUnclearPartsOf } from './scope-clarity.ts';
 import { compilePermits } from './scope-compile.ts';

@@ -3,8 +3,7 @@
  * Everything that asks about rights asks here, escalation checks included: asking `rbac` itself
  * would forget the scope.
  */
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { Attributes, Decision, User } from '../apimachinery/request.ts';
+import type { Attributes, Decision, KubeObject, User } from '../apimachinery/index.ts';
 import type { ObjectName, RbacAuthorizer, RuleSource } from './authorizer.ts';
 import { EVERY_KEYS_RULES } from './built-in-rights.ts';
 import { type PolicyRule, ruleAllows } from './policy-rules.ts';

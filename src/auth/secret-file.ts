@@ -4,7 +4,7 @@
  */
 import { link, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { temporaryPath } from '../files/temporary-files.ts';
+import { temporaryPath } from '../files/index.ts';
 
 export const OWNER_ONLY = 0o600;
 

@@ -3,10 +3,8 @@
  * unless one is a member. A team is named by its group, and the keys of a team by a user of the same
  * name.
  */
-import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import type { User } from '../apimachinery/request.ts';
-import { accessRulesOf } from '../kinds/access.ts';
-import { subjectsOf } from '../kinds/rbac-bindings.ts';
+import { jsonEqual, type KubeObject, type User } from '../apimachinery/index.ts';
+import { accessRulesOf, subjectsOf } from '../kinds/index.ts';
 import type { RuleSource } from './authorizer.ts';
 import { TEAM_GROUP, teamGroup } from './reserved-names.ts';
 

@@ -5,9 +5,7 @@
  */
 import type { JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../apimachinery/clock.ts';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
-import type { User } from '../apimachinery/request.ts';
+import { type Clock, isRecord, type JsonObject, type User } from '../apimachinery/index.ts';
 import type { Authenticated } from './access-keys.ts';
 import { Scope, scopeOf } from './scope.ts';
 import type { PermitContext } from './scope-permits.ts';

@@ -3,7 +3,7 @@
  * to be there, and to want it (invariant 10). What a verifier without our state cannot know.
  */
 import type { JWTPayload } from 'jose';
-import { isRecord } from '../apimachinery/object.ts';
+import { isRecord } from '../apimachinery/index.ts';
 import type { Directory } from './directory.ts';
 
 export interface LiveFacts {

@@ -7,15 +7,11 @@
  * none of them takes the key of another one away.
  */
 import { rename, unlink } from 'node:fs/promises';
-import { type JsonObject, jsonEqual } from '../apimachinery/object.ts';
-import { StatusError } from '../apimachinery/status-error.ts';
-import { ADMIN_KEY_TYPE, ensureAdminToken, readAdminToken } from '../auth/admin-token.ts';
-import { concealAccessKey } from '../kinds/access-key-secret.ts';
-import { type Kind, RBAC_GROUP } from '../kinds/kind.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { ObjectRegistry } from '../registry/registry.ts';
-import { ownChange, ownCreate, ownOptions } from '../registry/writes/system-writes.ts';
-import type { Store, StoredObject } from '../state/store.ts';
+import { type JsonObject, jsonEqual, StatusError } from '../apimachinery/index.ts';
+import { ADMIN_KEY_TYPE, ensureAdminToken, readAdminToken } from '../auth/index.ts';
+import { concealAccessKey, type Kind, type KindTable, RBAC_GROUP } from '../kinds/index.ts';
+import { type ObjectRegistry, ownChange, ownCreate, ownOptions } from '../registry/index.ts';
+import type { Store, StoredObject } from '../state/index.ts';
 
 const NAME = 'admin';
 const ROLE = 'cluster-admin';

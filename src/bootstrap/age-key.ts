@@ -1,7 +1,6 @@
 /** The identities of age that sealed secrets are opened with: our own, made once, and given ones. */
-import { createFile, readIfThere } from '../auth/secret-file.ts';
-import { Keyring, makeIdentity, parseIdentities } from '../sealing/data-keys.ts';
-import { SealingError } from '../sealing/sealing-error.ts';
+import { createFile, readIfThere } from '../auth/index.ts';
+import { Keyring, makeIdentity, parseIdentities, SealingError } from '../sealing/index.ts';
 import type { MissingKeys } from './missing-keys.ts';
 import { StartError } from './start-error.ts';
 

@@ -1,7 +1,7 @@
 /** The files that a daemon owns, by name (design section 7). */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { removeTemporariesIn } from '../files/temporary-files.ts';
+import { removeTemporariesIn } from '../files/index.ts';
 import { errnoOf, StartError } from './start-error.ts';
 
 export interface DataDirectory {

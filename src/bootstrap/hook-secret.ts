@@ -1,6 +1,6 @@
 /** The secret that forges call `POST /hooks/<secret>` with: the operator's, or one made here once. */
 import { randomBytes } from 'node:crypto';
-import { createFile, readIfThere } from '../auth/secret-file.ts';
+import { createFile, readIfThere } from '../auth/index.ts';
 import { StartError } from './start-error.ts';
 
 /** It is part of a path, and nobody may guess it. */

@@ -1,9 +1,7 @@
 /** Sealed files of a branch that no key here opens. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { grepRevision } from '../git/reading/grep.ts';
-import { Reader } from '../git/reading/reader.ts';
-import { readRef } from '../git/refs/ref-file.ts';
+import { grepRevision, Reader, readRef } from '../git/index.ts';
 
 export interface MissingKeys {
   /** Recipients whose keys would open the files. */

@@ -1,18 +1,12 @@
 /** The first commit of an empty hosted repository. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { Catalog } from '../catalog/catalog.ts';
-import type { FileReader } from '../catalog/file-reader.ts';
-import { objectId } from '../git/objects/object-id.ts';
-import type { FileChange, Repository } from '../git/repository.ts';
-import { sealedKinds } from '../kinds/secret-places.ts';
-import type { KindTable } from '../kinds/table.ts';
-import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
-import { formatProblem } from '../manifests/manifest.ts';
-import { COMMITTER } from '../registry/writes/commit-message.ts';
-import type { Sealer } from '../registry/writes/sealer.ts';
-import { SealingError } from '../sealing/sealing-error.ts';
-import { formatSopsConfig } from '../sealing/sops-config.ts';
+import { Catalog, type FileReader } from '../catalog/index.ts';
+import { type FileChange, objectId, type Repository } from '../git/index.ts';
+import { type KindTable, sealedKinds } from '../kinds/index.ts';
+import { formatProblem, IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/index.ts';
+import { COMMITTER, type Sealer } from '../registry/index.ts';
+import { formatSopsConfig, SealingError } from '../sealing/index.ts';
 import { errnoOf, StartError } from './start-error.ts';
 
 /**

@@ -1,6 +1,5 @@
 /** Which objects a step may change, and which documents name them after it. */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { KeyMap } from '../apimachinery/key-map.ts';
+import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
 import type { Place } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import { type FileEntry, hasUnnamed } from './file.ts';

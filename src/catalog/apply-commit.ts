@@ -1,7 +1,6 @@
 /** Takes one step of the fold: the contents at a commit become those at its child. */
-import { KeyMap } from '../apimachinery/key-map.ts';
-import { runAtOnce } from '../apimachinery/yield.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { KeyMap, runAtOnce } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import { touch } from './affected-objects.ts';
 import { CatalogObject } from './catalog-object.ts';
 import { Contents } from './contents.ts';

@@ -1,8 +1,7 @@
 /** An object as the repository has it, and the places that documents are at. */
-import { sameDesiredState } from '../admission/check.ts';
-import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { sameDesiredState } from '../admission/index.ts';
+import { describeKey, type KubeObject, type ObjectKey } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import { Identity } from './identity.ts';
 import type { Tie } from './tie.ts';
 

@@ -3,9 +3,8 @@
  * manifest. A fold over commits and nothing else: no clock, no store, no order of arrival
  * (invariants 5, 7, 9, 12).
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { runAtOnce, runInSlices } from '../apimachinery/yield.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { type ObjectKey, runAtOnce, runInSlices } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import { firstContents, fold } from './apply-commit.ts';
 import type { CatalogObject, Place } from './catalog-object.ts';
 import { Contents } from './contents.ts';

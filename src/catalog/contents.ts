@@ -2,8 +2,7 @@
  * What a catalog holds at its revision: the files, the objects that they make, and every document
  * that names one of these.
  */
-import { type ObjectKey, sameKey } from '../apimachinery/key.ts';
-import { KeyMap } from '../apimachinery/key-map.ts';
+import { KeyMap, type ObjectKey, sameKey } from '../apimachinery/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
 import { type Entries, layerOfKeys, layerOfPaths } from './overlay-map.ts';

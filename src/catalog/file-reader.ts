@@ -1,17 +1,22 @@
 /** Reads a file of the repository with what the kinds say: from bytes to documents and problems. */
-import { admitManifest } from '../admission/manifest.ts';
-import type { ManifestPlace } from '../admission/manifest-envelope.ts';
-import type { AdmittedManifest, SealedParts } from '../admission/manifest-report.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { ownText, TextPool } from '../apimachinery/text.ts';
-import type { GitContext } from '../git/process/git-environment.ts';
-import { findAccessKey } from '../kinds/access-key-secret.ts';
-import type { KindTable } from '../kinds/table.ts';
-import { folderNamespace, relativeTo } from '../manifests/layout.ts';
-import type { ManifestDocument, ManifestFile } from '../manifests/manifest.ts';
-import { positionAt } from '../manifests/positions.ts';
-import { readManifests } from '../manifests/read.ts';
-import type { Keyring } from '../sealing/data-keys.ts';
+import {
+  type AdmittedManifest,
+  admitManifest,
+  type ManifestPlace,
+  type SealedParts,
+} from '../admission/index.ts';
+import { type ObjectKey, ownText, TextPool } from '../apimachinery/index.ts';
+import type { GitContext } from '../git/index.ts';
+import { findAccessKey, type KindTable } from '../kinds/index.ts';
+import {
+  folderNamespace,
+  type ManifestDocument,
+  type ManifestFile,
+  positionAt,
+  readManifests,
+  relativeTo,
+} from '../manifests/index.ts';
+import type { Keyring } from '../sealing/index.ts';
 import {
   type DocumentEntry,
   type FileEntry,

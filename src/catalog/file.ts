@@ -1,8 +1,7 @@
 /** One file of the repository, read: which documents it holds and what is wrong with them. */
-import type { AdmittedManifest } from '../admission/manifest-report.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import type { AdmittedManifest } from '../admission/index.ts';
+import type { KubeObject, ObjectKey } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 
 export interface DocumentEntry {
   readonly index: number;

@@ -4,9 +4,7 @@
  */
 
 import { v5 as uuidV5 } from 'uuid';
-import { rfc3339 } from '../apimachinery/clock.ts';
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import { nameUuids } from '../apimachinery/name-uuid.ts';
+import { keyString, nameUuids, type ObjectKey, rfc3339 } from '../apimachinery/index.ts';
 
 /**
  * One life of an object: from the commit that introduced it to the one that ends it. uid and

@@ -1,6 +1,6 @@
 /** What objects are once the files of a step are in place, and which life each of them lives. */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import type { ObjectKey } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import type { Touched } from './affected-objects.ts';
 import {
   CatalogObject,

@@ -2,8 +2,7 @@
  * Maps on top of maps: changes are kept apart from what they change, so that a step can be tried
  * while everybody else reads what there is, and be made so at once.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { KeyMap } from '../apimachinery/key-map.ts';
+import { KeyMap, type ObjectKey } from '../apimachinery/index.ts';
 import type { UndoLog } from './undo-log.ts';
 
 /** What a catalog asks of its maps. */

@@ -2,8 +2,8 @@
  * Paths that differ by case, or by how accents are composed, alone. File systems of macOS and
  * Windows have room for one of them, so a clone there would lose the other without a word.
  */
-import { shownPath } from '../apimachinery/text.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { shownPath } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import type { UndoLog } from './undo-log.ts';
 
 /** What paths are the same by; itself for most paths. */

@@ -1,8 +1,6 @@
 /** What is wrong with files of a catalog, and with what they want together. */
-import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
-import { KeyMap } from '../apimachinery/key-map.ts';
-import { shownPath } from '../apimachinery/text.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { describeKey, KeyMap, type ObjectKey, shownPath } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import { comparePlaces } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 

@@ -2,15 +2,15 @@
  * What is kept of an object of the catalog beside its served form, so that the next start knows it: a
  * few facts, and the manifest where the served form does not tell it.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
 import {
   type JsonObject,
   type JsonValue,
   jsonEqual,
   type KubeObject,
+  type ObjectKey,
   SERVER_POPULATED_META,
-} from '../apimachinery/object.ts';
-import type { Problem } from '../manifests/manifest.ts';
+} from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import type { CatalogObject, ManifestSource } from './catalog-object.ts';
 import type { Tie } from './tie.ts';
 

@@ -2,7 +2,7 @@
  * Reads the files of commits before they are folded, many commits at a time: history of small
  * commits would else wait for git once a commit. A guess only: what it missed is read when asked.
  */
-import type { HistoryCommit } from '../git/repository.ts';
+import type { HistoryCommit } from '../git/index.ts';
 import type { FileEntry } from './file.ts';
 import type { FileReader } from './file-reader.ts';
 import { type ObjectSource, readEach, readPaths, type SeenPath } from './reading.ts';

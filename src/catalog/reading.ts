@@ -1,9 +1,7 @@
 /** The files behind paths: which are never read, and how many are read at once. */
-import { Pauses } from '../apimachinery/yield.ts';
-import { BlobTooLargeError } from '../git/git-error.ts';
-import { pathFlaw } from '../git/objects/tree-path.ts';
-import type { Repository } from '../git/repository.ts';
-import { leavesTree } from '../manifests/layout.ts';
+import { Pauses } from '../apimachinery/index.ts';
+import { BlobTooLargeError, pathFlaw, type Repository } from '../git/index.ts';
+import { leavesTree } from '../manifests/index.ts';
 import { type FileEntry, unreadableFile } from './file.ts';
 import { type FileReader, LARGEST_FILE, type LargeFile, type WantedFile } from './file-reader.ts';
 

@@ -3,10 +3,8 @@
  * copied, where they meet the copies are merged, so that the result depends on the commits alone
  * and not on the order in which they arrived.
  */
-import { keyString } from '../apimachinery/key.ts';
-import { ownText } from '../apimachinery/text.ts';
-import { Pauses } from '../apimachinery/yield.ts';
-import type { HistoryCommit, Repository } from '../git/repository.ts';
+import { keyString, ownText, Pauses } from '../apimachinery/index.ts';
+import type { HistoryCommit, Repository } from '../git/index.ts';
 import { Catalog } from './catalog.ts';
 import type { FileEntry } from './file.ts';
 import type { FileReader } from './file-reader.ts';

@@ -6,10 +6,9 @@
  * served form tells it. Only files that are more than their objects have notes of their own.
  */
 import { hash } from 'node:crypto';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
-import { encodePath } from '../git/objects/path-text.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import type { JsonObject, JsonValue, KubeObject, ObjectKey } from '../apimachinery/index.ts';
+import { encodePath } from '../git/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import { Catalog } from './catalog.ts';
 import { CatalogObject, type ManifestSource } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';

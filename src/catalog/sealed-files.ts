@@ -1,18 +1,25 @@
 /** Files whose secrets are sealed: from their bytes to manifests in the clear, in memory only. */
-import type { SealedParts } from '../admission/manifest-report.ts';
-import { isRecord, valueAt } from '../apimachinery/object.ts';
-import type { ManifestFile, Position } from '../manifests/manifest.ts';
-import { decodeUtf8 } from '../manifests/parse.ts';
-import { placesIn } from '../manifests/positions.ts';
-import { readManifests } from '../manifests/read.ts';
-import { splitStream } from '../manifests/stream.ts';
-import { clearComments } from '../sealing/comments.ts';
-import type { Keyring } from '../sealing/data-keys.ts';
-import { type SealMetadata, SOPS } from '../sealing/metadata.ts';
-import { metadataOf, openStream } from '../sealing/open.ts';
-import { isSealed } from '../sealing/sealed-value.ts';
-import { SealingError } from '../sealing/sealing-error.ts';
-import { selectionOf } from '../sealing/selection.ts';
+import type { SealedParts } from '../admission/index.ts';
+import { isRecord, valueAt } from '../apimachinery/index.ts';
+import {
+  decodeUtf8,
+  type ManifestFile,
+  type Position,
+  placesIn,
+  readManifests,
+  splitStream,
+} from '../manifests/index.ts';
+import {
+  clearComments,
+  isSealed,
+  type Keyring,
+  metadataOf,
+  openStream,
+  SealingError,
+  type SealMetadata,
+  SOPS,
+  selectionOf,
+} from '../sealing/index.ts';
 
 export interface OpenedManifest extends SealedParts {
   /** Without what tells how the file is sealed. */

@@ -1,6 +1,6 @@
 /** A commit as a catalog takes it, and what it comes to there. */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import type { ObjectKey } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import type { CatalogObject } from './catalog-object.ts';
 import type { FileEntry } from './file.ts';
 import type { CommitPoint, IsAncestor } from './identity.ts';

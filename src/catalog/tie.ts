@@ -1,5 +1,5 @@
 /** The life of its owner that an access key belongs to; see `ties.ts`. */
-import { type ObjectKey, sameKey } from '../apimachinery/key.ts';
+import { type ObjectKey, sameKey } from '../apimachinery/index.ts';
 
 export interface Tie {
   readonly owner: ObjectKey;

@@ -6,9 +6,8 @@
  * text is changed. Where no such object exists then, the key waits and belongs to the first life
  * that begins. A tie ends with neither its owner nor a later life: only new terms make a new one.
  */
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import { KeyMap } from '../apimachinery/key-map.ts';
-import { hasKeyOwner, isKeyOwner, keyOwnership } from '../kinds/key-owner.ts';
+import { KeyMap, keyString, type ObjectKey } from '../apimachinery/index.ts';
+import { hasKeyOwner, isKeyOwner, keyOwnership } from '../kinds/index.ts';
 import type { CatalogObject } from './catalog-object.ts';
 import type { Contents } from './contents.ts';
 import type { ObjectChange, Step } from './step.ts';

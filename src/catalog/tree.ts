@@ -1,16 +1,15 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, the ignore file, sealing. */
 
-import { ownText } from '../apimachinery/text.ts';
-import { flatMapInSlices } from '../apimachinery/yield.ts';
-import type { PathChange, TreeFile } from '../git/repository.ts';
+import { flatMapInSlices, ownText } from '../apimachinery/index.ts';
+import type { PathChange, TreeFile } from '../git/index.ts';
 import {
   IGNORE_FILE,
   LARGEST_IGNORE_FILE,
   type PathFilter,
+  type Problem,
   pathFilter,
   SOPS_CONFIG,
-} from '../manifests/layout.ts';
-import type { Problem } from '../manifests/manifest.ts';
+} from '../manifests/index.ts';
 import { type FileEntry, refuseClear } from './file.ts';
 import { isFile, type ObjectSource, readReadable, type SeenPath, SYMLINK } from './reading.ts';
 

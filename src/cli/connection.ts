@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { isRecord, valueAt } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { isRecord, valueAt } from '../apimachinery/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { getJson } from './https-client.ts';
 import { kubeconfigFiles, readKubeconfigs } from './kubeconfig-file.ts';
 

@@ -1,10 +1,8 @@
 /** `gitplane crds`: the kinds of this platform as CustomResourceDefinitions. */
 import { stringify } from 'yaml';
-import type { JsonObject } from '../apimachinery/object.ts';
-import { customResourceDefinition } from '../kinds/custom-resource.ts';
-import { buildKindTable } from '../kinds/table.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { readChoice } from '../options/values.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
+import { buildKindTable, customResourceDefinition } from '../kinds/index.ts';
+import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
 
 /** Prints one document a kind; as JSON one List. Resolves to the exit status. */
 export async function crds(

@@ -3,8 +3,8 @@
  * (client.authentication.k8s.io/v1). It asks nobody, and gives the key for the server that it is of
  * and for no other: who can change a kubeconfig must not be handed the key of another server.
  */
-import { isRecord, valueAt } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { isRecord, valueAt } from '../apimachinery/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { LoginStore, type SavedLogin } from './login-store.ts';
 import type { Output } from './validate.ts';
 

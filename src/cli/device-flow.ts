@@ -1,6 +1,6 @@
 /** Signing in where there is no browser (RFC 8628): a code is typed into a browser elsewhere. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { isRecord } from '../apimachinery/object.ts';
+import { isRecord } from '../apimachinery/index.ts';
 import { AnswerError } from './https-client.ts';
 import { ask, type GivenKey, givenKey, type SignInServer } from './sign-in-server.ts';
 

@@ -1,10 +1,9 @@
 /** `gitplane keys` and `gitplane kubeconfig`: access keys for people and pipelines. */
 import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { parseGoDuration } from '../apimachinery/duration.ts';
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { formatKubeconfig } from '../tls/kubeconfig.ts';
+import { isRecord, type KubeObject, parseGoDuration, valueAt } from '../apimachinery/index.ts';
+import { accessKeyPrefix, mintAccessKey } from '../kinds/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
+import { formatKubeconfig } from '../tls/index.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { AnswerError } from './https-client.ts';
 import type { Output } from './validate.ts';

@@ -8,9 +8,9 @@ import { mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Document, isMap, isSeq, parseDocument, type YAMLMap, YAMLSeq } from 'yaml';
-import { isRecord } from '../apimachinery/object.ts';
-import { replaceFile } from '../auth/secret-file.ts';
-import { removeTemporariesOf } from '../files/temporary-files.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import { replaceFile } from '../auth/index.ts';
+import { removeTemporariesOf } from '../files/index.ts';
 
 /** What a login adds: a cluster, a user and a context that have one name. */
 export interface KubeconfigEntry {

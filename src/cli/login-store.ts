@@ -4,10 +4,10 @@
  */
 import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRecord } from '../apimachinery/object.ts';
-import { readIfThere, replaceFile } from '../auth/secret-file.ts';
-import { removeTemporariesIn } from '../files/temporary-files.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import { readIfThere, replaceFile } from '../auth/index.ts';
+import { removeTemporariesIn } from '../files/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 
 export interface SavedLogin {
   /** Of the context in the kubeconfig as well. */

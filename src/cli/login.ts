@@ -6,7 +6,7 @@
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { VERSION } from '../version.ts';
 import { signInWithCode } from './device-flow.ts';
 import { AnswerError } from './https-client.ts';

@@ -1,7 +1,7 @@
 /** Where the manifests of a folder are. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PathFilter } from '../manifests/layout.ts';
+import type { PathFilter } from '../manifests/index.ts';
 
 /** Paths below `root` that count, in order. What is hidden, or of a package manager, is left out. */
 export async function* manifestPaths(

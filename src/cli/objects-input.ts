@@ -1,10 +1,9 @@
 /** Objects that are given to a command: files of YAML or JSON, and standard input. */
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
-import { formatProblem, type ManifestDocument } from '../manifests/manifest.ts';
-import { readManifests } from '../manifests/read.ts';
-import { UsageError } from '../options/parse-options.ts';
+import { isRecord, type JsonObject } from '../apimachinery/index.ts';
+import { formatProblem, type ManifestDocument, readManifests } from '../manifests/index.ts';
+import { UsageError } from '../options/index.ts';
 
 export async function bytesOf(path: string): Promise<Buffer> {
   try {

@@ -1,14 +1,14 @@
 /** What patches did to an object, for people: step by step, then the difference as a whole. */
 
-import type { JsonObject } from '../apimachinery/object.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
 import type {
   PatchFailure,
   PatchMatch,
   PatchOutcome,
   PatchRun,
+  RoundTripDifference,
   SkipReason,
-} from '../endpoint-patches/report.ts';
-import type { RoundTripDifference } from '../endpoint-patches/round-trip.ts';
+} from '../endpoint-patches/index.ts';
 import { yamlDiff } from './yaml-diff.ts';
 
 /** One object that was tried. */

@@ -3,25 +3,32 @@
  * and without a cluster: which path matched, what went in, what came out, why something was skipped.
  */
 import { basename, dirname } from 'node:path';
-import { type FieldError, formatFieldError } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { PatchEngine } from '../endpoint-patches/engine.ts';
-import { compilePatches, type PatchProgram } from '../endpoint-patches/program.ts';
-import type { Direction } from '../endpoint-patches/report.ts';
-import { deadReverseExpressions } from '../endpoint-patches/reverse-paths.ts';
-import { roundTrip } from '../endpoint-patches/round-trip.ts';
 import {
+  type FieldError,
+  formatFieldError,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  valueAt,
+} from '../apimachinery/index.ts';
+import {
+  checkEndpointsSetting,
+  checkNamespacesSetting,
+  compilePatches,
+  type Direction,
+  deadReverseExpressions,
+  PatchEngine,
+  type PatchProgram,
   readEndpointsSetting,
   readServicesSetting,
+  roundTrip,
   type SyncedKindName,
-} from '../endpoint-patches/settings.ts';
-import { type TenantCluster, tenantClusterOf } from '../endpoint-patches/tenant.ts';
-import { checkEndpointsSetting } from '../endpoint-patches/validate.ts';
-import { checkNamespacesSetting } from '../endpoint-patches/validate-namespaces.ts';
-import { formatProblem, type Problem } from '../manifests/manifest.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { readChoice } from '../options/values.ts';
-import { SYNCED_KINDS, syncedKindOf } from '../tenant-sync/synced-kinds.ts';
+  type TenantCluster,
+  tenantClusterOf,
+} from '../endpoint-patches/index.ts';
+import { formatProblem, type Problem } from '../manifests/index.ts';
+import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
+import { SYNCED_KINDS, syncedKindOf } from '../tenant-sync/index.ts';
 import { bytesOf, documentsOf, readObjects } from './objects-input.ts';
 import { formatTrial, type Trial } from './patches-text.ts';
 

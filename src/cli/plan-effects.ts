@@ -1,12 +1,10 @@
 /** Effects of changed tenants on Endpoints and Services that are given, for plans without a daemon. */
-import type { KubeObject } from '../apimachinery/object.ts';
-import { PatchEngine } from '../endpoint-patches/engine.ts';
-import type { ForeseeEffects } from '../history/plan.ts';
-import { tenantVersions } from '../kinds/patched-tenant.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { readChoice } from '../options/values.ts';
-import { effectsOf, type Observed } from '../tenant-sync/effects.ts';
-import { syncedKindOf } from '../tenant-sync/synced-kinds.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
+import { PatchEngine } from '../endpoint-patches/index.ts';
+import type { ForeseeEffects } from '../history/index.ts';
+import { tenantVersions } from '../kinds/index.ts';
+import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
+import { effectsOf, type Observed, syncedKindOf } from '../tenant-sync/index.ts';
 import { readObjects } from './objects-input.ts';
 
 export interface EffectsOnInput {

@@ -1,8 +1,14 @@
 /** A plan as people read it in a terminal and in the log of a pipeline. */
-import { valueAt } from '../apimachinery/object.ts';
-import type { FieldChange } from '../history/field-changes.ts';
-import type { Plan, PlanChange, PlanEffect, PlanEffects, PlanVerb } from '../history/plan.ts';
-import { formatProblem } from '../manifests/manifest.ts';
+import { valueAt } from '../apimachinery/index.ts';
+import type {
+  FieldChange,
+  Plan,
+  PlanChange,
+  PlanEffect,
+  PlanEffects,
+  PlanVerb,
+} from '../history/index.ts';
+import { formatProblem } from '../manifests/index.ts';
 import { yamlDiff } from './yaml-diff.ts';
 
 const MARKS: Readonly<Record<PlanVerb, string>> = {

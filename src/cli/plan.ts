@@ -5,24 +5,23 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../apimachinery/clock.ts';
-import { fileReader } from '../catalog/file-reader.ts';
-import { silent } from '../git/logger.ts';
-import { realFiles } from '../git/publication/durable-files.ts';
-import { gitDirOf, readOnlyRepository } from '../git/read-only.ts';
-import { resolveCommit } from '../git/reading/resolve-commit.ts';
-import type { Repository } from '../git/repository.ts';
-import { replayLogs } from '../git/wal/wal-replay.ts';
-import { type ForeseeEffects, type Plan, planOf, withEffects } from '../history/plan.ts';
-import { buildKindTable, type KindTable } from '../kinds/table.ts';
-import { normalizeFolder } from '../manifests/layout.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { readChoice, readNumber } from '../options/values.ts';
-import { Branch } from '../registry/branch.ts';
-import { PushJudge } from '../registry/pushes/push.ts';
-import { MemoryEngine } from '../state/engines/memory-engine.ts';
-import { openStore } from '../state/journaled-store.ts';
-import { sealingCodec } from '../state/records/codec.ts';
+import { systemClock } from '../apimachinery/index.ts';
+import { fileReader } from '../catalog/index.ts';
+import {
+  gitDirOf,
+  type Repository,
+  readOnlyRepository,
+  realFiles,
+  replayLogs,
+  resolveCommit,
+  silent,
+} from '../git/index.ts';
+import { type ForeseeEffects, type Plan, planOf, withEffects } from '../history/index.ts';
+import { buildKindTable, type KindTable } from '../kinds/index.ts';
+import { normalizeFolder } from '../manifests/index.ts';
+import { type ParsedOptions, readChoice, readNumber, UsageError } from '../options/index.ts';
+import { Branch, PushJudge } from '../registry/index.ts';
+import { MemoryEngine, openStore, sealingCodec } from '../state/index.ts';
 import { effectsOnInput } from './plan-effects.ts';
 import { formatPlan } from './plan-text.ts';
 import { keyringOf } from './sealed-tree.ts';

@@ -1,6 +1,6 @@
 /** Problems in the forms that people, editors and forges read. */
-import { shownPath } from '../apimachinery/text.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { shownPath } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 
 export interface Finding extends Problem {
   readonly severity: 'error' | 'warning';

@@ -4,24 +4,28 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { isGone, thisOwner } from '../files/owner.ts';
-import { sealedKinds } from '../kinds/secret-places.ts';
-import { formatProblem, type Problem } from '../manifests/manifest.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import type { OpenFile } from '../registry/writes/sealer.ts';
-import { wrapDataKey } from '../sealing/data-keys.ts';
-import { SOPS } from '../sealing/metadata.ts';
-import { metadataOf } from '../sealing/open.ts';
-import { wrapForPgp } from '../sealing/pgp.ts';
-import { documentsOf, Reuse, sealedComments, sealText, unsealText } from '../sealing/seal.ts';
-import { SealingError } from '../sealing/sealing-error.ts';
+import { isGone, thisOwner } from '../files/index.ts';
+import { sealedKinds } from '../kinds/index.ts';
+import { formatProblem, type Problem } from '../manifests/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
+import type { OpenFile } from '../registry/index.ts';
 import {
   changeRecipients,
   creationRuleFor,
+  documentsOf,
   formatSopsConfig,
+  metadataOf,
   parseSopsConfig,
+  Reuse,
+  SealingError,
+  SOPS,
   type SopsConfig,
-} from '../sealing/sops-config.ts';
+  sealedComments,
+  sealText,
+  unsealText,
+  wrapDataKey,
+  wrapForPgp,
+} from '../sealing/index.ts';
 import { SealedTree, type TreeFile } from './sealed-tree.ts';
 import type { Output } from './validate.ts';
 

@@ -3,19 +3,22 @@ import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { systemClock } from '../apimachinery/clock.ts';
-import { readIfThere } from '../auth/secret-file.ts';
-import { type FileReader, fileReader } from '../catalog/file-reader.ts';
-import { removeTemporariesIn, temporaryPath } from '../files/temporary-files.ts';
-import { buildKindTable, type KindTable } from '../kinds/table.ts';
-import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/layout.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { Sealer } from '../registry/writes/sealer.ts';
-import { Keyring, parseIdentities } from '../sealing/data-keys.ts';
-import type { PgpKeys } from '../sealing/pgp.ts';
-import { parseSopsConfig, type SopsConfig } from '../sealing/sops-config.ts';
-import { openGpgKeyring } from '../signatures/gpg-keyring.ts';
-import { SignatureFileError } from '../signatures/signature-error.ts';
+import { systemClock } from '../apimachinery/index.ts';
+import { readIfThere } from '../auth/index.ts';
+import { type FileReader, fileReader } from '../catalog/index.ts';
+import { removeTemporariesIn, temporaryPath } from '../files/index.ts';
+import { buildKindTable, type KindTable } from '../kinds/index.ts';
+import { IGNORE_FILE, pathFilter, SOPS_CONFIG } from '../manifests/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
+import { Sealer } from '../registry/index.ts';
+import {
+  Keyring,
+  type PgpKeys,
+  parseIdentities,
+  parseSopsConfig,
+  type SopsConfig,
+} from '../sealing/index.ts';
+import { openGpgKeyring, SignatureFileError } from '../signatures/index.ts';
 import { manifestPaths } from './manifest-paths.ts';
 
 /** Where a daemon in this folder keeps its key. */

@@ -4,8 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { buffer as readAll } from 'node:stream/consumers';
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { openConnection } from './connection.ts';
 import { AnswerError } from './https-client.ts';
 

@@ -1,6 +1,6 @@
 /** `gitplane secrets`: values of secrets, and the sync with the secret store, as the platform tells it. */
-import { isRecord } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { getSecret, setSecret, type ValueInput } from './secret-values.ts';
 import type { Output } from './validate.ts';

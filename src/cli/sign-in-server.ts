@@ -1,7 +1,7 @@
 /** What the sign-in of the command line asks of a platform. */
 import { readFile } from 'node:fs/promises';
-import { isRecord } from '../apimachinery/object.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { AnswerError, getJson } from './https-client.ts';
 
 export interface SignInServer {

@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { decodeJwt, type JSONWebKeySet } from 'jose';
-import { verifyEndpointToken } from '../auth/endpoint-tokens.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { verifyEndpointToken } from '../auth/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { getJson } from './https-client.ts';
 import type { Output } from './validate.ts';
 

@@ -6,8 +6,8 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { hashPassword } from '../auth/password.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
+import { hashPassword } from '../auth/index.ts';
+import { type ParsedOptions, UsageError } from '../options/index.ts';
 import { openConnection } from './connection.ts';
 import type { ValueInput } from './secret-values.ts';
 

@@ -2,8 +2,8 @@
  * The one configuration that everything acts on. It is replaced as a whole or not at all, and
  * nobody can change it in place: whoever holds one value sees one configuration.
  */
-import type { JsonObject } from '../apimachinery/object.ts';
-import { configDefaults } from '../kinds/config-raw.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
+import { configDefaults } from '../kinds/index.ts';
 import type { PlatformConfig } from './platform-config.ts';
 import { type Environment, type MissingVariable, resolveReferences } from './references.ts';
 import { secretStoreAt, withoutStores } from './secret-stores.ts';

@@ -1,7 +1,7 @@
 /** The configuration in a file beside git (`--config`), read again whenever it changes. */
 import { readFileSync } from 'node:fs';
-import type { JsonObject } from '../apimachinery/object.ts';
-import { parseConfigRaw } from '../kinds/config-raw.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
+import { parseConfigRaw } from '../kinds/index.ts';
 
 export interface ConfigText {
   readonly status: JsonObject;

@@ -3,9 +3,8 @@
  * variable that is not there is left out with its whole block: half a block could let in more
  * than was meant, such as a client that has lost its secret.
  */
-import type { FieldPath } from '../apimachinery/field-error.ts';
-import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
-import { literalText, namedVariable, referenceTexts } from '../kinds/environment-references.ts';
+import type { FieldPath, JsonObject, JsonValue } from '../apimachinery/index.ts';
+import { literalText, namedVariable, referenceTexts } from '../kinds/index.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,6 @@
 /** The secret stores of a configuration by their names: that of `secretStore`, and those of `secretStores`. */
-import type { FieldPath } from '../apimachinery/field-error.ts';
-import { valueAt } from '../apimachinery/object.ts';
-import { DEFAULT_STORE } from '../kinds/store-link.ts';
+import { type FieldPath, valueAt } from '../apimachinery/index.ts';
+import { DEFAULT_STORE } from '../kinds/index.ts';
 import type { PlatformConfig } from './platform-config.ts';
 import type { SecretStoreConfig } from './sections/secret-store.ts';
 

@@ -2,14 +2,10 @@
  * Tells of changes of conditions as events: a manifest that broke, a configuration that came in force,
  * a copy that lost its source. What the sync with a secret store says has events of its own.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import type { Condition } from '../apimachinery/object.ts';
-import type { EventSink } from '../apimachinery/object-events.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { storeLinkOf } from '../kinds/store-link.ts';
-import type { KindTable } from '../kinds/table.ts';
-import { conditionsOf } from '../registry/projection/served-object.ts';
-import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
+import type { Clock, Condition, EventSink } from '../apimachinery/index.ts';
+import { type Kind, type KindTable, storeLinkOf } from '../kinds/index.ts';
+import { conditionsOf } from '../registry/index.ts';
+import type { JournalEvent, Store, StoredObject } from '../state/index.ts';
 
 export interface ConditionEventsOptions {
   readonly kinds: KindTable;

@@ -2,12 +2,10 @@
  * Removes terminating objects once their grace period has passed and no finalizer holds them.
  * Level-triggered: each round looks at what is there, so a missed round costs only time.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Branch } from '../registry/branch.ts';
-import { isFinished } from '../registry/projection/served-object.ts';
-import type { JournalEvent, Store } from '../state/store.ts';
+import { type Clock, keyString, type ObjectKey } from '../apimachinery/index.ts';
+import type { KindTable } from '../kinds/index.ts';
+import { type Branch, isFinished } from '../registry/index.ts';
+import type { JournalEvent, Store } from '../state/index.ts';
 
 /** The longest delay that timers can hold; a later deadline is looked at again then. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;

@@ -2,7 +2,7 @@
  * When the followed branch is fetched: on a schedule, when somebody says that it moved, and soon
  * again after a failure. Askers that come while a fetch runs share the next one.
  */
-import type { Logger } from '../telemetry/logger.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 export interface FetchLoop {
   /** Fetches in the background, soon. Never rejects, costs nothing when asked often. */

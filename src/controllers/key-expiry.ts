@@ -4,14 +4,11 @@
  * round looks at what is there, so a missed round costs only time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../apimachinery/clock.ts';
-import type { EventSink } from '../apimachinery/object-events.ts';
-import { StatusError } from '../apimachinery/status-error.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { Registry } from '../registry/registry.ts';
-import { ownOptions } from '../registry/writes/system-writes.ts';
-import type { Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { type Clock, type EventSink, StatusError } from '../apimachinery/index.ts';
+import type { Kind } from '../kinds/index.ts';
+import { ownOptions, type Registry } from '../registry/index.ts';
+import type { Store } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 export interface KeyExpiryOptions {
   /** The kind of keys. */

@@ -3,13 +3,11 @@
  * Authentication asks nobody here: this is for people who wonder why a key does not work.
  * Level-triggered: a round looks at the keys as they are, so a missed event costs only time.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import { KEY_KIND, OWNER_FOUND, ownerKindOf } from '../kinds/key-owner.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Branch } from '../registry/branch.ts';
-import { tellProblems } from '../registry/projection/status-conditions.ts';
-import type { JournalEvent, Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import { KEY_KIND, type KindTable, OWNER_FOUND, ownerKindOf } from '../kinds/index.ts';
+import { type Branch, tellProblems } from '../registry/index.ts';
+import type { JournalEvent, Store } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 export interface KeyOwnersOptions {
   readonly kinds: KindTable;

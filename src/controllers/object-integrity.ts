@@ -4,8 +4,8 @@
  * of what cannot be read would hide the damage: writes are refused until the tip can be read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BareRepository } from '../git/bare-repository.ts';
 import {
+  type BareRepository,
   damageRemedy,
   historyDamage,
   type PackFiles,
@@ -13,9 +13,9 @@ import {
   packFileChanges,
   packFiles,
   tipDamage,
-} from '../git/reading/object-check.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { Logger } from '../telemetry/logger.ts';
+} from '../git/index.ts';
+import type { Branch } from '../registry/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 /** `tip`: the newest commits and all that the newest one names; `packs`: git uses none of a pack. */
 export const REPOSITORY_PARTS = ['tip', 'packs', 'history'] as const;

@@ -2,11 +2,9 @@
  * Follows moves of the branch that did not come from the API: pushes over HTTP and by path. A
  * failure is retried, with growing patience, until it works: readers keep the last good state.
  */
-import type { BareRepository } from '../git/bare-repository.ts';
-import { watchRef } from '../git/refs/ref-watch.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { Hold } from '../registry/pushes/prune-budget.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { type BareRepository, watchRef } from '../git/index.ts';
+import type { Branch, Hold } from '../registry/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 export interface RepositoryFollower {
   /** Catches up now; resolves when readers see the branch as it is. Never rejects. */

@@ -1,11 +1,8 @@
 /** The audit log as the daemon runs it: with metrics, and a line in the log when it is in trouble. */
-import type { Clock } from '../apimachinery/clock.ts';
-import { codeOf, type SinkName } from '../audit/audit-sink.ts';
-import { Auditor } from '../audit/auditor.ts';
-import type { PlatformConfigSource } from '../config/config-feed.ts';
-import { createAuditMetrics } from '../telemetry/audit-metrics.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import { Auditor, codeOf, type SinkName } from '../audit/index.ts';
+import type { PlatformConfigSource } from '../config/index.ts';
+import { createAuditMetrics, type Logger, type Metrics } from '../telemetry/index.ts';
 
 const NAMES: Readonly<Record<SinkName, string>> = {
   file: 'The audit log',

@@ -1,5 +1,5 @@
 /** Status of a Config: facts about the configuration in force. */
-import type { ToldProblem } from '../registry/projection/status-conditions.ts';
+import type { ToldProblem } from '../registry/index.ts';
 
 export interface ConfigProblem extends ToldProblem {
   readonly reason:

@@ -3,31 +3,32 @@
  * name, or the file of --config. What cannot be put into force is told in the log, in a metric and
  * in the status of its object, and what was in force before stays.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import { formatPath } from '../apimachinery/field-error.ts';
-import { type JsonObject, valueAt } from '../apimachinery/object.ts';
-import { StartError } from '../bootstrap/start-error.ts';
-import { ConfigFeed, type ConfigListener, DEFAULTS } from '../config/config-feed.ts';
-import { ConfigFileError, readConfigFile } from '../config/config-file.ts';
-import type { PlatformConfig } from '../config/platform-config.ts';
-import type { MissingVariable } from '../config/references.ts';
+import { type Clock, formatPath, type JsonObject, valueAt } from '../apimachinery/index.ts';
+import { StartError } from '../bootstrap/index.ts';
 import {
+  ConfigFeed,
+  ConfigFileError,
+  type ConfigListener,
+  DEFAULTS,
+  type MissingVariable,
+  type PlatformConfig,
+  readConfigFile,
   type SecretStoreBlock,
   secretStoreAt,
   secretStoreBlocks,
-} from '../config/secret-stores.ts';
-import { uncheckedProviders } from '../config/sign-in.ts';
-import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
-import { placeInRaw } from '../kinds/config-raw.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Branch } from '../registry/branch.ts';
-import { conditionsOf, DEGRADED } from '../registry/projection/served-object.ts';
-import { tellProblems } from '../registry/projection/status-conditions.ts';
-import type { ServedConfig } from '../server/dependencies.ts';
-import type { Collection, Store, StoredObject } from '../state/store.ts';
-import { type ConfigMetrics, createConfigMetrics } from '../telemetry/config-metrics.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+  uncheckedProviders,
+} from '../config/index.ts';
+import { type WatchTimes, watchFiles } from '../files/index.ts';
+import { type KindTable, placeInRaw } from '../kinds/index.ts';
+import { type Branch, conditionsOf, DEGRADED, tellProblems } from '../registry/index.ts';
+import type { ServedConfig } from '../server/index.ts';
+import type { Collection, Store, StoredObject } from '../state/index.ts';
+import {
+  type ConfigMetrics,
+  createConfigMetrics,
+  type Logger,
+  type Metrics,
+} from '../telemetry/index.ts';
 import type { ConfigProblem, ConfigProblems } from './config-conditions.ts';
 import type { DaemonOptions } from './options.ts';
 

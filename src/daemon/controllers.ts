@@ -2,18 +2,19 @@
  * What looks after objects when nobody asks: ends deletions, collects garbage, removes old keys, syncs
  * secrets with their store.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import { startConditionEvents } from '../controllers/condition-events.ts';
-import { startDeletion } from '../controllers/deletion.ts';
-import { GarbageCollector } from '../controllers/garbage/collector.ts';
-import { type KeyExpiry, openKeyExpiry } from '../controllers/key-expiry.ts';
-import { startKeyOwners } from '../controllers/key-owners.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { ObjectRegistry } from '../registry/registry.ts';
-import type { Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Clock, KubeObject } from '../apimachinery/index.ts';
+import {
+  GarbageCollector,
+  type KeyExpiry,
+  openKeyExpiry,
+  startConditionEvents,
+  startDeletion,
+  startKeyOwners,
+} from '../controllers/index.ts';
+import type { KindTable } from '../kinds/index.ts';
+import type { Branch, ObjectRegistry } from '../registry/index.ts';
+import type { Store } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import type { AccessControl } from './access/access-control.ts';
 import type { DaemonOptions } from './options.ts';
 import { openSecretStore, type SecretStore, type SecretStoreParts } from './secret-store.ts';

@@ -1,13 +1,12 @@
 /** The daemon: the platform with its network. Starts everything in order and stops it in reverse. */
 import { Server as TlsServer } from 'node:tls';
-import { type Clock, systemClock } from '../apimachinery/clock.ts';
-import { replaceFile } from '../auth/secret-file.ts';
-import { type DataDirectory, openDataDirectory } from '../bootstrap/data-directory.ts';
-import type { Address } from '../options/values.ts';
-import { buildServer, type ServerOptions } from '../server/server.ts';
-import { createLogger, type Logger } from '../telemetry/logger.ts';
-import { SlowSteps } from '../telemetry/slow-steps.ts';
-import { formatKubeconfig } from '../tls/kubeconfig.ts';
+import { type Clock, systemClock } from '../apimachinery/index.ts';
+import { replaceFile } from '../auth/index.ts';
+import { type DataDirectory, openDataDirectory } from '../bootstrap/index.ts';
+import type { Address } from '../options/index.ts';
+import { buildServer, type ServerOptions } from '../server/index.ts';
+import { createLogger, type Logger, SlowSteps } from '../telemetry/index.ts';
+import { formatKubeconfig } from '../tls/index.ts';
 import { VERSION } from '../version.ts';
 import { receivePushes } from './git-service.ts';
 import { runDiskJobs } from './jobs.ts';

@@ -7,24 +7,24 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { identitiesIn } from '../bootstrap/age-key.ts';
-import { missingKeys } from '../bootstrap/missing-keys.ts';
-import { sealingConfigPaths } from '../catalog/tree.ts';
-import { openEtcd } from '../etcd/open-etcd.ts';
-import { runGit } from '../git/process/git-process.ts';
-import { damageRemedy, historyDamage, packDamage, packFiles } from '../git/reading/object-check.ts';
-import { readRef } from '../git/refs/ref-file.ts';
-import { Remote } from '../git/remote/remote.ts';
-import { SOPS_CONFIG } from '../manifests/layout.ts';
-import type { ParsedOptions } from '../options/parse-options.ts';
-import { readChoice } from '../options/values.ts';
-import { Keyring } from '../sealing/data-keys.ts';
-import { wrapForPgp } from '../sealing/pgp.ts';
-import { SealingError } from '../sealing/sealing-error.ts';
-import { parseSopsConfig } from '../sealing/sops-config.ts';
-import { openGpgKeyring } from '../signatures/gpg-keyring.ts';
-import { lmdbIsReadable } from '../state/engines/lmdb-probe.ts';
-import { certificateIn, endOf } from '../tls/pem-files.ts';
+import { identitiesIn, missingKeys } from '../bootstrap/index.ts';
+import { sealingConfigPaths } from '../catalog/index.ts';
+import { openEtcd } from '../etcd/index.ts';
+import {
+  damageRemedy,
+  historyDamage,
+  packDamage,
+  packFiles,
+  Remote,
+  readRef,
+  runGit,
+} from '../git/index.ts';
+import { SOPS_CONFIG } from '../manifests/index.ts';
+import { type ParsedOptions, readChoice } from '../options/index.ts';
+import { Keyring, parseSopsConfig, SealingError, wrapForPgp } from '../sealing/index.ts';
+import { openGpgKeyring } from '../signatures/index.ts';
+import { lmdbIsReadable } from '../state/index.ts';
+import { certificateIn, endOf } from '../tls/index.ts';
 import { recordsIn } from './job-journal.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
 import { etcdOptions } from './replicated/options.ts';

@@ -5,17 +5,21 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { User } from '../apimachinery/request.ts';
-import type { RepositoryFollower } from '../controllers/repository.ts';
-import { removeStaleLocks } from '../git/refs/stale-lock.ts';
-import { installHooks } from '../git/serve/hook.ts';
-import type { PushRequest, PushVerdict } from '../git/serve/hook-protocol.ts';
-import { listenForPushes, pushSocketPath } from '../git/serve/hook-server.ts';
-import { refObjections } from '../git/serve/pushed-refs.ts';
-import { withQuarantine } from '../git/serve/quarantine.ts';
-import type { PushedRange } from '../registry/pushes/push-dry-run.ts';
-import type { GitService, PushOutcome } from '../server/dependencies.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { User } from '../apimachinery/index.ts';
+import type { RepositoryFollower } from '../controllers/index.ts';
+import {
+  installHooks,
+  listenForPushes,
+  type PushRequest,
+  type PushVerdict,
+  pushSocketPath,
+  refObjections,
+  removeStaleLocks,
+  withQuarantine,
+} from '../git/index.ts';
+import type { PushedRange } from '../registry/index.ts';
+import type { GitService, PushOutcome } from '../server/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import type { Platform } from './platform.ts';
 
 export interface PushReception {

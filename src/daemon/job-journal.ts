@@ -1,9 +1,8 @@
 /** Times of jobs in the data directory: a daemon that starts sees which of them it missed. */
-import { isRecord } from '../apimachinery/object.ts';
-import { readIfThere, replaceFile } from '../auth/secret-file.ts';
-import type { JobRecord } from '../scheduler/scheduled-job.ts';
-import type { Journal } from '../scheduler/scheduler.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import { readIfThere, replaceFile } from '../auth/index.ts';
+import type { JobRecord, Journal } from '../scheduler/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 
 export function jobJournal(file: string, logger: Pick<Logger, 'warn'>): Journal {
   return {

@@ -2,14 +2,17 @@
  * The table of scheduled jobs: each with its times and its work. Jobs on the state that replicas share
  * run where the leader runs; jobs on the disk run in every replica.
  */
-import type { DataDirectory } from '../bootstrap/data-directory.ts';
-import type { PlatformConfigSource } from '../config/config-feed.ts';
-import type { PlatformConfig } from '../config/platform-config.ts';
-import { parseSchedule, type Schedule, windowSchedule } from '../scheduler/schedule.ts';
-import type { Job, JobObserver } from '../scheduler/scheduled-job.ts';
-import { Scheduler } from '../scheduler/scheduler.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { DataDirectory } from '../bootstrap/index.ts';
+import type { PlatformConfig, PlatformConfigSource } from '../config/index.ts';
+import {
+  type Job,
+  type JobObserver,
+  parseSchedule,
+  type Schedule,
+  Scheduler,
+  windowSchedule,
+} from '../scheduler/index.ts';
+import type { Logger, Metrics } from '../telemetry/index.ts';
 import { jobJournal } from './job-journal.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';

@@ -4,14 +4,13 @@ import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createSecureContext, type Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../apimachinery/clock.ts';
-import type { DataDirectory } from '../bootstrap/data-directory.ts';
-import { errnoOf, StartError } from '../bootstrap/start-error.ts';
-import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
-import type { Address } from '../options/values.ts';
-import { tlsOptions } from '../server/filters/hardening.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import { ensureServerCertificate } from '../tls/server-certificate.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import { type DataDirectory, errnoOf, StartError } from '../bootstrap/index.ts';
+import { type WatchTimes, watchFiles } from '../files/index.ts';
+import type { Address } from '../options/index.ts';
+import { tlsOptions } from '../server/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { ensureServerCertificate } from '../tls/index.ts';
 import type { DaemonOptions } from './options.ts';
 
 /** Certificate and private key, PEM. */

@@ -1,15 +1,17 @@
 /** What the daemon tells about itself: metrics and log lines about the branch, health checks. */
-import type { Clock } from '../apimachinery/clock.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { RepositoryPart } from '../controllers/object-integrity.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { BranchObserver } from '../registry/branch-options.ts';
-import type { HealthChecks } from '../server/documents/health.ts';
-import type { Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { createRepositoryMetrics } from '../telemetry/repository-metrics.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+import type { RepositoryPart } from '../controllers/index.ts';
+import type { KindTable } from '../kinds/index.ts';
+import type { Branch, BranchObserver } from '../registry/index.ts';
+import type { HealthChecks } from '../server/index.ts';
+import type { Store } from '../state/index.ts';
+import {
+  createMetrics,
+  createRepositoryMetrics,
+  type Logger,
+  type Metrics,
+} from '../telemetry/index.ts';
 import type { RemoteObservation } from './repository/remote-observation.ts';
 
 /** In the order in which they are listed. */

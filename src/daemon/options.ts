@@ -1,14 +1,19 @@
 /** What `gitplane serve` was told, checked. */
-import { MIN_TTL_SECONDS } from '../auth/endpoint-tokens.ts';
-import type { SigningAlgorithm } from '../auth/signing-key.ts';
-import { normalizeFolder } from '../manifests/layout.ts';
-import { type ParsedOptions, UsageError } from '../options/parse-options.ts';
-import { type Address, parseAddress, readChoice, readNumber } from '../options/values.ts';
-import { isSubnet } from '../outbound/address-guard.ts';
-import type { PruneBudget } from '../registry/pushes/prune-budget.ts';
-import { parseSchedule, type Schedule, ScheduleError } from '../scheduler/schedule.ts';
-import type { PolicyFiles } from '../signatures/signature-policy.ts';
-import { LOG_LEVELS } from '../telemetry/logger.ts';
+import { MIN_TTL_SECONDS, type SigningAlgorithm } from '../auth/index.ts';
+import { normalizeFolder } from '../manifests/index.ts';
+import {
+  type Address,
+  type ParsedOptions,
+  parseAddress,
+  readChoice,
+  readNumber,
+  UsageError,
+} from '../options/index.ts';
+import { isSubnet } from '../outbound/index.ts';
+import type { PruneBudget } from '../registry/index.ts';
+import { parseSchedule, type Schedule, ScheduleError } from '../scheduler/index.ts';
+import type { PolicyFiles } from '../signatures/index.ts';
+import { LOG_LEVELS } from '../telemetry/index.ts';
 import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
 import { type RemoteSource, readRemote } from './repository/remote-options.ts';
 

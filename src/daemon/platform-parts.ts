@@ -1,8 +1,7 @@
 /** What a platform is opened with. */
-import type { Clock } from '../apimachinery/clock.ts';
-import type { DataDirectory } from '../bootstrap/data-directory.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import type { SlowSteps } from '../telemetry/slow-steps.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import type { DataDirectory } from '../bootstrap/index.ts';
+import type { Logger, SlowSteps } from '../telemetry/index.ts';
 import type { DaemonOptions } from './options.ts';
 import type { ReplicatedPlatform } from './replicated-platform.ts';
 

@@ -3,25 +3,25 @@
  * together in the order in which they need each other.
  */
 import { createHash } from 'node:crypto';
-import type { FileReader } from '../catalog/file-reader.ts';
-import type { KeyExpiry } from '../controllers/key-expiry.ts';
-import type { BareRepository } from '../git/bare-repository.ts';
-import type { CommitSignature } from '../git/objects/commit-object.ts';
-import type { Following } from '../git/remote/following.ts';
-import { History } from '../history/history.ts';
-import { Planner } from '../history/planner.ts';
-import { schemaDocument, schemaNames } from '../kinds/schema-files.ts';
-import { buildKindTable, type KindTable } from '../kinds/table.ts';
-import { Branch } from '../registry/branch.ts';
-import type { BranchOptions } from '../registry/branch-options.ts';
-import type { PendingWrites } from '../registry/pending-writes.ts';
-import { ReadableStore } from '../registry/projection/readable-store.ts';
-import { PushJudge } from '../registry/pushes/push.ts';
-import { type ObjectRegistry, Registry } from '../registry/registry.ts';
-import type { Sealer } from '../registry/writes/sealer.ts';
-import type { Advice, WriteParts } from '../registry/writes/write-context.ts';
-import type { LedRepository } from '../replication/led-repository.ts';
-import type { Store } from '../state/store.ts';
+import type { FileReader } from '../catalog/index.ts';
+import type { KeyExpiry } from '../controllers/index.ts';
+import type { BareRepository, CommitSignature, Following } from '../git/index.ts';
+import { History, Planner } from '../history/index.ts';
+import { buildKindTable, type KindTable, schemaDocument, schemaNames } from '../kinds/index.ts';
+import {
+  type Advice,
+  Branch,
+  type BranchOptions,
+  type ObjectRegistry,
+  type PendingWrites,
+  PushJudge,
+  ReadableStore,
+  Registry,
+  type Sealer,
+  type WriteParts,
+} from '../registry/index.ts';
+import type { LedRepository } from '../replication/index.ts';
+import type { Store } from '../state/index.ts';
 import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access/access-control.ts';
 import { openTokenService, type TokenService } from './access/endpoint-token-issuer.ts';

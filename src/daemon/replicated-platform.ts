@@ -1,7 +1,6 @@
 /** What is different about a platform that several replicas share, for the one that leads it. */
-import type { LedRepository } from '../replication/led-repository.ts';
-import type { Term } from '../replication/term.ts';
-import type { StateEngine } from '../state/engines/engine.ts';
+import type { LedRepository, Term } from '../replication/index.ts';
+import type { StateEngine } from '../state/index.ts';
 
 export interface EngineListener {
   onError(error: unknown): void;

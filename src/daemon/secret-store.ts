@@ -1,12 +1,12 @@
 /** The sync of secrets with the stores that are configured, put together. */
 import { hkdfSync } from 'node:crypto';
-import type { EventRing } from '../apimachinery/object-events.ts';
-import type { DataDirectory } from '../bootstrap/data-directory.ts';
-import type { PlatformConfig } from '../config/platform-config.ts';
-import { assertHeld } from '../replication/term.ts';
-import { SecretSync, type SecretSyncOptions } from '../secret-store-sync/secret-sync.ts';
-import { loadStateKey } from '../state/records/state-key.ts';
-import { createSecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import type { EventRing } from '../apimachinery/index.ts';
+import type { DataDirectory } from '../bootstrap/index.ts';
+import type { PlatformConfig } from '../config/index.ts';
+import { assertHeld } from '../replication/index.ts';
+import { SecretSync, type SecretSyncOptions } from '../secret-store-sync/index.ts';
+import { loadStateKey } from '../state/index.ts';
+import { createSecretSyncMetrics } from '../telemetry/index.ts';
 import type { ConfigService } from './config-service.ts';
 import type { Observation } from './observation.ts';
 import type { DaemonOptions } from './options.ts';

@@ -1,9 +1,9 @@
 /** `gitplane serve`: starts, says what to try next, and ends on a signal. */
 import { relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { limitGitMemory } from '../git/process/process-limits.ts';
-import type { ParsedOptions } from '../options/parse-options.ts';
-import { allowAddresses } from '../outbound/address-guard.ts';
+import { limitGitMemory } from '../git/index.ts';
+import type { ParsedOptions } from '../options/index.ts';
+import { allowAddresses } from '../outbound/index.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';

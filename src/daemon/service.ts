@@ -3,21 +3,23 @@
  * server is handed of them. Opened in order; what was opened is put on a list, to be closed in
  * reverse.
  */
-import { StatusError } from '../apimachinery/status-error.ts';
-import type { Auditor } from '../audit/auditor.ts';
-import { FailedLogins } from '../auth/failed-logins.ts';
-import { administratorToken, OtherAdministratorError } from '../bootstrap/administrator.ts';
-import { hookSecret } from '../bootstrap/hook-secret.ts';
-import { startFetching } from '../controllers/fetch.ts';
-import { watchObjects } from '../controllers/object-integrity.ts';
-import { followRepository, type RepositoryFollower } from '../controllers/repository.ts';
-import { PatchEngine } from '../endpoint-patches/engine.ts';
-import { RemoteError } from '../git/remote/remote-error.ts';
-import { concealAccessKey } from '../kinds/access-key-secret.ts';
-import type { JobObserver } from '../scheduler/scheduled-job.ts';
-import type { HookService, ServerDependencies } from '../server/dependencies.ts';
-import { loadStateKey } from '../state/records/state-key.ts';
-import { createTenantMetrics } from '../telemetry/tenant-metrics.ts';
+import { StatusError } from '../apimachinery/index.ts';
+import type { Auditor } from '../audit/index.ts';
+import { FailedLogins } from '../auth/index.ts';
+import { administratorToken, hookSecret, OtherAdministratorError } from '../bootstrap/index.ts';
+import {
+  followRepository,
+  type RepositoryFollower,
+  startFetching,
+  watchObjects,
+} from '../controllers/index.ts';
+import { PatchEngine } from '../endpoint-patches/index.ts';
+import { RemoteError } from '../git/index.ts';
+import { concealAccessKey } from '../kinds/index.ts';
+import type { JobObserver } from '../scheduler/index.ts';
+import type { HookService, ServerDependencies } from '../server/index.ts';
+import { loadStateKey } from '../state/index.ts';
+import { createTenantMetrics } from '../telemetry/index.ts';
 import { VERSION } from '../version.ts';
 import { openAudit } from './audit-service.ts';
 import { serveClientState } from './core/client-state.ts';

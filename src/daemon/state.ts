@@ -1,14 +1,17 @@
 /** The state of the platform, in the engine that keeps it. */
 import { existsSync } from 'node:fs';
-import { bootId } from '../files/owner.ts';
-import type { KindTable } from '../kinds/table.ts';
-import { openLmdbEngine } from '../state/engines/lmdb-engine.ts';
-import { openStore } from '../state/journaled-store.ts';
-import { sealingCodec, strictCodec } from '../state/records/codec.ts';
-import { loadStateKey } from '../state/records/state-key.ts';
-import type { RedoOptions } from '../state/redo/redo-log.ts';
-import type { Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { bootId } from '../files/index.ts';
+import type { KindTable } from '../kinds/index.ts';
+import {
+  loadStateKey,
+  openLmdbEngine,
+  openStore,
+  type RedoOptions,
+  type Store,
+  sealingCodec,
+  strictCodec,
+} from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
 export interface OpenedState {

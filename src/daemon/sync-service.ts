@@ -1,8 +1,7 @@
 /** What `/sync` tells and does, put together from the platform and what follows the branch. */
-import type { RepositoryFollower } from '../controllers/repository.ts';
-import { type Hold, unsignedHold } from '../registry/pushes/prune-budget.ts';
-import { SyncReport } from '../registry/sync-report.ts';
-import type { SyncService } from '../server/dependencies.ts';
+import type { RepositoryFollower } from '../controllers/index.ts';
+import { type Hold, SyncReport, unsignedHold } from '../registry/index.ts';
+import type { SyncService } from '../server/index.ts';
 import type { Platform } from './platform.ts';
 
 /** Looks for news where the branch comes from. */

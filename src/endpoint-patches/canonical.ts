@@ -1,5 +1,5 @@
 /** JSON values whose keys are in one order, so that the same input gives the same bytes. */
-import type { JsonValue } from '../apimachinery/object.ts';
+import type { JsonValue } from '../apimachinery/index.ts';
 
 const OWN_VALUE = { enumerable: true, writable: true, configurable: true } as const;
 

@@ -1,5 +1,5 @@
 /** The seam between running patches and whatever runs JavaScript. */
-import type { JsonValue } from '../apimachinery/object.ts';
+import type { JsonValue } from '../apimachinery/index.ts';
 import type { Direction, FailureReason, PatchFailure } from './report.ts';
 
 /** One expression on all the values that its path matched. */

@@ -2,7 +2,7 @@
  * Label maps and selectors between a tenant and the control-plane cluster. Few keys change: those
  * that mean something to programs on the control-plane cluster itself.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { safeConcatName, shortHash } from './names.ts';
 
 const PREFIX = 'gitplane.dev';

@@ -3,8 +3,7 @@
  * The patch engine for other programs: `import … from 'gitplane/endpointsync'`. What is not named here may
  * change at any time.
  */
-export type { FieldError } from '../apimachinery/field-error.ts';
-export type { JsonObject, JsonValue } from '../apimachinery/object.ts';
+export type { FieldError, JsonObject, JsonValue } from '../apimachinery/index.ts';
 export { type EngineOptions, PatchEngine } from './engine.ts';
 export { compilePatches, type PatchProgram } from './program.ts';
 export type { KnownObject } from './references.ts';

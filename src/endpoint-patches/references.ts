@@ -2,7 +2,7 @@
  * A value that refers to another object: its name, and its namespace where one is given, become
  * those on the control-plane cluster. The way back needs to know which object had that name.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { matchPath } from './paths/match.ts';
 import { parsePath } from './paths/parse.ts';
 import type { Path, Place } from './paths/path.ts';

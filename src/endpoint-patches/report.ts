@@ -2,7 +2,7 @@
  * What a run of patches tells: for each patch where it matched, what went in, what came out, or why
  * nothing happened. Plain data, the same in the API, on the command line and in previews.
  */
-import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
+import type { JsonObject, JsonValue } from '../apimachinery/index.ts';
 
 /** Forward: from the tenant cluster to the control-plane cluster. */
 export type Direction = 'forward' | 'reverse';

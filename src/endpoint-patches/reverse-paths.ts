@@ -3,8 +3,7 @@
  * nothing else does. A file that has one is refused when it is written. It is no rule of validation:
  * files of before this rule stay in force.
  */
-import { type FieldError, forbidden } from '../apimachinery/field-error.ts';
-import { isRecord, valueAt } from '../apimachinery/object.ts';
+import { type FieldError, forbidden, isRecord, valueAt } from '../apimachinery/index.ts';
 import { parsePath } from './paths/parse.ts';
 import type { Path } from './paths/path.ts';
 import { SYNC_SETTINGS } from './settings.ts';

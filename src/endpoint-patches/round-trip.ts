@@ -2,7 +2,7 @@
  * Whether the way back undoes the way there. A pair that does not makes two clusters exchange
  * values for ever; nobody sees that in either expression alone.
  */
-import { type JsonValue, jsonEqual, valueAt } from '../apimachinery/object.ts';
+import { type JsonValue, jsonEqual, valueAt } from '../apimachinery/index.ts';
 import { sortedCopy } from './canonical.ts';
 import type { PatchEngine } from './engine.ts';
 import { formatPlace } from './paths/format.ts';

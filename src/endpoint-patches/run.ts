@@ -5,7 +5,7 @@ import {
   type JsonValue,
   jsonEqual,
   valueAt,
-} from '../apimachinery/object.ts';
+} from '../apimachinery/index.ts';
 import { sortedCopy } from './canonical.ts';
 import { EvaluationError, type Evaluator } from './evaluator.ts';
 import { labelsToHost, labelsToTenant } from './labels.ts';

@@ -2,7 +2,7 @@
  * `sync.toHost.endpoints` and `sync.toHost.services` of a vcluster.yaml (spec section 2.9) as this
  * folder reads them. A value is checked first (validate.ts); reading takes it at its word.
  */
-import { type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { type JsonObject, valueAt } from '../apimachinery/index.ts';
 
 /** The place of the setting of each kind in the file. Endpoints come first: Services need them. */
 export const SYNC_SETTINGS = {

@@ -1,5 +1,5 @@
 /** What patches know of the tenant cluster whose objects they change. Plain data. */
-import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, valueAt } from '../apimachinery/index.ts';
 import type { Patch, SyncedKindName } from './settings.ts';
 
 export interface TenantCluster {

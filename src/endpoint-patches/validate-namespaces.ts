@@ -2,9 +2,15 @@
  * What is wrong with `sync.toHost.namespaces` of a vcluster.yaml, as far as Endpoints are placed by
  * it. The rules are those of the product: what it refuses to start with is refused at the push.
  */
-import { type FieldError, invalid, required, typeInvalid } from '../apimachinery/field-error.ts';
-import { dnsLabelProblems } from '../apimachinery/names.ts';
-import { isRecord, valueAt } from '../apimachinery/object.ts';
+import {
+  dnsLabelProblems,
+  type FieldError,
+  invalid,
+  isRecord,
+  required,
+  typeInvalid,
+  valueAt,
+} from '../apimachinery/index.ts';
 import { HASHED_SETTING, NAMESPACES_SETTING } from './tenant.ts';
 import { withTenantName } from './translate.ts';
 

@@ -9,11 +9,12 @@ import {
   forbidden,
   formatPath,
   invalid,
+  isRecord,
   required,
   typeInvalid,
   unknownField,
-} from '../apimachinery/field-error.ts';
-import { isRecord, valueAt } from '../apimachinery/object.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
 import { expressionProblem } from './expressions/syntax.ts';
 import { parsePath } from './paths/parse.ts';
 import { type Path, PathSyntaxError } from './paths/path.ts';

@@ -2,7 +2,7 @@
  * A set of paths into an object, as a trie: who owns what (reference: Kubernetes API, section 2.14).
  * A set that went into an operation is not changed any more: what comes out may share parts of it.
  */
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { compareElements, formatElement, isPathElement, type PathElement } from './path-element.ts';
 
 export class FieldSet {

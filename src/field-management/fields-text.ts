@@ -3,8 +3,13 @@
  * from the object to the text without a set of fields between.
  */
 
-import { remember } from '../apimachinery/memoize.ts';
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import {
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  remember,
+} from '../apimachinery/index.ts';
 import { UNMANAGED_META } from './manage.ts';
 import { fieldElement } from './path-element.ts';
 import { fieldShape, isAtomic, itemElements, itemShape, type Shape } from './shape.ts';

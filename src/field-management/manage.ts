@@ -3,7 +3,7 @@
  * what it changes from everybody; an apply says all that its manager wants, lets go of what it no
  * longer says, and asks before it takes from others.
  */
-import type { JsonValue } from '../apimachinery/object.ts';
+import type { JsonValue } from '../apimachinery/index.ts';
 import { FieldSet } from './field-set.ts';
 import { type Manager, type Managers, managerId, type Owned } from './managers.ts';
 import type { Shape } from './shape.ts';

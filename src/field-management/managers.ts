@@ -2,7 +2,7 @@
  * Who owns what of an object: `metadata.managedFields` taken apart and put together again. An entry
  * counts by its manager, operation, apiVersion and subresource.
  */
-import type { ManagedFieldsEntry } from '../apimachinery/object.ts';
+import type { ManagedFieldsEntry } from '../apimachinery/index.ts';
 import { FieldSet } from './field-set.ts';
 
 /** Who does something to an object, and how. */

@@ -3,7 +3,7 @@
  * of a list by its keys, `v:<json>` the item of a set by its value. Kept as this text, which is the
  * same for the same step.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 
 export type PathElement = string;
 

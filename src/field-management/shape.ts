@@ -1,5 +1,5 @@
 /** How the parts of an object are merged: what its schema says, or where it says nothing, its value. */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { keyElement, type PathElement, valueElement } from './path-element.ts';
 
 /** What is asked of a schema; the JSON Schemas of the kinds have it. */

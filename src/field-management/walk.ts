@@ -3,7 +3,7 @@
  * what is left without some. The rules are those of structured-merge-diff, which every Kubernetes
  * API server uses; test/field-management holds them against it.
  */
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 import { FieldSet } from './field-set.ts';
 import { mergedOrder } from './list-order.ts';
 import { fieldElement, fieldName, type PathElement } from './path-element.ts';

@@ -1,7 +1,7 @@
 /** Opening a repository: everything that could be wrong with it is said here, once and clearly. */
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { thisOwner } from '../files/owner.ts';
+import { thisOwner } from '../files/index.ts';
 import { BareRepository, type HeadSettlement } from './bare-repository.ts';
 import { BlobTooLargeError, errorCode, GitError, StorageError } from './git-error.ts';
 import { type GitLogger, silent } from './logger.ts';

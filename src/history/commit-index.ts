@@ -5,7 +5,7 @@
  * Commits are known by ordinals, parents before children. Changes are those against the first
  * parent: every version of a path on any line came in by one of them.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
+import type { ObjectKey } from '../apimachinery/index.ts';
 
 /** What a commit made of a path. */
 export interface PathVersion {

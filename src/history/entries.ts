@@ -1,7 +1,7 @@
 /** What commits did to one object, in words. */
-import { jsonEqual } from '../apimachinery/object.ts';
-import type { CatalogObject } from '../catalog/catalog-object.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { jsonEqual } from '../apimachinery/index.ts';
+import type { CatalogObject } from '../catalog/index.ts';
+import type { Kind } from '../kinds/index.ts';
 import type { CommitIndex } from './commit-index.ts';
 import { changedFields } from './field-changes.ts';
 import type { Moment, Timeline } from './timeline.ts';

@@ -1,8 +1,12 @@
 /** Which fields two versions of an object differ in, and the values where they may be shown. */
-import { type FieldPath, formatPath } from '../apimachinery/field-error.ts';
-import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { masked, type SecretPaths } from '../kinds/masking.ts';
+import {
+  type FieldPath,
+  formatPath,
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+} from '../apimachinery/index.ts';
+import { type Kind, masked, type SecretPaths } from '../kinds/index.ts';
 
 export interface FieldChange {
   /** `spec.users[1]`. */

@@ -4,15 +4,12 @@
  * branch, and is dropped when nobody asks any more; readers of the present pay nothing for it.
  */
 import { LRUCache } from 'lru-cache';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { keyString } from '../apimachinery/key.ts';
-import type { CatalogObject } from '../catalog/catalog-object.ts';
-import type { FileReader } from '../catalog/file-reader.ts';
-import type { Repository } from '../git/repository.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { Collection } from '../state/store.ts';
+import { keyString, type ObjectKey } from '../apimachinery/index.ts';
+import type { CatalogObject, FileReader } from '../catalog/index.ts';
+import type { Repository } from '../git/index.ts';
+import type { Kind, KindTable } from '../kinds/index.ts';
+import type { Branch } from '../registry/index.ts';
+import type { Collection } from '../state/index.ts';
 import { CommitIndex } from './commit-index.ts';
 import { type HistoryEntry, historyEntries } from './entries.ts';
 import { extendIndex, type IndexContext } from './index-reader.ts';

@@ -1,13 +1,16 @@
 /** Reads the history of the branch into a `CommitIndex`, once, and then what is new. */
 import { setImmediate } from 'node:timers/promises';
-import { ownText } from '../apimachinery/text.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { DocumentEntry } from '../catalog/file.ts';
-import type { FileReader } from '../catalog/file-reader.ts';
-import { readEach, type SeenPath } from '../catalog/reading.ts';
-import { sealingConfigPaths } from '../catalog/tree.ts';
-import type { HistoryCommit, PathChange, Repository } from '../git/repository.ts';
-import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/layout.ts';
+import { ownText } from '../apimachinery/index.ts';
+import {
+  type Catalog,
+  type DocumentEntry,
+  type FileReader,
+  readEach,
+  type SeenPath,
+  sealingConfigPaths,
+} from '../catalog/index.ts';
+import type { HistoryCommit, PathChange, Repository } from '../git/index.ts';
+import { IGNORE_FILE, type PathFilter, pathFilter } from '../manifests/index.ts';
 import type { CommitIndex, PathHistory } from './commit-index.ts';
 
 export interface IndexContext {

@@ -2,10 +2,9 @@
  * Every object of a collection as a commit had it. What no commit since then touched is taken from the
  * present; only the rest is folded from history, so that the cost follows what changed since.
  */
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import type { CatalogObject } from '../catalog/catalog-object.ts';
-import { compareKeys } from '../state/objects/key-order.ts';
-import type { Collection } from '../state/store.ts';
+import { keyString, type ObjectKey } from '../apimachinery/index.ts';
+import type { CatalogObject } from '../catalog/index.ts';
+import { type Collection, compareKeys } from '../state/index.ts';
 import type { PathHistory } from './commit-index.ts';
 import { ignorePath, rulePaths } from './index-reader.ts';
 import { foldPaths, type RestrictedContext } from './path-limited-history.ts';

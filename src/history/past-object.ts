@@ -3,12 +3,11 @@
  * without what is kept beside git. It has no resourceVersion: that is a place in the journal, where
  * nothing of the past is, and nobody can watch or update from there.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import type { CatalogObject } from '../catalog/catalog-object.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { serveObject } from '../registry/projection/served-object.ts';
-import type { Remark, StoredObject } from '../state/store.ts';
+import type { JsonObject, KubeObject, ObjectKey } from '../apimachinery/index.ts';
+import type { CatalogObject } from '../catalog/index.ts';
+import type { Kind } from '../kinds/index.ts';
+import { serveObject } from '../registry/index.ts';
+import type { Remark, StoredObject } from '../state/index.ts';
 
 export class PastObject implements StoredObject {
   readonly resourceVersion = 0;

@@ -4,10 +4,14 @@
  * among all others, because documents meet only where they name the same object or share a file.
  */
 
-import type { Catalog } from '../catalog/catalog.ts';
-import type { FileReader } from '../catalog/file-reader.ts';
-import { type FoldedStep, type ReplayContext, replay } from '../catalog/replay.ts';
-import type { HistoryCommit, PathChange, Repository, TreeFile } from '../git/repository.ts';
+import {
+  type Catalog,
+  type FileReader,
+  type FoldedStep,
+  type ReplayContext,
+  replay,
+} from '../catalog/index.ts';
+import type { HistoryCommit, PathChange, Repository, TreeFile } from '../git/index.ts';
 import type { CommitIndex, PathHistory, SkeletonCommit } from './commit-index.ts';
 
 export interface RestrictedContext {

@@ -1,10 +1,9 @@
 /** What a commit would bring, as people and programs read it before it happens. */
-import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import type { ObjectChange } from '../catalog/step.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Problem } from '../manifests/manifest.ts';
-import type { Foretold } from '../registry/pushes/push.ts';
-import { isAnew } from '../registry/writes/change-verbs.ts';
+import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/index.ts';
+import type { ObjectChange } from '../catalog/index.ts';
+import type { KindTable } from '../kinds/index.ts';
+import type { Problem } from '../manifests/index.ts';
+import { type Foretold, isAnew } from '../registry/index.ts';
 import { type FieldChange, fieldChanges } from './field-changes.ts';
 
 export type PlanVerb = 'create' | 'update' | 'delete' | 'recreate' | 'move';

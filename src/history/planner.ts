@@ -1,9 +1,8 @@
 /** Plans for commits of the hosted repository, on whatever branch they are. */
-import type { User } from '../apimachinery/request.ts';
-import { badRequest } from '../apimachinery/status-error.ts';
-import { isOnSomeRef, resolveCommit } from '../git/reading/resolve-commit.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { PushJudge, PushSource } from '../registry/pushes/push.ts';
+import { badRequest, type User } from '../apimachinery/index.ts';
+import { isOnSomeRef, resolveCommit } from '../git/index.ts';
+import type { KindTable } from '../kinds/index.ts';
+import type { PushJudge, PushSource } from '../registry/index.ts';
 import { type ForeseeEffects, type Plan, planOf, withEffects } from './plan.ts';
 import { checkRevision, noCommit } from './revision.ts';
 

@@ -1,6 +1,5 @@
 /** Naming a commit of the branch: by its id, whole or shortened, or by a time. */
-import { rfc3339 } from '../apimachinery/clock.ts';
-import { badRequest, StatusError } from '../apimachinery/status-error.ts';
+import { badRequest, rfc3339, StatusError } from '../apimachinery/index.ts';
 import type { CommitIndex } from './commit-index.ts';
 
 /** How a reader names a point in the past. */

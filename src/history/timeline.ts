@@ -1,6 +1,6 @@
 /** One object through all of history: what every commit that could matter to it made of it. */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { CatalogObject } from '../catalog/catalog-object.ts';
+import type { ObjectKey } from '../apimachinery/index.ts';
+import type { CatalogObject } from '../catalog/index.ts';
 import { type CommitIndex, type PathHistory, sameKey } from './commit-index.ts';
 import { rulePaths } from './index-reader.ts';
 import { foldPaths, type RestrictedContext } from './path-limited-history.ts';

@@ -3,7 +3,7 @@
  * 2.3: access rules are transformed into roles and role bindings).
  */
 import { createHash } from 'node:crypto';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { type AccessRule, accessRulesOf } from './access.ts';
 import { type Kind, RBAC_GROUP } from './kind.ts';
 

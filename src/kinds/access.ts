@@ -1,7 +1,12 @@
 /** Owners and access rules (spec section 2.3), shared by secrets, teams and users. */
-import { type FieldError, type FieldPath, invalid } from '../apimachinery/field-error.ts';
-import { dnsSubdomainProblems } from '../apimachinery/names.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import {
+  dnsSubdomainProblems,
+  type FieldError,
+  type FieldPath,
+  invalid,
+  type KubeObject,
+  valueAt,
+} from '../apimachinery/index.ts';
 
 /** An entry of `spec.access` that passed its schema. `*` stands for all in every list. */
 export interface AccessRule {

@@ -3,9 +3,15 @@
  * in clusters. Each entry is a ClusterRoleBinding: in clusters that are served here the authorizer
  * reads it, in clusters elsewhere the tenant loop writes it.
  */
-import { type FieldError, type FieldPath, invalid, required } from '../apimachinery/field-error.ts';
-import { pathSegmentProblems } from '../apimachinery/names.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  type KubeObject,
+  pathSegmentProblems,
+  required,
+  valueAt,
+} from '../apimachinery/index.ts';
 import { type Dependency, type Kind, RBAC_GROUP } from './kind.ts';
 import { subjectsOf } from './rbac-bindings.ts';
 

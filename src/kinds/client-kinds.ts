@@ -2,8 +2,14 @@
  * Kinds of Kubernetes that the platform keeps for its clients, and goes by none of them: leases, the releases
  * of Helm, and ConfigMaps of tools. They are state, and in no commit.
  */
-import { type FieldError, forbidden, invalid } from '../apimachinery/field-error.ts';
-import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+} from '../apimachinery/index.ts';
 import { SECRET } from './cluster-kinds.ts';
 import { AGE } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';

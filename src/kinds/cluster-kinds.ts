@@ -3,9 +3,16 @@
  * users need. Nothing here runs pods, so nothing fills Endpoints for Services with selectors.
  */
 import { isIP } from 'node:net';
-import { type FieldError, invalid, notSupported, required } from '../apimachinery/field-error.ts';
-import { dnsLabelProblems } from '../apimachinery/names.ts';
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import {
+  dnsLabelProblems,
+  type FieldError,
+  invalid,
+  isRecord,
+  type KubeObject,
+  notSupported,
+  required,
+  valueAt,
+} from '../apimachinery/index.ts';
 import { AGE, textAt } from './columns.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';

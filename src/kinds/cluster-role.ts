@@ -4,10 +4,12 @@ import {
   type FieldPath,
   forbidden,
   invalid,
+  type KubeObject,
+  labelValueProblems,
+  qualifiedNameProblems,
   required,
-} from '../apimachinery/field-error.ts';
-import { labelValueProblems, qualifiedNameProblems } from '../apimachinery/names.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
 import { CREATED_AT } from './columns.ts';
 import { blankFields, defineKind, type Kind, RBAC_GROUP } from './kind.ts';
 import { rbacNameProblems } from './rbac-names.ts';

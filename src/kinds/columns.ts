@@ -1,5 +1,5 @@
 /** Printer columns that several kinds share. The generic code puts the name before them. */
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import type { PrinterColumn } from './kind.ts';
 
 /** A text at a path; an empty one prints as absent. */

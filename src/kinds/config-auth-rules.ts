@@ -9,11 +9,11 @@ import {
   forbidden,
   invalid,
   invalidSecret,
+  linearRegExp,
   required,
   tooLong,
   tooMany,
-} from '../apimachinery/field-error.ts';
-import { linearRegExp } from '../apimachinery/linear-regexp.ts';
+} from '../apimachinery/index.ts';
 import {
   type ProviderBlocks,
   providerProblems,

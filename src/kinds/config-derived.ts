@@ -1,5 +1,5 @@
 /** Fields of the configuration that follow from others where they are absent (spec section 2.8). */
-import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, valueAt } from '../apimachinery/index.ts';
 import { RESOURCES } from './config-rules.ts';
 
 /** Packages of charts, by the names of their repository and of the chart. */

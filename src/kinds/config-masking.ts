@@ -3,7 +3,7 @@
  * change it sees them, for they could send any of them to a server of theirs.
  */
 import { parse, stringify } from 'yaml';
-import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
 import { plainConfigText } from './config-raw.ts';
 import { namedVariable, secretConfigPaths } from './environment-references.ts';
 import { MASK } from './masking.ts';

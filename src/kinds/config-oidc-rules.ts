@@ -6,7 +6,7 @@ import {
   invalid,
   invalidSecret,
   required,
-} from '../apimachinery/field-error.ts';
+} from '../apimachinery/index.ts';
 import { namedVariable } from './environment-references.ts';
 
 interface OidcClient {

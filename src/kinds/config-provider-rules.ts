@@ -1,12 +1,12 @@
 /** Rules between the fields of the blocks `providerA` to `providerE` (spec sections 2.8.1, 2.8.3 to 2.8.6). */
 import {
+  dnsSubdomainProblems,
   type FieldError,
   type FieldPath,
   invalid,
   invalidSecret,
   required,
-} from '../apimachinery/field-error.ts';
-import { dnsSubdomainProblems } from '../apimachinery/names.ts';
+} from '../apimachinery/index.ts';
 import { hostProblem } from './config-value-rules.ts';
 import { namedVariable } from './environment-references.ts';
 import { pemInField, rootsProblem } from './root-certificates.ts';

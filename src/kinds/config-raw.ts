@@ -21,8 +21,9 @@ import {
   type FieldPath,
   forbidden,
   formatFieldError,
-} from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+  isRecord,
+  type JsonObject,
+} from '../apimachinery/index.ts';
 import { type AuthConfig, authBlocks } from './config-auth-rules.ts';
 import { fillDerived } from './config-derived.ts';
 import { configProblems, configWarnings } from './config-rules.ts';

@@ -6,9 +6,10 @@ import {
   forbidden,
   invalid,
   invalidSecret,
+  type JsonObject,
   required,
-} from '../apimachinery/field-error.ts';
-import { type JsonObject, valueAt } from '../apimachinery/object.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
 import { type AuthConfig, authProblems, authWarnings } from './config-auth-rules.ts';
 import {
   type OidcServerConfig,

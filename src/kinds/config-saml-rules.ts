@@ -6,7 +6,7 @@ import {
   invalidSecret,
   notSupported,
   required,
-} from '../apimachinery/field-error.ts';
+} from '../apimachinery/index.ts';
 import { NAME_ID_FORMATS, nameIdFormat } from './name-id-formats.ts';
 import { CertificateError, certificateText, signingCertificates } from './signing-certificates.ts';
 

@@ -4,9 +4,10 @@ import {
   type FieldPath,
   forbidden,
   invalid,
+  isRecord,
+  type JsonObject,
   required,
-} from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+} from '../apimachinery/index.ts';
 
 interface LoginRule {
   /** Fields that hold the credential; at most one is set. */

@@ -1,19 +1,17 @@
 /** Rules of pulls of whole paths from a secret store, which the schema cannot say. */
-import { parseGoDuration } from '../apimachinery/duration.ts';
 import {
+  dnsLabelProblems,
   duplicate,
   type FieldError,
   type FieldPath,
   forbidden,
   invalid,
-  required,
-} from '../apimachinery/field-error.ts';
-import { linearRegExp } from '../apimachinery/linear-regexp.ts';
-import {
-  dnsLabelProblems,
   labelValueProblems,
+  linearRegExp,
+  parseGoDuration,
   qualifiedNameProblems,
-} from '../apimachinery/names.ts';
+  required,
+} from '../apimachinery/index.ts';
 import { mountPathProblem, pathProblem } from './store-link.ts';
 
 export interface PullShape {

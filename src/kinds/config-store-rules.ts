@@ -1,16 +1,16 @@
 /** Rules between the fields of `secretStore` and `secretStores` that their schema cannot say (spec section 2.8.11). */
-import { parseGoDuration } from '../apimachinery/duration.ts';
 import {
+  dnsLabelProblems,
   duplicate,
   type FieldError,
   type FieldPath,
   forbidden,
   invalid,
   invalidSecret,
+  type JsonObject,
+  parseGoDuration,
   required,
-} from '../apimachinery/field-error.ts';
-import { dnsLabelProblems } from '../apimachinery/names.ts';
-import type { JsonObject } from '../apimachinery/object.ts';
+} from '../apimachinery/index.ts';
 import { storeAuthProblems } from './config-store-login-rules.ts';
 import { type PullShape, storePullProblems } from './config-store-pull-rules.ts';
 import { namedVariable } from './environment-references.ts';

@@ -1,13 +1,16 @@
 /** What values of the configuration have to look like where its schema cannot say (spec section 2.8). */
 import {
+  dnsSubdomainProblems,
   duplicate,
   type FieldError,
   type FieldPath,
   invalid,
+  isRecord,
+  type JsonObject,
+  qualifiedNameProblems,
   required,
-} from '../apimachinery/field-error.ts';
-import { dnsSubdomainProblems, qualifiedNameProblems } from '../apimachinery/names.ts';
-import { isRecord, type JsonObject, valueAt } from '../apimachinery/object.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
 import { parseQuantity } from './quantity.ts';
 
 /** Problems with single values, and with lists of things that have names. */

@@ -1,6 +1,11 @@
 /** Config: the platform configuration (spec section 2.8). `spec.raw` is written, `status` is read. */
-import type { FieldError } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import {
+  type FieldError,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  valueAt,
+} from '../apimachinery/index.ts';
 import { VERSION } from '../version.ts';
 import { AGE, textFrom } from './columns.ts';
 import { withoutConfigSecrets } from './config-masking.ts';

@@ -1,6 +1,5 @@
 /** The words by which secrets are copied from one object to another. */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type KubeObject, type ObjectKey, valueAt } from '../apimachinery/index.ts';
 import type { Kind } from './kind.ts';
 
 /** Label of a project secret: the shared secret that it follows. */

@@ -3,7 +3,7 @@
  * are to know them without this platform behind: tools that look for definitions, and the tests that
  * compare our answers with those of a real server.
  */
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import type { Kind, PrinterColumn } from './kind.ts';
 import { openApiSchema } from './openapi-schema.ts';
 

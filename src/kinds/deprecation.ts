@@ -1,5 +1,5 @@
 /** Fields that still work and should go (spec section 9.3): what a writer is told about them. */
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { type KubeObject, valueAt } from '../apimachinery/index.ts';
 
 export interface Deprecation {
   readonly path: readonly string[];

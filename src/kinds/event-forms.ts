@@ -1,5 +1,5 @@
 /** Events have two forms, of one content: that of core/v1, and that of `events.k8s.io/v1`. */
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
 import { textAt } from './columns.ts';
 import { apiVersionOf, type Kind } from './kind.ts';
 

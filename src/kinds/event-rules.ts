@@ -2,9 +2,16 @@
  * What makes an event valid, as Kubernetes has it: what came by core/v1 is hardly asked anything, what
  * has an `eventTime` says who reports it, and the newer group takes new events in the new form alone.
  */
-import { type FieldError, type FieldPath, invalid, required } from '../apimachinery/field-error.ts';
-import { qualifiedNameProblems } from '../apimachinery/names.ts';
-import { jsonEqual, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  jsonEqual,
+  type KubeObject,
+  qualifiedNameProblems,
+  required,
+  valueAt,
+} from '../apimachinery/index.ts';
 import { type CoreField, eventField } from './event-forms.ts';
 
 const LONGEST_WORD = 128;

@@ -2,8 +2,7 @@
  * The User or Team that an access key acts as. The catalog asks it of every manifest, so it works
  * without the table of kinds.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
+import type { KubeObject, ObjectKey } from '../apimachinery/index.ts';
 import { textAt } from './columns.ts';
 
 /** Kind of keys, and the kinds of their owners by the field of `spec` that names them. */

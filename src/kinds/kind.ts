@@ -3,11 +3,17 @@
  * file that exports one of these and one line in `table.ts`; routes, discovery, OpenAPI, printer
  * columns, validation, the layout in git, authorization and docs follow from it.
  */
-import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { dnsSubdomainProblems, type NameRule } from '../apimachinery/names.ts';
-import { cloneJson, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
-import type { Verb } from '../apimachinery/request.ts';
+import {
+  cloneJson,
+  dnsSubdomainProblems,
+  type FieldError,
+  type FieldPath,
+  type JsonObject,
+  type KubeObject,
+  type NameRule,
+  type ObjectKey,
+  type Verb,
+} from '../apimachinery/index.ts';
 import { deprecations } from './deprecation.ts';
 
 export interface PrinterColumn {

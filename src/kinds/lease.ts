@@ -2,8 +2,7 @@
  * Leases: how the copies of a program agree on which of them leads. They are kept for clients, who
  * write them every few seconds; the daemon itself goes by none of them.
  */
-import { type FieldError, invalid } from '../apimachinery/field-error.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { type FieldError, invalid, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { AGE, textFrom } from './columns.ts';
 import { blankFields, defineKind, type Kind } from './kind.ts';
 

@@ -1,6 +1,5 @@
 /** Secret values of an object, taken out of what is shown to somebody who may not see them. */
-import type { FieldPath } from '../apimachinery/field-error.ts';
-import { isRecord } from '../apimachinery/object.ts';
+import { type FieldPath, isRecord } from '../apimachinery/index.ts';
 
 /** What stands in for a secret value. */
 export const MASK = '***';

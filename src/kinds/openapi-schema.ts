@@ -2,7 +2,7 @@
  * The schemas as OpenAPI v3 has them: structural, self-contained, without the keywords that
  * OpenAPI does not know (reference: Kubernetes API, sections 1.2 and 2.15).
  */
-import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
+import type { JsonObject, JsonValue } from '../apimachinery/index.ts';
 import { type SchemaNode, schemaTree } from './schema-files.ts';
 
 const DROPPED = new Set([

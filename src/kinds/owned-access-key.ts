@@ -1,12 +1,14 @@
 /** OwnedAccessKey: a key for authenticating without a person at hand (spec section 2.6). */
-import { rfc3339 } from '../apimachinery/clock.ts';
 import {
   type FieldError,
   forbidden,
   invalidSecret,
+  isRecord,
+  type KubeObject,
   required,
-} from '../apimachinery/field-error.ts';
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+  rfc3339,
+  valueAt,
+} from '../apimachinery/index.ts';
 import { userNameProblems } from './access.ts';
 import {
   accessKeyPrefix,

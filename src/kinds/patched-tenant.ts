@@ -1,7 +1,11 @@
 /** Tenants as their loops see them. */
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import { readEndpointsSetting, readServicesSetting } from '../endpoint-patches/settings.ts';
-import { type SyncedTenant, tenantClusterOf } from '../endpoint-patches/tenant.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
+import {
+  readEndpointsSetting,
+  readServicesSetting,
+  type SyncedTenant,
+  tenantClusterOf,
+} from '../endpoint-patches/index.ts';
 import { settingsOf, type TenantSettings } from './tenant.ts';
 
 type ReferenceNames = 'short' | 'concat';

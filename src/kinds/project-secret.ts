@@ -3,10 +3,16 @@
  * secret store may have as well, or follows a shared secret that two labels name (reference:
  * platform, section 7).
  */
-import { type FieldError, forbidden, invalid, required } from '../apimachinery/field-error.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { dnsLabelProblems, dnsSubdomainProblems } from '../apimachinery/names.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
+import {
+  dnsLabelProblems,
+  dnsSubdomainProblems,
+  type FieldError,
+  forbidden,
+  invalid,
+  type KubeObject,
+  type ObjectKey,
+  required,
+} from '../apimachinery/index.ts';
 import { accessWarnings, ownershipProblems } from './access.ts';
 import { AGE, DISPLAY_NAME, OWNER } from './columns.ts';
 import { SOURCE_NAME } from './copying.ts';

@@ -1,13 +1,15 @@
 /** What role bindings share, as Kubernetes checks and defaults them. */
 import {
+  dnsSubdomainProblems,
   type FieldError,
   type FieldPath,
   invalid,
+  jsonEqual,
+  type KubeObject,
   notSupported,
+  pathSegmentProblems,
   required,
-} from '../apimachinery/field-error.ts';
-import { dnsSubdomainProblems, pathSegmentProblems } from '../apimachinery/names.ts';
-import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
+} from '../apimachinery/index.ts';
 import { AGE } from './columns.ts';
 import { type PrinterColumn, RBAC_GROUP } from './kind.ts';
 

@@ -1,5 +1,5 @@
 /** Names of RBAC objects: as in Kubernetes, but for those that the platform makes itself. */
-import { pathSegmentProblems } from '../apimachinery/names.ts';
+import { pathSegmentProblems } from '../apimachinery/index.ts';
 import { GRANT_PREFIX } from './access-grants.ts';
 
 export function rbacNameProblems(name: string): string[] {

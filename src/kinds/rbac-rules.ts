@@ -1,6 +1,11 @@
 /** Rules that roles share, as Kubernetes checks them (`pkg/apis/rbac/validation`). */
-import { type FieldError, type FieldPath, invalid, required } from '../apimachinery/field-error.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  type KubeObject,
+  required,
+} from '../apimachinery/index.ts';
 
 /** One entry of `rules` of a Role or ClusterRole. */
 export interface PolicyRule {

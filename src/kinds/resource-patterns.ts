@@ -2,7 +2,7 @@
  * How rules name resources and URLs; the same in scope rules (spec section 2.5) and in the audit
  * policy (spec section 2.8.9).
  */
-import { type FieldError, type FieldPath, invalid, required } from '../apimachinery/field-error.ts';
+import { type FieldError, type FieldPath, invalid, required } from '../apimachinery/index.ts';
 
 export interface RequestRule {
   readonly resources?: readonly {

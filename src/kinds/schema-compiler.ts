@@ -4,7 +4,7 @@
  * manifests, and is one piece.
  */
 import { Ajv, type CodeOptions, type ValidateFunction } from 'ajv';
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { schemaDocument, schemaNames } from './schema-files.ts';
 import { formats } from './schema-formats.ts';
 

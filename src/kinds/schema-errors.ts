@@ -11,8 +11,8 @@ import {
   required,
   typeInvalid,
   unknownField,
-} from '../apimachinery/field-error.ts';
-import { valueAt } from '../apimachinery/object.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
 import { type SchemaNode, schemaAt } from './schema-files.ts';
 import { fieldHint } from './schema-hints.ts';
 

@@ -3,7 +3,7 @@
  * down. Editors read the files, the server serves them, everything else here works on them.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { JsonObject, JsonValue } from '../apimachinery/object.ts';
+import type { JsonObject, JsonValue } from '../apimachinery/index.ts';
 
 /** The same folder for `src/kinds` and for `dist/kinds`. */
 const FOLDER = new URL('../../schemas/', import.meta.url);

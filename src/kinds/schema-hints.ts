@@ -1,6 +1,6 @@
 /** "Did you mean": what the writer of a field or a name that nobody knows most likely meant. */
 import { distance } from 'fastest-levenshtein';
-import type { FieldPath } from '../apimachinery/field-error.ts';
+import type { FieldPath } from '../apimachinery/index.ts';
 import { type SchemaNode, schemaAt, schemaPlaces } from './schema-files.ts';
 
 /** The candidate that differs from `word` by case or by a slip of the fingers, if there is one. */

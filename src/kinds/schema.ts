@@ -1,7 +1,6 @@
 /** The schemas as compiled checks: shape problems, unknown fields, nulls, defaults. */
 import type { ValidateFunction } from 'ajv';
-import type { FieldError, FieldPath } from '../apimachinery/field-error.ts';
-import { isRecord, valueAt } from '../apimachinery/object.ts';
+import { type FieldError, type FieldPath, isRecord, valueAt } from '../apimachinery/index.ts';
 import { validatorOf } from './schema-compiler.ts';
 import { pathOf, toFieldErrors } from './schema-errors.ts';
 import { type SchemaNode, schemaTree } from './schema-files.ts';

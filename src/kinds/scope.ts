@@ -3,9 +3,10 @@ import {
   type FieldError,
   type FieldPath,
   invalid,
+  type KubeObject,
   notSupported,
-} from '../apimachinery/field-error.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
 import type { Deprecation } from './deprecation.ts';
 import { type RequestRule, requestRuleProblems } from './resource-patterns.ts';
 

@@ -4,9 +4,10 @@ import {
   type FieldPath,
   invalid,
   invalidSecret,
+  type KubeObject,
   tooLong,
-} from '../apimachinery/field-error.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
 import type { PrinterColumn } from './kind.ts';
 
 const KEY = /^[-._a-zA-Z0-9]+$/;

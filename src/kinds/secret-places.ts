@@ -1,6 +1,5 @@
 /** Which values of an object are secrets that git must hold sealed. */
-import type { FieldPath } from '../apimachinery/field-error.ts';
-import { isRecord } from '../apimachinery/object.ts';
+import { type FieldPath, isRecord } from '../apimachinery/index.ts';
 import type { Kind } from './kind.ts';
 import type { KindTable } from './table.ts';
 

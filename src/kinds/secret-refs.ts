@@ -1,5 +1,5 @@
 /** `spec.imagePullSecrets` of teams and users (spec section 2.4): references to secrets with credentials. */
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { type KubeObject, valueAt } from '../apimachinery/index.ts';
 import type { Dependency } from './kind.ts';
 
 interface SecretRef {

@@ -3,19 +3,23 @@
  * docs: secret-store). Nothing is tied without a mount and a path, and whatever could remove or
  * cover a value is off unless an annotation asks for it.
  */
-import { parseGoDuration } from '../apimachinery/duration.ts';
 import {
+  dnsLabelProblems,
   type FieldError,
   type FieldPath,
   forbidden,
   invalid,
+  type KubeObject,
   notSupported,
+  parseGoDuration,
   required,
-} from '../apimachinery/field-error.ts';
-import { dnsLabelProblems } from '../apimachinery/names.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { Resolution } from '../secrets-merge/decide.ts';
-import { DEFAULT_POLICY, mayPush, type SyncPolicy } from '../secrets-merge/policy.ts';
+} from '../apimachinery/index.ts';
+import {
+  DEFAULT_POLICY,
+  mayPush,
+  type Resolution,
+  type SyncPolicy,
+} from '../secrets-merge/index.ts';
 import type { Kind } from './kind.ts';
 
 /** Name of the store of `secretStore`. */

@@ -1,6 +1,6 @@
 /** Team: users, and groups of an identity provider, that get access together (spec section 2.4). */
 
-import { valueAt } from '../apimachinery/object.ts';
+import { valueAt } from '../apimachinery/index.ts';
 import {
   accessWarnings,
   outsideGroupProblems,

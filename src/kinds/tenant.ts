@@ -5,16 +5,20 @@
  * but the expressions of patches.
  */
 import {
+  dnsLabelProblems,
   type FieldError,
   formatFieldError,
   invalid,
+  isRecord,
+  type KubeObject,
   required,
-} from '../apimachinery/field-error.ts';
-import { dnsLabelProblems } from '../apimachinery/names.ts';
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { deadReverseExpressions } from '../endpoint-patches/reverse-paths.ts';
-import { checkEndpointsSetting } from '../endpoint-patches/validate.ts';
-import { checkNamespacesSetting } from '../endpoint-patches/validate-namespaces.ts';
+  valueAt,
+} from '../apimachinery/index.ts';
+import {
+  checkEndpointsSetting,
+  checkNamespacesSetting,
+  deadReverseExpressions,
+} from '../endpoint-patches/index.ts';
 import { AGE, textAt, textFrom } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';
 import { secretPathsOf } from './schema-files.ts';

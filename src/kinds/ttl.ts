@@ -1,6 +1,5 @@
 /** `spec.ttl` of keys and tokens, in seconds; 0 or absent is for ever. */
-import { type FieldError, invalid } from '../apimachinery/field-error.ts';
-import { type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { type FieldError, invalid, type KubeObject, valueAt } from '../apimachinery/index.ts';
 
 /** Far beyond any life of a key, and added to today still a date. */
 const LONGEST = 100 * 365 * 24 * 3600;

@@ -1,6 +1,5 @@
 /** User: who can sign in. Keys, teams and access rules refer to users by name. */
-import { type FieldError, invalid } from '../apimachinery/field-error.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
+import { type FieldError, invalid, type KubeObject } from '../apimachinery/index.ts';
 import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access.ts';
 import {
   assignedClusterRoles,

@@ -1,7 +1,7 @@
 /** How to reach a Kubernetes API: an address, what to trust, and who we are. */
 
 import { parseDocument } from 'yaml';
-import { isRecord, valueAt } from '../apimachinery/object.ts';
+import { isRecord, valueAt } from '../apimachinery/index.ts';
 
 export interface ClusterAccess {
   /** With the path that the API is below; no trailing slash. */

@@ -1,5 +1,5 @@
 /** Requests for objects of one cluster, as objects: of core/v1, or of v1 of another group. */
-import { isRecord, type KubeObject, valueAt } from '../apimachinery/object.ts';
+import { isRecord, type KubeObject, valueAt } from '../apimachinery/index.ts';
 import { ApiFailure } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { type Call, Transport } from './transport.ts';

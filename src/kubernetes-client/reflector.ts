@@ -2,7 +2,7 @@
  * A collection of a cluster as it is, kept up to date: list, then watch from there; after a cut the
  * watch goes on where it was, and only a version that is too old (410) takes a new list.
  */
-import type { KubeObject } from '../apimachinery/object.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
 import { ApiFailure, hasReason } from './api-failure.ts';
 import { type Patience, patienceAfter, pause } from './backoff.ts';
 import type { FullList, KubeClient, ResourceCollection, WatchEvent } from './kube-client.ts';

@@ -1,8 +1,8 @@
 /** HTTP to one API server: connections that are kept, limits, and Status bodies as errors. */
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { isRecord } from '../apimachinery/object.ts';
-import { guardedLookup, refuseAddress } from '../outbound/address-guard.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import { guardedLookup, refuseAddress } from '../outbound/index.ts';
 import { ApiFailure, unreachable } from './api-failure.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 

@@ -4,7 +4,7 @@
  * the smallest node around it is written anew, then the ones around that, at last the document.
  */
 import type { ParsedNode } from 'yaml';
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 import { plan } from './edit/plan.ts';
 import { reorder } from './edit/reorder.ts';
 import { apply, inOrder, lineBreak, OverlapError, type Splice } from './edit/splice.ts';

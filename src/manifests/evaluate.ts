@@ -3,7 +3,7 @@
  * within bounds, and all that JSON cannot hold becomes a flaw with a place.
  */
 import { type Alias, isAlias, isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml';
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import type { Flaw } from './compose.ts';
 import { resolvePlain } from './scalar-meaning.ts';
 

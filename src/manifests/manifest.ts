@@ -1,6 +1,5 @@
 /** What a file of manifests is, with places that people can jump to. */
-import type { FieldPath } from '../apimachinery/field-error.ts';
-import { shownPath } from '../apimachinery/text.ts';
+import { type FieldPath, shownPath } from '../apimachinery/index.ts';
 
 /** A problem at a place. Lines and columns count from 1, columns in characters. */
 export interface Problem {

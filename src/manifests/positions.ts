@@ -1,6 +1,6 @@
 /** Offsets → lines and columns, and paths of fields → places in the text of a document. */
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
-import type { FieldPath } from '../apimachinery/field-error.ts';
+import type { FieldPath } from '../apimachinery/index.ts';
 import { compose } from './compose.ts';
 import { evaluate, isMergeKey } from './evaluate.ts';
 import type { ManifestDocument, Position } from './manifest.ts';

@@ -1,5 +1,5 @@
 /** From the bytes of a file to its documents: the fast reader where it can, the library else. */
-import type { FieldPath } from '../apimachinery/field-error.ts';
+import type { FieldPath } from '../apimachinery/index.ts';
 import { blockPosition } from './block-position.ts';
 import type { LocateOptions, ManifestDocument, ManifestFile, Position } from './manifest.ts';
 import { decodeUtf8, parseManifests } from './parse.ts';

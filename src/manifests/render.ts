@@ -2,7 +2,7 @@
  * JSON → fresh YAML text, in the style of the file it goes into: as lines for block collections,
  * on one line for flow collections.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { doubleQuoted, scalarText, stringText, wordText } from './scalar-text.ts';
 
 export interface BlockStyle {

@@ -3,7 +3,7 @@
  * kubectl) and of YAML 1.2 read the same value. Nothing here knows where the text will stand but
  * for what a flow collection forbids.
  */
-import type { JsonValue } from '../apimachinery/object.ts';
+import type { JsonValue } from '../apimachinery/index.ts';
 import { resolvePlain } from './scalar-meaning.ts';
 
 /** Where a scalar stands: inside `{}` or `[]`, more characters end an unquoted one. */

@@ -1,5 +1,5 @@
 /** An object → the text of a new manifest file. */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
 import { setOwn } from './evaluate.ts';
 import { blockLines, DEFAULT_STYLE, isEmptyCollection } from './render.ts';
 

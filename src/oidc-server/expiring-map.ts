@@ -3,7 +3,7 @@
  * Each entry is charged to who made it. The one who has the most makes room, by the oldest entry, so
  * that nobody pushes out what others made before he has more than they have.
  */
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 
 export interface ExpiringMapLimits {
   readonly entries: number;

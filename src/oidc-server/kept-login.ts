@@ -6,8 +6,8 @@
  * and no former token has to be remembered to be recognised.
  */
 import { createHash } from 'node:crypto';
-import { isRecord, type KubeObject } from '../apimachinery/object.ts';
-import { accessKeyPrefix, mintAccessKey } from '../kinds/access-key-secret.ts';
+import { isRecord, type KubeObject } from '../apimachinery/index.ts';
+import { accessKeyPrefix, mintAccessKey } from '../kinds/index.ts';
 import type { Person } from './people.ts';
 
 export const TOKEN_TYPE = 'OIDCRefreshToken';

@@ -6,8 +6,8 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import type { Clock } from '../apimachinery/clock.ts';
-import type { PlatformConfigSource } from '../config/config-feed.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import type { PlatformConfigSource } from '../config/index.ts';
 import type { OidcConfig } from './client-config.ts';
 import { Clients } from './clients.ts';
 import { ExpiringMap } from './expiring-map.ts';

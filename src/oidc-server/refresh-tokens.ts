@@ -4,14 +4,10 @@
  * and whoever shows a former one ends the login.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../apimachinery/clock.ts';
-import { StatusError } from '../apimachinery/status-error.ts';
-import { concealAccessKey, hasValidChecksum } from '../kinds/access-key-secret.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { ObjectRegistry } from '../registry/registry.ts';
-import { ownChange, ownCreate } from '../registry/writes/system-writes.ts';
-import type { WriteOptions } from '../registry/writes/write-context.ts';
-import type { Store, StoredObject } from '../state/store.ts';
+import { type Clock, StatusError } from '../apimachinery/index.ts';
+import { concealAccessKey, hasValidChecksum, type Kind } from '../kinds/index.ts';
+import { type ObjectRegistry, ownChange, ownCreate, type WriteOptions } from '../registry/index.ts';
+import type { Store, StoredObject } from '../state/index.ts';
 import {
   annotationsOf,
   isKeptLogin,

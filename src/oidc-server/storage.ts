@@ -4,7 +4,7 @@
  * begin again.
  */
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 import type { Clients } from './clients.ts';
 import { ExpiringMap, type ExpiringMapLimits } from './expiring-map.ts';
 import { Grants, grantIdOf } from './grants.ts';

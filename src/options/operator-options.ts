@@ -1,4 +1,4 @@
-/** Options of commands for whoever runs a daemon: its state moved, its speed measured. */
+/** Options of commands for whoever runs a daemon: moving its state, checking it. */
 import type { OptionSpec } from './option-spec.ts';
 import { SERVE_OPTIONS } from './serve-options.ts';
 import { ETCD_OPTIONS } from './shared-options.ts';
@@ -18,12 +18,4 @@ export const STATE_OPTIONS: readonly OptionSpec[] = [
 export const DOCTOR_OPTIONS: readonly OptionSpec[] = [
   ...SERVE_OPTIONS,
   { name: 'output', short: 'o', value: 'FORMAT', default: 'text', help: 'text or json' },
-];
-
-export const BENCH_OPTIONS: readonly OptionSpec[] = [
-  { name: 'manifests', value: 'N', default: '10000', help: 'manifests in the repository' },
-  { name: 'rows', value: 'LIST', default: 'all', help: 'rows to measure, as in start,push' },
-  { name: 'repetitions', value: 'N', default: '3', help: 'how often what varies is measured' },
-  { name: 'format', value: 'FORMAT', default: 'text', help: 'text or json' },
-  { name: 'profile', value: 'DIR', help: 'write CPU profiles of the daemons to this folder' },
 ];

@@ -4,8 +4,8 @@
  * that they could overwrite: such versions are not stale.
  */
 import { createHash } from 'node:crypto';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { Change, StoredObject } from '../state/store.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
+import type { Change, StoredObject } from '../state/index.ts';
 
 /** Beside the object, out of sight: since which version nothing but activity changed, and of what. */
 const SINCE = 'status.lastActivity since';

@@ -1,10 +1,9 @@
 /** What it takes to keep catalog and state in step with a branch, and who is told of it. */
-import type { Clock } from '../apimachinery/clock.ts';
-import type { FileReader } from '../catalog/file-reader.ts';
-import type { ObjectChange } from '../catalog/step.ts';
-import type { Repository } from '../git/repository.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Store } from '../state/store.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import type { FileReader, ObjectChange } from '../catalog/index.ts';
+import type { Repository } from '../git/index.ts';
+import type { KindTable } from '../kinds/index.ts';
+import type { Store } from '../state/index.ts';
 import type { PruneBudget } from './pushes/prune-budget.ts';
 import type { Sealer } from './writes/sealer.ts';
 

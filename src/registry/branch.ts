@@ -3,9 +3,8 @@
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
 
-import { Turns } from '../apimachinery/mutex.ts';
-import { unavailable } from '../apimachinery/status-error.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { Turns, unavailable } from '../apimachinery/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
 import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';

@@ -3,13 +3,15 @@
  * is decided and applied in one go, and answered when it is durable.
  */
 import { randomUUID } from 'node:crypto';
-import { rfc3339 } from '../apimachinery/clock.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import { forbiddenError, notFound } from '../apimachinery/status-error.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { StorePart } from '../state/scoped-store.ts';
-import type { Change, StoredObject } from '../state/store.ts';
+import {
+  forbiddenError,
+  type KubeObject,
+  notFound,
+  type ObjectKey,
+  rfc3339,
+} from '../apimachinery/index.ts';
+import type { Kind } from '../kinds/index.ts';
+import type { Change, StoredObject, StorePart } from '../state/index.ts';
 import { terminating } from './projection/served-object.ts';
 import type { ObjectRegistry } from './registry.ts';
 import type { ApplyRequest } from './writes/apply.ts';

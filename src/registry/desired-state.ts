@@ -2,22 +2,22 @@
  * Keeps catalog and state in step with the branch. Callers hold the turn (`branch.ts`); nothing in
  * here guards against overlap.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import { flatMapInSlices, runAtOnce, runInSlices } from '../apimachinery/yield.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { Folded } from '../catalog/replay.ts';
+import { flatMapInSlices, type ObjectKey, runAtOnce, runInSlices } from '../apimachinery/index.ts';
 import {
+  type Catalog,
+  type Folded,
   isKept,
   keptPaths,
   keptRevision,
   type Notes,
   notesFor,
+  type ObjectChange,
   obsoleteNotes,
-} from '../catalog/restore.ts';
-import type { ObjectChange, StepResult } from '../catalog/step.ts';
-import type { TreeView } from '../catalog/tree.ts';
-import type { Repository } from '../git/repository.ts';
-import type { Change } from '../state/store.ts';
+  type StepResult,
+  type TreeView,
+} from '../catalog/index.ts';
+import type { Repository } from '../git/index.ts';
+import type { Change } from '../state/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { type FillingContext, fillStore, remarksFor } from './projection/catalog-snapshot.ts';
 import { Copies } from './projection/derived-secrets.ts';

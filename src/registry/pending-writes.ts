@@ -6,10 +6,15 @@
  * The platform as it will be is a branch and a state of its own, in memory, on the tip of that
  * branch. It is opened anew when the followed branch moved.
  */
-import { isRecord, jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import { StatusError, unavailable } from '../apimachinery/status-error.ts';
-import { RemoteError } from '../git/remote/remote-error.ts';
-import type { Store, StoredObject } from '../state/store.ts';
+import {
+  isRecord,
+  jsonEqual,
+  type KubeObject,
+  StatusError,
+  unavailable,
+} from '../apimachinery/index.ts';
+import { RemoteError } from '../git/index.ts';
+import type { Store, StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
 import type { ObjectRegistry, Registry } from './registry.ts';
 import type { ApplyRequest } from './writes/apply.ts';

@@ -1,6 +1,6 @@
 /** The door for reads where nothing is written: by kinds without such a verb, or somewhere else. */
-import { noSuchRoute, notFound } from '../apimachinery/status-error.ts';
-import type { Store } from '../state/store.ts';
+import { noSuchRoute, notFound } from '../apimachinery/index.ts';
+import type { Store } from '../state/index.ts';
 import type { ObjectRegistry } from './registry.ts';
 
 export function readOnlyRegistry(store: Pick<Store, 'get'>): ObjectRegistry {

@@ -3,12 +3,16 @@
  * never by name; authorization of the request itself happened before.
  */
 
-import { objectProblems } from '../admission/check.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import { badRequest, invalidObject, notFound } from '../apimachinery/status-error.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { StoredObject } from '../state/store.ts';
+import { objectProblems } from '../admission/index.ts';
+import {
+  badRequest,
+  invalidObject,
+  type KubeObject,
+  notFound,
+  type ObjectKey,
+} from '../apimachinery/index.ts';
+import type { Kind } from '../kinds/index.ts';
+import type { StoredObject } from '../state/index.ts';
 import type { Branch } from './branch.ts';
 import { shownWithCopy } from './projection/derived-secrets.ts';
 import type { ApplyRequest } from './writes/apply.ts';

@@ -3,18 +3,20 @@
  * or to wherever others moved the branch. Whatever was done can be taken back. Callers hold the turn
  * (`branch.ts`).
  */
-import { Catalog } from '../catalog/catalog.ts';
 import {
+  Catalog,
   catalogDifference,
   extend,
   type Folded,
   netChanges,
+  notedPaths,
+  type ObjectChange,
   type ReplayContext,
   replay,
-} from '../catalog/replay.ts';
-import { notedPaths, restore } from '../catalog/restore.ts';
-import type { ObjectChange, StepResult } from '../catalog/step.ts';
-import { TreeView } from '../catalog/tree.ts';
+  restore,
+  type StepResult,
+  TreeView,
+} from '../catalog/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import type { PreparedMove, PreparedStep } from './pushes/push-dry-run.ts';
 import type { EditedFile } from './writes/file-edits.ts';

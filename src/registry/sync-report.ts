@@ -1,9 +1,8 @@
 /** Where the platform stands beside its branch, and what became of one commit. */
-import { describeKey } from '../apimachinery/key.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import type { BareRepository } from '../git/bare-repository.ts';
-import type { PathChange } from '../git/repository.ts';
-import type { Problem } from '../manifests/manifest.ts';
+import { describeKey } from '../apimachinery/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+import type { BareRepository, PathChange } from '../git/index.ts';
+import type { Problem } from '../manifests/index.ts';
 import type { Branch } from './branch.ts';
 import type { Hold } from './pushes/prune-budget.ts';
 import type { PushVerdicts } from './pushes/push-verdicts.ts';

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Etcd, KeyValue } from '../etcd/etcd.ts';
+import type { Etcd, KeyValue } from '../etcd/index.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
 import type { Keys } from './keys.ts';
 import type { Term } from './term.ts';

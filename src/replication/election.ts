@@ -2,8 +2,7 @@
  * One replica leads: the one whose key is there. The key is bound to its lease, so it goes when its
  * replica does; its create_revision is the term. etcd decides, nothing is voted on here.
  */
-import type { Compare, Etcd, KeyValue, Lease } from '../etcd/etcd.ts';
-import { EtcdError } from '../etcd/etcd-error.ts';
+import { type Compare, type Etcd, EtcdError, type KeyValue, type Lease } from '../etcd/index.ts';
 import type { Term } from './term.ts';
 import { transact } from './transact.ts';
 

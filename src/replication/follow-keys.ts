@@ -1,7 +1,12 @@
 /** What is below a key of etcd now, and from then on every change of it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Etcd, EtcdWatch, KeyValue, WatchEvent } from '../etcd/etcd.ts';
-import { CompactedRevisionError } from '../etcd/etcd-error.ts';
+import {
+  CompactedRevisionError,
+  type Etcd,
+  type EtcdWatch,
+  type KeyValue,
+  type WatchEvent,
+} from '../etcd/index.ts';
 
 export interface KeyListener {
   /** All that is there at a revision; what was heard before does not count any more. */

@@ -8,8 +8,8 @@
  * for all leaders before as long as that head was not moved since. This also holds beside replicas of
  * a version that does not know the key.
  */
-import type { Etcd } from '../etcd/etcd.ts';
-import { Layout } from '../state/engines/etcd/layout.ts';
+import type { Etcd } from '../etcd/index.ts';
+import { Layout } from '../state/index.ts';
 import type { Keys } from './keys.ts';
 
 /** To be asked in a new term, before its leader opens the state. */

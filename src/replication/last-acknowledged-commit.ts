@@ -10,7 +10,7 @@
 import { closeSync, constants, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bootId } from '../files/owner.ts';
+import { bootId } from '../files/index.ts';
 import type { BranchHead } from './log-record.ts';
 
 export type Agreed = Pick<BranchHead, 'commit' | 'sequence'>;

@@ -4,17 +4,20 @@
  * made to.
  */
 
-import { EtcdError } from '../etcd/etcd-error.ts';
-import { GitError } from '../git/git-error.ts';
-import type { GitLogger } from '../git/logger.ts';
-import { PackTooLargeError, packRange } from '../git/packs/pack-import-export.ts';
-import { buildPack } from '../git/packs/pack-writer.ts';
-import type { GitContext } from '../git/process/git-environment.ts';
-import { tryGit } from '../git/process/git-process.ts';
-import type { Publication } from '../git/publication/publisher.ts';
-import { readRef } from '../git/refs/ref-file.ts';
-import { HeadMovedError } from '../git/repository.ts';
-import type { Agreement } from '../git/wal/wal-publisher.ts';
+import { EtcdError } from '../etcd/index.ts';
+import {
+  type Agreement,
+  buildPack,
+  type GitContext,
+  GitError,
+  type GitLogger,
+  HeadMovedError,
+  PackTooLargeError,
+  type Publication,
+  packRange,
+  readRef,
+  tryGit,
+} from '../git/index.ts';
 import { MOST_MOVE_BYTES } from './log-record.ts';
 import type { Mirror } from './mirror.ts';
 import type { RepositoryLog } from './repository-log.ts';

@@ -1,5 +1,5 @@
 /** Reading the log of the repository back from etcd. */
-import type { Etcd } from '../etcd/etcd.ts';
+import type { Etcd } from '../etcd/index.ts';
 import { sequenceKey } from './keys.ts';
 import {
   type BranchHead,

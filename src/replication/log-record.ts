@@ -1,7 +1,6 @@
 /** What the log of the repository holds in etcd: a head a record, and its objects in sealed parts. */
-import type { Operation } from '../etcd/etcd.ts';
-import { EtcdError } from '../etcd/etcd-error.ts';
-import type { RecordCodec } from '../state/records/codec.ts';
+import { EtcdError, type Operation } from '../etcd/index.ts';
+import type { RecordCodec } from '../state/index.ts';
 import { type Keys, partKey, sequenceKey } from './keys.ts';
 
 /** A move of the branch, with every object that it brings. */

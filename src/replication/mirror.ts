@@ -5,15 +5,17 @@
  * back to an earlier time, when what is here beyond it stays for the next leader to take up again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Etcd } from '../etcd/etcd.ts';
-import { GitError } from '../git/git-error.ts';
-import type { GitLogger } from '../git/logger.ts';
-import { Maintenance } from '../git/maintenance/maintenance.ts';
-import { takePacks } from '../git/packs/pack-import-export.ts';
-import { tryGit } from '../git/process/git-process.ts';
-import { moveRef } from '../git/refs/move-ref.ts';
-import { readRef } from '../git/refs/ref-file.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Etcd } from '../etcd/index.ts';
+import {
+  GitError,
+  type GitLogger,
+  Maintenance,
+  moveRef,
+  readRef,
+  takePacks,
+  tryGit,
+} from '../git/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
 import { type Agreed, AgreedMark } from './last-acknowledged-commit.ts';
 import { LogReader } from './log-reader.ts';

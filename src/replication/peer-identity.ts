@@ -4,10 +4,9 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../apimachinery/clock.ts';
-import { OWNER_ONLY, replaceFile } from '../auth/secret-file.ts';
-import { ensureAuthority } from '../tls/private-authority.ts';
-import { BACKDATE_MS, DAY_MS } from '../tls/validity.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import { OWNER_ONLY, replaceFile } from '../auth/index.ts';
+import { BACKDATE_MS, DAY_MS, ensureAuthority } from '../tls/index.ts';
 
 /** What every certificate of a replica is for, whatever its address. */
 export const PEER_NAME = 'replica.gitplane.internal';

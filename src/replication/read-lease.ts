@@ -7,8 +7,8 @@
  * SILENT_MS by the clock of the next leader must not be shorter than READS_MS by that of this one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Etcd } from '../etcd/etcd.ts';
-import { SharedLook } from '../state/following/single-flight.ts';
+import type { Etcd } from '../etcd/index.ts';
+import { SharedLook } from '../state/index.ts';
 import type { Term } from './term.ts';
 
 /** Replicas of different versions run beside each other: the first may only shrink, the second only grow. */

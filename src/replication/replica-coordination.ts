@@ -3,8 +3,8 @@
  * and its own turns at leading.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Etcd, KeyValue } from '../etcd/etcd.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Etcd, KeyValue } from '../etcd/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { campaign, type HeldTerm, type LeaderInfo, readLeader } from './election.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
 import type { Keys } from './keys.ts';

@@ -4,11 +4,9 @@
  * disk then does cannot undo it. One move at a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Compare, Etcd, Operation } from '../etcd/etcd.ts';
-import { EtcdError } from '../etcd/etcd-error.ts';
-import { GitError } from '../git/git-error.ts';
-import { HeadMovedError } from '../git/repository.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { type Compare, type Etcd, EtcdError, type Operation } from '../etcd/index.ts';
+import { GitError, HeadMovedError } from '../git/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { sequenceKey } from './keys.ts';
 import {
   type BranchHead,

@@ -3,8 +3,8 @@
  * us, bound to it. A lease that is lost is replaced as soon as etcd answers.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Etcd, Lease } from '../etcd/etcd.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { Etcd, Lease } from '../etcd/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { transact } from './transact.ts';
 
 /** What a replica says of itself. */

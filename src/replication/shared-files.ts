@@ -6,10 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { OWNER_ONLY, replaceFile } from '../auth/secret-file.ts';
-import type { Etcd, KeyValue } from '../etcd/etcd.ts';
-import type { RecordCodec } from '../state/records/codec.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import { OWNER_ONLY, replaceFile } from '../auth/index.ts';
+import type { Etcd, KeyValue } from '../etcd/index.ts';
+import type { RecordCodec } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
 import type { Term } from './term.ts';
 import { transactInTerm } from './transact.ts';

@@ -1,6 +1,6 @@
 /** The right of one replica to lead, for a while. Whatever leads carries it. */
-import { StatusError } from '../apimachinery/status-error.ts';
-import type { Compare } from '../etcd/etcd.ts';
+import { StatusError } from '../apimachinery/index.ts';
+import type { Compare } from '../etcd/index.ts';
 
 export interface Term {
   /** Grows with every term: the create_revision of the leader's key. */

@@ -1,5 +1,5 @@
 /** Transactions in the words of this folder. */
-import type { Compare, Etcd, KeyValue, Operation } from '../etcd/etcd.ts';
+import type { Compare, Etcd, KeyValue, Operation } from '../etcd/index.ts';
 import { TermEndedError } from './term.ts';
 
 export interface Transacted {

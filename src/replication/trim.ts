@@ -3,7 +3,7 @@
  * other replica have on their disks. The newest stay for replicas that come back soon; as long as
  * there is no second disk, everything stays, up to a limit.
  */
-import type { Etcd } from '../etcd/etcd.ts';
+import type { Etcd } from '../etcd/index.ts';
 import { sequenceKey } from './keys.ts';
 import { type LogRecord, type RecordContext, readRecord } from './log-record.ts';
 import type { RepositoryLog } from './repository-log.ts';

@@ -1,6 +1,6 @@
 /** One job of a scheduler: when it runs next, that it never overlaps itself, and its end. */
 import type { ScheduledTask } from 'node-cron';
-import { deadline } from '../apimachinery/deadline.ts';
+import { deadline } from '../apimachinery/index.ts';
 import { formatSchedule, type Schedule, taskOf } from './schedule.ts';
 
 export interface Job {

@@ -3,7 +3,7 @@
  * value is, so it is sealed as well, bound to the map that it stands in.
  */
 import { CST, Parser } from 'yaml';
-import { splitStream } from '../manifests/stream.ts';
+import { splitStream } from '../manifests/index.ts';
 import { SOPS } from './metadata.ts';
 import { isSealed } from './sealed-value.ts';
 import type { Selection } from './selection.ts';

@@ -2,7 +2,7 @@
  * What SOPS takes a scalar in the clear for: the rules of go-yaml v3, which differ from those that
  * manifests are read by. They matter only to files whose MAC covers what is not sealed.
  */
-import { resolvePlain } from '../manifests/scalar-meaning.ts';
+import { resolvePlain } from '../manifests/index.ts';
 import { plainDigits } from './sealed-value.ts';
 
 export type Scalar = string | number | boolean | null;

@@ -1,5 +1,5 @@
 /** The `sops` map of a sealed file: for whom it is sealed, which values, and the MAC over them. */
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 import { type PgpEntry, pgpEntries } from './pgp.ts';
 import { SealingError } from './sealing-error.ts';
 import { DEFAULT_RULE, RULES, type Rule } from './selection.ts';

@@ -2,10 +2,13 @@
  * From a sealed file to its values. Opening is all or nothing a file: one MAC covers its documents,
  * so one value that was tampered with spoils them all. Never throws for what is in a file.
  */
-import type { FieldPath } from '../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
-import type { ManifestDocument } from '../manifests/manifest.ts';
-import { type StreamSlice, splitStream } from '../manifests/stream.ts';
+import {
+  type FieldPath,
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+} from '../apimachinery/index.ts';
+import { type ManifestDocument, type StreamSlice, splitStream } from '../manifests/index.ts';
 import { Mac, storedMac } from './mac.ts';
 import { parseMetadata, type SealMetadata, SOPS } from './metadata.ts';
 import {

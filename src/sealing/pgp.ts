@@ -2,7 +2,7 @@
  * PGP recipients of sealed files: they read a file elsewhere with gpg or sops, and this platform does not.
  * Their entries are kept as they are; a new data key is encrypted for them with their public keys.
  */
-import { isRecord, type JsonObject } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject } from '../apimachinery/index.ts';
 import { SealingError } from './sealing-error.ts';
 
 /** The data key, encrypted for one PGP key: an entry of `sops.pgp`, with all that it says. */

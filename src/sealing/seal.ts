@@ -2,11 +2,13 @@
  * Seals the secrets of a file. What is sealed already keeps its bytes, and a file that needs
  * nothing comes back as it was: a change of one value is a change of three lines.
  */
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
-import { editDocument } from '../manifests/edit.ts';
-import type { ManifestDocument } from '../manifests/manifest.ts';
-import { readManifests } from '../manifests/read.ts';
-import { splitStream } from '../manifests/stream.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
+import {
+  editDocument,
+  type ManifestDocument,
+  readManifests,
+  splitStream,
+} from '../manifests/index.ts';
 import { findComments } from './comments.ts';
 import type { FileKey } from './data-keys.ts';
 import { sealMac, storedMac } from './mac.ts';

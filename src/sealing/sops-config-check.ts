@@ -1,6 +1,6 @@
 /** Why nobody could write by a `.sops.yaml`: for a push, which is refused before it stops the API. */
-import { isRecord } from '../apimachinery/object.ts';
-import type { ManifestDocument, Position } from '../manifests/manifest.ts';
+import { isRecord } from '../apimachinery/index.ts';
+import type { ManifestDocument, Position } from '../manifests/index.ts';
 import { wrapDataKey } from './data-keys.ts';
 import { MOST_RECIPIENTS } from './metadata.ts';
 import { missingKey, type PgpKeys } from './pgp.ts';

@@ -2,9 +2,8 @@
  * `.sops.yaml`: for whom new files are sealed, and what of them. The first rule whose pattern hits
  * the path counts. Files that are sealed already keep what they were sealed with.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
-import { editDocument } from '../manifests/edit.ts';
-import { formatManifest } from '../manifests/write.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
+import { editDocument, formatManifest } from '../manifests/index.ts';
 import { pgpFingerprints } from './pgp.ts';
 import { documentsOf } from './seal.ts';
 import { SealingError } from './sealing-error.ts';

@@ -3,9 +3,8 @@
  * made in. Plain JSON serves wherever JavaScript keeps that order.
  */
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml';
-import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/object.ts';
-import { compose } from '../manifests/compose.ts';
-import { evaluate, setOwn } from '../manifests/evaluate.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../apimachinery/index.ts';
+import { compose, evaluate, setOwn } from '../manifests/index.ts';
 import { type Scalar, untaggedScalar } from './go-scalar.ts';
 
 /** A map in the order of its text. */

@@ -2,7 +2,7 @@
  * One trial instead of many failures, for one store and namespace. It never gives up: a store that
  * comes back after a week is asked again.
  */
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 5 * 60_000;

@@ -3,7 +3,7 @@
  * status means. Answers are never quoted in errors, only known phrases of theirs are recognised:
  * what a store says may repeat what it was sent.
  */
-import { StoreError } from '../secrets-merge/ports.ts';
+import { StoreError } from '../secrets-merge/index.ts';
 import { Breaker, type BreakerOptions } from './breaker.ts';
 import {
   type StoreRequest,

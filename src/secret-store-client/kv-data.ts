@@ -1,7 +1,12 @@
 /** What KV v1 and v2 have in common: paths, the values of a secret, the body of a write. */
-import { decodeFromStore, encodeForStore } from '../secrets-merge/encoding.ts';
-import type { SecretValues } from '../secrets-merge/fingerprints.ts';
-import { type StoreChange, StoreError, type WriteOutcome } from '../secrets-merge/ports.ts';
+import {
+  decodeFromStore,
+  encodeForStore,
+  type SecretValues,
+  type StoreChange,
+  StoreError,
+  type WriteOutcome,
+} from '../secrets-merge/index.ts';
 import type { Answer } from './client.ts';
 import { type Member, membersAt } from './json-members.ts';
 

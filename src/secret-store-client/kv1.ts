@@ -8,7 +8,7 @@ import {
   type StoreRead,
   type StoreSide,
   type WriteOutcome,
-} from '../secrets-merge/ports.ts';
+} from '../secrets-merge/index.ts';
 import { dataOf, encodePath, fullBody, type Members, readMembers, tooLarge } from './kv-data.ts';
 import type { KvPath } from './kv2.ts';
 import { detectMount } from './mount.ts';

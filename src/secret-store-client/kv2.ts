@@ -1,15 +1,15 @@
 /** One path of a KV v2 mount: versions, check-and-set, tombstones, our marker beside the values. */
-import { canonicalTime } from '../secrets-merge/canonical-time.ts';
-import type { Marker } from '../secrets-merge/decide.ts';
-import type { KeyHistory } from '../secrets-merge/guards.ts';
 import {
+  canonicalTime,
+  type KeyHistory,
+  type Marker,
   type StoreChange,
   StoreError,
   type StoreRead,
   type StoreSide,
+  type StoreVersion,
   type WriteOutcome,
-} from '../secrets-merge/ports.ts';
-import type { StoreVersion } from '../secrets-merge/sync-state.ts';
+} from '../secrets-merge/index.ts';
 import type { Answer, StoreClient } from './client.ts';
 import {
   dataOf,

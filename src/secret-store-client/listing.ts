@@ -3,9 +3,7 @@
  * since 2.2). A listing only ever saves reading: a key that is not in it may be there all the same,
  * since listings can be filtered and come from nodes that lag behind.
  */
-import { canonicalTime } from '../secrets-merge/canonical-time.ts';
-import { StoreError } from '../secrets-merge/ports.ts';
-import type { StoreVersion } from '../secrets-merge/sync-state.ts';
+import { canonicalTime, StoreError, type StoreVersion } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { encodePath, readJson } from './kv-data.ts';
 import type { Mount } from './mount.ts';

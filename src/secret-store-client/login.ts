@@ -2,7 +2,7 @@
  * Logins at the auth methods of a store, and the token that a login gives: renewed before it ends,
  * replaced by another login where it cannot be, and revoked when it is needed no more.
  */
-import { StoreError } from '../secrets-merge/ports.ts';
+import { StoreError } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { readJson } from './kv-data.ts';
 import { RenewalTimer, renewToken } from './token.ts';

@@ -1,5 +1,5 @@
 /** Which engine is mounted where, asked of the store itself. */
-import { StoreError } from '../secrets-merge/ports.ts';
+import { StoreError } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { encodePath, readJson } from './kv-data.ts';
 

@@ -1,5 +1,5 @@
 /** The token of a store: what it is good for, and its renewal. */
-import { StoreError } from '../secrets-merge/ports.ts';
+import { StoreError } from '../secrets-merge/index.ts';
 import type { StoreClient } from './client.ts';
 import { readJson } from './kv-data.ts';
 

@@ -1,7 +1,7 @@
 /** One HTTP exchange with a store: bounded in time and size, follows nothing, trusts what it is told to. */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/address-guard.ts';
+import { AddressRefusedError, guardedLookup, refuseAddress } from '../outbound/index.ts';
 
 export interface StoreRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,7 +1,7 @@
 /** Check of the certificates and keys for the store; problems are told by the field that they come from. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { rootsProblem } from '../kinds/root-certificates.ts';
-import type { TransportTls } from '../secret-store-client/transport.ts';
+import { rootsProblem } from '../kinds/index.ts';
+import type { TransportTls } from '../secret-store-client/index.ts';
 import { SettingsError } from './settings-error.ts';
 
 /** Throws `SettingsError`, which repeats nothing of them. */

@@ -2,10 +2,8 @@
  * What became of a secret, in the words of its conditions: `Synced`, and `Stale` while the store
  * does not answer. Messages name keys, versions and commits, never a value.
  */
-import { rfc3339 } from '../apimachinery/clock.ts';
-import type { Condition, JsonObject } from '../apimachinery/object.ts';
-import type { SyncState } from '../secrets-merge/sync-state.ts';
-import type { SyncOutcome } from '../secrets-merge/sync-task.ts';
+import { type Condition, type JsonObject, rfc3339 } from '../apimachinery/index.ts';
+import type { SyncOutcome, SyncState } from '../secrets-merge/index.ts';
 
 export const SYNCED = 'Synced';
 export const STALE = 'Stale';

@@ -3,12 +3,11 @@
  * made there is none, and the connection of an earlier configuration asks the store nothing more.
  */
 import { resolve, sep } from 'node:path';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
-import type { WatchTimes } from '../files/watch-files.ts';
-import { secretDataOf } from '../kinds/secret-data.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { Collection, Store } from '../state/store.ts';
+import type { ObjectKey } from '../apimachinery/index.ts';
+import type { SecretStoreConfig } from '../config/index.ts';
+import type { WatchTimes } from '../files/index.ts';
+import { type KindTable, secretDataOf } from '../kinds/index.ts';
+import type { Collection, Store } from '../state/index.ts';
 import { checkTls } from './check-tls.ts';
 import type { StoreConnection } from './connection.ts';
 import { FollowedFiles } from './followed-files.ts';

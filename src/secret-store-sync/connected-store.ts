@@ -3,14 +3,11 @@
  * has answered it before, and how long it is to be left alone.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../apimachinery/clock.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { StoreRequest, Transport } from '../secret-store-client/transport.ts';
-import type { Preference } from '../secrets-merge/policy.ts';
-import { StoreError } from '../secrets-merge/ports.ts';
-import type { Collection } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import type { SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import type { Clock, ObjectKey } from '../apimachinery/index.ts';
+import type { StoreRequest, Transport } from '../secret-store-client/index.ts';
+import { type Preference, StoreError } from '../secrets-merge/index.ts';
+import type { Collection } from '../state/index.ts';
+import type { Logger, SecretSyncMetrics } from '../telemetry/index.ts';
 import {
   ConfiguredStore,
   type ConfiguredStoreOptions,

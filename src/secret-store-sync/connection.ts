@@ -3,26 +3,26 @@
  * is asked. No token is used after the configuration has another one, or none.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../apimachinery/clock.ts';
-import type { StoreLink } from '../kinds/store-link.ts';
-import { StoreClient } from '../secret-store-client/client.ts';
-import { kv1 } from '../secret-store-client/kv1.ts';
-import { kv2 } from '../secret-store-client/kv2.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import type { StoreLink } from '../kinds/index.ts';
 import {
+  checkNamespace,
+  detectMount,
   type FolderList,
+  httpTransport,
+  kv1,
+  kv2,
   type Listing,
+  LoginSession,
   listFolder,
   listVersions,
-} from '../secret-store-client/listing.ts';
-import { LoginSession } from '../secret-store-client/login.ts';
-import { checkNamespace, detectMount, type Mount } from '../secret-store-client/mount.ts';
-import { TokenKeeper } from '../secret-store-client/token.ts';
-import {
-  httpTransport,
+  type Mount,
+  StoreClient,
   type StoreRequest,
+  TokenKeeper,
   type Transport,
-} from '../secret-store-client/transport.ts';
-import { StoreError, type StoreSide } from '../secrets-merge/ports.ts';
+} from '../secret-store-client/index.ts';
+import { StoreError, type StoreSide } from '../secrets-merge/index.ts';
 import { type LoginSettings, loginOf } from './login-settings.ts';
 import { LearnedPace } from './pace.ts';
 import { pacedTransport, systemTiming, type Timing } from './paced-transport.ts';

@@ -2,12 +2,17 @@
  * Cycles one after another, and what one of them leaves to the next: what is remembered of each
  * secret, which of them rest, and how each was tied. When there is one is not told here.
  */
-import type { KindTable } from '../kinds/table.ts';
-import { Fingerprints, type SecretValues, samePrints } from '../secrets-merge/fingerprints.ts';
-import type { Preference } from '../secrets-merge/policy.ts';
-import { NEW_STATE, type SyncBase } from '../secrets-merge/sync-state.ts';
-import type { Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
+import type { KindTable } from '../kinds/index.ts';
+import {
+  Fingerprints,
+  NEW_STATE,
+  type Preference,
+  type SecretValues,
+  type SyncBase,
+  samePrints,
+} from '../secrets-merge/index.ts';
+import type { Store } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import type { Finding } from './conditions.ts';
 import type { StoreConnection } from './connection.ts';
 import { findingOf, runCycle } from './cycle.ts';

@@ -2,17 +2,19 @@
  * One round over secrets that are tied to the store: each is a unit of its own, and none of them can
  * fail another. Deletions are counted before the first one is made.
  */
-import { describeKey } from '../apimachinery/key.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { placeOf } from '../kinds/store-link.ts';
-import { isStoreWide } from '../secret-store-client/client.ts';
-import type { Fingerprints } from '../secrets-merge/fingerprints.ts';
-import { isMassDeletion } from '../secrets-merge/guards.ts';
-import { mayPush, type Preference } from '../secrets-merge/policy.ts';
-import { StoreError } from '../secrets-merge/ports.ts';
-import { syncObject } from '../secrets-merge/sync-object.ts';
-import type { SyncOutcome } from '../secrets-merge/sync-task.ts';
-import type { Store } from '../state/store.ts';
+import { describeKey } from '../apimachinery/index.ts';
+import { type Kind, placeOf } from '../kinds/index.ts';
+import { isStoreWide } from '../secret-store-client/index.ts';
+import {
+  type Fingerprints,
+  isMassDeletion,
+  mayPush,
+  type Preference,
+  StoreError,
+  type SyncOutcome,
+  syncObject,
+} from '../secrets-merge/index.ts';
+import type { Store } from '../state/index.ts';
 import type { Finding } from './conditions.ts';
 import type { StoreConnection } from './connection.ts';
 import { GitError, type GitParts, gitSide } from './git-side.ts';

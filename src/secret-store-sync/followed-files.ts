@@ -3,7 +3,7 @@
  * asked for, and again when they change: a question in between reads nothing from the disk.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { type WatchTimes, watchFiles } from '../files/watch-files.ts';
+import { type WatchTimes, watchFiles } from '../files/index.ts';
 import { SettingsError } from './settings-error.ts';
 
 const LARGEST_FILE = 1024 * 1024;

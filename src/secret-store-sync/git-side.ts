@@ -2,22 +2,31 @@
  * One secret as git has it, for the sync: read from what is served, changed by commits of a bot. A
  * change is decided in its turn, on exactly the values that the sync has seen, or not made.
  */
-import { describeKey, type ObjectKey } from '../apimachinery/key.ts';
-import { isRecord, type KubeObject } from '../apimachinery/object.ts';
-import { SUPERUSER_GROUP, type User } from '../apimachinery/request.ts';
-import { StatusError } from '../apimachinery/status-error.ts';
-import type { History } from '../history/history.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { secretDataOf } from '../kinds/secret-data.ts';
-import { placeOf, storeLinkOf } from '../kinds/store-link.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { ObjectRegistry } from '../registry/registry.ts';
-import { ownChange } from '../registry/writes/system-writes.ts';
-import type { WriteOptions } from '../registry/writes/write-context.ts';
-import type { SecretValues } from '../secrets-merge/fingerprints.ts';
-import type { GitChange, GitRead, GitSide } from '../secrets-merge/ports.ts';
-import type { StoreVersion } from '../secrets-merge/sync-state.ts';
-import type { Store } from '../state/store.ts';
+import {
+  describeKey,
+  isRecord,
+  type KubeObject,
+  type ObjectKey,
+  StatusError,
+  SUPERUSER_GROUP,
+  type User,
+} from '../apimachinery/index.ts';
+import type { History } from '../history/index.ts';
+import { type Kind, placeOf, secretDataOf, storeLinkOf } from '../kinds/index.ts';
+import {
+  type Branch,
+  type ObjectRegistry,
+  ownChange,
+  type WriteOptions,
+} from '../registry/index.ts';
+import type {
+  GitChange,
+  GitRead,
+  GitSide,
+  SecretValues,
+  StoreVersion,
+} from '../secrets-merge/index.ts';
+import type { Store } from '../state/index.ts';
 
 /** Git does not give or take what the sync needs; `reason` is a word for conditions. */
 export class GitError extends Error {

@@ -1,9 +1,13 @@
 /** The secrets that are tied to a store, kept up to date with what is served. */
-import { keyString, type ObjectKey } from '../apimachinery/key.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { mentionsLink, type StoreLink, storeLinkOf } from '../kinds/store-link.ts';
-import type { KindTable } from '../kinds/table.ts';
-import type { JournalEvent, Store, StoredObject } from '../state/store.ts';
+import { keyString, type ObjectKey } from '../apimachinery/index.ts';
+import {
+  type Kind,
+  type KindTable,
+  mentionsLink,
+  type StoreLink,
+  storeLinkOf,
+} from '../kinds/index.ts';
+import type { JournalEvent, Store, StoredObject } from '../state/index.ts';
 
 export interface LinkedSecret {
   readonly id: string;

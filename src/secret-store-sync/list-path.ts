@@ -1,8 +1,7 @@
 /** All secrets below a path of a store, folder by folder. What a listing leaves out proves nothing. */
 
-import { isStoreWide } from '../secret-store-client/client.ts';
-import type { FolderList } from '../secret-store-client/listing.ts';
-import { StoreError } from '../secrets-merge/ports.ts';
+import { type FolderList, isStoreWide } from '../secret-store-client/index.ts';
+import { StoreError } from '../secrets-merge/index.ts';
 
 /** A path that cannot be used, with the reason for reports. */
 export interface Refused {

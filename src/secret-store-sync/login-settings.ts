@@ -1,6 +1,6 @@
 /** The login at the store that the configuration asks for, with its credentials. */
-import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
-import type { Login } from '../secret-store-client/login.ts';
+import type { SecretStoreConfig } from '../config/index.ts';
+import type { Login } from '../secret-store-client/index.ts';
 import { SettingsError } from './settings-error.ts';
 
 export interface SecretReference {

@@ -4,11 +4,10 @@
  * somebody decided what that means for the store. Each secret store has notes of its own: what was
  * agreed with one says nothing about another.
  */
-import type { JsonObject } from '../apimachinery/object.ts';
-import { DEFAULT_STORE, type StoreLink } from '../kinds/store-link.ts';
-import type { SyncMemory } from '../secrets-merge/ports.ts';
-import { NEW_STATE, type SyncState } from '../secrets-merge/sync-state.ts';
-import type { Store } from '../state/store.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
+import { DEFAULT_STORE, type StoreLink } from '../kinds/index.ts';
+import { NEW_STATE, type SyncMemory, type SyncState } from '../secrets-merge/index.ts';
+import type { Store } from '../state/index.ts';
 import type { VisitCursor } from './visit-order.ts';
 
 const FORMAT = 1;

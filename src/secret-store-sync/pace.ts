@@ -3,7 +3,7 @@
  * little, a refused one (429) lowers it to what was accepted lately. Headers of quotas are followed where the
  * operator of the store has turned them on. Times are in milliseconds.
  */
-import type { StoreResponse } from '../secret-store-client/transport.ts';
+import type { StoreResponse } from '../secret-store-client/index.ts';
 
 export interface PaceLimits {
   /** Highest pace, and the pace until the store refuses a request. */

@@ -3,12 +3,12 @@
  * refuses (429) has not been carried out: it is sent again at the lower pace.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { retryAfterMs } from '../secret-store-client/client.ts';
 import {
+  retryAfterMs,
   type StoreRequest,
   type Transport,
   TransportError,
-} from '../secret-store-client/transport.ts';
+} from '../secret-store-client/index.ts';
 import type { LearnedPace } from './pace.ts';
 
 /** Time as the pace measures it, in milliseconds. `sleep` rejects when the signal is aborted. */

@@ -3,29 +3,33 @@
  * with the values that the store has. From then on it is a tied secret as any other. A listing only ever makes
  * objects: it changes and deletes none, so that one which is empty, cut short or refused does no harm.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import { parseGoDuration } from '../apimachinery/duration.ts';
-import { formatFieldError } from '../apimachinery/field-error.ts';
-import { describeKey, keyString, type ObjectKey } from '../apimachinery/key.ts';
-import { linearRegExp } from '../apimachinery/linear-regexp.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { EventSink } from '../apimachinery/object-events.ts';
-import { StatusError } from '../apimachinery/status-error.ts';
-import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
-import type { Kind } from '../kinds/kind.ts';
 import {
+  type Clock,
+  describeKey,
+  type EventSink,
+  formatFieldError,
+  type KubeObject,
+  keyString,
+  linearRegExp,
+  type ObjectKey,
+  parseGoDuration,
+  StatusError,
+} from '../apimachinery/index.ts';
+import type { SecretStoreConfig } from '../config/index.ts';
+import {
+  type Kind,
+  type KindTable,
   linkAnnotations,
   PULL_LABEL,
   placeOf,
   type StoreLink,
   storeLinkOf,
   storeLinkProblems,
-} from '../kinds/store-link.ts';
-import type { KindTable } from '../kinds/table.ts';
-import { isStoreWide } from '../secret-store-client/client.ts';
-import { type LiveRead, StoreError } from '../secrets-merge/ports.ts';
-import type { Store, StoredObject } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
+} from '../kinds/index.ts';
+import { isStoreWide } from '../secret-store-client/index.ts';
+import { type LiveRead, StoreError } from '../secrets-merge/index.ts';
+import type { Store, StoredObject } from '../state/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import type { StoreConnection } from './connection.ts';
 import type { CycleRunner } from './cycle-runner.ts';
 import { BOT, type GitParts, REVIEWED } from './git-side.ts';

@@ -3,14 +3,11 @@
  * status is written when it changes and never for the time alone, so that a quiet store writes
  * nothing.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import type { JsonObject } from '../apimachinery/object.ts';
-import type { EventRing } from '../apimachinery/object-events.ts';
-import { placeOf } from '../kinds/store-link.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { Store } from '../state/store.ts';
-import type { Logger } from '../telemetry/logger.ts';
-import type { SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import type { Clock, EventRing, JsonObject } from '../apimachinery/index.ts';
+import { placeOf } from '../kinds/index.ts';
+import type { Branch } from '../registry/index.ts';
+import type { Store } from '../state/index.ts';
+import type { Logger, SecretSyncMetrics } from '../telemetry/index.ts';
 import {
   type Finding,
   STALE,

@@ -1,5 +1,5 @@
 /** Names of the objects that a pull makes of paths of a store. */
-import { dnsSubdomainProblems } from '../apimachinery/names.ts';
+import { dnsSubdomainProblems } from '../apimachinery/index.ts';
 
 /** The name by a template; `path` is below the path of the pull. What a name cannot have becomes `-`. */
 export function nameOf(template: string, path: string): string {

@@ -2,9 +2,9 @@
  * Keeps secrets and the secret stores that are configured in step: one loop for each store, so that none of
  * them waits for another. Secrets that name a store that is not configured are told so.
  */
-import type { SecretStoreBlock } from '../config/secret-stores.ts';
-import { DEFAULT_STORE } from '../kinds/store-link.ts';
-import type { SecretSyncFacts } from '../telemetry/secret-sync-metrics.ts';
+import type { SecretStoreBlock } from '../config/index.ts';
+import { DEFAULT_STORE } from '../kinds/index.ts';
+import type { SecretSyncFacts } from '../telemetry/index.ts';
 import type { Finding } from './conditions.ts';
 import {
   type LinkedSecret,

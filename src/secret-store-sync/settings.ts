@@ -2,11 +2,11 @@
  * What the platform configuration says of the secret store (spec section 2.8.11), completed from the
  * environment as the clients of OpenBao and Vault do: `BAO_*` first, then `VAULT_*`.
  */
-import { parseGoDuration } from '../apimachinery/duration.ts';
-import type { SecretStoreConfig } from '../config/sections/secret-store.ts';
-import { pemInField } from '../kinds/root-certificates.ts';
-import type { TransportTls } from '../secret-store-client/transport.ts';
-import type { Preference } from '../secrets-merge/policy.ts';
+import { parseGoDuration } from '../apimachinery/index.ts';
+import type { SecretStoreConfig } from '../config/index.ts';
+import { pemInField } from '../kinds/index.ts';
+import type { TransportTls } from '../secret-store-client/index.ts';
+import type { Preference } from '../secrets-merge/index.ts';
 import {
   type LoginSettings,
   type LoginSources,

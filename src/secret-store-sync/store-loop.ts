@@ -3,11 +3,10 @@
  * soon after somebody changed some, one more whenever somebody asks. There is one cycle at a time.
  * Level-triggered: a cycle looks at what is there, so a missed one costs only time.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { EventRing } from '../apimachinery/object-events.ts';
-import type { Branch } from '../registry/branch.ts';
-import type { Collection, Store } from '../state/store.ts';
-import type { SecretSyncFacts, SecretSyncMetrics } from '../telemetry/secret-sync-metrics.ts';
+import type { EventRing, ObjectKey } from '../apimachinery/index.ts';
+import type { Branch } from '../registry/index.ts';
+import type { Collection, Store } from '../state/index.ts';
+import type { SecretSyncFacts, SecretSyncMetrics } from '../telemetry/index.ts';
 import type { Finding } from './conditions.ts';
 import { ConnectedStore, type ConnectedStoreOptions } from './connected-store.ts';
 import type { StoreConnection } from './connection.ts';

@@ -2,8 +2,8 @@
  * Secrets that need no reading: nothing changed in git since they came to rest, and a listing of
  * their folder shows the very version of the store that they came to rest with.
  */
-import type { Listing } from '../secret-store-client/listing.ts';
-import type { SyncState } from '../secrets-merge/sync-state.ts';
+import type { Listing } from '../secret-store-client/index.ts';
+import type { SyncState } from '../secrets-merge/index.ts';
 import type { Finding } from './conditions.ts';
 import type { StoreConnection } from './connection.ts';
 import type { LinkedSecret } from './linked-secrets.ts';

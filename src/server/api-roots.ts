@@ -1,6 +1,6 @@
 /** What is served side by side: the platform, and clusters of its tenants, each below a root of its own. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { remember } from '../apimachinery/memoize.ts';
+import { remember } from '../apimachinery/index.ts';
 import type { Authenticate, ClusterSurface, ServerDependencies } from './dependencies.ts';
 import { buildClusterDocuments, buildDocuments, type Documents } from './documents/documents.ts';
 import { isPublic, plainToken } from './filters/access.ts';

@@ -5,9 +5,8 @@ import {
   type StatusReason,
   tooLarge,
   unavailable,
-} from '../apimachinery/status-error.ts';
-import { RefLockedError, StorageError } from '../git/git-error.ts';
-import { RemoteError } from '../git/remote/remote-error.ts';
+} from '../apimachinery/index.ts';
+import { RefLockedError, RemoteError, StorageError } from '../git/index.ts';
 import { DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 
 interface StorageFailure {

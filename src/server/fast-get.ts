@@ -5,12 +5,11 @@
  * not plain, is not allowed, is not there or fails is left to them.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { remember } from '../apimachinery/memoize.ts';
-import type { Attributes, User } from '../apimachinery/request.ts';
-import type { PlatformConfig } from '../config/platform-config.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { shownBytes } from '../registry/projection/object-with-managed-fields.ts';
-import type { RequestLabels } from '../telemetry/request-durations.ts';
+import { type Attributes, remember, type User } from '../apimachinery/index.ts';
+import type { PlatformConfig } from '../config/index.ts';
+import type { Kind } from '../kinds/index.ts';
+import { shownBytes } from '../registry/index.ts';
+import type { RequestLabels } from '../telemetry/index.ts';
 import { MOST_URLS, type Surface } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { attributesOf, plainToken } from './filters/access.ts';

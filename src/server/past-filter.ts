@@ -7,9 +7,8 @@
  * objects give rights on single names, so a client that may create an object could otherwise read
  * what had its name before. An earlier life of a name (another uid) takes the right on every name.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { JournalEvent, StoredObject } from '../state/store.ts';
+import type { KubeObject, ObjectKey } from '../apimachinery/index.ts';
+import type { JournalEvent, StoredObject } from '../state/index.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import {
   type ReadyObject,

@@ -1,8 +1,8 @@
 /** One request on its way through the server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { User } from '../apimachinery/request.ts';
-import type { Kind } from '../kinds/kind.ts';
-import type { Collection } from '../state/store.ts';
+import type { User } from '../apimachinery/index.ts';
+import type { Kind } from '../kinds/index.ts';
+import type { Collection } from '../state/index.ts';
 import type { RequestInfo, ResourceInfo } from './input/request-info.ts';
 
 /** A request that passed access control. */

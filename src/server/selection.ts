@@ -1,8 +1,11 @@
 /** Which objects of a collection a request means, and how events look through that window. */
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { FieldSelector, LabelSelector } from '../apimachinery/selectors.ts';
-import { Pauses } from '../apimachinery/yield.ts';
-import type { EventType, JournalEvent, StoredObject } from '../state/store.ts';
+import {
+  type FieldSelector,
+  type KubeObject,
+  type LabelSelector,
+  Pauses,
+} from '../apimachinery/index.ts';
+import type { EventType, JournalEvent, StoredObject } from '../state/index.ts';
 
 export interface Selection {
   readonly labels: LabelSelector;

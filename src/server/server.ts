@@ -7,15 +7,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { TlsOptions } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { User } from '../apimachinery/request.ts';
 import {
   MethodNotAllowedError,
   noSuchRoute,
+  type User,
   unavailable,
   unsupportedMediaType,
-} from '../apimachinery/status-error.ts';
-import type { AuditTrail } from '../audit/auditor.ts';
-import { redactedUrl } from '../audit/redaction.ts';
+} from '../apimachinery/index.ts';
+import { type AuditTrail, redactedUrl } from '../audit/index.ts';
 import { buildSurfaces, METHODS, type Surface } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { isBrokenOff, toStatusError } from './errors.ts';

@@ -6,7 +6,7 @@ import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
-import { isSameOrigin } from '../sign-in/cookies.ts';
+import { isSameOrigin } from '../sign-in/index.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

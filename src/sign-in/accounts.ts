@@ -2,7 +2,7 @@
  * What signing in needs of the platform: users, teams and keys. Who may be let in is decided in this
  * folder; how it is written down is not.
  */
-import type { JsonObject } from '../apimachinery/object.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
 import type { ProvidedIdentity } from './connector.ts';
 
 /** An identity that may come in, as the platform takes it: prefixed, filtered, in one form. */

@@ -2,8 +2,8 @@
  * From what a provider says to what the platform takes (reference: identity, section 1.0): prefixes,
  * filters, reserved names. Pure; what a connector allows or denies it has decided before.
  */
-import type { JsonObject } from '../apimachinery/object.ts';
-import { isReservedGroup } from '../auth/reserved-names.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
+import { isReservedGroup } from '../auth/index.ts';
 import type { AdmittedIdentity } from './accounts.ts';
 import type { NamePrefixes, ProvidedIdentity } from './connector.ts';
 import { SignInError } from './sign-in-error.ts';

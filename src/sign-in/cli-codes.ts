@@ -4,7 +4,7 @@
  * began the sign-in (PKCE, RFC 7636). They live in memory: after a restart people begin again.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 
 const LIFE_MS = 60_000;
 const MOST_CODES = 10_000;

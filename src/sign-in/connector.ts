@@ -3,7 +3,7 @@
  * the browser to its provider and, when it comes back, says who it was. It knows nothing of users,
  * teams and keys, keeps nothing between the two steps, and reads the configuration it was made with.
  */
-import type { JsonObject } from '../apimachinery/object.ts';
+import type { JsonObject } from '../apimachinery/index.ts';
 import type { ProviderHttp, ProviderTrust } from './provider-http.ts';
 
 /** One attempt to sign in, from the click to the callback; single use, and bound to one browser. */

@@ -6,8 +6,8 @@
  * counts until somebody decided, a device code until it was answered. They live in memory.
  */
 import { randomBytes, randomInt } from 'node:crypto';
-import type { Clock } from '../apimachinery/clock.ts';
-import { networkOf } from '../auth/failed-logins.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import { networkOf } from '../auth/index.ts';
 
 const LIFE_MS = 10 * 60_000;
 /** Seconds between two polls, and what each poll that comes too soon adds. */

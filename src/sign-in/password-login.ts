@@ -3,11 +3,14 @@
  * right password is refused as well meanwhile, or waiting would tell which one is right. Unknown
  * users, users without a password and wrong passwords look the same, and take as long.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import type { Directory } from '../auth/directory.ts';
-import { FailedLogins } from '../auth/failed-logins.ts';
-import { PasswordChecker, TooManyPasswordsError } from '../auth/password.ts';
-import type { PlatformConfigSource } from '../config/config-feed.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import {
+  type Directory,
+  FailedLogins,
+  PasswordChecker,
+  TooManyPasswordsError,
+} from '../auth/index.ts';
+import type { PlatformConfigSource } from '../config/index.ts';
 import type { Accounts, LoginKey } from './accounts.ts';
 import { SignInError, tooManyAttempts } from './sign-in-error.ts';
 

@@ -1,5 +1,5 @@
 /** Keys for programs that people sign in: what they agreed to, until the program fetches its key. */
-import type { Clock } from '../apimachinery/clock.ts';
+import type { Clock } from '../apimachinery/index.ts';
 import { CliCodes } from './cli-codes.ts';
 import { DeviceCodes } from './device-codes.ts';
 

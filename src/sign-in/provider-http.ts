@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Agent, fetch as undiciFetch } from 'undici';
-import { deadline } from '../apimachinery/deadline.ts';
+import { deadline } from '../apimachinery/index.ts';
 import {
   AddressRefusedError,
   guardedLookup,
@@ -13,7 +13,7 @@ import {
   refuseAddress,
   refuseLoopback,
   remoteLookup,
-} from '../outbound/address-guard.ts';
+} from '../outbound/index.ts';
 import { SignInError } from './sign-in-error.ts';
 
 export interface ProviderTrust {

@@ -2,8 +2,8 @@
  * Signing in through a provider, from the click to the key: attempts, connectors and admission put
  * together. Knows nothing of HTTP but what a browser brought.
  */
-import { type LinearRegExp, linearRegExp } from '../apimachinery/linear-regexp.ts';
-import type { PlatformConfigSource } from '../config/config-feed.ts';
+import { type LinearRegExp, linearRegExp } from '../apimachinery/index.ts';
+import type { PlatformConfigSource } from '../config/index.ts';
 import type { Accounts, AdmittedIdentity, LoginKey } from './accounts.ts';
 import { admit } from './admission.ts';
 import type { AnyConnector, Callback, Connector, ProvidedIdentity, SendOff } from './connector.ts';

@@ -5,7 +5,7 @@
  * after a restart people begin again.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { CountingSlots } from '../auth/counting-slots.ts';
+import { CountingSlots } from '../auth/index.ts';
 import type { LoginTransaction } from './connector.ts';
 
 /** One way through a provider, as it is configured now. */

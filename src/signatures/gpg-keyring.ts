@@ -5,8 +5,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { inheritedEnvironment } from '../git/process/git-environment.ts';
-import { limitedCommand, NOT_FOUND } from '../git/process/limited-command.ts';
+import { inheritedEnvironment, limitedCommand, NOT_FOUND } from '../git/index.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 
 export const GPG_ARMOR = '-----BEGIN PGP SIGNATURE-----';

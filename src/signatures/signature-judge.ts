@@ -2,10 +2,8 @@
  * Judges the signatures of a range of commits: of every commit that would be new, on every line of
  * a merge, not only of the last one.
  */
-import type { Clock } from '../apimachinery/clock.ts';
-import { shownPath } from '../apimachinery/text.ts';
-import { changedPaths, ownPaths } from '../git/reading/touched-paths.ts';
-import type { HistoryCommit, Repository } from '../git/repository.ts';
+import { type Clock, shownPath } from '../apimachinery/index.ts';
+import { changedPaths, type HistoryCommit, ownPaths, type Repository } from '../git/index.ts';
 import type { PathRule } from './path-rules.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
 import type { PolicySource, SignaturePolicy } from './signature-policy.ts';

@@ -3,10 +3,14 @@
  * is told each batch of changes. A change is visible at once and durable a little later; what must
  * wait for the disk asks `flush`.
  */
-import { type Clock, systemClock } from '../apimachinery/clock.ts';
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonValue } from '../apimachinery/object.ts';
-import { runAtOnce, runInSlices } from '../apimachinery/yield.ts';
+import {
+  type Clock,
+  type JsonValue,
+  type ObjectKey,
+  runAtOnce,
+  runInSlices,
+  systemClock,
+} from '../apimachinery/index.ts';
 import type { EngineWrite, StateEngine } from './engines/engine.ts';
 import { KeptEvents } from './journal/event-records.ts';
 import type { JournalWindow } from './journal/journal.ts';

@@ -2,8 +2,7 @@
  * A batch of changes, worked out and encoded beside what readers see: what they will see, and the
  * records that are kept of it.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject } from '../apimachinery/object.ts';
+import type { JsonObject, ObjectKey } from '../apimachinery/index.ts';
 import type { EngineWrite } from './engines/engine.ts';
 import { eventsWrite, superseded } from './journal/event-records.ts';
 import { Draft, type DraftEvent } from './objects/draft.ts';

@@ -2,7 +2,7 @@
  * A part of a store that looks like a store of its own: many clusters share one file, one journal
  * and one flush, and none sees the objects of another. Versions are those of the whole.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
+import type { ObjectKey } from '../apimachinery/index.ts';
 import type {
   Change,
   Collection,

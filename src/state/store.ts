@@ -3,8 +3,7 @@
  * on it. resourceVersion is the number of a journal entry (invariant 8). What is in here is never
  * desired state: that is in git, and this store can be filled from it again.
  */
-import type { ObjectKey } from '../apimachinery/key.ts';
-import type { JsonObject, JsonValue, KubeObject } from '../apimachinery/object.ts';
+import type { JsonObject, JsonValue, KubeObject, ObjectKey } from '../apimachinery/index.ts';
 import type { Labels } from './objects/labels.ts';
 import type { StateError } from './state-error.ts';
 

@@ -1,7 +1,6 @@
 /** Removes what the sync of a tenant wrote, from a place that it does not write to any more. */
-import type { KubeObject } from '../apimachinery/object.ts';
-import { hasReason } from '../kubernetes-client/api-failure.ts';
-import type { KubeClient } from '../kubernetes-client/kube-client.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
+import { hasReason, type KubeClient } from '../kubernetes-client/index.ts';
 import { isWhereItWasPut, MARKS, sourceOf } from './managed-annotations.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 

@@ -1,5 +1,5 @@
 /** Why the ends of a sync cannot be read, by what is read of them. */
-import type { ApiFailure } from '../kubernetes-client/api-failure.ts';
+import type { ApiFailure } from '../kubernetes-client/index.ts';
 import type { SyncSummary } from './object-states.ts';
 
 export class EndProblems {

@@ -2,13 +2,16 @@
  * What another configuration of a tenant will do to what is on the control-plane cluster: each
  * object as it is wanted now and as it will be. Writes nothing, and takes a bounded time.
  */
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import { jsonEqual } from '../apimachinery/object.ts';
-import { compilePatches, type PatchProgram } from '../endpoint-patches/program.ts';
-import { describeFailure } from '../endpoint-patches/report.ts';
-import { type RoundTripDifference, roundTrip } from '../endpoint-patches/round-trip.ts';
-import type { SyncedKindName } from '../endpoint-patches/settings.ts';
-import type { SyncedTenant } from '../endpoint-patches/tenant.ts';
+import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/index.ts';
+import {
+  compilePatches,
+  describeFailure,
+  type PatchProgram,
+  type RoundTripDifference,
+  roundTrip,
+  type SyncedKindName,
+  type SyncedTenant,
+} from '../endpoint-patches/index.ts';
 import type { SourceName } from './managed-annotations.ts';
 import { PatchesFailed, type PatchRunner, wantedObject } from './reconcile-object.ts';
 import { hasWayBack } from './reverse-sync.ts';

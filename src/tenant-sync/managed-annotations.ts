@@ -1,5 +1,5 @@
 /** What the sync writes on its objects, by which it knows them again and others can tell. */
-import type { KubeObject } from '../apimachinery/object.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
 
 const PREFIX = 'gitplane.dev/';
 

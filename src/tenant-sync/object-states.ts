@@ -1,7 +1,6 @@
 /** How far the sync of each object of a tenant is, and what that comes to. */
-import { rfc3339 } from '../apimachinery/clock.ts';
-import type { JsonObject } from '../apimachinery/object.ts';
-import type { SyncedKindName } from '../endpoint-patches/settings.ts';
+import { type JsonObject, rfc3339 } from '../apimachinery/index.ts';
+import type { SyncedKindName } from '../endpoint-patches/index.ts';
 import type { SourceName } from './managed-annotations.ts';
 
 /**

@@ -1,8 +1,6 @@
 /** Objects of a tenant as they would be on the control-plane cluster, without a cluster at either end. */
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import { compilePatches } from '../endpoint-patches/program.ts';
-import type { PatchReport } from '../endpoint-patches/report.ts';
-import type { SyncedTenant } from '../endpoint-patches/tenant.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
+import { compilePatches, type PatchReport, type SyncedTenant } from '../endpoint-patches/index.ts';
 import type { PatchRunner } from './reconcile-object.ts';
 import { SYNCED_KINDS } from './synced-kinds.ts';
 import { withMarks } from './translate.ts';

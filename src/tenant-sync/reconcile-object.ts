@@ -1,11 +1,15 @@
 /** What has to be done about one object, from both ends as they are now. Writes nothing. */
-import type { JsonObject, KubeObject } from '../apimachinery/object.ts';
-import { TooManyMatchesError } from '../endpoint-patches/paths/match.ts';
-import type { PatchProgram } from '../endpoint-patches/program.ts';
-import type { KnownObject } from '../endpoint-patches/references.ts';
-import { type Direction, describeFailure, type PatchOutcome } from '../endpoint-patches/report.ts';
-import type { ApplyRequest } from '../endpoint-patches/run.ts';
-import { ApiFailure } from '../kubernetes-client/api-failure.ts';
+import type { JsonObject, KubeObject } from '../apimachinery/index.ts';
+import {
+  type ApplyRequest,
+  type Direction,
+  describeFailure,
+  type KnownObject,
+  type PatchOutcome,
+  type PatchProgram,
+  TooManyMatchesError,
+} from '../endpoint-patches/index.ts';
+import { ApiFailure } from '../kubernetes-client/index.ts';
 import type { SourceName } from './managed-annotations.ts';
 import { changedThere, hasWayBack, metadataOnly, stamped, withDifference } from './reverse-sync.ts';
 import type { SyncedKind } from './synced-kinds.ts';

@@ -6,12 +6,15 @@
  * the control-plane cluster differs from that, its value flows back; where the tenant does, the
  * tenant's counts. No value goes back twice, whether the pair of expressions undoes itself or not.
  */
-import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/object.ts';
-import { labelsToTenant } from '../endpoint-patches/labels.ts';
-import { longHash, shortHash } from '../endpoint-patches/names.ts';
-import { matchPath } from '../endpoint-patches/paths/match.ts';
-import type { Place } from '../endpoint-patches/paths/path.ts';
-import type { PatchProgram } from '../endpoint-patches/program.ts';
+import { isRecord, type JsonObject, type KubeObject, valueAt } from '../apimachinery/index.ts';
+import {
+  labelsToTenant,
+  longHash,
+  matchPath,
+  type PatchProgram,
+  type Place,
+  shortHash,
+} from '../endpoint-patches/index.ts';
 import { LEADER, MARKS } from './managed-annotations.ts';
 
 const PARTS = ['labels', 'annotations'] as const;

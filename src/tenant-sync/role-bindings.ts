@@ -2,12 +2,16 @@
  * ClusterRoleBindings of one tenant cluster elsewhere, for the roles of `spec.clusterRoles`. Level-
  * triggered. A binding that does not have the marks of this tenant is never changed or deleted.
  */
-import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import { ApiFailure, hasReason } from '../kubernetes-client/api-failure.ts';
-import type { Patience } from '../kubernetes-client/backoff.ts';
-import type { KubeClient, ResourceCollection } from '../kubernetes-client/kube-client.ts';
-import { Reflector } from '../kubernetes-client/reflector.ts';
-import { WorkQueue } from '../kubernetes-client/work-queue.ts';
+import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
+import {
+  ApiFailure,
+  hasReason,
+  type KubeClient,
+  type Patience,
+  Reflector,
+  type ResourceCollection,
+  WorkQueue,
+} from '../kubernetes-client/index.ts';
 import { MARKS } from './managed-annotations.ts';
 
 export interface RoleBindingsOptions {

@@ -2,7 +2,7 @@
  * Values of a vcluster.yaml in what its patches have made. The file may hold passwords, and an
  * expression can put them anywhere; whoever sees the effect of a patch is not to see them.
  */
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../apimachinery/index.ts';
 
 export interface Masking {
   /** With `***` in the place of texts with secrets; where they differ, that can still be seen. */

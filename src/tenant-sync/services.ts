@@ -3,9 +3,8 @@
  * cluster that assigned them: those of the tenant cluster are left out, and those of the
  * control-plane cluster stay as they are there. Pure.
  */
-import { cloneJson, isRecord, type JsonObject, type KubeObject } from '../apimachinery/object.ts';
-import { labelsToHost } from '../endpoint-patches/labels.ts';
-import type { TenantCluster } from '../endpoint-patches/tenant.ts';
+import { cloneJson, isRecord, type JsonObject, type KubeObject } from '../apimachinery/index.ts';
+import { labelsToHost, type TenantCluster } from '../endpoint-patches/index.ts';
 import { MARKS } from './managed-annotations.ts';
 import { translateMetadata } from './translate.ts';
 

@@ -1,6 +1,6 @@
 /** Which object of the tenant an object of the target is about, by their keys: `namespace/name`. */
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { TenantCluster } from '../endpoint-patches/tenant.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
+import type { TenantCluster } from '../endpoint-patches/index.ts';
 import { isWhereItWasPut, type SourceName, sourceOf } from './managed-annotations.ts';
 import { targetOf } from './translate.ts';
 

@@ -3,13 +3,15 @@
  * control-plane cluster, and the Services that decide about them, each kept up to date, and why one
  * of them is not.
  */
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { KnownObject } from '../endpoint-patches/references.ts';
-import type { TenantCluster } from '../endpoint-patches/tenant.ts';
-import type { ApiFailure } from '../kubernetes-client/api-failure.ts';
-import type { Patience } from '../kubernetes-client/backoff.ts';
-import type { KubeClient, ResourceCollection } from '../kubernetes-client/kube-client.ts';
-import { Reflector } from '../kubernetes-client/reflector.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
+import type { KnownObject, TenantCluster } from '../endpoint-patches/index.ts';
+import {
+  type ApiFailure,
+  type KubeClient,
+  type Patience,
+  Reflector,
+  type ResourceCollection,
+} from '../kubernetes-client/index.ts';
 import { EndProblems } from './cluster-problems.ts';
 import type { Observed } from './effects.ts';
 import { MARKS, type SourceName } from './managed-annotations.ts';

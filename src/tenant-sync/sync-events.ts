@@ -1,8 +1,7 @@
 /** Events on both ends when the sync of an object fails, and when it works again. */
 import { randomBytes } from 'node:crypto';
-import { rfc3339 } from '../apimachinery/clock.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { KubeClient } from '../kubernetes-client/kube-client.ts';
+import { type KubeObject, rfc3339 } from '../apimachinery/index.ts';
+import type { KubeClient } from '../kubernetes-client/index.ts';
 import type { ObjectState } from './object-states.ts';
 
 export interface SyncEvent {

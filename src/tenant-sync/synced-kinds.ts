@@ -1,7 +1,6 @@
 /** The kinds that the loop of a tenant syncs, and the rules of each. One loop runs per kind. */
-import type { KubeObject } from '../apimachinery/object.ts';
-import type { SyncedKindName } from '../endpoint-patches/settings.ts';
-import type { TenantCluster } from '../endpoint-patches/tenant.ts';
+import type { KubeObject } from '../apimachinery/index.ts';
+import type { SyncedKindName, TenantCluster } from '../endpoint-patches/index.ts';
 import { mustReplaceService, translateService, withAssigned } from './services.ts';
 import { type NotSynced, notSynced, notSyncedService, translateEndpoints } from './translate.ts';
 

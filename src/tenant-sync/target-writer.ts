@@ -2,9 +2,8 @@
  * Makes an object of the target what it should be, with as few writes as it takes. An object that
  * is not marked as ours is never touched.
  */
-import { jsonEqual, type KubeObject } from '../apimachinery/object.ts';
-import { ApiFailure, hasReason } from '../kubernetes-client/api-failure.ts';
-import type { KubeClient } from '../kubernetes-client/kube-client.ts';
+import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
+import { ApiFailure, hasReason, type KubeClient } from '../kubernetes-client/index.ts';
 import { MARKS, type SourceName, sourceOf } from './managed-annotations.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 

@@ -3,16 +3,20 @@
  * the control-plane cluster. Level-triggered: each pass over an object compares what is with what
  * should be, whatever happened in between, so a pass too many changes nothing.
  */
-import { rfc3339 } from '../apimachinery/clock.ts';
-import type { KubeObject } from '../apimachinery/object.ts';
-import { compilePatches, type PatchProgram } from '../endpoint-patches/program.ts';
-import type { KnownObject } from '../endpoint-patches/references.ts';
-import type { PatchedTenant } from '../endpoint-patches/tenant.ts';
-import { ApiFailure } from '../kubernetes-client/api-failure.ts';
-import type { Patience } from '../kubernetes-client/backoff.ts';
-import type { KubeClient } from '../kubernetes-client/kube-client.ts';
-import { objectId } from '../kubernetes-client/reflector.ts';
-import { WorkQueue } from '../kubernetes-client/work-queue.ts';
+import { type KubeObject, rfc3339 } from '../apimachinery/index.ts';
+import {
+  compilePatches,
+  type KnownObject,
+  type PatchedTenant,
+  type PatchProgram,
+} from '../endpoint-patches/index.ts';
+import {
+  ApiFailure,
+  type KubeClient,
+  objectId,
+  type Patience,
+  WorkQueue,
+} from '../kubernetes-client/index.ts';
 import type { Observed } from './effects.ts';
 import { sourceOf } from './managed-annotations.ts';
 import {

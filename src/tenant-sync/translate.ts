@@ -8,10 +8,13 @@ import {
   type JsonObject,
   type KubeObject,
   valueAt,
-} from '../apimachinery/object.ts';
-import { labelsToHost } from '../endpoint-patches/labels.ts';
-import type { TenantCluster } from '../endpoint-patches/tenant.ts';
-import { hasPlace, translateName } from '../endpoint-patches/translate.ts';
+} from '../apimachinery/index.ts';
+import {
+  hasPlace,
+  labelsToHost,
+  type TenantCluster,
+  translateName,
+} from '../endpoint-patches/index.ts';
 import { LEADER, MARKS, type SourceName, sourceOf } from './managed-annotations.ts';
 
 /** Why an object is not meant to be on the control-plane cluster. */

@@ -4,7 +4,7 @@
  */
 import { createHash, createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
-import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/secret-file.ts';
+import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/index.ts';
 import type { Authority } from './certificates.ts';
 import { certificateIn, endOf, type PemFile, privateKeyIn, unusable } from './pem-files.ts';
 import { BACKDATE_MS, DAY_MS, PUBLIC_MODE } from './validity.ts';

@@ -6,8 +6,8 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../apimachinery/clock.ts';
-import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/secret-file.ts';
+import type { Clock } from '../apimachinery/index.ts';
+import { OWNER_ONLY, readIfThere, replaceFile } from '../auth/index.ts';
 import type { Authority } from './certificates.ts';
 import { canonicalName, certificateNames } from './host-names.ts';
 import { certificateIn, endOf, privateKeyIn } from './pem-files.ts';

@@ -1,15 +1,14 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Corpus } from '../../src/bench/corpus.ts';
-import { readBenchOptions } from '../../src/bench/options.ts';
-import { formatLine, type Line, ratioOf, withGoal } from '../../src/bench/report.ts';
-import { summarize } from '../../src/bench/statistics.ts';
 import { fileReader } from '../../src/catalog/file-reader.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
-import { BENCH_OPTIONS } from '../../src/options/operator-options.ts';
 import { parseOptions } from '../../src/options/parse-options.ts';
 import { run, scratchDir } from '../support/daemon.ts';
+import { Corpus } from './corpus.ts';
+import { BENCH_OPTIONS, readBenchOptions } from './options.ts';
+import { formatLine, type Line, ratioOf, withGoal } from './report.ts';
+import { summarize } from './statistics.ts';
 
 describe('a summary', () => {
   test.each([
@@ -104,7 +103,7 @@ describe('options', () => {
 });
 
 describe('the program', () => {
-  const program = join(import.meta.dirname, '../../dist/bench/main.js');
+  const program = join(import.meta.dirname, '../../build/bench/main.js');
   const quick = ['--manifests', '200', '--repetitions', '1', '--format', 'json'];
 
   test('measures each row beside its reference and leaves nothing behind', async () => {

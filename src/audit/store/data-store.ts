@@ -1,7 +1,7 @@
 /** A data store of audit events, as the daemon sees it: the other side of a thread. */
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { readDataStoreEndpoint } from '../../kinds/data-store-endpoint.ts';
+import { readDataStoreEndpoint } from '../../kinds/index.ts';
 import type { AuditTarget } from '../audit-queue.ts';
 import type { EventQuery } from './event-store.ts';
 import type { ThreadReply, ThreadRequest, ThreadSetup } from './thread-messages.ts';

@@ -1,5 +1,5 @@
 /** Lines of the audit log as rows of a data store. */
-import { isRecord } from '../../apimachinery/object.ts';
+import { isRecord } from '../../apimachinery/index.ts';
 import type { EventRow } from './event-store.ts';
 
 /** Who told of an event that was not made here. */

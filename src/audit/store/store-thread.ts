@@ -3,7 +3,7 @@
  * removes what is too old. One thing after the other, in the order of the requests.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { DataStoreEndpoint } from '../../kinds/data-store-endpoint.ts';
+import type { DataStoreEndpoint } from '../../kinds/index.ts';
 import { eventRows } from './event-rows.ts';
 import type { EventStore } from './event-store.ts';
 import { PostgresStore } from './postgres-store.ts';

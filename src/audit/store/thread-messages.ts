@@ -1,5 +1,5 @@
 /** What the daemon and the thread of its data store say to each other. */
-import type { DataStoreEndpoint } from '../../kinds/data-store-endpoint.ts';
+import type { DataStoreEndpoint } from '../../kinds/index.ts';
 import type { EventQuery } from './event-store.ts';
 
 export interface ThreadSetup {

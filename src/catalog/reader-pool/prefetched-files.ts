@@ -1,10 +1,7 @@
 /** What a branch holds, read before somebody asks for it. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packFolder } from '../../git/packs/pack-names.ts';
-import type { GitContext } from '../../git/process/git-environment.ts';
-import { Reader } from '../../git/reading/reader.ts';
-import { readRef } from '../../git/refs/ref-file.ts';
+import { type GitContext, packFolder, Reader, readRef } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { WantedFile } from '../file-reader.ts';
 import { flawOf } from '../reading.ts';

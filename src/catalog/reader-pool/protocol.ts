@@ -2,11 +2,9 @@
  * What a worker is asked and what it answers. Files go through as two parts: one text of facts, and
  * the bytes of all manifests, which change hands without being copied.
  */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { ownText, TextPool } from '../../apimachinery/text.ts';
-import type { GitContext } from '../../git/process/git-environment.ts';
-import type { Problem } from '../../manifests/manifest.ts';
+import { type KubeObject, type ObjectKey, ownText, TextPool } from '../../apimachinery/index.ts';
+import type { GitContext } from '../../git/index.ts';
+import type { Problem } from '../../manifests/index.ts';
 import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument } from '../file.ts';
 import type { WantedFile } from '../file-reader.ts';
 

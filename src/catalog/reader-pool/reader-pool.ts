@@ -4,8 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
-import type { GitContext } from '../../git/process/git-environment.ts';
-import { gitMemoryMib } from '../../git/process/process-limits.ts';
+import { type GitContext, gitMemoryMib } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
 import { Slabs } from './buffer-arena.ts';

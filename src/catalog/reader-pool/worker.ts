@@ -1,9 +1,8 @@
 /** A thread that reads manifests: blobs from a git process of its own, files packed on the way back. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { limitGitMemory } from '../../git/process/process-limits.ts';
-import { BlobStream } from '../../git/reading/blob-stream.ts';
-import { buildKindTable } from '../../kinds/table.ts';
-import { Keyring } from '../../sealing/data-keys.ts';
+import { BlobStream, limitGitMemory } from '../../git/index.ts';
+import { buildKindTable } from '../../kinds/index.ts';
+import { Keyring } from '../../sealing/index.ts';
 import type { FileEntry } from '../file.ts';
 import { fileReader, type WantedFile } from '../file-reader.ts';
 import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol.ts';

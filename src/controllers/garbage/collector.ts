@@ -6,19 +6,28 @@
  * A clone into another repository has other uids, and a look at it for the first time would find
  * that every owner is gone. So what is garbage at the start is held to the prune budget.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { describeKey, keyString, type ObjectKey, parseKey } from '../../apimachinery/key.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import type { EventSink } from '../../apimachinery/object-events.ts';
-import { unavailable } from '../../apimachinery/status-error.ts';
-import { flatMapInSlices } from '../../apimachinery/yield.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { WorkQueue } from '../../kubernetes-client/work-queue.ts';
-import { exceeds, type PruneBudget } from '../../registry/pushes/prune-budget.ts';
-import type { ObjectRegistry } from '../../registry/registry.ts';
-import { FOREGROUND, ORPHAN } from '../../registry/writes/finalizers.ts';
-import type { JournalEvent, Store, StoredObject } from '../../state/store.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import {
+  type Clock,
+  describeKey,
+  type EventSink,
+  flatMapInSlices,
+  type KubeObject,
+  keyString,
+  type ObjectKey,
+  parseKey,
+  unavailable,
+} from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import { WorkQueue } from '../../kubernetes-client/index.ts';
+import {
+  exceeds,
+  FOREGROUND,
+  type ObjectRegistry,
+  ORPHAN,
+  type PruneBudget,
+} from '../../registry/index.ts';
+import type { JournalEvent, Store, StoredObject } from '../../state/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import { OwnerGraph } from './owners.ts';
 import {
   blocks,

@@ -1,7 +1,6 @@
 /** Who names whom as an owner: by uid, as references do (reference: Kubernetes API, 2.13). */
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { OwnerReference } from '../../apimachinery/object.ts';
-import { isAccessRole } from '../../registry/projection/derived-roles.ts';
+import { keyString, type ObjectKey, type OwnerReference } from '../../apimachinery/index.ts';
+import { isAccessRole } from '../../registry/index.ts';
 
 interface Dependent {
   readonly key: ObjectKey;

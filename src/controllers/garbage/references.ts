@@ -1,8 +1,7 @@
 /** What the owners of an object are up to (reference: Kubernetes API, section 2.13). */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { KubeObject, OwnerReference } from '../../apimachinery/object.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { FOREGROUND } from '../../registry/writes/finalizers.ts';
+import type { KubeObject, ObjectKey, OwnerReference } from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import { FOREGROUND } from '../../registry/index.ts';
 
 export interface References {
   /** To owners that are there, or of which it cannot be said. */

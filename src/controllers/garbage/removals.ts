@@ -1,16 +1,22 @@
 /** What the garbage collector writes: commits like those of anybody else, each with its reason. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
-import type { KubeObject, ObjectMeta } from '../../apimachinery/object.ts';
-import type { EventSink } from '../../apimachinery/object-events.ts';
-import { StatusError } from '../../apimachinery/status-error.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { ObjectRegistry } from '../../registry/registry.ts';
-import type { PropagationPolicy } from '../../registry/writes/delete.ts';
-import { ownChange, ownOptions } from '../../registry/writes/system-writes.ts';
-import type { WriteOptions } from '../../registry/writes/write-context.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import {
+  type Clock,
+  describeKey,
+  type EventSink,
+  type KubeObject,
+  type ObjectKey,
+  type ObjectMeta,
+  StatusError,
+} from '../../apimachinery/index.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
+import {
+  type ObjectRegistry,
+  ownChange,
+  ownOptions,
+  type PropagationPolicy,
+  type WriteOptions,
+} from '../../registry/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 
 export interface RemovalsOptions {
   readonly kinds: KindTable;

@@ -3,22 +3,23 @@
  * so that a change of a key, user, team, role or binding acts on the next request.
  */
 import { EventEmitter } from 'node:events';
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
-import type { Authorizer, User } from '../../apimachinery/request.ts';
-import { AccessKeyIndex, type ActingAs, type Authenticated } from '../../auth/access-keys.ts';
-import { ActivityTracker } from '../../auth/activity.ts';
-import { RbacAuthorizer } from '../../auth/authorizer.ts';
-import { type Directory, DirectoryIndex } from '../../auth/directory.ts';
-import type { KeyLifetimeLimits } from '../../auth/key-lifetime.ts';
-import type { PermitContext } from '../../auth/scope-permits.ts';
-import { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
-import { roleAssignments } from '../../kinds/assigned-roles.ts';
-import { type Kind, RBAC_GROUP } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { OWNER_UID } from '../../registry/projection/served-object.ts';
-import type { Authenticate } from '../../server/dependencies.ts';
-import type { JournalEvent, Store, StoredObject } from '../../state/store.ts';
+import type { Authorizer, Clock, JsonObject, KubeObject, User } from '../../apimachinery/index.ts';
+import {
+  AccessKeyIndex,
+  type ActingAs,
+  ActivityTracker,
+  type Authenticated,
+  type Directory,
+  DirectoryIndex,
+  type KeyLifetimeLimits,
+  type PermitContext,
+  RbacAuthorizer,
+  ScopedAuthorizer,
+} from '../../auth/index.ts';
+import { type Kind, type KindTable, RBAC_GROUP, roleAssignments } from '../../kinds/index.ts';
+import { OWNER_UID } from '../../registry/index.ts';
+import type { Authenticate } from '../../server/index.ts';
+import type { JournalEvent, Store, StoredObject } from '../../state/index.ts';
 import { objectAccess } from './object-access.ts';
 
 /** What an index does with the objects of one kind. */

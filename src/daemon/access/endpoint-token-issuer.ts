@@ -1,24 +1,29 @@
 /** DirectClusterEndpointToken: a create that signs a token, returns it once and keeps nothing. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
-import type { User } from '../../apimachinery/request.ts';
 import {
   badRequest,
+  type Clock,
   forbiddenError,
   invalidObject,
+  isRecord,
+  type JsonObject,
+  rfc3339,
+  type User,
   unavailable,
-} from '../../apimachinery/status-error.ts';
-import { EndpointTokens } from '../../auth/endpoint-tokens.ts';
-import { forbidden } from '../../auth/forbidden.ts';
-import { KeyRing } from '../../auth/key-ring.ts';
-import { type Revocation, Revocations, RevocationsFullError } from '../../auth/revocations.ts';
-import { TokenHolders } from '../../auth/token-holders.ts';
-import { voidReason } from '../../auth/token-validity.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Issuer } from '../../registry/registry.ts';
-import type { TokenDocuments } from '../../server/documents/tokens.ts';
-import type { Store } from '../../state/store.ts';
+} from '../../apimachinery/index.ts';
+import {
+  EndpointTokens,
+  forbidden,
+  KeyRing,
+  type Revocation,
+  Revocations,
+  RevocationsFullError,
+  TokenHolders,
+  voidReason,
+} from '../../auth/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Issuer } from '../../registry/index.ts';
+import type { TokenDocuments } from '../../server/index.ts';
+import type { Store } from '../../state/index.ts';
 import type { AccessControl } from './access-control.ts';
 import { revocationStore } from './revocation-store.ts';
 

@@ -1,10 +1,8 @@
 /** Last uses of access keys: in `status.lastActivity`, in the state store and never in git. */
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { noteActivity } from '../../registry/activity.ts';
-import type { Branch } from '../../registry/branch.ts';
-import type { Store } from '../../state/store.ts';
+import { type ObjectKey, rfc3339 } from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import { type Branch, noteActivity } from '../../registry/index.ts';
+import type { Store } from '../../state/index.ts';
 
 export interface UsesOptions {
   readonly kinds: KindTable;

@@ -1,9 +1,8 @@
 /** What objects grant by their owners and access rules, read from the objects as they are. */
-import type { User } from '../../apimachinery/request.ts';
-import type { AccessSource, ObjectName } from '../../auth/authorizer.ts';
-import { accessGrants, namesInAccess } from '../../kinds/access-grants.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Store } from '../../state/store.ts';
+import type { User } from '../../apimachinery/index.ts';
+import type { AccessSource, ObjectName } from '../../auth/index.ts';
+import { accessGrants, type KindTable, namesInAccess } from '../../kinds/index.ts';
+import type { Store } from '../../state/index.ts';
 
 /** A request costs one look-up, however many objects there are. */
 export function objectAccess(kinds: KindTable, store: Pick<Store, 'get' | 'list'>): AccessSource {

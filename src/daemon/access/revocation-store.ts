@@ -1,6 +1,6 @@
 /** Revocations among the notes of the state store: they outlive restarts, and are in no git. */
-import type { RevocationStore } from '../../auth/revocations.ts';
-import type { Store } from '../../state/store.ts';
+import type { RevocationStore } from '../../auth/index.ts';
+import type { Store } from '../../state/index.ts';
 
 const PREFIX = 'revoked-token:';
 

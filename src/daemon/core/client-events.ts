@@ -3,13 +3,9 @@
  * last written. There is room for so many of each namespace, and of all: the oldest go first. Ours
  * have room of their own, so that nobody can crowd them out.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import { keyString } from '../../apimachinery/key.ts';
-import { tooLarge } from '../../apimachinery/status-error.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
-import type { StorePart } from '../../state/scoped-store.ts';
-import type { Change, Store } from '../../state/store.ts';
+import { type Clock, keyString, type ObjectKey, tooLarge } from '../../apimachinery/index.ts';
+import type { Guard } from '../../registry/index.ts';
+import type { Change, Store, StorePart } from '../../state/index.ts';
 import { inBothForms } from './event-objects.ts';
 
 export interface EventLimits {

@@ -3,17 +3,11 @@
  * clusters that are served here, in a part of its own (decisions 61 and 93). Nothing is opened before
  * somebody asks.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { forbiddenError, tooLarge } from '../../apimachinery/status-error.ts';
-import { CLIENT_KINDS, CONFIG_MAP, RELEASE } from '../../kinds/client-kinds.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { LEASE } from '../../kinds/lease.ts';
-import { ClusterRegistry, withoutGeneration } from '../../registry/cluster-registry.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
-import type { ServerDependencies } from '../../server/dependencies.ts';
-import type { StorePart } from '../../state/scoped-store.ts';
-import type { StoredObject } from '../../state/store.ts';
+import { type Clock, forbiddenError, type KubeObject, tooLarge } from '../../apimachinery/index.ts';
+import { CLIENT_KINDS, CONFIG_MAP, type Kind, LEASE, RELEASE } from '../../kinds/index.ts';
+import { ClusterRegistry, type Guard, withoutGeneration } from '../../registry/index.ts';
+import type { ServerDependencies } from '../../server/index.ts';
+import type { StoredObject, StorePart } from '../../state/index.ts';
 import type { Clusters } from '../tenants/clusters.ts';
 
 export interface Room {

@@ -4,17 +4,11 @@
  * namespaces are made anew at each start, and events are of no use to who was not there.
  */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../apimachinery/clock.ts';
-import { EventRing } from '../../apimachinery/object-events.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
-import { CORE_KINDS } from '../../kinds/core-kinds.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { ClusterRegistry, withoutGeneration } from '../../registry/cluster-registry.ts';
-import type { ObjectRegistry } from '../../registry/registry.ts';
-import { MemoryEngine } from '../../state/engines/memory-engine.ts';
-import { openStore } from '../../state/journaled-store.ts';
-import { sealingCodec } from '../../state/records/codec.ts';
-import type { Store } from '../../state/store.ts';
+import { type Clock, EventRing } from '../../apimachinery/index.ts';
+import type { Catalog } from '../../catalog/index.ts';
+import { CORE_KINDS, type KindTable } from '../../kinds/index.ts';
+import { ClusterRegistry, type ObjectRegistry, withoutGeneration } from '../../registry/index.ts';
+import { MemoryEngine, openStore, type Store, sealingCodec } from '../../state/index.ts';
 import { ClientEvents } from './client-events.ts';
 import { definitionsOf } from './definitions.ts';
 import { eventChanges } from './event-objects.ts';

@@ -2,13 +2,9 @@
  * Definitions of the platform's kinds as an API server shows those that it serves. Terraform writes no
  * object of a kind without one; k9s and Argo CD follow them.
  */
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { nameUuids } from '../../apimachinery/name-uuid.ts';
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
-import { DEFINITION } from '../../kinds/core-kinds.ts';
-import { customResourceDefinition } from '../../kinds/custom-resource.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Change } from '../../state/store.ts';
+import { type JsonObject, type KubeObject, nameUuids, rfc3339 } from '../../apimachinery/index.ts';
+import { customResourceDefinition, DEFINITION, type KindTable } from '../../kinds/index.ts';
+import type { Change } from '../../state/index.ts';
 
 /** `birth`: of the platform, in seconds since the epoch. */
 export function definitionsOf({ kinds }: KindTable, birth: number): Change[] {

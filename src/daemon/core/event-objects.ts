@@ -1,15 +1,22 @@
 /** Events as objects of Kubernetes, each twice: as core/v1 has it, and as `events.k8s.io` has it. */
 import { createHash } from 'node:crypto';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import { nameUuids } from '../../apimachinery/name-uuid.ts';
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
-import type { CountedEvent } from '../../apimachinery/object-events.ts';
-import { CORE_EVENT, NEW_EVENT } from '../../kinds/core-kinds.ts';
-import { inForm } from '../../kinds/event-forms.ts';
-import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Change } from '../../state/store.ts';
+import {
+  type CountedEvent,
+  type JsonObject,
+  type KubeObject,
+  nameUuids,
+  type ObjectKey,
+  rfc3339,
+} from '../../apimachinery/index.ts';
+import {
+  apiVersionOf,
+  CORE_EVENT,
+  inForm,
+  type Kind,
+  type KindTable,
+  NEW_EVENT,
+} from '../../kinds/index.ts';
+import type { Change } from '../../state/index.ts';
 
 /** A change of an event in one of its forms, and then the same in the other. */
 export function inBothForms(change: Change): [Change, Change] {

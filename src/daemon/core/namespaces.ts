@@ -2,14 +2,10 @@
  * Namespaces follow from the objects that are in them: each is there while something is in it, and as
  * old as the oldest of these. `default` is always there, and as old as anything of the platform.
  */
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import { nameUuids } from '../../apimachinery/name-uuid.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
-import { CORE_NAMESPACE } from '../../kinds/core-kinds.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Change, Store, StoredObject } from '../../state/store.ts';
+import { type KubeObject, nameUuids, type ObjectKey, rfc3339 } from '../../apimachinery/index.ts';
+import type { Catalog } from '../../catalog/index.ts';
+import { CORE_NAMESPACE, type KindTable } from '../../kinds/index.ts';
+import type { Change, Store, StoredObject } from '../../state/index.ts';
 
 export interface NamespacesOptions {
   readonly kinds: KindTable;

@@ -1,10 +1,8 @@
 /** Who may give rights by owners and access rules, and that what follows from them is theirs alone. */
-import { invalidObject, StatusError } from '../../apimachinery/status-error.ts';
-import type { RuleSource } from '../../auth/authorizer.ts';
-import { delegationProblem } from '../../auth/delegation.ts';
-import { ineffectiveSubresources } from '../../kinds/access.ts';
-import { isAccessRole } from '../../registry/projection/derived-roles.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import { invalidObject, StatusError } from '../../apimachinery/index.ts';
+import { delegationProblem, type RuleSource } from '../../auth/index.ts';
+import { ineffectiveSubresources } from '../../kinds/index.ts';
+import { type Guard, isAccessRole } from '../../registry/index.ts';
 
 export function delegationGuard(rights: RuleSource): Guard {
   return ({ user, kind, object, old }) =>

@@ -3,12 +3,10 @@
  * Holding the rights of the role here does not do: clusters elsewhere may have another role of that
  * name. A team takes `bind` on the team as well, as every role that is given to it does.
  */
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import type { RuleSource } from '../../auth/authorizer.ts';
-import { isSuperuser } from '../../auth/escalation.ts';
-import { teamNotToBind } from '../../auth/team-binding.ts';
-import { RBAC_GROUP } from '../../kinds/kind.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import { forbiddenError } from '../../apimachinery/index.ts';
+import { isSuperuser, type RuleSource, teamNotToBind } from '../../auth/index.ts';
+import { RBAC_GROUP } from '../../kinds/index.ts';
+import type { Guard } from '../../registry/index.ts';
 
 export function clusterRolesGuard(rights: RuleSource, group: string): Guard {
   return ({ user, kind, object, old }) => {

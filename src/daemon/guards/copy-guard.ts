@@ -1,9 +1,7 @@
 /** Whoever has an object show the data of another one must be allowed to read that. */
-import { describeKey, sameKey } from '../../apimachinery/key.ts';
-import type { Authorizer } from '../../apimachinery/request.ts';
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import { type Authorizer, describeKey, forbiddenError, sameKey } from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Guard } from '../../registry/index.ts';
 
 /** Asked when an object begins to follow: later changes of it bring nothing new to see. */
 export function copyGuard({ kinds }: KindTable, authorizer: Authorizer): Guard {

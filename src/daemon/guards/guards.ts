@@ -1,9 +1,8 @@
 /** The rules that every change has to pass beyond validation, by the API and by a push alike. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { escalationProblem } from '../../auth/escalation.ts';
-import type { KeyLifetimeLimits } from '../../auth/key-lifetime.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import { escalationProblem, type KeyLifetimeLimits } from '../../auth/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Guard } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import { accessRoleGuard, delegationGuard, subresourceGuard } from './access-rules-guards.ts';
 import { clusterRolesGuard } from './cluster-roles-guard.ts';

@@ -1,8 +1,7 @@
 /** Who may write objects that let their holder act as somebody: see `auth/impersonation.ts`. */
-import type { Authorizer } from '../../apimachinery/request.ts';
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import { impersonationRefusal } from '../../auth/impersonation.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import { type Authorizer, forbiddenError } from '../../apimachinery/index.ts';
+import { impersonationRefusal } from '../../auth/index.ts';
+import type { Guard } from '../../registry/index.ts';
 
 /** Taking over a key of somebody else is as much as making one, so the old owner counts as well. */
 export function impersonationGuard(authorizer: Authorizer): Guard {

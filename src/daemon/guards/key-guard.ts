@@ -2,12 +2,9 @@
  * Access keys that nobody may write: the key of another object, one from the future, and one with
  * fields of the platform.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { forbidden, invalidSecret } from '../../apimachinery/field-error.ts';
-import { invalidObject } from '../../apimachinery/status-error.ts';
-import { readLifetime } from '../../auth/access-key.ts';
-import { isFromTheFuture } from '../../auth/key-lifetime.ts';
-import type { Guard, PlannedChange } from '../../registry/writes/write-context.ts';
+import { type Clock, forbidden, invalidObject, invalidSecret } from '../../apimachinery/index.ts';
+import { isFromTheFuture, readLifetime } from '../../auth/index.ts';
+import type { Guard, PlannedChange } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import { platformFieldErrors } from './platform-fields.ts';
 

@@ -1,8 +1,7 @@
 /** Who may write a tenant whose kubeconfig is in a SharedSecret: who may read that. */
-import type { Authorizer } from '../../apimachinery/request.ts';
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import { settingsOf } from '../../kinds/tenant.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import { type Authorizer, forbiddenError } from '../../apimachinery/index.ts';
+import { settingsOf } from '../../kinds/index.ts';
+import type { Guard } from '../../registry/index.ts';
 
 /** The sync acts with what the kubeconfig gives, so naming it is as much as having it. */
 export function kubeconfigGuard(authorizer: Authorizer): Guard {

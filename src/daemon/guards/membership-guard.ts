@@ -1,9 +1,8 @@
 /** Who may write objects that give somebody the rights of others: see `auth/membership.ts`. */
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import { type MembershipParts, membershipRefusal } from '../../auth/membership.ts';
-import type { Kind, Membership } from '../../kinds/kind.ts';
-import type { Guard, PlannedChange } from '../../registry/writes/write-context.ts';
+import { forbiddenError, type KubeObject } from '../../apimachinery/index.ts';
+import { type MembershipParts, membershipRefusal } from '../../auth/index.ts';
+import type { Kind, Membership } from '../../kinds/index.ts';
+import type { Guard, PlannedChange } from '../../registry/index.ts';
 
 export function membershipGuard(parts: MembershipParts): Guard {
   return (change) => {

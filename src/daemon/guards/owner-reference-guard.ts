@@ -1,10 +1,12 @@
 /** `blockOwnerDeletion` holds up the deletion of the owner, so it takes the right to delete it. */
-import { forbidden as forbiddenField } from '../../apimachinery/field-error.ts';
-import type { OwnerReference } from '../../apimachinery/object.ts';
-import type { Authorizer } from '../../apimachinery/request.ts';
-import { invalidObject } from '../../apimachinery/status-error.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import {
+  type Authorizer,
+  forbidden as forbiddenField,
+  invalidObject,
+  type OwnerReference,
+} from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Guard } from '../../registry/index.ts';
 
 /** 422 where Kubernetes says 403: spec section 7 rules. */
 export function ownerReferenceGuard(kinds: KindTable, authorizer: Authorizer): Guard {

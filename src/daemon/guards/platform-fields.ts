@@ -3,11 +3,17 @@
  * was made by, and what sign-in and the OpenID provider note about it. Only a change is judged, so
  * that a restored repository keeps what it has.
  */
-import { type FieldError, type FieldPath, forbidden } from '../../apimachinery/field-error.ts';
-import { jsonEqual, type KubeObject, valueAt } from '../../apimachinery/object.ts';
-import { isSuperuser } from '../../auth/escalation.ts';
-import { LOGIN_ANNOTATIONS } from '../../oidc-server/kept-login.ts';
-import type { PlannedChange } from '../../registry/writes/write-context.ts';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  jsonEqual,
+  type KubeObject,
+  valueAt,
+} from '../../apimachinery/index.ts';
+import { isSuperuser } from '../../auth/index.ts';
+import { LOGIN_ANNOTATIONS } from '../../oidc-server/index.ts';
+import type { PlannedChange } from '../../registry/index.ts';
 import { PASSWORD_VERSION } from '../sign-in/login-key.ts';
 
 const TYPE = ['spec', 'type'];

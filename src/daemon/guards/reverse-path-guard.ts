@@ -1,7 +1,7 @@
 /** Refuses a tenant with a reverse expression that would never run. Files of before stay in force. */
-import { invalidObject } from '../../apimachinery/status-error.ts';
-import { deadReverseExpressions } from '../../endpoint-patches/reverse-paths.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import { invalidObject } from '../../apimachinery/index.ts';
+import { deadReverseExpressions } from '../../endpoint-patches/index.ts';
+import type { Guard } from '../../registry/index.ts';
 
 export const reversePathGuard: Guard = ({ kind, object }) => {
   if (object === undefined || kind.storedIn !== 'file') return undefined;

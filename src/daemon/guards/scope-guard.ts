@@ -1,10 +1,7 @@
 /** What a key with a scope may not write, whatever its scope and its owner allow. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import { beyondMaker } from '../../auth/delegated-key-limits.ts';
-import type { KeyLifetimeLimits } from '../../auth/key-lifetime.ts';
-import { scopeOf } from '../../auth/scope.ts';
-import type { Guard, PlannedChange } from '../../registry/writes/write-context.ts';
+import { type Clock, forbiddenError } from '../../apimachinery/index.ts';
+import { beyondMaker, type KeyLifetimeLimits, scopeOf } from '../../auth/index.ts';
+import type { Guard, PlannedChange } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 
 export interface ScopeGuardParts {

@@ -2,16 +2,10 @@
  * Who may tie a secret to a path of the secret store: the daemon reads and writes there with a
  * token that its users do not have, so tying is as much as reading, and pushing as much as writing.
  */
-import type { Authorizer } from '../../apimachinery/request.ts';
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import {
-  DEFAULT_STORE,
-  STORE_ANNOTATION,
-  type StoreLink,
-  storeLinkOf,
-} from '../../kinds/store-link.ts';
-import type { Advice, Guard } from '../../registry/writes/write-context.ts';
-import { mayPull, mayPush } from '../../secrets-merge/policy.ts';
+import { type Authorizer, forbiddenError } from '../../apimachinery/index.ts';
+import { DEFAULT_STORE, STORE_ANNOTATION, type StoreLink, storeLinkOf } from '../../kinds/index.ts';
+import type { Advice, Guard } from '../../registry/index.ts';
+import { mayPull, mayPush } from '../../secrets-merge/index.ts';
 
 /** The place of a link as a path of the API, for the rules of roles: `nonResourceURLs`. */
 function apiPathOf({ store, mount, path }: StoreLink): string {

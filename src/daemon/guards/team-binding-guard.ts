@@ -1,10 +1,8 @@
 /** Bindings of roles to teams: see `auth/team-binding.ts`. */
-import { forbiddenError } from '../../apimachinery/status-error.ts';
-import type { RuleSource } from '../../auth/authorizer.ts';
-import { isSuperuser } from '../../auth/escalation.ts';
-import { teamNotToBind, teamsInBinding } from '../../auth/team-binding.ts';
-import { RBAC_GROUP } from '../../kinds/kind.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
+import { forbiddenError } from '../../apimachinery/index.ts';
+import { isSuperuser, type RuleSource, teamNotToBind, teamsInBinding } from '../../auth/index.ts';
+import { RBAC_GROUP } from '../../kinds/index.ts';
+import type { Guard } from '../../registry/index.ts';
 
 export function teamBindingGuard(rights: RuleSource, group: string): Guard {
   return ({ user, kind, object, old }) => {

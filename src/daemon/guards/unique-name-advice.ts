@@ -1,9 +1,9 @@
 /** Warnings about names that two objects have and only one should. */
-import { formatPath } from '../../apimachinery/field-error.ts';
-import type { Directory } from '../../auth/directory.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { Advice } from '../../registry/writes/write-context.ts';
+import { formatPath } from '../../apimachinery/index.ts';
+import type { Directory } from '../../auth/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import type { Advice } from '../../registry/index.ts';
 
 /** The other object is not named: the writer may have no right to see it. */
 export function uniqueNameAdvice(directory: Pick<Directory, 'teamsNamed'>): Advice {

@@ -1,22 +1,20 @@
 /** `gitplane state migrate`: which two places are meant, and that nobody else is at work there. */
 import { existsSync } from 'node:fs';
-import { type DataDirectory, openDataDirectory } from '../../bootstrap/data-directory.ts';
-import { StartError } from '../../bootstrap/start-error.ts';
-import type { Etcd } from '../../etcd/etcd.ts';
-import { openEtcd } from '../../etcd/open-etcd.ts';
-import { readRef } from '../../git/refs/ref-file.ts';
-import { CLUSTER_KINDS } from '../../kinds/cluster-kinds.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { buildKindTable } from '../../kinds/table.ts';
-import { type ParsedOptions, UsageError } from '../../options/parse-options.ts';
-import { type Keys, keysBelow } from '../../replication/keys.ts';
-import { readHead } from '../../replication/log-record.ts';
-import { openEtcdEngine } from '../../state/engines/etcd/engine.ts';
-import { openLmdbEngine } from '../../state/engines/lmdb-engine.ts';
-import { isNewState } from '../../state/engines/lmdb-files.ts';
-import { sealingCodec, strictCodec } from '../../state/records/codec.ts';
-import { loadStateKey } from '../../state/records/state-key.ts';
-import { createLogger } from '../../telemetry/logger.ts';
+import { type DataDirectory, openDataDirectory, StartError } from '../../bootstrap/index.ts';
+import { type Etcd, openEtcd } from '../../etcd/index.ts';
+import { readRef } from '../../git/index.ts';
+import { buildKindTable, CLUSTER_KINDS, type Kind } from '../../kinds/index.ts';
+import { type ParsedOptions, UsageError } from '../../options/index.ts';
+import { type Keys, keysBelow, readHead } from '../../replication/index.ts';
+import {
+  isNewState,
+  loadStateKey,
+  openEtcdEngine,
+  openLmdbEngine,
+  sealingCodec,
+  strictCodec,
+} from '../../state/index.ts';
+import { createLogger } from '../../telemetry/index.ts';
 import { receivePushes } from '../git-service.ts';
 import { type EtcdPlace, etcdOptions, readEtcdPlace } from '../replicated/options.ts';
 import { migrateState, type StatePlace } from './migrate-state.ts';

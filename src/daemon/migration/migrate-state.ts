@@ -3,12 +3,17 @@
  * the new place. The target counts for nothing before everything was read back from it.
  */
 
-import type { EngineEntry, EngineWrite, StateEngine } from '../../state/engines/engine.ts';
-import { EVENT_PREFIX } from '../../state/journal/event-records.ts';
-import { openStore } from '../../state/journaled-store.ts';
-import type { RecordCodec } from '../../state/records/codec.ts';
-import { META_KEY, MIGRATION_KEY } from '../../state/records/saved-state.ts';
-import { StateError } from '../../state/state-error.ts';
+import {
+  type EngineEntry,
+  type EngineWrite,
+  EVENT_PREFIX,
+  META_KEY,
+  MIGRATION_KEY,
+  openStore,
+  type RecordCodec,
+  type StateEngine,
+  StateError,
+} from '../../state/index.ts';
 
 export interface StatePlace {
   readonly codec: RecordCodec;

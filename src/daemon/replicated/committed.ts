@@ -1,8 +1,8 @@
 /** What a commit made of an object, for who asks again what became of a write. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import { runGit } from '../../git/process/git-process.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { Committed } from '../../registry/writes/idempotent-registry.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
+import { runGit } from '../../git/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import type { Committed } from '../../registry/index.ts';
 import type { Platform } from '../platform.ts';
 
 type Parts = Pick<Platform, 'branch' | 'history' | 'repository'>;

@@ -3,10 +3,7 @@
  * to an earlier time: it tells what it has, and the one that has most leads and goes on from there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster, Offer } from '../../replication/cluster.ts';
-import type { KeyFollower } from '../../replication/follow-keys.ts';
-import type { Mirror } from '../../replication/mirror.ts';
-import type { Link } from '../../replication/replica-coordination.ts';
+import type { Cluster, KeyFollower, Link, Mirror, Offer } from '../../replication/index.ts';
 import type { LocalRepository } from './local-repository.ts';
 
 export interface OfferingOptions {

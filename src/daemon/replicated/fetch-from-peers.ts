@@ -1,10 +1,7 @@
 /** The branch as some other replica has it, where the log in etcd does not reach back far enough. */
 
-import { readRef } from '../../git/refs/ref-file.ts';
-import { parseRemoteAddress } from '../../git/remote/address.ts';
-import { Remote } from '../../git/remote/remote.ts';
-import type { PeerIdentity } from '../../replication/peer-identity.ts';
-import type { Link } from '../../replication/replica-coordination.ts';
+import { parseRemoteAddress, Remote, readRef } from '../../git/index.ts';
+import type { Link, PeerIdentity } from '../../replication/index.ts';
 import { PEER_REPOSITORY } from './peer-listener.ts';
 
 export interface PeerFetchOptions {

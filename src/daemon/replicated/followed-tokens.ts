@@ -4,12 +4,15 @@
  * holder from strangers.
  */
 import type { JSONWebKeySet } from 'jose';
-import type { Clock } from '../../apimachinery/clock.ts';
-import { publicKeys, verifyEndpointToken } from '../../auth/endpoint-tokens.ts';
-import { readSigningKeys } from '../../auth/key-ring.ts';
-import { TokenHolders } from '../../auth/token-holders.ts';
-import { voidReason } from '../../auth/token-validity.ts';
-import type { Store } from '../../state/store.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import {
+  publicKeys,
+  readSigningKeys,
+  TokenHolders,
+  verifyEndpointToken,
+  voidReason,
+} from '../../auth/index.ts';
+import type { Store } from '../../state/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import { isRevokedIn } from '../access/revocation-store.ts';
 

@@ -3,31 +3,30 @@
  * term lasts. It has a server, but no listener: requests come from the fronts of all replicas.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { Auditor } from '../../audit/auditor.ts';
-import type { DataDirectory } from '../../bootstrap/data-directory.ts';
-import { compactPeriodically } from '../../etcd/compaction.ts';
-import type { Etcd } from '../../etcd/etcd.ts';
-import { readRef } from '../../git/refs/ref-file.ts';
-import type { ObjectRegistry } from '../../registry/registry.ts';
-import { openIdempotentRegistry } from '../../registry/writes/idempotent-registry.ts';
-import type { Cluster } from '../../replication/cluster.ts';
-import type { Keys } from '../../replication/keys.ts';
-import { LedRepository } from '../../replication/led-repository.ts';
-import type { RecordContext } from '../../replication/log-record.ts';
-import type { Mirror } from '../../replication/mirror.ts';
-import type { ReadLease } from '../../replication/read-lease.ts';
-import type { Link } from '../../replication/replica-coordination.ts';
-import { RepositoryLog } from '../../replication/repository-log.ts';
-import type { SharedFiles } from '../../replication/shared-files.ts';
-import type { Term } from '../../replication/term.ts';
-import { type LogSize, trimLog } from '../../replication/trim.ts';
-import type { JobObserver } from '../../scheduler/scheduled-job.ts';
-import { buildServer } from '../../server/server.ts';
-import type { EtcdStateEngine } from '../../state/engines/etcd/engine.ts';
-import type { Writer } from '../../state/following/freshness.ts';
-import type { Logger } from '../../telemetry/logger.ts';
-import type { SlowSteps } from '../../telemetry/slow-steps.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import type { Auditor } from '../../audit/index.ts';
+import type { DataDirectory } from '../../bootstrap/index.ts';
+import { compactPeriodically, type Etcd } from '../../etcd/index.ts';
+import { readRef } from '../../git/index.ts';
+import { type ObjectRegistry, openIdempotentRegistry } from '../../registry/index.ts';
+import {
+  type Cluster,
+  type Keys,
+  LedRepository,
+  type Link,
+  type LogSize,
+  type Mirror,
+  type ReadLease,
+  type RecordContext,
+  RepositoryLog,
+  type SharedFiles,
+  type Term,
+  trimLog,
+} from '../../replication/index.ts';
+import type { JobObserver } from '../../scheduler/index.ts';
+import { buildServer } from '../../server/index.ts';
+import type { EtcdStateEngine, Writer } from '../../state/index.ts';
+import type { Logger, SlowSteps } from '../../telemetry/index.ts';
 import type { PushReception } from '../git-service.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { EngineListener } from '../replicated-platform.ts';

@@ -1,6 +1,6 @@
 /** What a leader can say about how new the records are: it alone writes them. */
-import type { ReadLease } from '../../replication/read-lease.ts';
-import type { Writer } from '../../state/following/freshness.ts';
+import type { ReadLease } from '../../replication/index.ts';
+import type { Writer } from '../../state/index.ts';
 
 export function leadingWriter(of: {
   readonly lease: Pick<ReadLease, 'isSure' | 'sure'>;

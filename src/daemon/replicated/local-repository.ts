@@ -1,16 +1,18 @@
 /** The repository on the disk of a replica, before anybody leads. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StartError } from '../../bootstrap/start-error.ts';
-import { initRepository } from '../../git/init-repository.ts';
-import { runGit } from '../../git/process/git-process.ts';
-import { realFiles } from '../../git/publication/durable-files.ts';
-import { Reader } from '../../git/reading/reader.ts';
-import { readRef } from '../../git/refs/ref-file.ts';
-import { CLAIMS } from '../../git/refs/ref-lock.ts';
-import { stopFollowing } from '../../git/remote/following.ts';
-import { replayLogs } from '../../git/wal/wal-replay.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import { StartError } from '../../bootstrap/index.ts';
+import {
+  CLAIMS,
+  initRepository,
+  Reader,
+  readRef,
+  realFiles,
+  replayLogs,
+  runGit,
+  stopFollowing,
+} from '../../git/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 
 export interface LocalRepository {
   readonly gitDir: string;

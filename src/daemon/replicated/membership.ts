@@ -4,21 +4,26 @@
  */
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Auditor } from '../../audit/auditor.ts';
-import type { Etcd } from '../../etcd/etcd.ts';
-import { Cluster, type ClusterRecord } from '../../replication/cluster.ts';
-import { isHandedOver } from '../../replication/hand-over.ts';
-import { Mirror } from '../../replication/mirror.ts';
-import { ensurePeerAuthority, type PeerIdentity } from '../../replication/peer-identity.ts';
-import { ReadLease } from '../../replication/read-lease.ts';
-import { type Link, openLink } from '../../replication/replica-coordination.ts';
-import { SharedFiles } from '../../replication/shared-files.ts';
-import { type Term, TermEndedError } from '../../replication/term.ts';
-import type { JobObserver } from '../../scheduler/scheduled-job.ts';
-import type { Leaders } from '../../server/leader-proxy/leaders.ts';
-import { deferred } from '../../state/deferred.ts';
-import { openEtcdEngine } from '../../state/engines/etcd/engine.ts';
-import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
+import type { Auditor } from '../../audit/index.ts';
+import type { Etcd } from '../../etcd/index.ts';
+import {
+  Cluster,
+  type ClusterRecord,
+  ensurePeerAuthority,
+  isHandedOver,
+  type Link,
+  Mirror,
+  openLink,
+  type PeerIdentity,
+  ReadLease,
+  SharedFiles,
+  type Term,
+  TermEndedError,
+} from '../../replication/index.ts';
+import type { JobObserver } from '../../scheduler/index.ts';
+import type { Leaders } from '../../server/index.ts';
+import { deferred, openEtcdEngine } from '../../state/index.ts';
+import type { RoleSnapshot } from '../../telemetry/index.ts';
 import { VERSION } from '../../version.ts';
 import type { PushReception } from '../git-service.ts';
 import { openTls, shownHost } from '../listening.ts';

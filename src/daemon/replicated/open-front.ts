@@ -3,29 +3,35 @@
  * to hand everything else to the leader. It changes nothing: whoever leads does.
  */
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../apimachinery/clock.ts';
-import { StatusError, unavailable } from '../../apimachinery/status-error.ts';
-import { FailedLogins } from '../../auth/failed-logins.ts';
-import type { DataDirectory } from '../../bootstrap/data-directory.ts';
-import { CLIENT_KINDS } from '../../kinds/client-kinds.ts';
-import { CORE_KINDS } from '../../kinds/core-kinds.ts';
-import { buildKindTable, type KindTable } from '../../kinds/table.ts';
-import { ReadableView } from '../../registry/projection/readable-view.ts';
-import { readOnlyRegistry } from '../../registry/read-only-registry.ts';
-import type { ServerDependencies } from '../../server/dependencies.ts';
-import type { HealthChecks } from '../../server/documents/health.ts';
-import { shownKey } from '../../server/filters/access.ts';
-import type { Fairness } from '../../server/filters/flow-classifier.ts';
-import { Front, type FrontOptions } from '../../server/leader-proxy/leader-proxy.ts';
-import { USES_PATH } from '../../server/leader-proxy/peer.ts';
-import { buildServer, type ServerOptions } from '../../server/server.ts';
-import { type FollowingStore, openFollowingStore } from '../../state/following/following-store.ts';
-import type { Writer } from '../../state/following/freshness.ts';
-import type { RecordFeed } from '../../state/following/record-feed.ts';
-import type { RecordCodec } from '../../state/records/codec.ts';
-import type { Logger } from '../../telemetry/logger.ts';
-import { createMetrics, type Metrics } from '../../telemetry/metrics.ts';
-import { createReplicaMetrics } from '../../telemetry/replica-metrics.ts';
+import { type Clock, StatusError, unavailable } from '../../apimachinery/index.ts';
+import { FailedLogins } from '../../auth/index.ts';
+import type { DataDirectory } from '../../bootstrap/index.ts';
+import { buildKindTable, CLIENT_KINDS, CORE_KINDS, type KindTable } from '../../kinds/index.ts';
+import { ReadableView, readOnlyRegistry } from '../../registry/index.ts';
+import {
+  buildServer,
+  type Fairness,
+  Front,
+  type FrontOptions,
+  type HealthChecks,
+  type ServerDependencies,
+  type ServerOptions,
+  shownKey,
+  USES_PATH,
+} from '../../server/index.ts';
+import {
+  type FollowingStore,
+  openFollowingStore,
+  type RecordCodec,
+  type RecordFeed,
+  type Writer,
+} from '../../state/index.ts';
+import {
+  createMetrics,
+  createReplicaMetrics,
+  type Logger,
+  type Metrics,
+} from '../../telemetry/index.ts';
 import { VERSION } from '../../version.ts';
 import { type AccessControl, startAccessControl } from '../access/access-control.ts';
 import { type ConfigService, openConfig } from '../config-service.ts';

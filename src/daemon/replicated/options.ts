@@ -1,14 +1,18 @@
 /** What `gitplane serve` was told of the replicas that it is one of, checked. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseGoDuration } from '../../apimachinery/duration.ts';
-import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
-import type { RemoteEtcd } from '../../etcd/etcd.ts';
-import type { EtcdOptions, EtcdTls } from '../../etcd/etcd-options.ts';
-import { type WatchTimes, watchFiles } from '../../files/watch-files.ts';
-import { type ParsedOptions, UsageError } from '../../options/parse-options.ts';
-import { type Address, parseAddress, readPath } from '../../options/values.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import { parseGoDuration } from '../../apimachinery/index.ts';
+import { errnoOf, StartError } from '../../bootstrap/index.ts';
+import type { EtcdOptions, EtcdTls, RemoteEtcd } from '../../etcd/index.ts';
+import { type WatchTimes, watchFiles } from '../../files/index.ts';
+import {
+  type Address,
+  type ParsedOptions,
+  parseAddress,
+  readPath,
+  UsageError,
+} from '../../options/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 
 /** An etcd, and the place of a platform in it. */
 export interface EtcdPlace {

@@ -7,12 +7,11 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { errnoOf, StartError } from '../../bootstrap/start-error.ts';
-import { advertiseRefs, serveRpc } from '../../git/serve/smart-http.ts';
-import type { Address } from '../../options/values.ts';
-import type { PeerIdentity } from '../../replication/peer-identity.ts';
-import { answerLine, NEWEST_PROTOCOL } from '../../replication/read-index.ts';
-import { isHandedOn } from '../../server/leader-proxy/headers.ts';
+import { errnoOf, StartError } from '../../bootstrap/index.ts';
+import { advertiseRefs, serveRpc } from '../../git/index.ts';
+import type { Address } from '../../options/index.ts';
+import { answerLine, NEWEST_PROTOCOL, type PeerIdentity } from '../../replication/index.ts';
+import { isHandedOn } from '../../server/index.ts';
 import { ALIVE_PATH, ANSWERED_PATH } from './reachability.ts';
 
 export interface PeerListenerOptions {

@@ -1,7 +1,7 @@
 /** What a replica tells the leader of its own accord. */
 import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import type { ForwardOptions } from '../../server/leader-proxy/forward.ts';
+import type { ForwardOptions } from '../../server/index.ts';
 
 const PATIENCE_MS = 5000;
 

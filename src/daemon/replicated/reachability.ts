@@ -5,10 +5,9 @@
  */
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deadline } from '../../apimachinery/deadline.ts';
-import { PEER_NAME, type PeerIdentity } from '../../replication/peer-identity.ts';
-import type { Link } from '../../replication/replica-coordination.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import { deadline } from '../../apimachinery/index.ts';
+import { type Link, PEER_NAME, type PeerIdentity } from '../../replication/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 
 export interface ReachabilityOptions {
   readonly link: Pick<Link, 'leader' | 'replicas' | 'stepDown'>;

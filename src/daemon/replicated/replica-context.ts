@@ -1,10 +1,10 @@
 /** What every part of a replica is given. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { DataDirectory } from '../../bootstrap/data-directory.ts';
-import type { Etcd } from '../../etcd/etcd.ts';
-import type { Keys } from '../../replication/keys.ts';
-import type { RecordCodec } from '../../state/records/codec.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import type { DataDirectory } from '../../bootstrap/index.ts';
+import type { Etcd } from '../../etcd/index.ts';
+import type { Keys } from '../../replication/index.ts';
+import type { RecordCodec } from '../../state/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { ReplicaOptions } from './options.ts';
 

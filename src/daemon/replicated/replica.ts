@@ -9,23 +9,22 @@ import { Agent, request } from 'node:https';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server as TlsServer } from 'node:tls';
-import { type Clock, systemClock } from '../../apimachinery/clock.ts';
-import type { Auditor } from '../../audit/auditor.ts';
-import { readAdminToken } from '../../auth/admin-token.ts';
-import { replaceFile } from '../../auth/secret-file.ts';
-import { type DataDirectory, openDataDirectory } from '../../bootstrap/data-directory.ts';
-import { StartError } from '../../bootstrap/start-error.ts';
-import { openEtcd } from '../../etcd/open-etcd.ts';
-import { keysBelow } from '../../replication/keys.ts';
-import { openPeerIdentity, PEER_NAME, type PeerIdentity } from '../../replication/peer-identity.ts';
-import { NEWEST_HEADERS, NewestLine } from '../../replication/read-index.ts';
-import { openEtcdFeed } from '../../state/engines/etcd/feed.ts';
-import type { Writer } from '../../state/following/freshness.ts';
-import { strictCodec } from '../../state/records/codec.ts';
-import { loadStateKey } from '../../state/records/state-key.ts';
-import { createLogger } from '../../telemetry/logger.ts';
-import { createRoleMetrics } from '../../telemetry/role-metrics.ts';
-import { formatKubeconfig } from '../../tls/kubeconfig.ts';
+import { type Clock, systemClock } from '../../apimachinery/index.ts';
+import type { Auditor } from '../../audit/index.ts';
+import { readAdminToken, replaceFile } from '../../auth/index.ts';
+import { type DataDirectory, openDataDirectory, StartError } from '../../bootstrap/index.ts';
+import { openEtcd } from '../../etcd/index.ts';
+import {
+  keysBelow,
+  NEWEST_HEADERS,
+  NewestLine,
+  openPeerIdentity,
+  PEER_NAME,
+  type PeerIdentity,
+} from '../../replication/index.ts';
+import { loadStateKey, openEtcdFeed, strictCodec, type Writer } from '../../state/index.ts';
+import { createLogger, createRoleMetrics } from '../../telemetry/index.ts';
+import { formatKubeconfig } from '../../tls/index.ts';
 import { VERSION } from '../../version.ts';
 import { openAudit } from '../audit-service.ts';
 import { receivePushes } from '../git-service.ts';

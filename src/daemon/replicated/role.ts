@@ -4,15 +4,16 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Leading, LeadingWith } from '../../replication/replica-coordination.ts';
-import { aborted } from '../../replication/session.ts';
-import type { Term } from '../../replication/term.ts';
-import type { LogSize } from '../../replication/trim.ts';
-import { handlePeer, type PeerService } from '../../server/leader-proxy/peer.ts';
-import type { Writer } from '../../state/following/freshness.ts';
-import type { Logger } from '../../telemetry/logger.ts';
-import type { RoleSnapshot } from '../../telemetry/role-metrics.ts';
-import { SlowSteps } from '../../telemetry/slow-steps.ts';
+import {
+  aborted,
+  type Leading,
+  type LeadingWith,
+  type LogSize,
+  type Term,
+} from '../../replication/index.ts';
+import { handlePeer, type PeerService } from '../../server/index.ts';
+import type { Writer } from '../../state/index.ts';
+import { type Logger, type RoleSnapshot, SlowSteps } from '../../telemetry/index.ts';
 import { saveActivity } from '../access/last-uses.ts';
 import type { Leader } from './leader.ts';
 

@@ -1,8 +1,13 @@
 /** Words for a start that fails because of objects that cannot be read. */
-import { StartError } from '../../bootstrap/start-error.ts';
-import type { BareRepository } from '../../git/bare-repository.ts';
-import { GitError } from '../../git/git-error.ts';
-import { damageRemedy, packDamage, packFiles, tipDamage } from '../../git/reading/object-check.ts';
+import { StartError } from '../../bootstrap/index.ts';
+import {
+  type BareRepository,
+  damageRemedy,
+  GitError,
+  packDamage,
+  packFiles,
+  tipDamage,
+} from '../../git/index.ts';
 
 const WITHIN_MS = 10_000;
 

@@ -1,15 +1,17 @@
 /** The repository of a daemon that follows a branch elsewhere: a mirror of it, and the way there. */
-import { StartError } from '../../bootstrap/start-error.ts';
-import type { BareRepository } from '../../git/bare-repository.ts';
-import { initRepository } from '../../git/init-repository.ts';
-import { openRepository } from '../../git/open-repository.ts';
-import type { Gate } from '../../git/publication/publisher.ts';
-import { Reader } from '../../git/reading/reader.ts';
-import { Following } from '../../git/remote/following.ts';
-import { RemoteError } from '../../git/remote/remote-error.ts';
-import type { Term } from '../../replication/term.ts';
-import type { CommitRange, SignatureJudge } from '../../signatures/signature-judge.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import { StartError } from '../../bootstrap/index.ts';
+import {
+  type BareRepository,
+  Following,
+  type Gate,
+  initRepository,
+  openRepository,
+  Reader,
+  RemoteError,
+} from '../../git/index.ts';
+import type { Term } from '../../replication/index.ts';
+import type { CommitRange, SignatureJudge } from '../../signatures/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import { openRemote } from './open-remote.ts';
 import type { RemoteObservation } from './remote-observation.ts';
 import type { RemoteSource } from './remote-options.ts';

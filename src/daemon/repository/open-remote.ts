@@ -1,8 +1,7 @@
 /** The way to a repository elsewhere, for a process that is alone and for one of several. */
-import { FencedRemote } from '../../git/remote/fenced-remote.ts';
-import { Remote, type RemoteOptions } from '../../git/remote/remote.ts';
-import { assertHeld, type Term } from '../../replication/term.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import { FencedRemote, Remote, type RemoteOptions } from '../../git/index.ts';
+import { assertHeld, type Term } from '../../replication/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 
 export function openRemote(
   options: RemoteOptions,

@@ -1,19 +1,17 @@
 /** Writes to a branch for review, put together: the branch, a platform in memory on it, a registry. */
 import { randomBytes } from 'node:crypto';
-import type { FileReader } from '../../catalog/file-reader.ts';
-import type { CommitSignature } from '../../git/objects/commit-object.ts';
-import { openRepository } from '../../git/open-repository.ts';
-import { WriteBranch } from '../../git/remote/write-branch.ts';
-import { Branch } from '../../registry/branch.ts';
-import { PendingWrites } from '../../registry/pending-writes.ts';
-import { Registry } from '../../registry/registry.ts';
-import type { Sealer } from '../../registry/writes/sealer.ts';
-import type { WriteParts } from '../../registry/writes/write-context.ts';
-import type { Term } from '../../replication/term.ts';
-import { MemoryEngine } from '../../state/engines/memory-engine.ts';
-import { openStore } from '../../state/journaled-store.ts';
-import { sealingCodec } from '../../state/records/codec.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import type { FileReader } from '../../catalog/index.ts';
+import { type CommitSignature, openRepository, WriteBranch } from '../../git/index.ts';
+import {
+  Branch,
+  PendingWrites,
+  Registry,
+  type Sealer,
+  type WriteParts,
+} from '../../registry/index.ts';
+import type { Term } from '../../replication/index.ts';
+import { MemoryEngine, openStore, sealingCodec } from '../../state/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import { openRemote } from './open-remote.ts';
 import type { RemoteSource } from './remote-options.ts';
 

@@ -1,11 +1,8 @@
 /** What the daemon tells about the repository it follows: metrics, log lines, a check. */
 import type { Registry } from 'prom-client';
-import type { Clock } from '../../apimachinery/clock.ts';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import type { FollowingObserver } from '../../git/remote/following.ts';
-import { RemoteError } from '../../git/remote/remote-error.ts';
-import type { Logger } from '../../telemetry/logger.ts';
-import { createRemoteMetrics, type RemoteMetrics } from '../../telemetry/remote-metrics.ts';
+import { type Clock, rfc3339 } from '../../apimachinery/index.ts';
+import { type FollowingObserver, RemoteError } from '../../git/index.ts';
+import { createRemoteMetrics, type Logger, type RemoteMetrics } from '../../telemetry/index.ts';
 
 export interface RemoteObservation {
   readonly observer: FollowingObserver;

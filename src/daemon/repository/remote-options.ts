@@ -1,9 +1,7 @@
 /** What `gitplane serve` was told of a repository that it follows, checked. */
-import { parseGoDuration } from '../../apimachinery/duration.ts';
-import type { RemoteAccess } from '../../git/remote/access.ts';
-import { parseRemoteAddress, type RemoteAddress } from '../../git/remote/address.ts';
-import { type ParsedOptions, UsageError } from '../../options/parse-options.ts';
-import { readChoice, readPath } from '../../options/values.ts';
+import { parseGoDuration } from '../../apimachinery/index.ts';
+import { parseRemoteAddress, type RemoteAccess, type RemoteAddress } from '../../git/index.ts';
+import { type ParsedOptions, readChoice, readPath, UsageError } from '../../options/index.ts';
 
 /** A branch elsewhere that the platform follows. */
 export interface RemoteSource {

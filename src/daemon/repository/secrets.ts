@@ -1,20 +1,20 @@
 /** What opens secrets that are sealed in git, and seals those that the API brings. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Clock } from '../../apimachinery/clock.ts';
-import { openIdentities } from '../../bootstrap/age-key.ts';
-import type { DataDirectory } from '../../bootstrap/data-directory.ts';
-import { type MissingKeys, missingKeys } from '../../bootstrap/missing-keys.ts';
-import { type FileReader, fileReader } from '../../catalog/file-reader.ts';
-import { Crew } from '../../catalog/reader-pool/reader-pool.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Branch } from '../../registry/branch.ts';
-import { Sealer } from '../../registry/writes/sealer.ts';
-import { Keyring } from '../../sealing/data-keys.ts';
-import { SOPS } from '../../sealing/metadata.ts';
-import { openGpgKeyring } from '../../signatures/gpg-keyring.ts';
-import { isNewState } from '../../state/engines/lmdb-files.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import {
+  type DataDirectory,
+  type MissingKeys,
+  missingKeys,
+  openIdentities,
+} from '../../bootstrap/index.ts';
+import { Crew, type FileReader, fileReader } from '../../catalog/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import { type Branch, Sealer } from '../../registry/index.ts';
+import { Keyring, SOPS } from '../../sealing/index.ts';
+import { openGpgKeyring } from '../../signatures/index.ts';
+import { isNewState } from '../../state/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import type { DaemonOptions } from '../options.ts';
 
 interface SecretsObservation {

@@ -1,11 +1,14 @@
 /** Signatures of commits: the key that signs ours, and the policy for everybody else's. */
 import { join } from 'node:path';
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { CommitSignature } from '../../git/objects/commit-object.ts';
-import { type CommitSigner, openCommitSigner } from '../../signatures/commit-signer.ts';
-import { SignatureJudge } from '../../signatures/signature-judge.ts';
-import { PolicySource } from '../../signatures/signature-policy.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import type { CommitSignature } from '../../git/index.ts';
+import {
+  type CommitSigner,
+  openCommitSigner,
+  PolicySource,
+  SignatureJudge,
+} from '../../signatures/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import type { DaemonOptions } from '../options.ts';
 
 export interface Signatures {

@@ -1,12 +1,15 @@
 /** Where the manifests are: a repository that is hosted here, or the mirror of one elsewhere. */
-import { seedRepository } from '../../bootstrap/seed.ts';
-import type { FileReader } from '../../catalog/file-reader.ts';
-import type { BareRepository } from '../../git/bare-repository.ts';
-import { initRepository } from '../../git/init-repository.ts';
-import { openRepository } from '../../git/open-repository.ts';
-import { type Following, stopFollowing } from '../../git/remote/following.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Sealer } from '../../registry/writes/sealer.ts';
+import { seedRepository } from '../../bootstrap/index.ts';
+import type { FileReader } from '../../catalog/index.ts';
+import {
+  type BareRepository,
+  type Following,
+  initRepository,
+  openRepository,
+  stopFollowing,
+} from '../../git/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Sealer } from '../../registry/index.ts';
 import type { Opened, PlatformParts } from '../platform-parts.ts';
 import { openFollowed } from './followed-repository.ts';
 import type { RemoteObservation } from './remote-observation.ts';

@@ -1,11 +1,10 @@
 /** What accounts are kept with, and how one is found. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { PlatformConfigSource } from '../../config/config-feed.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { ObjectRegistry, Registry } from '../../registry/registry.ts';
-import type { Store, StoredObject } from '../../state/store.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import type { PlatformConfigSource } from '../../config/index.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
+import type { ObjectRegistry, Registry } from '../../registry/index.ts';
+import type { Store, StoredObject } from '../../state/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 
 export interface AccountParts {

@@ -1,9 +1,7 @@
 /** What signing in writes of users: the fields, who they are written by, and what comes of failures. */
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
-import { ownOptions } from '../../registry/writes/system-writes.ts';
-import type { WriteOptions } from '../../registry/writes/write-context.ts';
-import type { AdmittedIdentity } from '../../sign-in/accounts.ts';
-import { SignInError } from '../../sign-in/sign-in-error.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
+import { ownOptions, type WriteOptions } from '../../registry/index.ts';
+import { type AdmittedIdentity, SignInError } from '../../sign-in/index.ts';
 
 const MAIL = /^[^\s<>@]+@[^\s<>@]+$/;
 

@@ -8,8 +8,8 @@ import type {
   KeptIdentity,
   LoginKey,
   NewLoginKey,
-} from '../../sign-in/accounts.ts';
-import type { ProvidedIdentity } from '../../sign-in/connector.ts';
+  ProvidedIdentity,
+} from '../../sign-in/index.ts';
 import type { AccountParts } from './account-parts.ts';
 import { shutOut } from './account-writes.ts';
 import { LoginKeys } from './login-keys.ts';

@@ -1,12 +1,14 @@
 /** The key of a login as an object, and what is read from it again. */
 import { createHash } from 'node:crypto';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
-import type { DirectoryUser } from '../../auth/directory.ts';
-import { time } from '../../auth/fields.ts';
-import type { AdmittedIdentity, KeptIdentity, NewLoginKey } from '../../sign-in/accounts.ts';
-import type { ProvidedIdentity } from '../../sign-in/connector.ts';
-import type { StoredObject } from '../../state/store.ts';
+import { isRecord, type JsonObject, rfc3339 } from '../../apimachinery/index.ts';
+import { type DirectoryUser, time } from '../../auth/index.ts';
+import type {
+  AdmittedIdentity,
+  KeptIdentity,
+  NewLoginKey,
+  ProvidedIdentity,
+} from '../../sign-in/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 
 /** Which password the user had when the key was made: another one ends the session. */
 export const PASSWORD_VERSION = 'gitplane.dev/password-version';

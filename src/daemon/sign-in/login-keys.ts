@@ -1,16 +1,15 @@
 /** Keys of logins: objects in the state alone, made, read, renewed and ended by signing in. */
-import type { JsonObject } from '../../apimachinery/object.ts';
-import { StatusError } from '../../apimachinery/status-error.ts';
-import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
-import { ownChange, ownCreate, ownOptions } from '../../registry/writes/system-writes.ts';
+import { type JsonObject, StatusError } from '../../apimachinery/index.ts';
+import { apiVersionOf, type Kind } from '../../kinds/index.ts';
+import { ownChange, ownCreate, ownOptions } from '../../registry/index.ts';
 import type {
   AdmittedIdentity,
   KeptIdentity,
   LoginKey,
   NewLoginKey,
-} from '../../sign-in/accounts.ts';
-import type { ProvidedIdentity } from '../../sign-in/connector.ts';
-import type { StoredObject } from '../../state/store.ts';
+  ProvidedIdentity,
+} from '../../sign-in/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
 import { nameOf, shutOut, writing } from './account-writes.ts';
 import {

@@ -2,18 +2,23 @@
 import { mkdir } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { User } from '../../apimachinery/request.ts';
-import { resolveIdentity } from '../../auth/identity.ts';
-import { KeyRing } from '../../auth/key-ring.ts';
-import type { SigningAlgorithm, SigningKey } from '../../auth/signing-key.ts';
-import { OidcServer, type ProviderKeys } from '../../oidc-server/oidc-server.ts';
-import type { Person, PersonSession } from '../../oidc-server/people.ts';
-import { GITPLANE } from '../../registry/writes/system-writes.ts';
-import type { OidcService } from '../../server/dependencies.ts';
-import type { Accounts } from '../../sign-in/accounts.ts';
-import { cookieName, readCookie, setCookie } from '../../sign-in/cookies.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import type { Clock, User } from '../../apimachinery/index.ts';
+import {
+  KeyRing,
+  resolveIdentity,
+  type SigningAlgorithm,
+  type SigningKey,
+} from '../../auth/index.ts';
+import {
+  OidcServer,
+  type Person,
+  type PersonSession,
+  type ProviderKeys,
+} from '../../oidc-server/index.ts';
+import { GITPLANE } from '../../registry/index.ts';
+import type { OidcService } from '../../server/index.ts';
+import { type Accounts, cookieName, readCookie, setCookie } from '../../sign-in/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import type { Platform } from '../platform.ts';
 
 export interface OidcServiceParts

@@ -2,7 +2,7 @@
  * A new password ends the sessions that began before it. Level-triggered: each key says which password
  * the user had when it was made, so that a change while nobody looked counts as well.
  */
-import type { StoredObject } from '../../state/store.ts';
+import type { StoredObject } from '../../state/index.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { PlatformAccounts } from './accounts.ts';
 import { passwordVersion, passwordVersionOf } from './login-key.ts';

@@ -1,17 +1,22 @@
 /**
  * Users and teams of who signs in, as desired state: a commit by the daemon that names who it was for.
  */
-import { type JsonObject, jsonEqual } from '../../apimachinery/object.ts';
-import type { User } from '../../apimachinery/request.ts';
-import { StatusError } from '../../apimachinery/status-error.ts';
-import { membershipRefusal } from '../../auth/membership.ts';
-import { userGroup } from '../../auth/reserved-names.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { GITPLANE, ownChange, ownCreate, ownOptions } from '../../registry/writes/system-writes.ts';
-import type { WriteOptions } from '../../registry/writes/write-context.ts';
-import type { AdmittedIdentity } from '../../sign-in/accounts.ts';
-import { accountNames, teamNameOf } from '../../sign-in/names.ts';
-import { SignInError } from '../../sign-in/sign-in-error.ts';
+import { type JsonObject, jsonEqual, StatusError, type User } from '../../apimachinery/index.ts';
+import { membershipRefusal, userGroup } from '../../auth/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import {
+  GITPLANE,
+  ownChange,
+  ownCreate,
+  ownOptions,
+  type WriteOptions,
+} from '../../registry/index.ts';
+import {
+  type AdmittedIdentity,
+  accountNames,
+  SignInError,
+  teamNameOf,
+} from '../../sign-in/index.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
 import {
   origin,

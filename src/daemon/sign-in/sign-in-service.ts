@@ -1,11 +1,13 @@
 /** Signing in as the daemon runs it. */
-import type { PlatformConfig } from '../../config/platform-config.ts';
-import type { Authenticate } from '../../server/dependencies.ts';
-import { ConnectorSet } from '../../sign-in/connectors/connector-set.ts';
-import type { ConnectorFactories } from '../../sign-in/connectors/factories.ts';
-import { PasswordLogin } from '../../sign-in/password-login.ts';
-import { IdentityRefresher } from '../../sign-in/refresh.ts';
-import { SignIn } from '../../sign-in/sign-in.ts';
+import type { PlatformConfig } from '../../config/index.ts';
+import type { Authenticate } from '../../server/index.ts';
+import {
+  type ConnectorFactories,
+  ConnectorSet,
+  IdentityRefresher,
+  PasswordLogin,
+  SignIn,
+} from '../../sign-in/index.ts';
 import type { AccountParts } from './account-parts.ts';
 import { PlatformAccounts } from './accounts.ts';
 import { endSessionsOfOldPasswords } from './password-changes.ts';

@@ -3,25 +3,30 @@
  * change of the project secret is carried over soon, and what a crash kept from it by the next start.
  * Where there is nothing to follow, a copy keeps what it had: it is in no commit.
  */
-import { describeKey, keyString, type ObjectKey, sameKey } from '../../apimachinery/key.ts';
-import { jsonEqual, type KubeObject } from '../../apimachinery/object.ts';
-import type { Authorizer } from '../../apimachinery/request.ts';
-import { forbiddenError } from '../../apimachinery/status-error.ts';
+import {
+  type Authorizer,
+  describeKey,
+  forbiddenError,
+  jsonEqual,
+  type KubeObject,
+  keyString,
+  type ObjectKey,
+  sameKey,
+} from '../../apimachinery/index.ts';
 import {
   dataToCopy,
   grantedProjectSecret,
   isCopyingDisabled,
+  type Kind,
+  type KindTable,
   noteProjectSecret,
   PROJECT_NAMESPACE,
   PROJECT_SECRET_KIND,
+  settingsOf,
   wantedProjectSecret,
-} from '../../kinds/copying.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { settingsOf } from '../../kinds/tenant.ts';
-import type { Guard } from '../../registry/writes/write-context.ts';
-import { partOfStore, type StorePart } from '../../state/scoped-store.ts';
-import type { Change, Store } from '../../state/store.ts';
+} from '../../kinds/index.ts';
+import type { Guard } from '../../registry/index.ts';
+import { type Change, partOfStore, type Store, type StorePart } from '../../state/index.ts';
 
 /** The cluster of a tenant, and that of a control plane. */
 export type Door = 'virtualcluster' | 'cluster';

@@ -6,11 +6,10 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
-import { pushSocketPath } from '../../git/serve/hook-server.ts';
-import type { ClusterAccess } from '../../kubernetes-client/cluster-access.ts';
-import type { Authenticate, ServerDependencies } from '../../server/dependencies.ts';
-import { buildServer } from '../../server/server.ts';
+import { AUTHENTICATED_GROUP, SUPERUSER_GROUP, type User } from '../../apimachinery/index.ts';
+import { pushSocketPath } from '../../git/index.ts';
+import type { ClusterAccess } from '../../kubernetes-client/index.ts';
+import { type Authenticate, buildServer, type ServerDependencies } from '../../server/index.ts';
 
 export interface ClusterSocket {
   /** How to reach what is served below a path; opened when it is first asked for. */

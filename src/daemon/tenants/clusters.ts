@@ -6,22 +6,34 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { type Clock, rfc3339 } from '../../apimachinery/clock.ts';
-import { jsonEqual, type KubeObject } from '../../apimachinery/object.ts';
-import type { Authorizer } from '../../apimachinery/request.ts';
-import { type ClusterDoor, clusterAuthorizer } from '../../auth/cluster-authorizer.ts';
-import type { ScopedAuthorizer } from '../../auth/scoped-authorizer.ts';
-import { CLUSTER_KINDS, NAMESPACE, SECRET } from '../../kinds/cluster-kinds.ts';
-import { type KindTable, tableOf } from '../../kinds/table.ts';
-import { settingsOf } from '../../kinds/tenant.ts';
-import { ClusterRegistry } from '../../registry/cluster-registry.ts';
-import type { ClusterSurface, ClusterSurfaces } from '../../server/dependencies.ts';
-import { openLmdbEngine } from '../../state/engines/lmdb-engine.ts';
-import { openStore } from '../../state/journaled-store.ts';
-import { sealingCodec, strictCodec } from '../../state/records/codec.ts';
-import type { RedoOptions } from '../../state/redo/redo-log.ts';
-import { partOfStore, type StorePart } from '../../state/scoped-store.ts';
-import type { Store } from '../../state/store.ts';
+import {
+  type Authorizer,
+  type Clock,
+  jsonEqual,
+  type KubeObject,
+  rfc3339,
+} from '../../apimachinery/index.ts';
+import { type ClusterDoor, clusterAuthorizer, type ScopedAuthorizer } from '../../auth/index.ts';
+import {
+  CLUSTER_KINDS,
+  type KindTable,
+  NAMESPACE,
+  SECRET,
+  settingsOf,
+  tableOf,
+} from '../../kinds/index.ts';
+import { ClusterRegistry } from '../../registry/index.ts';
+import type { ClusterSurface, ClusterSurfaces } from '../../server/index.ts';
+import {
+  openLmdbEngine,
+  openStore,
+  partOfStore,
+  type RedoOptions,
+  type Store,
+  type StorePart,
+  sealingCodec,
+  strictCodec,
+} from '../../state/index.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import { ClusterSecrets, type Door } from './cluster-secrets.ts';
 import { removeOldEvents } from './event-expiry.ts';

@@ -1,8 +1,7 @@
 /** Events of clusters are news and no record: Kubernetes keeps them for an hour, too. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { EVENT } from '../../kinds/cluster-kinds.ts';
-import type { ClusterSurface } from '../../server/dependencies.ts';
+import type { Clock, KubeObject } from '../../apimachinery/index.ts';
+import { EVENT } from '../../kinds/index.ts';
+import type { ClusterSurface } from '../../server/index.ts';
 
 interface EventExpiryOptions {
   /** Clusters whose events are looked at. */

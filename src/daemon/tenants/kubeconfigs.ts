@@ -1,14 +1,10 @@
 /** Kubeconfigs that tenants name: keys of SharedSecrets, or files of one folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { valueAt } from '../../apimachinery/object.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { KubeconfigSource } from '../../kinds/tenant.ts';
-import {
-  accessFromKubeconfig,
-  type ClusterAccess,
-} from '../../kubernetes-client/cluster-access.ts';
-import type { Store } from '../../state/store.ts';
+import { valueAt } from '../../apimachinery/index.ts';
+import type { KindTable, KubeconfigSource } from '../../kinds/index.ts';
+import { accessFromKubeconfig, type ClusterAccess } from '../../kubernetes-client/index.ts';
+import type { Store } from '../../state/index.ts';
 
 export interface KubeconfigsOptions {
   readonly kinds: KindTable;

@@ -3,17 +3,17 @@
  * somewhere else. What cannot be reached is tried again for as long as it takes.
  */
 
-import type { KubeObject } from '../../apimachinery/object.ts';
-import type { TenantCluster } from '../../endpoint-patches/tenant.ts';
-import { hasReason } from '../../kubernetes-client/api-failure.ts';
-import { patienceAfter } from '../../kubernetes-client/backoff.ts';
-import type { ClusterAccess } from '../../kubernetes-client/cluster-access.ts';
-import { KubeClient } from '../../kubernetes-client/kube-client.ts';
-import { exceeds, type PruneBudget } from '../../registry/pushes/prune-budget.ts';
-import type { Logger } from '../../telemetry/logger.ts';
-import { removeSynced } from '../../tenant-sync/cleanup.ts';
-import { SYNCED_KINDS } from '../../tenant-sync/synced-kinds.ts';
-import { isWanted } from '../../tenant-sync/translate.ts';
+import type { KubeObject } from '../../apimachinery/index.ts';
+import type { TenantCluster } from '../../endpoint-patches/index.ts';
+import {
+  type ClusterAccess,
+  hasReason,
+  KubeClient,
+  patienceAfter,
+} from '../../kubernetes-client/index.ts';
+import { exceeds, type PruneBudget } from '../../registry/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { isWanted, removeSynced, SYNCED_KINDS } from '../../tenant-sync/index.ts';
 import type { Tenants } from './clusters.ts';
 import { idOfPlace, isSameCluster, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 

@@ -1,10 +1,8 @@
 /** Effects of a plan on tenants that change, for those who may see the objects in their clusters. */
-import type { User } from '../../apimachinery/request.ts';
-import type { ForeseeEffects, PlanEffects } from '../../history/plan.ts';
-import { ENDPOINTS, SERVICE } from '../../kinds/cluster-kinds.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { TenantChange } from '../../kinds/patched-tenant.ts';
-import type { ClusterSurfaces } from '../../server/dependencies.ts';
+import type { User } from '../../apimachinery/index.ts';
+import type { ForeseeEffects, PlanEffects } from '../../history/index.ts';
+import { ENDPOINTS, type Kind, SERVICE, type TenantChange } from '../../kinds/index.ts';
+import type { ClusterSurfaces } from '../../server/index.ts';
 import type { TenantLoops } from './tenant-loops.ts';
 
 /** Of all tenants of a plan. */

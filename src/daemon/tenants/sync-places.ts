@@ -3,9 +3,9 @@
  * by the next process. It is kept beside the clusters that are served here: throwing the state away
  * must not make anybody forget what is to be cleaned up. No secret is in it: a kubeconfig is named.
  */
-import { type JsonObject, jsonEqual, type KubeObject, valueAt } from '../../apimachinery/object.ts';
-import type { KubeconfigSource, TenantSettings } from '../../kinds/tenant.ts';
-import type { StorePart } from '../../state/scoped-store.ts';
+import { type JsonObject, jsonEqual, type KubeObject, valueAt } from '../../apimachinery/index.ts';
+import type { KubeconfigSource, TenantSettings } from '../../kinds/index.ts';
+import type { StorePart } from '../../state/index.ts';
 
 export interface SyncPlace {
   /** Of the clusters that are served here; where there is a kubeconfig it does not count. */

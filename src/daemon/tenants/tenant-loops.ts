@@ -1,30 +1,34 @@
 /** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { type JsonObject, jsonEqual } from '../../apimachinery/object.ts';
-import type { SyncedKindName } from '../../endpoint-patches/settings.ts';
-import type { SyncedTenant } from '../../endpoint-patches/tenant.ts';
-import { syncedTenant, type TenantChange, tenantVersions } from '../../kinds/patched-tenant.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { type KubeconfigSource, settingsOf, type TenantSettings } from '../../kinds/tenant.ts';
-import type { ClusterAccess } from '../../kubernetes-client/cluster-access.ts';
-import { KubeClient } from '../../kubernetes-client/kube-client.ts';
-import type { Branch } from '../../registry/branch.ts';
-import type { PruneBudget } from '../../registry/pushes/prune-budget.ts';
-import { assertHeld } from '../../replication/term.ts';
-import type { Store } from '../../state/store.ts';
-import type { Logger } from '../../telemetry/logger.ts';
-import type { TenantMetrics } from '../../telemetry/tenant-metrics.ts';
-import { type Effects, effectsOf } from '../../tenant-sync/effects.ts';
+import { type Clock, type JsonObject, jsonEqual } from '../../apimachinery/index.ts';
+import type { SyncedKindName, SyncedTenant } from '../../endpoint-patches/index.ts';
 import {
+  type KindTable,
+  type KubeconfigSource,
+  settingsOf,
+  syncedTenant,
+  type TenantChange,
+  type TenantSettings,
+  tenantVersions,
+} from '../../kinds/index.ts';
+import { type ClusterAccess, KubeClient } from '../../kubernetes-client/index.ts';
+import type { Branch, PruneBudget } from '../../registry/index.ts';
+import { assertHeld } from '../../replication/index.ts';
+import type { Store } from '../../state/index.ts';
+import type { Logger, TenantMetrics } from '../../telemetry/index.ts';
+import {
+  type Effects,
+  effectsOf,
   type ObjectState,
+  type PatchRunner,
+  type Previewed,
+  type PreviewRequest,
+  previewPatches,
+  SYNCED_KINDS,
   type SyncSummary,
   summaryAsJson,
+  TenantSync,
   worstOf,
-} from '../../tenant-sync/object-states.ts';
-import { type Previewed, type PreviewRequest, previewPatches } from '../../tenant-sync/preview.ts';
-import type { PatchRunner } from '../../tenant-sync/reconcile-object.ts';
-import { SYNCED_KINDS } from '../../tenant-sync/synced-kinds.ts';
-import { TenantSync } from '../../tenant-sync/tenant-sync.ts';
+} from '../../tenant-sync/index.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
 import { isIn, Kubeconfigs } from './kubeconfigs.ts';

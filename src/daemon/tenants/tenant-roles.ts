@@ -2,19 +2,24 @@
  * Keeps the ClusterRoleBindings of `spec.clusterRoles` in tenant clusters elsewhere: those that a
  * tenant reaches by a kubeconfig. Nothing is read there before a role is assigned to anybody.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { underGroupsPrefix } from '../../kinds/assigned-roles.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { settingsOf, type TenantSettings } from '../../kinds/tenant.ts';
-import type { ClusterAccess } from '../../kubernetes-client/cluster-access.ts';
-import { KubeClient } from '../../kubernetes-client/kube-client.ts';
-import type { Branch } from '../../registry/branch.ts';
-import { type ToldProblem, tellProblems } from '../../registry/projection/status-conditions.ts';
-import type { PruneBudget } from '../../registry/pushes/prune-budget.ts';
-import { assertHeld } from '../../replication/term.ts';
-import type { Store } from '../../state/store.ts';
-import type { Logger } from '../../telemetry/logger.ts';
-import { RoleBindings, removeRoleBindings } from '../../tenant-sync/role-bindings.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import {
+  type KindTable,
+  settingsOf,
+  type TenantSettings,
+  underGroupsPrefix,
+} from '../../kinds/index.ts';
+import { type ClusterAccess, KubeClient } from '../../kubernetes-client/index.ts';
+import {
+  type Branch,
+  type PruneBudget,
+  type ToldProblem,
+  tellProblems,
+} from '../../registry/index.ts';
+import { assertHeld } from '../../replication/index.ts';
+import type { Store } from '../../state/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+import { RoleBindings, removeRoleBindings } from '../../tenant-sync/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import type { Tenants } from './clusters.ts';

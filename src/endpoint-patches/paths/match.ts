@@ -1,5 +1,5 @@
 /** Where a path leads in a value. A step that leads nowhere is a miss, never an error. */
-import { isRecord } from '../../apimachinery/object.ts';
+import { isRecord } from '../../apimachinery/index.ts';
 import type { Path, Place } from './path.ts';
 
 export interface Matches {

@@ -1,5 +1,5 @@
 /** Puts values at places that matched. Changes the value it is given. */
-import type { JsonObject, JsonValue } from '../../apimachinery/object.ts';
+import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
 import type { Place } from './path.ts';
 
 /** What becomes of one place. Undefined: the map key is deleted, the list element removed. */

@@ -3,7 +3,7 @@
  * against what the engine does not count (see `Limits.timeMs`): that needs a thread to end.
  */
 import type { QuickJSContext, QuickJSHandle } from 'quickjs-emscripten-core';
-import type { JsonValue } from '../../apimachinery/object.ts';
+import type { JsonValue } from '../../apimachinery/index.ts';
 import { type Evaluation, EvaluationError, type Evaluator } from '../evaluator.ts';
 import { HEAD, TAIL } from '../expressions/syntax.ts';
 import type { PatchProgram } from '../program.ts';

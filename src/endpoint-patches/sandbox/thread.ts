@@ -3,7 +3,7 @@
  * be ended at any moment, so it holds nothing that cannot be made again.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { JsonObject } from '../../apimachinery/object.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
 import { sortedCopy } from '../canonical.ts';
 import type { Evaluator } from '../evaluator.ts';
 import { compilePatches, type PatchProgram } from '../program.ts';

@@ -1,6 +1,6 @@
 /** Packs that come from elsewhere, and packs that are made to go there. */
 import type { Writable } from 'node:stream';
-import { thisOwner } from '../../files/owner.ts';
+import { thisOwner } from '../../files/index.ts';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import { assertObjectId } from '../objects/object-id.ts';
 import type { GitContext } from '../process/git-environment.ts';

@@ -1,7 +1,7 @@
 /** The names of a pack of ours, while it is written and after. */
 import { lstat, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbandoned, thisOwner } from '../../files/owner.ts';
+import { isAbandoned, thisOwner } from '../../files/index.ts';
 
 export interface PackNames {
   readonly pack: string;

@@ -1,6 +1,6 @@
 /** The thread that `PublishingThread` starts. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { thisOwner } from '../../files/owner.ts';
+import { thisOwner } from '../../files/index.ts';
 import { realFiles } from './durable-files.ts';
 import { LocalWorkshop } from './pack-worker.ts';
 import { decodePublication, encodeFailure } from './publication-message.ts';

@@ -1,6 +1,6 @@
 /** Moving a ref to a commit that is in the repository already, durably and under git's lock. */
 import { dirname, join } from 'node:path';
-import { thisOwner } from '../../files/owner.ts';
+import { thisOwner } from '../../files/index.ts';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import {
   type DurableFiles,

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAbandoned, thisOwner } from '../../files/owner.ts';
+import { isAbandoned, thisOwner } from '../../files/index.ts';
 import { errorCode, RefLockedError } from '../git-error.ts';
 import {
   type DurableFiles,

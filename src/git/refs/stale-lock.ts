@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { lstat, readdir, readFile, readlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startOf } from '../../files/owner.ts';
+import { startOf } from '../../files/index.ts';
 
 /** Git holds the lock of a ref or of a setting for milliseconds, a transaction of many for less. */
 const GRACE_MS = 5_000;

@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs';
 import { lstat, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isAbandoned, thisOwner } from '../../files/owner.ts';
+import { isAbandoned, thisOwner } from '../../files/index.ts';
 import { errorCode, GitError, StorageError } from '../git-error.ts';
 import type { GitLogger } from '../logger.ts';
 import { packFolder, shortLivedNames, shortLivedPacks } from '../packs/pack-names.ts';

@@ -1,5 +1,5 @@
 /** Which item of a list became which: the alignment that changes least. */
-import { isRecord, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
+import { isRecord, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { isInOrder, matchItems } from './match.ts';
 
 /** `from` without `to` was removed, `to` without `from` was added. Both keep their order. */

@@ -1,5 +1,5 @@
 /** What a map or a list loses and gains, handed to the style it is written in. */
-import { type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
+import { type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { flowPair, flowText, itemLines, pairLines } from '../render.ts';
 import { OBJECT_KEYS } from '../write.ts';
 import { changeBlock, entryLines } from './block.ts';

@@ -1,5 +1,5 @@
 /** Items of a list that are the same thing before and after: by value, or by the field that names them. */
-import { isRecord, type JsonValue } from '../../apimachinery/object.ts';
+import { isRecord, type JsonValue } from '../../apimachinery/index.ts';
 
 export interface Match {
   readonly from: number;

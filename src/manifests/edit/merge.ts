@@ -1,6 +1,6 @@
 /** What merge keys (`<<`) bring into a map, told from the values that anchors will have. */
 import { isAlias, isMap, isSeq, type ParsedNode } from 'yaml';
-import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
 import type { SeqNode } from './slots.ts';
 import { children, type EditTree } from './tree.ts';
 

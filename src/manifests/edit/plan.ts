@@ -4,7 +4,7 @@
  * stand for.
  */
 import { isAlias, isCollection, isMap, isScalar, isSeq, type ParsedNode, type Scalar } from 'yaml';
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { setOwn } from '../evaluate.ts';
 import { flowText } from '../render.ts';
 import { stringText } from '../scalar-text.ts';

@@ -1,6 +1,6 @@
 /** Puts the items of block lists in another order: the lines of an item move with its comments. */
 import { isMap, isSeq, type ParsedNode } from 'yaml';
-import { cloneJson, isRecord, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
+import { cloneJson, isRecord, type JsonValue, jsonEqual } from '../../apimachinery/index.ts';
 import { commentStart } from './block.ts';
 import { isInOrder, matchItems } from './match.ts';
 import { entriesOf, isFlow, type MapNode, type SeqNode } from './slots.ts';

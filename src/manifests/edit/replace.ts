@@ -3,7 +3,7 @@
  * stay, and so does a tag that still fits; comments inside a collection go with it.
  */
 import { type CST, isAlias, isCollection, isSeq, type ParsedNode } from 'yaml';
-import { isRecord, type JsonValue } from '../../apimachinery/object.ts';
+import { isRecord, type JsonValue } from '../../apimachinery/index.ts';
 import {
   blockLines,
   compactValue,

@@ -1,6 +1,6 @@
 /** New text for a scalar on one line, in the style of the old. */
 import type { Scalar } from 'yaml';
-import type { JsonValue } from '../../apimachinery/object.ts';
+import type { JsonValue } from '../../apimachinery/index.ts';
 import { isLiteralSafe } from '../render.ts';
 import {
   doubleQuoted,

@@ -1,6 +1,6 @@
 /** A document that is about to be edited: its syntax tree, its values, and what refers to what. */
 import { isCollection, isMap, isScalar, isSeq, type ParsedNode, visit } from 'yaml';
-import type { JsonValue } from '../../apimachinery/object.ts';
+import type { JsonValue } from '../../apimachinery/index.ts';
 import { compose, type Flaw } from '../compose.ts';
 import { evaluate } from '../evaluate.ts';
 import { type BlockStyle, DEFAULT_STYLE } from '../render.ts';

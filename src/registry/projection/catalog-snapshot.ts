@@ -2,17 +2,19 @@
  * What the state store gets of the catalog: remarks, by which the next start knows it, and the
  * first contents of a store, made only when somebody asks for them.
  */
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { CatalogObject } from '../../catalog/catalog-object.ts';
-import { ReadDocument } from '../../catalog/file.ts';
-import { keptManifest, keptRemark, remarkOf } from '../../catalog/provenance.ts';
-import type { Notes } from '../../catalog/restore.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Change, Filling, Made, Remark, Store, StoredObject } from '../../state/store.ts';
+import { type KubeObject, keyString, type ObjectKey } from '../../apimachinery/index.ts';
+import {
+  type Catalog,
+  type CatalogObject,
+  keptManifest,
+  keptRemark,
+  type Notes,
+  type ObjectChange,
+  ReadDocument,
+  remarkOf,
+} from '../../catalog/index.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
+import type { Change, Filling, Made, Remark, Store, StoredObject } from '../../state/index.ts';
 import { withCopy } from './derived-secrets.ts';
 import { serveObject } from './served-object.ts';
 

@@ -5,19 +5,23 @@
  * they can never disagree with their object, and a platform of many objects pays nothing for them.
  */
 import { v5 as uuidV5 } from 'uuid';
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import { nameUuids } from '../../apimachinery/name-uuid.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
+import { type KubeObject, keyString, nameUuids, type ObjectKey } from '../../apimachinery/index.ts';
 import {
   type AccessGrant,
   accessGrants,
+  apiVersionOf,
   GRANT_PREFIX,
   grantName,
-} from '../../kinds/access-grants.ts';
-import { apiVersionOf, type Kind, RBAC_GROUP } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { ObjectVersion } from '../../state/objects/stored-object.ts';
-import type { Collection, JournalEvent, StoredObject } from '../../state/store.ts';
+  type Kind,
+  type KindTable,
+  RBAC_GROUP,
+} from '../../kinds/index.ts';
+import {
+  type Collection,
+  type JournalEvent,
+  ObjectVersion,
+  type StoredObject,
+} from '../../state/index.ts';
 
 /** Which RBAC kinds show the grants of namespaced objects, and which those of the others. */
 const SHOWN_AS: Readonly<Record<string, { scope: Kind['scope']; isBinding: boolean }>> = {

@@ -3,20 +3,26 @@
  * is part of the step that changes its source, and follows from what is in git: no crash comes
  * between the two, and a rebuild makes the same copies. Git holds none of them.
  */
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { describeKey, keyString, type ObjectKey } from '../../apimachinery/key.ts';
 import {
   type Condition,
+  describeKey,
   type JsonObject,
   jsonEqual,
   type KubeObject,
-} from '../../apimachinery/object.ts';
-import { runAtOnce, runInSlices } from '../../apimachinery/yield.ts';
-import { isCopyingDisabled, ownPart } from '../../kinds/copying.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { storeLinkOf } from '../../kinds/store-link.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Change, Store, StoredObject } from '../../state/store.ts';
+  keyString,
+  type ObjectKey,
+  rfc3339,
+  runAtOnce,
+  runInSlices,
+} from '../../apimachinery/index.ts';
+import {
+  isCopyingDisabled,
+  type Kind,
+  type KindTable,
+  ownPart,
+  storeLinkOf,
+} from '../../kinds/index.ts';
+import type { Change, Store, StoredObject } from '../../state/index.ts';
 import { conditionsOf } from './served-object.ts';
 
 /** Whether an object that follows another has its data. */

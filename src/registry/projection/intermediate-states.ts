@@ -3,13 +3,9 @@
  * them later. A state that the same life of the object had before the push is none of it: a merge
  * brings such states along.
  */
-import { keyString } from '../../apimachinery/key.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { CatalogObject } from '../../catalog/catalog-object.ts';
-import type { FoldedStep } from '../../catalog/replay.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import { secretKeys } from '../../kinds/secret-places.ts';
-import type { KindTable } from '../../kinds/table.ts';
+import { keyString } from '../../apimachinery/index.ts';
+import type { Catalog, CatalogObject, FoldedStep, ObjectChange } from '../../catalog/index.ts';
+import { type KindTable, secretKeys } from '../../kinds/index.ts';
 
 export class PassingStates {
   readonly #kinds: ReadonlySet<string>;

@@ -1,5 +1,5 @@
 /** Watches of several collections as one, in the order of the journal. */
-import type { JournalEvent, Watch } from '../../state/store.ts';
+import type { JournalEvent, Watch } from '../../state/index.ts';
 
 export interface WatchSource {
   readonly watch: Watch;

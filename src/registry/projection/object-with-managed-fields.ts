@@ -2,10 +2,9 @@
  * Objects as readers see them: with the record of who owns which field. One that only git has changed has none in the
  * store, and gets it here (decision 29).
  */
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { Pauses } from '../../apimachinery/yield.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { StoredObject } from '../../state/store.ts';
+import { type KubeObject, Pauses } from '../../apimachinery/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import { gitRecord, gitRecordText } from '../writes/field-managers.ts';
 
 /** An object that may be one of the store. What is made for an answer has its record, if any. */

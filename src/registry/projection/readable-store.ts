@@ -1,7 +1,7 @@
 /** A store as readers of the API see it; every change goes to the store below. */
-import type { JsonObject } from '../../apimachinery/object.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Store } from '../../state/store.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Store } from '../../state/index.ts';
 import { ReadableView } from './readable-view.ts';
 
 export class ReadableStore extends ReadableView implements Store {

@@ -3,18 +3,17 @@
  * access rules.
  */
 import { LRUCache } from 'lru-cache';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { compareKeys } from '../../state/objects/key-order.ts';
-import type {
-  Collection,
-  JournalEvent,
-  ObjectList,
-  Store,
-  StoredObject,
-  Watch,
-} from '../../state/store.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
+import {
+  type Collection,
+  compareKeys,
+  type JournalEvent,
+  type ObjectList,
+  type Store,
+  type StoredObject,
+  type Watch,
+} from '../../state/index.ts';
 import { isAccessRole, ownerKey, ownerKinds, shownEvents, shownOf } from './derived-roles.ts';
 import { mergeWatches } from './merged-watch.ts';
 

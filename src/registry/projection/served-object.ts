@@ -2,7 +2,6 @@
  * From the catalog to what readers see. An object is served from its last good manifest, its
  * identity from history, and what only the state store knows (status, managedFields, deletion).
  */
-import { rfc3339 } from '../../apimachinery/clock.ts';
 import {
   type Condition,
   cloneJson,
@@ -12,17 +11,19 @@ import {
   jsonEqual,
   type KubeObject,
   type ObjectMeta,
+  rfc3339,
   valueAt,
-} from '../../apimachinery/object.ts';
-import type { CatalogObject } from '../../catalog/catalog-object.ts';
-import type { Identity } from '../../catalog/identity.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import { ownPart } from '../../kinds/copying.ts';
-import { countsGenerations, type Kind } from '../../kinds/kind.ts';
-import { schemaTree } from '../../kinds/schema-files.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { formatProblem, type Problem } from '../../manifests/manifest.ts';
-import type { Change, Store, StoredObject } from '../../state/store.ts';
+} from '../../apimachinery/index.ts';
+import type { CatalogObject, Identity, ObjectChange } from '../../catalog/index.ts';
+import {
+  countsGenerations,
+  type Kind,
+  type KindTable,
+  ownPart,
+  schemaTree,
+} from '../../kinds/index.ts';
+import { formatProblem, type Problem } from '../../manifests/index.ts';
+import type { Change, Store, StoredObject } from '../../state/index.ts';
 import { type FieldWrite, recordAfter } from '../writes/field-managers.ts';
 import { shownObject } from './object-with-managed-fields.ts';
 

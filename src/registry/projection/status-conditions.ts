@@ -1,8 +1,12 @@
 /** Conditions that tell what is wrong with an object; a condition of a type that is fine is absent. */
-import { type Clock, rfc3339 } from '../../apimachinery/clock.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { Condition, JsonObject } from '../../apimachinery/object.ts';
-import type { Change, Store, StoredObject } from '../../state/store.ts';
+import {
+  type Clock,
+  type Condition,
+  type JsonObject,
+  type ObjectKey,
+  rfc3339,
+} from '../../apimachinery/index.ts';
+import type { Change, Store, StoredObject } from '../../state/index.ts';
 import type { Branch } from '../branch.ts';
 import { conditionsOf } from './served-object.ts';
 

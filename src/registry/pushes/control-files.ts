@@ -2,22 +2,27 @@
  * Files that steer the daemon, in a push: which of them its commits touch, and what is wrong with
  * what they come to. Whether the pusher may touch them is for `push-objections.ts`.
  */
-import type { TreeView } from '../../catalog/tree.ts';
-import { GitError } from '../../git/git-error.ts';
-import { changedPaths, type MergeSource, ownPaths } from '../../git/reading/touched-paths.ts';
-import type { HistoryCommit, Repository } from '../../git/repository.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { ignorePatterns } from '../../manifests/ignore-patterns.ts';
+import type { TreeView } from '../../catalog/index.ts';
 import {
+  changedPaths,
+  GitError,
+  type HistoryCommit,
+  type MergeSource,
+  ownPaths,
+  type Repository,
+} from '../../git/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import {
+  decodeUtf8,
   defaultPath,
   IGNORE_FILE,
+  ignorePatterns,
   isControlFile,
   LARGEST_IGNORE_FILE,
+  type Problem,
   relativeTo,
-} from '../../manifests/layout.ts';
-import type { Problem } from '../../manifests/manifest.ts';
-import { decodeUtf8 } from '../../manifests/parse.ts';
-import { sopsConfigProblems } from '../../sealing/sops-config-check.ts';
+} from '../../manifests/index.ts';
+import { sopsConfigProblems } from '../../sealing/index.ts';
 import type { Sealer } from '../writes/sealer.ts';
 
 /** Control files that a commit itself changes; a merge is not blamed for what its sides did. */

@@ -2,15 +2,17 @@
  * Encryption of objects by a push, as far as it decides who reads them: it leaves an object as it is and
  * encrypts it for others, or gives an object the encrypted values of another one.
  */
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
-import { flatMapInSlices } from '../../apimachinery/yield.ts';
-import type { CatalogObject } from '../../catalog/catalog-object.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Repository } from '../../git/repository.ts';
-import { readManifests } from '../../manifests/read.ts';
-import { SOPS } from '../../sealing/metadata.ts';
-import { isSealed } from '../../sealing/sealed-value.ts';
-import { mapLeaves } from '../../sealing/tree.ts';
+import {
+  flatMapInSlices,
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+} from '../../apimachinery/index.ts';
+import type { CatalogObject, ObjectChange } from '../../catalog/index.ts';
+import type { Repository } from '../../git/index.ts';
+import { readManifests } from '../../manifests/index.ts';
+import { isSealed, mapLeaves, SOPS } from '../../sealing/index.ts';
 import { isAnew, isVisible } from '../writes/change-verbs.ts';
 import type { Sealer } from '../writes/sealer.ts';
 

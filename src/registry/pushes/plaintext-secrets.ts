@@ -2,12 +2,15 @@
  * Secrets in the clear that a push brings to branches and tags which are not served. A clone has
  * those too, and history keeps them.
  */
-import { refuseClear } from '../../catalog/file.ts';
-import type { FileReader } from '../../catalog/file-reader.ts';
-import { readEach, type SeenPath } from '../../catalog/reading.ts';
-import type { TreeView } from '../../catalog/tree.ts';
-import type { HistoryCommit, PathChange, Repository } from '../../git/repository.ts';
-import type { Problem } from '../../manifests/manifest.ts';
+import {
+  type FileReader,
+  readEach,
+  refuseClear,
+  type SeenPath,
+  type TreeView,
+} from '../../catalog/index.ts';
+import type { HistoryCommit, PathChange, Repository } from '../../git/index.ts';
+import type { Problem } from '../../manifests/index.ts';
 
 export interface LeakSource extends Pick<Repository, 'readBlobs' | 'listFiles' | 'context'> {
   newHistory: Repository['newHistory'];

@@ -2,14 +2,16 @@
  * Consent to moves of the branch that remove much or that rewrite history (invariant 6): who gave
  * it, what is held for want of it. Approvals outlive a restart; what is held is found out again.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject } from '../../apimachinery/object.ts';
-import { StatusError } from '../../apimachinery/status-error.ts';
-import type { FoldedStep } from '../../catalog/replay.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Repository } from '../../git/repository.ts';
-import type { Store } from '../../state/store.ts';
+import {
+  type Clock,
+  type JsonObject,
+  keyString,
+  type ObjectKey,
+  StatusError,
+} from '../../apimachinery/index.ts';
+import type { FoldedStep, ObjectChange } from '../../catalog/index.ts';
+import type { Repository } from '../../git/index.ts';
+import type { Store } from '../../state/index.ts';
 import { COMMITTER } from '../writes/commit-message.ts';
 import {
   allowedPrunes,

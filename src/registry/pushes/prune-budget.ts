@@ -3,8 +3,7 @@
  * rule and one wording for pushes, which are refused, and for moves that nobody judged, which are
  * held.
  */
-import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
-import { shownPath } from '../../apimachinery/text.ts';
+import { describeKey, type ObjectKey, shownPath } from '../../apimachinery/index.ts';
 
 /** What may go in one move without anybody's consent. */
 export interface PruneBudget {

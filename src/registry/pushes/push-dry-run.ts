@@ -5,29 +5,31 @@
  * an object anew.
  */
 
-import { ownText } from '../../apimachinery/text.ts';
-import { Pauses } from '../../apimachinery/yield.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
-import { compareAhead } from '../../catalog/catalog-object.ts';
-import type { FileEntry } from '../../catalog/file.ts';
-import type { CommitPoint } from '../../catalog/identity.ts';
-import { sortProblems } from '../../catalog/problems.ts';
-import { readPaths } from '../../catalog/reading.ts';
+import { ownText, Pauses } from '../../apimachinery/index.ts';
 import {
+  type Catalog,
+  type CommitPoint,
   catalogDifference,
+  compareAhead,
   extend,
+  type FileEntry,
   type Folded,
   type FoldedStep,
+  linkWarnings,
   netChanges,
+  notedPaths,
+  type ObjectChange,
   type ReplayContext,
+  readPaths,
   replay,
-} from '../../catalog/replay.ts';
-import { notedPaths } from '../../catalog/restore.ts';
-import type { ObjectChange, Trial } from '../../catalog/step.ts';
-import { linkWarnings, seenPaths, type TreeView } from '../../catalog/tree.ts';
-import type { HistoryCommit, Repository } from '../../git/repository.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Problem } from '../../manifests/manifest.ts';
+  seenPaths,
+  sortProblems,
+  type TreeView,
+  type Trial,
+} from '../../catalog/index.ts';
+import type { HistoryCommit, Repository } from '../../git/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Problem } from '../../manifests/index.ts';
 import { PassingStates } from '../projection/intermediate-states.ts';
 import type { Sealer } from '../writes/sealer.ts';
 import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.ts';

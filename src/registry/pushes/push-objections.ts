@@ -2,14 +2,17 @@
  * What stands against one change of a push: rights, and the rules that API writes pass too. Both judge
  * it as if it had come through the API.
  */
-import { objectProblems } from '../../admission/check.ts';
-import { formatFieldError } from '../../apimachinery/field-error.ts';
-import { describeKey } from '../../apimachinery/key.ts';
-import { type Authorizer, CONTROL_FILES, type User } from '../../apimachinery/request.ts';
-import { shownPath } from '../../apimachinery/text.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { secretKeys } from '../../kinds/secret-places.ts';
+import { objectProblems } from '../../admission/index.ts';
+import {
+  type Authorizer,
+  CONTROL_FILES,
+  describeKey,
+  formatFieldError,
+  shownPath,
+  type User,
+} from '../../apimachinery/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
+import { type Kind, secretKeys } from '../../kinds/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import { guardObjections } from '../writes/guards.ts';

@@ -3,14 +3,21 @@
  * the rules that API writes pass too, and what would be pruned.
  */
 
-import { type Authorizer, SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
-import { unavailable } from '../../apimachinery/status-error.ts';
-import { flatMapInSlices } from '../../apimachinery/yield.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import { ObjectTypeError } from '../../git/git-error.ts';
-import type { PushObjection, Repository } from '../../git/repository.ts';
-import type { RefMove } from '../../git/serve/hook-protocol.ts';
-import { formatProblem, type Problem } from '../../manifests/manifest.ts';
+import {
+  type Authorizer,
+  flatMapInSlices,
+  SUPERUSER_GROUP,
+  type User,
+  unavailable,
+} from '../../apimachinery/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
+import {
+  ObjectTypeError,
+  type PushObjection,
+  type RefMove,
+  type Repository,
+} from '../../git/index.ts';
+import { formatProblem, type Problem } from '../../manifests/index.ts';
 import type { Branch } from '../branch.ts';
 import type { DesiredState } from '../desired-state.ts';
 import { isVisible } from '../writes/change-verbs.ts';

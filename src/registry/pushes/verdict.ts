@@ -1,6 +1,6 @@
 /** What a pusher is told: whether the push is accepted, and in which words. */
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Problem } from '../../manifests/manifest.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
+import type { Problem } from '../../manifests/index.ts';
 import { isAnew, verbsOf } from '../writes/change-verbs.ts';
 import type { Prune } from './prune-budget.ts';
 

@@ -1,7 +1,6 @@
 /** An apply as a write: an update of what is there, or a create of what is not. */
-import { valueAt } from '../../apimachinery/object.ts';
-import { conflict, StatusError } from '../../apimachinery/status-error.ts';
-import type { Managers } from '../../field-management/managers.ts';
+import { conflict, StatusError, valueAt } from '../../apimachinery/index.ts';
+import type { Managers } from '../../field-management/index.ts';
 import { type ApplyRequest, applyTo } from './apply.ts';
 import type { CreateRequest } from './create.ts';
 import type { UpdateRequest } from './update.ts';

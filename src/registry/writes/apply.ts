@@ -1,27 +1,28 @@
 /** Server-side apply: what a manager wants becomes an update, or a create where nothing is there. */
 
-import { applyConflict } from '../../apimachinery/apply-conflict.ts';
-import { rfc3339 } from '../../apimachinery/clock.ts';
 import {
+  applyConflict,
+  badRequest,
   cloneJson,
   isRecord,
   type JsonObject,
   type KubeObject,
+  rfc3339,
   valueAt,
-} from '../../apimachinery/object.ts';
-import { badRequest } from '../../apimachinery/status-error.ts';
-import { FieldSet } from '../../field-management/field-set.ts';
+} from '../../apimachinery/index.ts';
 import {
   type ApplyOfFields,
   applyManagers,
+  compare,
+  DuplicateItemError,
   FieldConflictError,
+  FieldSet,
+  fieldsOf,
+  type Managers,
+  type Owned,
   UNMANAGED_META,
-} from '../../field-management/manage.ts';
-import type { Managers, Owned } from '../../field-management/managers.ts';
-import { DuplicateItemError } from '../../field-management/shape.ts';
-import { compare, fieldsOf } from '../../field-management/walk.ts';
-import { apiVersionOf } from '../../kinds/kind.ts';
-import { schemaTree } from '../../kinds/schema-files.ts';
+} from '../../field-management/index.ts';
+import { apiVersionOf, schemaTree } from '../../kinds/index.ts';
 import { applierOf, managedPart, managersBeforeApply } from './field-managers.ts';
 import type { Target, WriteOptions } from './write-context.ts';
 

@@ -1,8 +1,6 @@
 /** What a step of the catalog does to an object, in the verbs of the API. */
-import { jsonEqual } from '../../apimachinery/object.ts';
-import { sameSources } from '../../catalog/catalog-object.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import { isTiedAnew } from '../../catalog/tie.ts';
+import { jsonEqual } from '../../apimachinery/index.ts';
+import { isTiedAnew, type ObjectChange, sameSources } from '../../catalog/index.ts';
 
 /**
  * Moves of a file are no change of the object. A key that changes owners is changed, even where two

@@ -1,7 +1,6 @@
 /** Author and message of the commit that a write becomes (invariant 2). */
-import { describeKey, type ObjectKey } from '../../apimachinery/key.ts';
-import type { User } from '../../apimachinery/request.ts';
-import type { Person } from '../../git/repository.ts';
+import { describeKey, type ObjectKey, type User } from '../../apimachinery/index.ts';
+import type { Person } from '../../git/index.ts';
 
 /** The daemon itself: committer of every commit that comes through the API. */
 export const COMMITTER: Person = { name: 'gitplane', email: 'gitplane@noreply.gitplane.dev' };

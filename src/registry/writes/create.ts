@@ -1,21 +1,24 @@
 /** POST: a new object becomes a new manifest (spec section 4; Kubernetes API, section 2.8). */
 import { randomUUID } from 'node:crypto';
-import { fillDefaults, objectProblems, objectWarnings } from '../../admission/check.ts';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import { GENERATE_ATTEMPTS, generateName } from '../../apimachinery/names.ts';
-import { cloneJson, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
+import { fillDefaults, objectProblems, objectWarnings } from '../../admission/index.ts';
 import {
   alreadyExists,
   badRequest,
+  cloneJson,
+  GENERATE_ATTEMPTS,
+  generateName,
   generateNameExhausted,
   invalidObject,
+  type JsonObject,
+  type KubeObject,
+  type ObjectKey,
+  rfc3339,
   StatusError,
   withWarnings,
-} from '../../apimachinery/status-error.ts';
-import type { Managers } from '../../field-management/managers.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { defaultPath } from '../../manifests/layout.ts';
+} from '../../apimachinery/index.ts';
+import type { Managers } from '../../field-management/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import { defaultPath } from '../../manifests/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import { authorOf, commitMessage } from './commit-message.ts';
 import { decodeObject, stripServerFields } from './decode.ts';

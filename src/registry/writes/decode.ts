@@ -1,22 +1,20 @@
 /** From the body of a request to an object of the right kind in the right place. */
 import {
+  badRequest,
+  cloneJson,
+  dropEmptyMeta,
   type FieldError,
   formatPath,
   invalid,
-  unknownField,
-} from '../../apimachinery/field-error.ts';
-import {
-  cloneJson,
-  dropEmptyMeta,
+  invalidObject,
   isRecord,
   jsonEqual,
   type KubeObject,
   type OwnerReference,
   SERVER_POPULATED_META,
-} from '../../apimachinery/object.ts';
-import { badRequest, invalidObject } from '../../apimachinery/status-error.ts';
-import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
-import type { CompiledSchema } from '../../kinds/schema.ts';
+  unknownField,
+} from '../../apimachinery/index.ts';
+import { apiVersionOf, type CompiledSchema, type Kind } from '../../kinds/index.ts';
 
 /** What to do about fields that no schema knows. */
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';

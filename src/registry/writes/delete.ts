@@ -1,7 +1,6 @@
 /** DELETE: the manifest goes at once; the object when nothing holds it (spec section 3). */
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { conflict, forbiddenError, notFound } from '../../apimachinery/status-error.ts';
-import type { StoredObject } from '../../state/store.ts';
+import { conflict, forbiddenError, type KubeObject, notFound } from '../../apimachinery/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
 import { isFinished, isHeld, terminating, withFinalizers } from '../projection/served-object.ts';
 import { authorOf, commitMessage } from './commit-message.ts';

@@ -10,21 +10,19 @@ import {
   jsonEqual,
   type KubeObject,
   type ManagedFieldsEntry,
-} from '../../apimachinery/object.ts';
-import { fieldsText } from '../../field-management/fields-text.ts';
-import { updateManagers } from '../../field-management/manage.ts';
+} from '../../apimachinery/index.ts';
 import {
   capUpdaters,
+  fieldsText,
   type Manager,
   type Managers,
   managerId,
   type Owned,
   readManagers,
+  updateManagers,
   writeManagers,
-} from '../../field-management/managers.ts';
-import { ownPart } from '../../kinds/copying.ts';
-import { apiVersionOf, type Kind } from '../../kinds/kind.ts';
-import { schemaTree } from '../../kinds/schema-files.ts';
+} from '../../field-management/index.ts';
+import { apiVersionOf, type Kind, ownPart, schemaTree } from '../../kinds/index.ts';
 
 /** What a write does to the record of an object. */
 export type FieldWrite =

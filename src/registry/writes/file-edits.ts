@@ -3,30 +3,35 @@
  * result back with the same reader that a push goes through, before anything is committed.
  */
 import type { LRUCache } from 'lru-cache';
-import { describeKey, keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject } from '../../apimachinery/object.ts';
-import { isRecord } from '../../apimachinery/object.ts';
-import { StatusError } from '../../apimachinery/status-error.ts';
-import type { Catalog } from '../../catalog/catalog.ts';
-import type { CatalogObject, Place } from '../../catalog/catalog-object.ts';
-import type { FileEntry } from '../../catalog/file.ts';
-import type { FileReader } from '../../catalog/file-reader.ts';
-import type { TreeView } from '../../catalog/tree.ts';
-import { GitError, PathError } from '../../git/git-error.ts';
-import { objectId } from '../../git/objects/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
+import {
+  describeKey,
+  isRecord,
+  type JsonObject,
+  keyString,
+  type ObjectKey,
+  StatusError,
+} from '../../apimachinery/index.ts';
+import type {
+  Catalog,
+  CatalogObject,
+  FileEntry,
+  FileReader,
+  Place,
+  TreeView,
+} from '../../catalog/index.ts';
+import { GitError, objectId, PathError, type Repository } from '../../git/index.ts';
 import {
   appendDocument,
+  decodeUtf8,
   editDocument,
   formatLike,
+  formatManifest,
+  formatProblem,
   isEmptyStream,
+  parseDocument,
   removeDocument,
-} from '../../manifests/edit.ts';
-import { formatProblem } from '../../manifests/manifest.ts';
-import { decodeUtf8, parseDocument } from '../../manifests/parse.ts';
-import { formatManifest } from '../../manifests/write.ts';
-import { SOPS } from '../../sealing/metadata.ts';
-import { SealingError } from '../../sealing/sealing-error.ts';
+} from '../../manifests/index.ts';
+import { SealingError, SOPS } from '../../sealing/index.ts';
 import { type FormerFile, formerDocument, withoutNamespace } from './former-document.ts';
 import type { OpenFile, Sealer } from './sealer.ts';
 

@@ -1,10 +1,8 @@
 /** The bytes that an object had in a past commit, for a manifest that brings it back. */
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
-import type { FileReader } from '../../catalog/file-reader.ts';
-import type { Repository } from '../../git/repository.ts';
-import type { FormerDocument } from '../../manifests/edit.ts';
-import { decodeUtf8, parseDocument } from '../../manifests/parse.ts';
+import { isRecord, type JsonObject, keyString, type ObjectKey } from '../../apimachinery/index.ts';
+import type { FileReader } from '../../catalog/index.ts';
+import type { Repository } from '../../git/index.ts';
+import { decodeUtf8, type FormerDocument, parseDocument } from '../../manifests/index.ts';
 
 /** A file of a past commit. */
 export interface FormerFile {

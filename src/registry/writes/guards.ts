@@ -1,6 +1,6 @@
 /** Runs the rules that a change has to pass beyond validation. */
-import { conflict } from '../../apimachinery/status-error.ts';
-import type { StoredObject } from '../../state/store.ts';
+import { conflict } from '../../apimachinery/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import type { Guard, PlannedChange, Target } from './write-context.ts';
 
 /** Throws what the first guard that objects says. */

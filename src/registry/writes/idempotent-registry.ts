@@ -5,12 +5,16 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { idempotencyKeyReused, StatusError } from '../../apimachinery/status-error.ts';
-import { StorageError } from '../../git/git-error.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { StoredObject } from '../../state/store.ts';
+import {
+  idempotencyKeyReused,
+  type KubeObject,
+  keyString,
+  type ObjectKey,
+  StatusError,
+} from '../../apimachinery/index.ts';
+import { StorageError } from '../../git/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import type { ObjectRegistry } from '../registry.ts';
 import type { ApplyRequest } from './apply.ts';
 import type { CreateRequest } from './create.ts';

@@ -2,8 +2,8 @@
  * Groups of writes on their way to the disk, in the order of their commits. Readers are shown each
  * when it is durable and all before it are; where one fails, none that was built on it is shown.
  */
-import { keyString } from '../../apimachinery/key.ts';
-import { type CommitBatch, HeadMovedError } from '../../git/repository.ts';
+import { keyString } from '../../apimachinery/index.ts';
+import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
 import type { DesiredState, Foreseen, SealedGroup } from '../desired-state.ts';
 import type { Staged } from './staging.ts';

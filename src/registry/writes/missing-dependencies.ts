@@ -2,12 +2,16 @@
  * Warnings about objects that name others which are not there. They are taken, since the others may
  * come later: manifests of one folder are applied in any order.
  */
-import { describeKey, keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import type { User } from '../../apimachinery/request.ts';
-import { shownPath } from '../../apimachinery/text.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import {
+  describeKey,
+  type KubeObject,
+  keyString,
+  type ObjectKey,
+  shownPath,
+  type User,
+} from '../../apimachinery/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 import type { WriteParts } from './write-context.ts';
 
 type Parts = Pick<WriteParts, 'kinds' | 'advice' | 'authorizer'> & {

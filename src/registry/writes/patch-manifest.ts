@@ -10,8 +10,8 @@ import {
   jsonEqual,
   type KubeObject,
   SERVER_POPULATED_META,
-} from '../../apimachinery/object.ts';
-import { matchItems } from '../../manifests/edit/match.ts';
+} from '../../apimachinery/index.ts';
+import { matchItems } from '../../manifests/index.ts';
 
 /** `manifest` with the difference between `before` and `after` applied to it. */
 export function rebaseManifest(

@@ -2,8 +2,8 @@
  * Which recent writes carried which idempotency key: known from the commits that they became, so that
  * whoever takes over knows it as well.
  */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import { runGit } from '../../git/process/git-process.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
+import { runGit } from '../../git/index.ts';
 import { COMMITTER } from './commit-message.ts';
 
 /** A write that became a commit. */

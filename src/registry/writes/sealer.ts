@@ -3,38 +3,47 @@
  * names at that commit. A file keeps its data key and the bytes of every value that stays only while
  * that key was generated here for those recipients; otherwise the write re-keys the whole file.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { formatPath } from '../../apimachinery/field-error.ts';
-import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
-import type { Sealing } from '../../catalog/tree.ts';
-import type { Repository } from '../../git/repository.ts';
-import { secretKeys, secretPlaces } from '../../kinds/secret-places.ts';
-import type { KindTable } from '../../kinds/table.ts';
+import { type Clock, formatPath, isRecord, type JsonObject } from '../../apimachinery/index.ts';
+import type { Sealing } from '../../catalog/index.ts';
+import type { Repository } from '../../git/index.ts';
+import { type KindTable, secretKeys, secretPlaces } from '../../kinds/index.ts';
 import {
   appendDocument,
+  decodeUtf8,
   editDocument,
   type FormerDocument,
   formatLike,
+  formatManifest,
+  type ManifestFile,
+  readManifests,
+  relativeTo,
   removeDocument,
-} from '../../manifests/edit.ts';
-import { relativeTo } from '../../manifests/layout.ts';
-import type { ManifestFile } from '../../manifests/manifest.ts';
-import { decodeUtf8 } from '../../manifests/parse.ts';
-import { readManifests } from '../../manifests/read.ts';
-import { formatManifest } from '../../manifests/write.ts';
-import type { FileKey, Keyring } from '../../sealing/data-keys.ts';
-import { type SealMetadata, SOPS, saysOnly } from '../../sealing/metadata.ts';
-import { metadataOf, type OpenedFile, openStream } from '../../sealing/open.ts';
-import { missingKey, type PgpKeys, wrapForPgp } from '../../sealing/pgp.ts';
-import { documentsOf, Reuse, sealDocument, sealText, unsealText } from '../../sealing/seal.ts';
-import { SealingError } from '../../sealing/sealing-error.ts';
-import { type Rule, selectionOf } from '../../sealing/selection.ts';
+} from '../../manifests/index.ts';
 import {
   creationRuleFor,
+  documentsOf,
+  type FileKey,
+  type Keyring,
+  metadataOf,
+  missingKey,
+  type OpenedFile,
+  openStream,
+  type PgpKeys,
   parseSopsConfig,
+  Reuse,
+  type Rule,
   ruleOfKeys,
+  SealingError,
+  type SealMetadata,
+  SOPS,
   type SopsConfig,
-} from '../../sealing/sops-config.ts';
+  saysOnly,
+  sealDocument,
+  sealText,
+  selectionOf,
+  unsealText,
+  wrapForPgp,
+} from '../../sealing/index.ts';
 
 export interface SealerOptions {
   readonly keyring: Keyring;

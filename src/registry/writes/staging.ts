@@ -3,10 +3,10 @@
  * catalog. Nothing of it is on the disk or visible, and all of it can be undone.
  */
 import type { LRUCache } from 'lru-cache';
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { FileReader } from '../../catalog/file-reader.ts';
-import type { CommitBatch, Repository } from '../../git/repository.ts';
-import type { Store } from '../../state/store.ts';
+import type { Clock } from '../../apimachinery/index.ts';
+import type { FileReader } from '../../catalog/index.ts';
+import type { CommitBatch, Repository } from '../../git/index.ts';
+import type { Store } from '../../state/index.ts';
 import type { DesiredState, StagedWrite } from '../desired-state.ts';
 import { refuseWhileHeld } from '../pushes/prune-approvals.ts';
 import { COMMITTER, withParagraph } from './commit-message.ts';

@@ -6,12 +6,14 @@
  * people sign in while no commit can be made.
  */
 import { randomUUID } from 'node:crypto';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
-import { keyOwnership } from '../../kinds/key-owner.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { StoredObject } from '../../state/store.ts';
+import {
+  type JsonObject,
+  type KubeObject,
+  type ObjectKey,
+  rfc3339,
+} from '../../apimachinery/index.ts';
+import { type Kind, keyOwnership } from '../../kinds/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import { serveObject } from '../projection/served-object.ts';
 import type { Prepared } from './write.ts';
 import type { DecisionParts } from './write-context.ts';

@@ -2,8 +2,8 @@
  * Writes that no request asked for: the platform makes them itself, mostly in its own name. Their
  * bodies were never text, so nothing in them can be there twice.
  */
-import { SUPERUSER_GROUP, type User } from '../../apimachinery/request.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import { SUPERUSER_GROUP, type User } from '../../apimachinery/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 import { COMMITTER } from './commit-message.ts';
 import type { CreateRequest } from './create.ts';
 import type { UpdateRequest } from './update.ts';

@@ -2,7 +2,7 @@
  * Idempotency keys of writes that failed and may be in history all the same: before such a key counts
  * for new, history is read again, once for all who wait.
  */
-import { SharedLook } from '../../state/following/single-flight.ts';
+import { SharedLook } from '../../state/index.ts';
 
 /** Of more than so many no list is kept: all are unsure then. */
 const MOST_KEYS = 1_000;

@@ -4,28 +4,28 @@ import {
   objectProblems,
   objectWarnings,
   sameDesiredState,
-} from '../../admission/check.ts';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { type FieldPath, formatPath, invalid } from '../../apimachinery/field-error.ts';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import {
-  isRecord,
-  jsonEqual,
-  type KubeObject,
-  SERVER_POPULATED_META,
-} from '../../apimachinery/object.ts';
+} from '../../admission/index.ts';
 import {
   badRequest,
   conflict,
+  type FieldPath,
+  formatPath,
+  invalid,
   invalidObject,
+  isRecord,
+  jsonEqual,
+  type KubeObject,
   notFound,
+  type ObjectKey,
+  rfc3339,
+  SERVER_POPULATED_META,
   withWarnings,
-} from '../../apimachinery/status-error.ts';
+} from '../../apimachinery/index.ts';
 
-import type { Managers } from '../../field-management/managers.ts';
-import { countsGenerations, type Kind } from '../../kinds/kind.ts';
-import { defaultPath } from '../../manifests/layout.ts';
-import type { Change, StoredObject } from '../../state/store.ts';
+import type { Managers } from '../../field-management/index.ts';
+import { countsGenerations, type Kind } from '../../kinds/index.ts';
+import { defaultPath } from '../../manifests/index.ts';
+import type { Change, StoredObject } from '../../state/index.ts';
 import { isStale } from '../activity.ts';
 import { ownVersion, withoutSentCopy } from '../projection/derived-secrets.ts';
 import { withRecord } from '../projection/object-with-managed-fields.ts';

@@ -1,13 +1,9 @@
 /** What every write needs: the parts it works with, who asks how, and what is answered. */
 
-import type { Clock } from '../../apimachinery/clock.ts';
-import type { KubeObject } from '../../apimachinery/object.ts';
-import type { Authorizer, User } from '../../apimachinery/request.ts';
-import type { StatusError } from '../../apimachinery/status-error.ts';
-import type { ObjectChange } from '../../catalog/step.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Store, StoredObject } from '../../state/store.ts';
+import type { Authorizer, Clock, KubeObject, StatusError, User } from '../../apimachinery/index.ts';
+import type { ObjectChange } from '../../catalog/index.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
+import type { Store, StoredObject } from '../../state/index.ts';
 import type { WriteOrigin } from './commit-message.ts';
 import type { FieldValidation } from './decode.ts';
 

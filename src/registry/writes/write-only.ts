@@ -1,13 +1,15 @@
 /** Values that enter with a write and are never served again, such as the text of a key. */
-import { type FieldError, type FieldPath, invalidSecret } from '../../apimachinery/field-error.ts';
 import {
   cloneJson,
+  type FieldError,
+  type FieldPath,
+  invalidSecret,
   isRecord,
   type JsonObject,
   type KubeObject,
   valueAt,
-} from '../../apimachinery/object.ts';
-import type { Kind } from '../../kinds/kind.ts';
+} from '../../apimachinery/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 
 /** What git is to hold, by path of the field. */
 export type Concealed = ReadonlyMap<readonly (string | number)[], string>;

@@ -8,10 +8,8 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { keyString } from '../../apimachinery/key.ts';
-import type { Turns } from '../../apimachinery/mutex.ts';
-import { tooManyRequests, unavailable } from '../../apimachinery/status-error.ts';
-import { type CommitBatch, HeadMovedError } from '../../git/repository.ts';
+import { keyString, type Turns, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
+import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
 import { Flight, type Group } from './in-flight-commits.ts';
 import { type Staged, type StagingOptions, stage, undoAll } from './staging.ts';

@@ -1,7 +1,7 @@
 /** A write as the queue takes it: an object, and what is to become of it, decided in its turn. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { Person } from '../../git/repository.ts';
-import type { Change, StoredObject } from '../../state/store.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
+import type { Person } from '../../git/index.ts';
+import type { Change, StoredObject } from '../../state/index.ts';
 import type { Deletion } from '../projection/served-object.ts';
 import type { FieldWrite } from './field-managers.ts';
 import type { ObjectEdit } from './file-edits.ts';

@@ -4,8 +4,7 @@
  * requests but are not listed.
  */
 import { createHash } from 'node:crypto';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
 import {
   type DiscoveryForm,
   type MediaChoice,

@@ -1,8 +1,6 @@
 /** Everything that is no object: health, version, discovery, OpenAPI, schemas, metrics, keys. */
-import { MethodNotAllowedError, noSuchRoute } from '../../apimachinery/status-error.ts';
-import { REVIEWS } from '../../kinds/reviews.ts';
-import { schemaDocument, schemaNames } from '../../kinds/schema-files.ts';
-import type { KindTable } from '../../kinds/table.ts';
+import { MethodNotAllowedError, noSuchRoute } from '../../apimachinery/index.ts';
+import { type KindTable, REVIEWS, schemaDocument, schemaNames } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { auditEventRoutes } from '../filters/audit-events.ts';
 import { PATCH_SUPPORT } from '../handlers/patch.ts';

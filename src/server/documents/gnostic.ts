@@ -3,7 +3,7 @@
  * form in which kubectl before 1.29 reads it. The numbers are those of its fields; what the
  * documents here never hold is not written.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/object.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 
 export function encodeOpenApiV2(document: JsonObject): Buffer {

@@ -1,5 +1,5 @@
 /** The schemas of what stands behind the name of an object: its history, and a rollback. */
-import type { JsonObject } from '../../apimachinery/object.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
 
 export interface Subresource {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** Names of models in the documents, and the kinds that they stand for. */
-import type { JsonObject } from '../../apimachinery/object.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 
 export const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
 

@@ -2,8 +2,8 @@
  * The operations of a kind: what each path can be asked for, with the parameters that clients look
  * for before they use them. Neutral between the versions of OpenAPI.
  */
-import type { Verb } from '../../apimachinery/request.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import type { Verb } from '../../apimachinery/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 import type { Subresource } from './openapi-history.ts';
 import {
   type GroupVersionKind,

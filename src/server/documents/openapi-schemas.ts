@@ -2,9 +2,8 @@
  * `components.schemas`: the kinds, their lists, and the types of apimachinery that they refer to,
  * under the names that Kubernetes gives them. Written as OpenAPI v3; version 2 is made from it.
  */
-import type { JsonObject, JsonValue } from '../../apimachinery/object.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { openApiSchema } from '../../kinds/openapi-schema.ts';
+import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
+import { type Kind, openApiSchema } from '../../kinds/index.ts';
 import { gvkOf, listOf, META, modelName, refTo, subresourceKind } from './openapi-names.ts';
 import { subresourcesOf } from './openapi-tenants.ts';
 

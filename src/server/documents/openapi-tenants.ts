@@ -1,7 +1,6 @@
 /** The schemas of what stands behind the name of a tenant: how far its sync is, and a preview. */
-import type { JsonObject } from '../../apimachinery/object.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { hasStatus } from '../../kinds/openapi-schema.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
+import { hasStatus, type Kind } from '../../kinds/index.ts';
 import { SUBRESOURCES, type Subresource } from './openapi-history.ts';
 
 /** What a kind has behind the names of its objects. */

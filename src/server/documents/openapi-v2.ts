@@ -2,8 +2,8 @@
  * OpenAPI v2 of all groups in one document, made from version 3. kubectl up to 1.28 needs it, in
  * protobuf; later ones only for `explain --output=plaintext-openapiv2`.
  */
-import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/object.ts';
-import type { KindTable } from '../../kinds/table.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
 import { acceptedPatchTypes } from '../input/patch.ts';
 import { JSON_TYPE, OPENAPI_V2_PROTOBUF, YAML_TYPE } from '../output/negotiation.ts';
 import { encodeOpenApiV2 } from './gnostic.ts';

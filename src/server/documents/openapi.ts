@@ -3,9 +3,8 @@
  * kubectl reads from it how to explain a kind, whether the server validates fields, and which types
  * of patch it takes.
  */
-import type { JsonObject, JsonValue } from '../../apimachinery/object.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import type { KindTable } from '../../kinds/table.ts';
+import type { JsonObject, JsonValue } from '../../apimachinery/index.ts';
+import type { Kind, KindTable } from '../../kinds/index.ts';
 import { acceptedPatchTypes, type PatchSupport } from '../input/patch.ts';
 import { JSON_TYPE, YAML_TYPE } from '../output/negotiation.ts';
 import { gvkOf, refTo } from './openapi-names.ts';

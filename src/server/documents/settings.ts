@@ -1,6 +1,5 @@
 /** What user interfaces and agents read of the configuration. Access was decided before. */
-import { platformSettings, uiSettings } from '../../config/shown-settings.ts';
-import { signInInfo } from '../../config/sign-in.ts';
+import { platformSettings, signInInfo, uiSettings } from '../../config/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
 import { AUTH_INFO_PATH, PLATFORM_SETTINGS_PATH, UI_SETTINGS_PATH } from '../paths.ts';

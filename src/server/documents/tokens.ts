@@ -2,9 +2,7 @@
  * What verifiers of endpoint tokens need: the keys, where they are (OpenID Connect Discovery 1.0,
  * section 4), and which tokens were ended before their time; and the way to end one (RFC 7009).
  */
-import { isRecord } from '../../apimachinery/object.ts';
-import type { User } from '../../apimachinery/request.ts';
-import { badRequest, noSuchRoute } from '../../apimachinery/status-error.ts';
+import { badRequest, isRecord, noSuchRoute, type User } from '../../apimachinery/index.ts';
 import { decodeBody } from '../input/body.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
 import type { ApiRequest } from '../request.ts';

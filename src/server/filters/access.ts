@@ -3,16 +3,18 @@
  * only then what exists (404), so that a stranger learns nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Attributes, rightOnObject, type User } from '../../apimachinery/request.ts';
 import {
+  type Attributes,
   forbiddenError,
+  rightOnObject,
   type StatusError,
   tooManyRequests,
+  type User,
   unauthorized,
-} from '../../apimachinery/status-error.ts';
-import { forbidden } from '../../auth/forbidden.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import { cookieName, isOwnRequest, readCookie } from '../../sign-in/cookies.ts';
+} from '../../apimachinery/index.ts';
+import { forbidden } from '../../auth/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import { cookieName, isOwnRequest, readCookie } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 import { GIT_PATH, PLAN_PATH } from '../paths.ts';

@@ -2,10 +2,15 @@
  * Bodies as the audit log has them: without secrets, on one line, and made from bytes that are there
  * already wherever that can be.
  */
-import { isRecord } from '../../apimachinery/object.ts';
-import type { AuditedBodies, ObjectIdentity } from '../../audit/event.ts';
-import { isPlain, redactedRequest, redactedResponse } from '../../audit/redaction.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import { isRecord } from '../../apimachinery/index.ts';
+import {
+  type AuditedBodies,
+  isPlain,
+  type ObjectIdentity,
+  redactedRequest,
+  redactedResponse,
+} from '../../audit/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 import { decodeBody, mediaTypeOf } from '../input/body.ts';
 import { DELETE_OPTIONS_MESSAGE, KIND_MESSAGES } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';

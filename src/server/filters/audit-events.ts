@@ -9,9 +9,8 @@ import {
   noSuchRoute,
   tooManyRequests,
   unavailable,
-} from '../../apimachinery/status-error.ts';
-import { relayedEvents } from '../../audit/relayed.ts';
-import type { EventQuery } from '../../audit/store/data-store.ts';
+} from '../../apimachinery/index.ts';
+import { type EventQuery, relayedEvents } from '../../audit/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';

@@ -1,17 +1,16 @@
 /** What the audit log is told of a request, and of its answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isRecord } from '../../apimachinery/object.ts';
-import type { User } from '../../apimachinery/request.ts';
-import type { AuditTrail } from '../../audit/auditor.ts';
+import { isRecord, type User } from '../../apimachinery/index.ts';
 import type {
   AuditedAnswer,
   AuditedBodies,
   AuditedRoute,
+  AuditTrail,
   Impersonated,
   ObjectIdentity,
-} from '../../audit/event.ts';
-import type { RequestTarget } from '../../audit/policy.ts';
-import type { Kind } from '../../kinds/kind.ts';
+  RequestTarget,
+} from '../../audit/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 import type { Answer } from '../output/answer.ts';

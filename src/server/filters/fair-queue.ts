@@ -9,7 +9,7 @@
  * - A flow that holds too much of the room for answers, as who does not read what was asked for, gets
  *   no seat until it has read some. One answer at a time may always be held.
  */
-import { tooManyRequests } from '../../apimachinery/status-error.ts';
+import { tooManyRequests } from '../../apimachinery/index.ts';
 
 const RETRY_SECONDS = 1;
 

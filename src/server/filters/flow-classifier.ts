@@ -3,8 +3,7 @@
  * name, watches, health and discovery never wait, and neither do our own loops.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { User } from '../../apimachinery/request.ts';
-import { Pauses } from '../../apimachinery/yield.ts';
+import { Pauses, type User } from '../../apimachinery/index.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 import { type Answer, lengthOf } from '../output/answer.ts';
 import { type Admission, FairQueue, type FairQueueFigures } from './fair-queue.ts';

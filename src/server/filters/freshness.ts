@@ -1,6 +1,6 @@
 /** Reads "not older than": a version from the future is waited for, briefly. */
-import { resourceVersionTooLarge } from '../../apimachinery/status-error.ts';
-import type { Collection } from '../../state/store.ts';
+import { resourceVersionTooLarge } from '../../apimachinery/index.ts';
+import type { Collection } from '../../state/index.ts';
 import type { ServedStore, ServerDependencies } from '../dependencies.ts';
 import { collectionOf, type ResourceRequest } from '../request.ts';
 import { attributesOf, authorizeRequest } from './access.ts';

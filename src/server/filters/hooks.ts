@@ -6,7 +6,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { TokenBucket } from '../../auth/token-bucket.ts';
+import { TokenBucket } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { limitBody } from './hardening.ts';
 

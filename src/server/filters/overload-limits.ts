@@ -4,8 +4,12 @@
  * decides. Watches are bounded by connections.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseGoDuration } from '../../apimachinery/duration.ts';
-import { badRequest, StatusError, tooManyRequests } from '../../apimachinery/status-error.ts';
+import {
+  badRequest,
+  parseGoDuration,
+  StatusError,
+  tooManyRequests,
+} from '../../apimachinery/index.ts';
 import { DEFAULT_MAX_BODY_BYTES } from '../input/body.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 

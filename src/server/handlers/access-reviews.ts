@@ -1,37 +1,41 @@
 /** POST of a review: a question about access, answered in `status` with 201 and kept nowhere. */
-import type { FieldError } from '../../apimachinery/field-error.ts';
-import { invalid } from '../../apimachinery/field-error.ts';
-import { type JsonObject, type KubeObject, valueAt } from '../../apimachinery/object.ts';
-import { type Attributes, CONTROL_FILES } from '../../apimachinery/request.ts';
 import {
+  type Attributes,
   badRequest,
+  CONTROL_FILES,
+  type FieldError,
+  invalid,
   invalidObject,
+  type JsonObject,
+  type KubeObject,
   methodNotAllowed,
   noSuchRoute,
+  valueAt,
   withWarnings,
-} from '../../apimachinery/status-error.ts';
+} from '../../apimachinery/index.ts';
 import {
   accessStatus,
   askedAttributes,
   askedSubject,
   rulesStatus,
+  scopeOf,
+  text,
+  texts,
   tokenStatus,
   userInfo,
-} from '../../auth/access-reviews.ts';
-import { text, texts } from '../../auth/fields.ts';
-import { scopeOf } from '../../auth/scope.ts';
-import type { Kind } from '../../kinds/kind.ts';
+} from '../../auth/index.ts';
 import {
   ACCESS_REVIEW,
+  compileSchema,
+  type Kind,
   LOCAL_ACCESS_REVIEW,
   REVIEWS,
   SELF_ACCESS_REVIEW,
   SELF_REVIEW,
   SELF_RULES_REVIEW,
   TOKEN_REVIEW,
-} from '../../kinds/reviews.ts';
-import { compileSchema } from '../../kinds/schema.ts';
-import { decodeObject, stripServerFields } from '../../registry/writes/decode.ts';
+} from '../../kinds/index.ts';
+import { decodeObject, stripServerFields } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { ResourceInfo } from '../input/request-info.ts';
 import { REVIEW_MESSAGES } from '../input/review-messages.ts';

@@ -1,6 +1,6 @@
 /** PATCH of the apply type: server-side apply. */
-import { unsupportedMediaType } from '../../apimachinery/status-error.ts';
-import { forbidden } from '../../auth/forbidden.ts';
+import { unsupportedMediaType } from '../../apimachinery/index.ts';
+import { forbidden } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { decodeBody } from '../input/body.ts';
 import { acceptedPatchTypes } from '../input/patch.ts';

@@ -1,6 +1,6 @@
 /** POST: creates an object. */
 
-import type { KubeObject } from '../../apimachinery/object.ts';
+import type { KubeObject } from '../../apimachinery/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { KIND_MESSAGES } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';

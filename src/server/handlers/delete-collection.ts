@@ -1,7 +1,6 @@
 /** DELETE of a collection: each object that the selectors match, one commit each. */
-import { StatusError } from '../../apimachinery/status-error.ts';
-import { isAccessRole } from '../../registry/projection/derived-roles.ts';
-import type { DeleteResult } from '../../registry/writes/write-context.ts';
+import { StatusError } from '../../apimachinery/index.ts';
+import { type DeleteResult, isAccessRole } from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { parseListOptions } from '../input/list-options.ts';
 import type { Answer } from '../output/answer.ts';

@@ -1,5 +1,5 @@
 /** GET of one object. */
-import type { Past } from '../../history/revision.ts';
+import type { Past } from '../../history/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../filters/freshness.ts';
 import { parseResourceVersion } from '../input/list-options.ts';

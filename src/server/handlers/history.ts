@@ -1,8 +1,7 @@
 /** GET of `…/<name>/history`: the commits that changed an object, newest first. */
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { badRequest, expired, notFound } from '../../apimachinery/status-error.ts';
-import type { HistoryEntry } from '../../history/entries.ts';
-import { apiVersionOf } from '../../kinds/kind.ts';
+import { badRequest, expired, notFound, rfc3339 } from '../../apimachinery/index.ts';
+import type { HistoryEntry } from '../../history/index.ts';
+import { apiVersionOf } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { formatPosition, parsePosition } from '../input/continue-token.ts';
 import { parseLimit } from '../input/list-options.ts';

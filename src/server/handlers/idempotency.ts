@@ -1,7 +1,7 @@
 /** The key that a client gave a write, and what tells that write from others with the same key. */
 import { createHmac } from 'node:crypto';
-import { badRequest } from '../../apimachinery/status-error.ts';
-import type { WriteOptions } from '../../registry/writes/write-context.ts';
+import { badRequest } from '../../apimachinery/index.ts';
+import type { WriteOptions } from '../../registry/index.ts';
 import { header, type ResourceRequest } from '../request.ts';
 
 type Idempotency = Pick<WriteOptions, 'idempotencyKey' | 'idempotencyDigest' | 'requestDigest'>;

@@ -1,7 +1,7 @@
 /** GET of a collection: snapshots, selectors and pages (Kubernetes API, sections 2.5 and 2.6). */
-import { badRequest, expired } from '../../apimachinery/status-error.ts';
-import type { Past } from '../../history/revision.ts';
-import { CompactedError, type ObjectList, type StoredObject } from '../../state/store.ts';
+import { badRequest, expired } from '../../apimachinery/index.ts';
+import type { Past } from '../../history/index.ts';
+import { CompactedError, type ObjectList, type StoredObject } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../filters/freshness.ts';
 import { type Continuation, formatContinue, parseContinue } from '../input/continue-token.ts';

@@ -1,8 +1,6 @@
 /** Objects of the past, for `get` and rollbacks. Rights are those of the present (`past-filter.ts`). */
-import { StatusError } from '../../apimachinery/status-error.ts';
-import type { PastPoint } from '../../history/history.ts';
-import type { PastObject } from '../../history/past-object.ts';
-import type { Past } from '../../history/revision.ts';
+import { StatusError } from '../../apimachinery/index.ts';
+import type { Past, PastObject, PastPoint } from '../../history/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { pastFilter } from '../past-filter.ts';
 import type { ResourceRequest } from '../request.ts';

@@ -1,6 +1,6 @@
 /** PATCH: every type of patch, applied to the newest version in the write's turn. */
-import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
-import { forbidden } from '../../auth/forbidden.ts';
+import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/index.ts';
+import { forbidden } from '../../auth/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { decodeBody } from '../input/body.ts';
 import {

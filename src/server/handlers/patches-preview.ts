@@ -1,14 +1,19 @@
 /**
  * POST of `tenants/<name>/patches:preview`: what given Endpoints and Services would become.
  * Writes nothing. */
-import { type FieldError, formatFieldError, invalid } from '../../apimachinery/field-error.ts';
-import { isRecord, type JsonObject, type KubeObject } from '../../apimachinery/object.ts';
-import { badRequest, invalidObject, notFound } from '../../apimachinery/status-error.ts';
-import { deadReverseExpressions } from '../../endpoint-patches/reverse-paths.ts';
-import { checkEndpointsSetting } from '../../endpoint-patches/validate.ts';
-import { ENDPOINTS, SERVICE } from '../../kinds/cluster-kinds.ts';
-import { apiVersionOf } from '../../kinds/kind.ts';
-import { compileSchema } from '../../kinds/schema.ts';
+import {
+  badRequest,
+  type FieldError,
+  formatFieldError,
+  invalid,
+  invalidObject,
+  isRecord,
+  type JsonObject,
+  type KubeObject,
+  notFound,
+} from '../../apimachinery/index.ts';
+import { checkEndpointsSetting, deadReverseExpressions } from '../../endpoint-patches/index.ts';
+import { apiVersionOf, compileSchema, ENDPOINTS, SERVICE } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import type { Answer } from '../output/answer.ts';

@@ -3,12 +3,17 @@
  * passes every rule of today. It takes the right to read what is brought back, and beyond that
  * `update` where the object exists and `create` where it does not.
  */
-import { cloneJson, isRecord, type KubeObject } from '../../apimachinery/object.ts';
-import { badRequest, conflict, StatusError } from '../../apimachinery/status-error.ts';
-import type { PastObject } from '../../history/past-object.ts';
-import { checkRevision } from '../../history/revision.ts';
-import type { WriteOptions, WriteResult } from '../../registry/writes/write-context.ts';
-import type { StoredObject } from '../../state/store.ts';
+import {
+  badRequest,
+  cloneJson,
+  conflict,
+  isRecord,
+  type KubeObject,
+  StatusError,
+} from '../../apimachinery/index.ts';
+import { checkRevision, type PastObject } from '../../history/index.ts';
+import type { WriteOptions, WriteResult } from '../../registry/index.ts';
+import type { StoredObject } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { authorizeRequest } from '../filters/access.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';

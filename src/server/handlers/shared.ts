@@ -1,8 +1,12 @@
 /** What several handlers need. */
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { masked } from '../../kinds/masking.ts';
-import { shownObject } from '../../registry/projection/object-with-managed-fields.ts';
-import type { Target, WriteOptions, WriteResult } from '../../registry/writes/write-context.ts';
+import type { KubeObject } from '../../apimachinery/index.ts';
+import { masked } from '../../kinds/index.ts';
+import {
+  shownObject,
+  type Target,
+  type WriteOptions,
+  type WriteResult,
+} from '../../registry/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { authorizeRequest } from '../filters/access.ts';
 import { fieldManagerOf, parseWriteOptions, type WriteOperation } from '../input/write-options.ts';

@@ -1,6 +1,6 @@
 /** GET of `tenants/<name>/sync`: how far the endpoint sync of each object of a tenant is. */
-import { notFound } from '../../apimachinery/status-error.ts';
-import { apiVersionOf } from '../../kinds/kind.ts';
+import { notFound } from '../../apimachinery/index.ts';
+import { apiVersionOf } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Answer } from '../output/answer.ts';
 import { encodeDocument } from '../output/representation.ts';

@@ -1,6 +1,6 @@
 /** PUT: replaces an object. It creates none, but of kinds that say so: custom resources never do. */
 
-import { isRecord } from '../../apimachinery/object.ts';
+import { isRecord } from '../../apimachinery/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { KIND_MESSAGES } from '../input/kind-messages.ts';
 import { decodeTypedBody } from '../input/typed-body.ts';

@@ -1,5 +1,5 @@
 /** The rights of a watch while it lasts, and what of its events they show. */
-import type { JournalEvent, StoredObject } from '../../state/store.ts';
+import type { JournalEvent, StoredObject } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { userNow } from '../filters/access.ts';
 import type { ReadyObject } from '../output/representation.ts';

@@ -3,9 +3,8 @@
  * cannot keep up is ended by the store, never waited for; clients watch again from where they were.
  */
 import type { Writable } from 'node:stream';
-import { expired, StatusError } from '../../apimachinery/status-error.ts';
-import { Pauses } from '../../apimachinery/yield.ts';
-import { CompactedError, type StoredObject, type Watch } from '../../state/store.ts';
+import { expired, Pauses, StatusError } from '../../apimachinery/index.ts';
+import { CompactedError, type StoredObject, type Watch } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../filters/freshness.ts';
 import { type ListOptions, parseListOptions } from '../input/list-options.ts';

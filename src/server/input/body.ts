@@ -3,7 +3,7 @@
  * they hold as plain JSON values. What the values mean is for others to judge.
  */
 import { isUtf8 } from 'node:buffer';
-import { badRequest, tooLarge, unsupportedMediaType } from '../../apimachinery/status-error.ts';
+import { badRequest, tooLarge, unsupportedMediaType } from '../../apimachinery/index.ts';
 import { JSON_TYPE, YAML_TYPE } from '../output/negotiation.ts';
 import { type DecodedText, decodeJson } from './json-input.ts';
 import { decodeYaml } from './yaml-input.ts';

@@ -2,7 +2,7 @@
  * Continue tokens of paged lists: where the next page begins, and of which snapshot. Opaque to
  * clients; validated, because a token must not lead out of the collection it was made for.
  */
-import { badRequest } from '../../apimachinery/status-error.ts';
+import { badRequest } from '../../apimachinery/index.ts';
 
 /** The page begins after this object. */
 export interface Continuation {

@@ -2,10 +2,14 @@
  * DeleteOptions (reference: Kubernetes API, section 2.12): from the body, or else from the query.
  * Wrong types are 400, values that are not allowed 422.
  */
-import { type FieldError, invalid, notSupported } from '../../apimachinery/field-error.ts';
-import { isRecord } from '../../apimachinery/object.ts';
-import { badRequest } from '../../apimachinery/status-error.ts';
-import type { PropagationPolicy } from '../../registry/writes/delete.ts';
+import {
+  badRequest,
+  type FieldError,
+  invalid,
+  isRecord,
+  notSupported,
+} from '../../apimachinery/index.ts';
+import type { PropagationPolicy } from '../../registry/index.ts';
 import { queryFlag } from './request-info.ts';
 import { dryRunErrors, invalidOptions } from './write-options.ts';
 

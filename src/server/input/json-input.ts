@@ -3,7 +3,7 @@
  * `JSON.parse` cannot: keys that occur twice, with their paths, and where a syntax error is. No
  * message holds any of the text, since that may be a secret.
  */
-import { badRequest } from '../../apimachinery/status-error.ts';
+import { badRequest } from '../../apimachinery/index.ts';
 
 export interface DecodedText {
   readonly value: unknown;

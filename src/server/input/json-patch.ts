@@ -5,8 +5,15 @@
  * looks at more than the place it names, copies are counted, and only own properties exist. No
  * message holds a value, since that may be a secret.
  */
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
-import { badRequest, StatusError, unprocessablePatch } from '../../apimachinery/status-error.ts';
+import {
+  badRequest,
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  StatusError,
+  unprocessablePatch,
+} from '../../apimachinery/index.ts';
 
 const MAX_PATCH_OPERATIONS = 10_000;
 /** What all `copy` operations of a patch may add, in bytes of JSON. */

@@ -3,15 +3,23 @@
  * k8s.io/api `core/v1`, `events/v1`, `coordination/v1` and `rbac/v1`, with what is common to all (apimachinery `meta/v1`).
  */
 
-import { CONFIG_MAP, RELEASE } from '../../kinds/client-kinds.ts';
-import { ENDPOINTS, EVENT, NAMESPACE, SECRET, SERVICE } from '../../kinds/cluster-kinds.ts';
-import { CLUSTER_ROLE } from '../../kinds/cluster-role.ts';
-import { CLUSTER_ROLE_BINDING } from '../../kinds/cluster-role-binding.ts';
-import { CORE_EVENT, NEW_EVENT } from '../../kinds/core-kinds.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { LEASE } from '../../kinds/lease.ts';
-import { ROLE } from '../../kinds/role.ts';
-import { ROLE_BINDING } from '../../kinds/role-binding.ts';
+import {
+  CLUSTER_ROLE,
+  CLUSTER_ROLE_BINDING,
+  CONFIG_MAP,
+  CORE_EVENT,
+  ENDPOINTS,
+  EVENT,
+  type Kind,
+  LEASE,
+  NAMESPACE,
+  NEW_EVENT,
+  RELEASE,
+  ROLE,
+  ROLE_BINDING,
+  SECRET,
+  SERVICE,
+} from '../../kinds/index.ts';
 import type { MessageShape } from './protobuf-input.ts';
 
 const OWNER: MessageShape = {

@@ -2,15 +2,17 @@
  * What a list, a watch or a deletecollection may say in its query (reference: Kubernetes API,
  * sections 2.4 to 2.7): selectors, paging, resourceVersion and how to match it.
  */
-import { type FieldError, forbidden, notSupported } from '../../apimachinery/field-error.ts';
 import {
+  badRequest,
+  type FieldError,
   type FieldSelector,
+  forbidden,
   type LabelSelector,
+  notSupported,
   parseFieldSelector,
   parseLabelSelector,
-} from '../../apimachinery/selectors.ts';
-import { badRequest } from '../../apimachinery/status-error.ts';
-import type { Kind } from '../../kinds/kind.ts';
+} from '../../apimachinery/index.ts';
+import type { Kind } from '../../kinds/index.ts';
 import { queryFlag } from './request-info.ts';
 import { invalidOptions } from './write-options.ts';
 

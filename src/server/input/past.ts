@@ -1,6 +1,6 @@
 /** `atRevision` and `atTime`: reading what was. */
-import { badRequest } from '../../apimachinery/status-error.ts';
-import { checkRevision, checkTime, type Past } from '../../history/revision.ts';
+import { badRequest } from '../../apimachinery/index.ts';
+import { checkRevision, checkTime, type Past } from '../../history/index.ts';
 
 export const PAST_PARAMETERS = ['atRevision', 'atTime'] as const;
 

@@ -1,11 +1,13 @@
 /** Patches of objects: which types are accepted, and what they make of an object. */
-import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/object.ts';
 import {
   badRequest,
+  isRecord,
+  type JsonObject,
+  type JsonValue,
   StatusError,
   unprocessablePatch,
   unsupportedMediaType,
-} from '../../apimachinery/status-error.ts';
+} from '../../apimachinery/index.ts';
 import { mediaTypeOf } from './body.ts';
 import { patchJson } from './json-patch.ts';
 

@@ -4,7 +4,7 @@
  * Fields that the table does not name are skipped.
  */
 import { isUtf8 } from 'node:buffer';
-import { badRequest } from '../../apimachinery/status-error.ts';
+import { badRequest } from '../../apimachinery/index.ts';
 import { decodeJson } from './json-input.ts';
 
 export const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';

@@ -2,8 +2,7 @@
  * What a request asks for, read from its method and URL alone (apiserver `RequestInfo`): the words
  * that authorization, audit and routing share. Nothing here knows which kinds exist.
  */
-import { pathSegmentProblems } from '../../apimachinery/names.ts';
-import { parseFieldSelector } from '../../apimachinery/selectors.ts';
+import { parseFieldSelector, pathSegmentProblems } from '../../apimachinery/index.ts';
 
 export interface RequestLine {
   readonly method: string;

@@ -1,13 +1,13 @@
 /** Fields of reviews in protobuf (k8s.io/api `authorization/v1`, `authentication/v1`). */
-import type { Kind } from '../../kinds/kind.ts';
 import {
   ACCESS_REVIEW,
+  type Kind,
   LOCAL_ACCESS_REVIEW,
   SELF_ACCESS_REVIEW,
   SELF_REVIEW,
   SELF_RULES_REVIEW,
   TOKEN_REVIEW,
-} from '../../kinds/reviews.ts';
+} from '../../kinds/index.ts';
 import type { MessageShape } from './protobuf-input.ts';
 
 const ASKED: MessageShape = {

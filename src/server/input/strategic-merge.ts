@@ -2,8 +2,13 @@
  * Strategic merge patches for the kinds that kubectl has Go types of: it sends nothing else for
  * them in apply, edit and diff. Lists are replaced, but for those that merge by a field.
  */
-import { isRecord, type JsonObject, type JsonValue, jsonEqual } from '../../apimachinery/object.ts';
-import { badRequest } from '../../apimachinery/status-error.ts';
+import {
+  badRequest,
+  isRecord,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+} from '../../apimachinery/index.ts';
 
 /** The lists that merge, and the field that tells their items apart; '' for lists of texts. */
 const MERGED_LISTS: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
 /** How long a request wants to wait for something. */
-import { parseGoDuration } from '../../apimachinery/duration.ts';
-import { badRequest } from '../../apimachinery/status-error.ts';
+import { badRequest, parseGoDuration } from '../../apimachinery/index.ts';
 
 const DEFAULT_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 300_000;

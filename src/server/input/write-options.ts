@@ -6,11 +6,12 @@ import {
   type FieldError,
   forbidden,
   invalid,
+  invalidObject,
   notSupported,
   required,
+  type StatusError,
   tooLong,
-} from '../../apimachinery/field-error.ts';
-import { invalidObject, type StatusError } from '../../apimachinery/status-error.ts';
+} from '../../apimachinery/index.ts';
 import { queryFlag } from './request-info.ts';
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';

@@ -4,13 +4,17 @@
  * since `fieldValidation` decides on them. No message holds a value of the text.
  */
 import { isMap, isScalar, isSeq, Lexer, type ParsedNode, type YAMLMap } from 'yaml';
-import { badRequest, type StatusError } from '../../apimachinery/status-error.ts';
-import { compose } from '../../manifests/compose.ts';
-import { evaluate, isMergeKey } from '../../manifests/evaluate.ts';
-import { holdsNothing } from '../../manifests/parse.ts';
-import { parsePlainYaml } from '../../manifests/plain/plain-yaml.ts';
-import { positionAt } from '../../manifests/positions.ts';
-import { type StreamSlice, splitStream } from '../../manifests/stream.ts';
+import { badRequest, type StatusError } from '../../apimachinery/index.ts';
+import {
+  compose,
+  evaluate,
+  holdsNothing,
+  isMergeKey,
+  parsePlainYaml,
+  positionAt,
+  type StreamSlice,
+  splitStream,
+} from '../../manifests/index.ts';
 import type { DecodedText } from './json-input.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Bodies of requests that may have to be sent twice. */
 import type { IncomingMessage } from 'node:http';
-import { tooLarge } from '../../apimachinery/status-error.ts';
+import { tooLarge } from '../../apimachinery/index.ts';
 import { type BodyCounter, isChunked } from '../filters/overload-limits.ts';
 import { DEFAULT_MAX_BODY_BYTES } from '../input/body.ts';
 

@@ -13,7 +13,7 @@ import {
 } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { unavailable } from '../../apimachinery/status-error.ts';
+import { unavailable } from '../../apimachinery/index.ts';
 import { limitBody } from '../filters/hardening.ts';
 import type { BodyCounter } from '../filters/overload-limits.ts';
 import { GIT_PATH } from '../paths.ts';

@@ -1,9 +1,8 @@
 /** A replica's server before its routes: reads go on to them, everything else to the leader. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { remember } from '../../apimachinery/memoize.ts';
-import { StatusError, unavailable } from '../../apimachinery/status-error.ts';
-import type { KindTable } from '../../kinds/table.ts';
-import type { Logger } from '../../telemetry/logger.ts';
+import { remember, StatusError, unavailable } from '../../apimachinery/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
 import { STRANGERS_LIMITS, WritePressure } from '../filters/overload-limits.ts';
 import { parseRequest, type RequestInfo } from '../input/request-info.ts';
 import { encodeStatus } from '../output/representation.ts';

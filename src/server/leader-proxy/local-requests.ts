@@ -3,7 +3,7 @@
  * program and its options. Everything else is for the leader: writes, git, signing in, what controllers
  * did, the past, and the clusters that are served beside the platform.
  */
-import type { KindTable } from '../../kinds/table.ts';
+import type { KindTable } from '../../kinds/index.ts';
 import { PAST_PARAMETERS } from '../input/past.ts';
 import type { RequestInfo, ResourceInfo } from '../input/request-info.ts';
 

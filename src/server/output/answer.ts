@@ -1,5 +1,5 @@
 /** What a handler gives back: a whole answer, ready to be sent. Watches answer for themselves. */
-import type { ObjectMeta } from '../../apimachinery/object.ts';
+import type { ObjectMeta } from '../../apimachinery/index.ts';
 import { JSON_TYPE } from './negotiation.ts';
 import type { ShownObjects } from './representation.ts';
 

@@ -1,6 +1,6 @@
 /** The lines of a watch stream: one JSON document an event (reference: Kubernetes API, section 2.7). */
-import type { KubeObject } from '../../apimachinery/object.ts';
-import { shownBytes, shownObject } from '../../registry/projection/object-with-managed-fields.ts';
+import type { KubeObject } from '../../apimachinery/index.ts';
+import { shownBytes, shownObject } from '../../registry/index.ts';
 import {
   type AnswerForm,
   metaVersion,

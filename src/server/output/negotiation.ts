@@ -3,8 +3,7 @@
  * clauses in order of preference, each with parameters that may ask for a transformation. A clause
  * that cannot be served is skipped; only when none is left the answer is 406.
  */
-import { remember } from '../../apimachinery/memoize.ts';
-import { notAcceptable } from '../../apimachinery/status-error.ts';
+import { notAcceptable, remember } from '../../apimachinery/index.ts';
 
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';

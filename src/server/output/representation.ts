@@ -2,13 +2,9 @@
  * Objects, lists and other documents as bytes, in the form the client negotiated. Where the whole
  * object is asked for as JSON its ready bytes are used: nothing is encoded twice.
  */
-import type { KubeObject } from '../../apimachinery/object.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import {
-  shownBytes,
-  shownInSlices,
-  shownObject,
-} from '../../registry/projection/object-with-managed-fields.ts';
+import type { KubeObject } from '../../apimachinery/index.ts';
+import type { Kind } from '../../kinds/index.ts';
+import { shownBytes, shownInSlices, shownObject } from '../../registry/index.ts';
 import { ListBytes } from './list-bytes.ts';
 import { JSON_TYPE, type MediaChoice, negotiate, YAML_TYPE } from './negotiation.ts';
 import {

@@ -2,11 +2,13 @@
  * Tables: what kubectl prints (reference: Kubernetes API, section 2.17). The name comes first, then
  * the columns of the kind; dates are ages.
  */
-import { humanDuration } from '../../apimachinery/duration.ts';
-import type { KubeObject, ObjectMeta } from '../../apimachinery/object.ts';
-import { badRequest } from '../../apimachinery/status-error.ts';
-import { AGE, HEALTH } from '../../kinds/columns.ts';
-import type { Kind, PrinterColumn } from '../../kinds/kind.ts';
+import {
+  badRequest,
+  humanDuration,
+  type KubeObject,
+  type ObjectMeta,
+} from '../../apimachinery/index.ts';
+import { AGE, HEALTH, type Kind, type PrinterColumn } from '../../kinds/index.ts';
 import type { Transform } from './negotiation.ts';
 
 export type MetaVersion = Transform['version'];

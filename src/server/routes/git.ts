@@ -9,17 +9,15 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { User } from '../../apimachinery/request.ts';
-import { forbiddenError, StatusError } from '../../apimachinery/status-error.ts';
-import type { AuditTrail } from '../../audit/auditor.ts';
-import type { AuditedAnswer } from '../../audit/event.ts';
-import { MAX_PUSH_BYTES } from '../../git/process/git-environment.ts';
+import { forbiddenError, StatusError, type User } from '../../apimachinery/index.ts';
+import type { AuditedAnswer, AuditTrail } from '../../audit/index.ts';
 import {
   advertiseRefs,
   isGitService,
+  MAX_PUSH_BYTES,
   type GitService as ServiceName,
   serveRpc,
-} from '../../git/serve/smart-http.ts';
+} from '../../git/index.ts';
 import type { PushOutcome, ServerDependencies } from '../dependencies.ts';
 import { toStatusError } from '../errors.ts';
 import { authenticateRequest, authorizeRequest } from '../filters/access.ts';

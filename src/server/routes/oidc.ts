@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../auth/failed-logins.ts';
-import type { Handled } from '../../oidc-server/oidc-server.ts';
+import { networkOf } from '../../auth/index.ts';
+import type { Handled } from '../../oidc-server/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { beginAudit } from '../filters/audit.ts';
 import { limitBody } from '../filters/hardening.ts';

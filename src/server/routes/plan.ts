@@ -3,9 +3,8 @@
  * since a plan shows what a clone shows; secret values are masked all the same. The verdict is the
  * one that a push of the caller would get.
  */
-import { isRecord } from '../../apimachinery/object.ts';
-import { badRequest, noSuchRoute } from '../../apimachinery/status-error.ts';
-import type { PlanTarget } from '../../history/planner.ts';
+import { badRequest, isRecord, noSuchRoute } from '../../apimachinery/index.ts';
+import type { PlanTarget } from '../../history/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import type { Answer } from '../output/answer.ts';

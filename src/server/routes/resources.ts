@@ -4,9 +4,8 @@ import {
   methodNotAllowed,
   noSuchRoute,
   notFound,
-} from '../../apimachinery/status-error.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { hasStatus } from '../../kinds/openapi-schema.ts';
+} from '../../apimachinery/index.ts';
+import { hasStatus, type Kind } from '../../kinds/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { handleReview, reviewOf } from '../handlers/access-reviews.ts';
 import { handleCreate } from '../handlers/create.ts';

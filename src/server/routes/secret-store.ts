@@ -5,9 +5,8 @@
  * `/secret-store/stores/<name>/paths/<mount>/<path>`, where there is nothing to read.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { badRequest, noSuchRoute, tooManyRequests } from '../../apimachinery/status-error.ts';
-import type { StoreSyncReport } from '../../secret-store-sync/report.ts';
+import { badRequest, noSuchRoute, rfc3339, tooManyRequests } from '../../apimachinery/index.ts';
+import type { StoreSyncReport } from '../../secret-store-sync/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { readPatience } from '../input/timeout-parameter.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';

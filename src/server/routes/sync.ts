@@ -4,16 +4,15 @@
  * `/sync/approve`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { isRecord } from '../../apimachinery/object.ts';
 import {
   badRequest,
+  isRecord,
   noSuchRoute,
+  rfc3339,
   type StatusError,
   tooManyRequests,
-} from '../../apimachinery/status-error.ts';
-import type { Hold } from '../../registry/pushes/prune-budget.ts';
-import type { CommitVerdict } from '../../registry/sync-report.ts';
+} from '../../apimachinery/index.ts';
+import type { CommitVerdict, Hold } from '../../registry/index.ts';
 import type { ServerDependencies, SyncService } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
 import { readPatience } from '../input/timeout-parameter.ts';

@@ -1,17 +1,17 @@
 /** What browsers bring and take: the session, and what ties attempts to sign in to one of them. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { User } from '../../apimachinery/request.ts';
-import type { PlatformConfig } from '../../config/platform-config.ts';
+import type { User } from '../../apimachinery/index.ts';
+import type { PlatformConfig } from '../../config/index.ts';
 import {
   type CookieUse,
   cookieName,
   isSameOrigin,
+  random,
   readCookie,
+  SignInError,
+  safeReturnTo,
   setCookie,
-} from '../../sign-in/cookies.ts';
-import { safeReturnTo } from '../../sign-in/return-to.ts';
-import { SignInError } from '../../sign-in/sign-in-error.ts';
-import { random } from '../../sign-in/transactions.ts';
+} from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { Exchange } from './exchange.ts';
 

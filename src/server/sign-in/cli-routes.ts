@@ -3,9 +3,7 @@
  * signed in agrees, the browser takes a one-time code to the program, and the program exchanges it.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { isChallenge } from '../../sign-in/cli-codes.ts';
-import { shownText } from '../../sign-in/programs.ts';
-import { SignInError, tooManyAttempts } from '../../sign-in/sign-in-error.ts';
+import { isChallenge, SignInError, shownText, tooManyAttempts } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
 import { confirmBody, messageBody } from './confirm-page.ts';

@@ -3,10 +3,13 @@
  * code, somebody types it into any browser in which they are signed in, sees who asks, and agrees.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { FailedLogins } from '../../auth/failed-logins.ts';
-import type { DeviceRequest } from '../../sign-in/device-codes.ts';
-import { shownText } from '../../sign-in/programs.ts';
-import { SignInError, tooManyAttempts } from '../../sign-in/sign-in-error.ts';
+import { FailedLogins } from '../../auth/index.ts';
+import {
+  type DeviceRequest,
+  SignInError,
+  shownText,
+  tooManyAttempts,
+} from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type BrowserSession, browserSession } from './browser.ts';
 import { codeBody, confirmBody, messageBody } from './confirm-page.ts';

@@ -3,9 +3,9 @@
  * tell a stranger nothing. Sign-in pages of others use it as well.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { StatusError, type StatusReason } from '../../apimachinery/status-error.ts';
-import type { AuditTrail } from '../../audit/auditor.ts';
-import { SignInError } from '../../sign-in/sign-in-error.ts';
+import { StatusError, type StatusReason } from '../../apimachinery/index.ts';
+import type { AuditTrail } from '../../audit/index.ts';
+import { SignInError } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { beginAudit } from '../filters/audit.ts';
 import { limitBody, secureHeaders } from '../filters/hardening.ts';

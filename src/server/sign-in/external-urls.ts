@@ -3,7 +3,7 @@
  * security policy. What a page names is judged by the same words before it is named, so that
  * nothing is asked of the browser that its policy forbids.
  */
-import type { UISettingsConfig } from '../../config/sections/ui-settings.ts';
+import type { UISettingsConfig } from '../../config/index.ts';
 
 export interface ExternalUrls {
   /** Where anything else may come from; `https:` when nothing is blocked. */

@@ -1,7 +1,7 @@
 /** Bodies of the routes below `/auth`: forms and JSON, read by these routes alone. */
 import type { FastifyRequest } from 'fastify';
-import { isRecord } from '../../apimachinery/object.ts';
-import { SignInError } from '../../sign-in/sign-in-error.ts';
+import { isRecord } from '../../apimachinery/index.ts';
+import { SignInError } from '../../sign-in/index.ts';
 import { mediaTypeOf } from '../input/body.ts';
 
 const MOST_FIELDS = 32;

@@ -1,6 +1,6 @@
 /** Pages as answers: in the look of the configuration, with the policy that goes with it. */
 import type { FastifyReply } from 'fastify';
-import type { UISettingsConfig } from '../../config/sections/ui-settings.ts';
+import type { UISettingsConfig } from '../../config/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type PageContent, renderPage } from './page.ts';
 import { type Look, lookOf } from './ui-theme.ts';

@@ -1,9 +1,7 @@
 /** What both ways of signing in a program have in common: the form of who agrees, and the key. */
 import type { FastifyReply } from 'fastify';
-import { rfc3339 } from '../../apimachinery/clock.ts';
-import { csrfToken, isCsrfToken } from '../../sign-in/cookies.ts';
-import type { Agreed } from '../../sign-in/programs.ts';
-import { SignInError } from '../../sign-in/sign-in-error.ts';
+import { rfc3339 } from '../../apimachinery/index.ts';
+import { type Agreed, csrfToken, isCsrfToken, SignInError } from '../../sign-in/index.ts';
 import { type BrowserSession, browserSession, refuseOtherSites } from './browser.ts';
 import type { Exchange, Refusal } from './exchange.ts';
 import { readForm } from './forms.ts';

@@ -1,5 +1,5 @@
 /** `/login`: the ways to sign in, or who is signed in. */
-import type { SignInInfo } from '../../config/sign-in.ts';
+import type { SignInInfo } from '../../config/index.ts';
 import { type Html, html } from './html.ts';
 import { type Notice, noticeBox } from './page.ts';
 

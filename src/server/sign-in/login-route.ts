@@ -1,8 +1,7 @@
 /** `GET /login`: where people sign in, see that they are, and sign out. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { signInInfo } from '../../config/sign-in.ts';
-import { csrfToken } from '../../sign-in/cookies.ts';
-import { safeReturnTo } from '../../sign-in/return-to.ts';
+import { signInInfo } from '../../config/index.ts';
+import { csrfToken, safeReturnTo } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
 import { type Exchange, signInRoute } from './exchange.ts';

@@ -3,8 +3,7 @@
  * programs get a key.
  */
 import type { FastifyReply } from 'fastify';
-import type { LoginKey } from '../../sign-in/accounts.ts';
-import { safeReturnTo } from '../../sign-in/return-to.ts';
+import { type LoginKey, safeReturnTo } from '../../sign-in/index.ts';
 import { mediaTypeOf } from '../input/body.ts';
 import { beginSession } from './browser.ts';
 import { asStatus, type Exchange, type Refusal } from './exchange.ts';

@@ -1,7 +1,7 @@
 /** Forms that post themselves to a provider. Seen for a moment, so that they are of nobody's design. */
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import type { SendOff } from '../../sign-in/connector.ts';
+import type { SendOff } from '../../sign-in/index.ts';
 import { STRICT_CSP } from './headers.ts';
 import { escaped } from './html.ts';
 

@@ -3,8 +3,8 @@
  * used to ask the provider whose it is, and kept nowhere.
  */
 import type { FastifyInstance } from 'fastify';
-import { FailedLogins } from '../../auth/failed-logins.ts';
-import { tooManyAttempts } from '../../sign-in/sign-in-error.ts';
+import { FailedLogins } from '../../auth/index.ts';
+import { tooManyAttempts } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { refuseOtherSites } from './browser.ts';
 import { limitSlowBody, signInRoute } from './exchange.ts';

@@ -3,9 +3,8 @@
  * is answered with, and nothing of it is looked at before the attempt that it belongs to is known.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { FailedLogins } from '../../auth/failed-logins.ts';
-import type { Callback, SendOff } from '../../sign-in/connector.ts';
-import { tooManyAttempts } from '../../sign-in/sign-in-error.ts';
+import { FailedLogins } from '../../auth/index.ts';
+import { type Callback, type SendOff, tooManyAttempts } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import {
   beginSession,

@@ -4,9 +4,8 @@
  * that was made by signing in.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { User } from '../../apimachinery/request.ts';
-import { csrfToken } from '../../sign-in/cookies.ts';
-import { SignInError, tooManyAttempts } from '../../sign-in/sign-in-error.ts';
+import type { User } from '../../apimachinery/index.ts';
+import { csrfToken, SignInError, tooManyAttempts } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
 import { asStatus, limitSlowBody, signInRoute } from './exchange.ts';

@@ -4,8 +4,8 @@
  * place to find out that a rule has a hole. What does not pass is left out.
  */
 import { createHash } from 'node:crypto';
-import type { UISettingsConfig } from '../../config/sections/ui-settings.ts';
-import { isColor, isImage, isPageUrl } from '../../kinds/config-value-rules.ts';
+import type { UISettingsConfig } from '../../config/index.ts';
+import { isColor, isImage, isPageUrl } from '../../kinds/index.ts';
 import { externalUrls, isOwn, sourceOf } from './external-urls.ts';
 import type { Html } from './html.ts';
 import { legalText } from './legal-text.ts';

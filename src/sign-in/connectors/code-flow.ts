@@ -3,7 +3,7 @@
  * tokens are handed on unread: providers differ in who issues them, and their connectors verify them.
  */
 import type { Configuration } from 'openid-client';
-import { isRecord } from '../../apimachinery/object.ts';
+import { isRecord } from '../../apimachinery/index.ts';
 import type { Callback, LoginTransaction } from '../connector.ts';
 import type { ProviderHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';

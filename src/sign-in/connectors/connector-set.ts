@@ -3,8 +3,7 @@
  * cannot be built now is tried again in the background, and nobody else waits for it.
  */
 
-import type { PlatformConfigSource } from '../../config/config-feed.ts';
-import type { PlatformConfig } from '../../config/platform-config.ts';
+import type { PlatformConfig, PlatformConfigSource } from '../../config/index.ts';
 import type { AnyConnector, ConnectorContext } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { type ConnectorSlot, type ConnectorUse, openSlot } from './connector-slot.ts';

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { importPKCS8, SignJWT } from 'jose';
-import { isRecord } from '../../apimachinery/object.ts';
+import { isRecord } from '../../apimachinery/index.ts';
 import type { ProviderHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { jsonApi, pagesFrom } from './json-api.ts';

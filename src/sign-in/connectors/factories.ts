@@ -2,7 +2,7 @@
  * How the blocks of the configuration become connectors: one line a block. Each loads its module,
  * and with it the library that it needs, when a configuration has the block.
  */
-import type { AuthConfig } from '../../config/sections/auth.ts';
+import type { AuthConfig } from '../../config/index.ts';
 import type { AnyConnector, ConnectorContext } from '../connector.ts';
 
 /** The blocks of `auth` that are connectors. */

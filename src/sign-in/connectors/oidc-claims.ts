@@ -1,6 +1,6 @@
 /** From the claims of a provider to an identity (spec section 2.8.2). Pure. */
-import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/object.ts';
-import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
+import { isRecord, type JsonObject, type JsonValue } from '../../apimachinery/index.ts';
+import type { OIDCConfig } from '../../config/index.ts';
 import type { ProvidedIdentity } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 

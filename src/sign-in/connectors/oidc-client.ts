@@ -1,7 +1,7 @@
 /** A client of an OpenID provider, as its discovery document and the configuration make it. */
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
-import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
-import { isLoopback, refuseAddress } from '../../outbound/address-guard.ts';
+import type { OIDCConfig } from '../../config/index.ts';
+import { isLoopback, refuseAddress } from '../../outbound/index.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { KEYS_LIVE_MS } from './id-token-checks.ts';
 

@@ -3,8 +3,8 @@
  * where the provider says it (OpenID Connect Core 1.0; RFC 7636, 9207).
  */
 import type { IDToken, TokenEndpointResponse } from 'openid-client';
-import type { JsonObject } from '../../apimachinery/object.ts';
-import type { OIDCConfig } from '../../config/sections/auth-oidc.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
+import type { OIDCConfig } from '../../config/index.ts';
 import type {
   Callback,
   Connector,

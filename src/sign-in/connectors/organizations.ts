@@ -2,8 +2,8 @@
  * Organizations and teams of providerA (spec 2.8.3): being in one organization that names no teams,
  * or in one listed team of an organization that does, is enough.
  */
-import { isRecord } from '../../apimachinery/object.ts';
-import type { ProviderAConfig } from '../../config/sections/auth-provider-a.ts';
+import { isRecord } from '../../apimachinery/index.ts';
+import type { ProviderAConfig } from '../../config/index.ts';
 import { notAMember } from './group-gate.ts';
 import { type JsonApi, linkedNext, pagesFrom } from './json-api.ts';
 import { bodyOf, recordsOf, unexpected } from './provider-answers.ts';

@@ -1,4 +1,4 @@
-import { deadline } from '../../apimachinery/deadline.ts';
+import { deadline } from '../../apimachinery/index.ts';
 
 /** Time limit of a provider for everything that one sign-in asks of it; a single question has less. */
 const PATIENCE_MS = 30_000;

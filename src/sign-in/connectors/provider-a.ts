@@ -1,6 +1,6 @@
 /** providerA (spec 2.8.3): GitHub, and GitHub Enterprise Server where `hostName` names one. */
-import { isRecord } from '../../apimachinery/object.ts';
-import type { ProviderAConfig } from '../../config/sections/auth-provider-a.ts';
+import { isRecord } from '../../apimachinery/index.ts';
+import type { ProviderAConfig } from '../../config/index.ts';
 import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { codeFlow } from './code-flow.ts';

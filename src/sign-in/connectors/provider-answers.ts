@@ -1,5 +1,5 @@
 /** What answers of providers mean for whoever signs in, whatever they are about. */
-import { isRecord } from '../../apimachinery/object.ts';
+import { isRecord } from '../../apimachinery/index.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { TOKEN_REFUSED } from './tokens.ts';
 

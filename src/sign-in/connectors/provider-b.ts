@@ -1,5 +1,5 @@
 /** providerB (spec 2.8.4): GitLab, at its public address or at `baseURL`. */
-import type { ProviderBConfig } from '../../config/sections/auth-provider-b.ts';
+import type { ProviderBConfig } from '../../config/index.ts';
 import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';

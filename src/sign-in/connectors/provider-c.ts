@@ -1,7 +1,7 @@
 /** providerC (spec 2.8.5): Google, with groups of a Workspace directory. */
 import type { JWTPayload } from 'jose';
-import type { JsonObject } from '../../apimachinery/object.ts';
-import type { ProviderCConfig } from '../../config/sections/auth-provider-c.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
+import type { ProviderCConfig } from '../../config/index.ts';
 import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';

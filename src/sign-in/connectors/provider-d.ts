@@ -1,8 +1,8 @@
 /** providerD (spec 2.8.6): Microsoft Entra ID and personal Microsoft accounts. */
 import type { JWTPayload } from 'jose';
-import type { JsonObject } from '../../apimachinery/object.ts';
-import type { ProviderDConfig } from '../../config/sections/auth-provider-d.ts';
-import { isSharedTenant, PERSONAL_TENANT } from '../../kinds/shared-tenants.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
+import type { ProviderDConfig } from '../../config/index.ts';
+import { isSharedTenant, PERSONAL_TENANT } from '../../kinds/index.ts';
 import type { Connector, ConnectorContext, ProvidedIdentity } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';

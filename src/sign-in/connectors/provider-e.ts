@@ -2,8 +2,8 @@
  * providerE (spec 2.8.1): Rancher. People sign in with an API key of theirs, which is used to ask who
  * they are and then dropped. No key goes to another host than the configured one.
  */
-import { isRecord } from '../../apimachinery/object.ts';
-import type { AuthConfig } from '../../config/sections/auth.ts';
+import { isRecord } from '../../apimachinery/index.ts';
+import type { AuthConfig } from '../../config/index.ts';
 import type { ConnectorContext, ProvidedIdentity, TokenConnector } from '../connector.ts';
 import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';

@@ -1,5 +1,5 @@
 /** How a provider is reached whose root certificate the configuration names, or has in it. */
-import { pemInField, rootsProblem } from '../../kinds/root-certificates.ts';
+import { pemInField, rootsProblem } from '../../kinds/index.ts';
 import { type ProviderHttp, type ProviderTrust, readCertificates } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 

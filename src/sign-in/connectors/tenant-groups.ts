@@ -1,6 +1,6 @@
 /** Groups of a tenant of providerD (spec 2.8.6), indirect ones included. */
-import { isRecord } from '../../apimachinery/object.ts';
-import type { ProviderDConfig } from '../../config/sections/auth-provider-d.ts';
+import { isRecord } from '../../apimachinery/index.ts';
+import type { ProviderDConfig } from '../../config/index.ts';
 import { SignInError } from '../sign-in-error.ts';
 import { listedGroups } from './group-gate.ts';
 import { type JsonApi, pagesFrom } from './json-api.ts';

@@ -1,5 +1,5 @@
 /** Tokens of a provider: what they are between two questions, and how they are kept with a key. */
-import type { JsonObject } from '../../apimachinery/object.ts';
+import type { JsonObject } from '../../apimachinery/index.ts';
 import type { KeepConnectorData, ProvidedIdentity } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 

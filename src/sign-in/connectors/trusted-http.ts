@@ -1,5 +1,5 @@
 /** HTTP to a provider with the certificates of a file, which is read again when it changes. */
-import { fingerprint } from '../../files/watch-files.ts';
+import { fingerprint } from '../../files/index.ts';
 import { type ProviderHttp, providerHttp, readCertificates } from '../provider-http.ts';
 
 export interface TrustedHttp extends ProviderHttp {}

@@ -2,8 +2,8 @@
  * Signing in through a SAML 2.0 provider (spec 2.8.7): the browser takes a request there and brings a
  * signed response back, both as forms. The platform itself never talks to the provider.
  */
-import type { SAMLConfig } from '../../config/sections/auth-saml.ts';
-import { nameIdFormat } from '../../kinds/name-id-formats.ts';
+import type { SAMLConfig } from '../../config/index.ts';
+import { nameIdFormat } from '../../kinds/index.ts';
 import type {
   Callback,
   Connector,

@@ -5,11 +5,7 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import {
-  CertificateError,
-  certificateText,
-  signingCertificates,
-} from '../../kinds/signing-certificates.ts';
+import { CertificateError, certificateText, signingCertificates } from '../../kinds/index.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { Refusal } from './refusal.ts';
 

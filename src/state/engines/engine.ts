@@ -2,7 +2,7 @@
  * The durable seam below the store: an ordered map of text keys to bytes that takes atomic batches.
  * An engine knows nothing of objects, versions or secrets; the store knows nothing of files.
  */
-import { runAtOnce } from '../../apimachinery/yield.ts';
+import { runAtOnce } from '../../apimachinery/index.ts';
 import { StateError } from '../state-error.ts';
 
 /**

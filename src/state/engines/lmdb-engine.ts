@@ -5,7 +5,7 @@
  */
 import * as fs from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
-import { runInSlices } from '../../apimachinery/yield.ts';
+import { runInSlices } from '../../apimachinery/index.ts';
 import { StateError, unreadableState } from '../state-error.ts';
 import {
   checkEngineKey,

@@ -1,5 +1,5 @@
 /** A view that is moved on by what was received: whole states, and steps from one to the next. */
-import { runAtOnce } from '../../apimachinery/yield.ts';
+import { runAtOnce } from '../../apimachinery/index.ts';
 import { difference } from '../objects/difference.ts';
 import type { HeldObject } from '../objects/held-object.ts';
 import type { View } from '../objects/view.ts';

@@ -8,9 +8,8 @@
  * takes the place of what it shows: watches end, listeners are told the difference.
  */
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
-import { type Clock, systemClock } from '../../apimachinery/clock.ts';
-import { runInSlices } from '../../apimachinery/yield.ts';
-import { EtcdError } from '../../etcd/etcd-error.ts';
+import { type Clock, runInSlices, systemClock } from '../../apimachinery/index.ts';
+import { EtcdError } from '../../etcd/index.ts';
 import type { JournalWindow } from '../journal/journal.ts';
 import { View } from '../objects/view.ts';
 import { ViewReader } from '../objects/view-reader.ts';

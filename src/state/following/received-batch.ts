@@ -1,5 +1,5 @@
 /** One step of a store elsewhere, read from its records: what happened, to which objects. */
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { decodeEvents, EVENT_PREFIX } from '../journal/event-records.ts';
 import { removedAt } from '../objects/difference.ts';
 import type { HeldObject } from '../objects/held-object.ts';

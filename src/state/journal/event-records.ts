@@ -3,8 +3,7 @@
  * from afar. It says which event was which version, in order; the objects are in their own records
  * of the same batch, or beside the events where the batch itself changed them again.
  */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import { keyString } from '../../apimachinery/key.ts';
+import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { EngineWrite } from '../engines/engine.ts';
 import type { HeldObject } from '../objects/held-object.ts';
 import type { RecordCodec } from '../records/codec.ts';

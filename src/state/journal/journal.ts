@@ -5,7 +5,7 @@
  * happens stays resumable however busy the others are. Readers keep a position, not a queue: a slow
  * one costs nothing and is dropped when the window has moved past it.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
+import type { Clock } from '../../apimachinery/index.ts';
 import { collectionId } from '../objects/object-index.ts';
 import type { Collection, JournalEvent } from '../store.ts';
 import { EventLog } from './event-log.ts';

@@ -20,7 +20,7 @@
  * predecessor can have named in the answer to a write without making it durable, and above the clock:
  * where the state was put back to an earlier time, later stores gave out numbers that it does not know.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
+import type { Clock } from '../../apimachinery/index.ts';
 import { CompactedError } from '../store.ts';
 
 /** What is kept of the numbers, in the same batch as the objects. */

@@ -1,5 +1,5 @@
 /** What would have to happen for one state to become another, when what did happen is not known. */
-import { KeyMap } from '../../apimachinery/key-map.ts';
+import { KeyMap } from '../../apimachinery/index.ts';
 import type { JournalEvent } from '../store.ts';
 import { HeldObject, withResourceVersion } from './held-object.ts';
 import { Single } from './own-version.ts';

@@ -1,6 +1,5 @@
 /** What a batch of changes comes to, worked out before anything is changed. */
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import { jsonEqual } from '../../apimachinery/object.ts';
+import { jsonEqual, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { Change, EventType, JournalEvent, Remark } from '../store.ts';
 import { HeldObject, withResourceVersion } from './held-object.ts';
 import { Single } from './own-version.ts';

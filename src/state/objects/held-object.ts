@@ -3,8 +3,7 @@
  * bytes wherever possible. An object that is parsed takes four times the memory, and most are
  * asked for rarely, and then as bytes.
  */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { Remark, StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
 

@@ -1,5 +1,5 @@
 /** The order of lists: by namespace, then name, by their bytes in UTF-8. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
 
 /** UTF-16 order and UTF-8 order part ways only where both texts hold units from here up. */
 const BEYOND = /[\ud800-\uffff]/;

@@ -2,8 +2,7 @@
  * Labels of an object from its JSON, without parsing the rest: selectors look at those of every
  * object of a collection. Equal labels are one value, as many objects have the same.
  */
-import { isRecord, type JsonObject } from '../../apimachinery/object.ts';
-import { ownText } from '../../apimachinery/text.ts';
+import { isRecord, type JsonObject, ownText } from '../../apimachinery/index.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 

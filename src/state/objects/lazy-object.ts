@@ -1,5 +1,5 @@
 /** The home of versions that nobody has asked for yet: what they will be made from. */
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import type { Filling, Made, Remark, Source, StoredObject } from '../store.ts';
 import { type Home, withResourceVersion } from './held-object.ts';
 import type { Labels } from './labels.ts';

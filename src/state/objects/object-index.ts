@@ -1,6 +1,5 @@
 /** The objects that exist now, by identity and by collection. */
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import { KeyMap } from '../../apimachinery/key-map.ts';
+import { KeyMap, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { Collection, StoredObject } from '../store.ts';
 import type { HeldObject } from './held-object.ts';
 import { type Replacement, SortedObjects } from './sorted-objects.ts';

@@ -1,5 +1,5 @@
 /** The home of one version: its bytes, and what is asked of every object most. */
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import type { Remark } from '../store.ts';
 import type { Home } from './held-object.ts';
 import type { Labels } from './labels.ts';

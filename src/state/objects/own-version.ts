@@ -1,5 +1,5 @@
 /** The home of one version: what changed since objects were packed last. */
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import type { Remark } from '../store.ts';
 import { type Labels, sharedLabels } from './labels.ts';
 import { OneVersion } from './one-version.ts';

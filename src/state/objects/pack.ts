@@ -1,8 +1,12 @@
 /** Many versions in the bytes of one record; nothing is parsed before it is asked for. */
 import { isAscii } from 'node:buffer';
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject, JsonValue, KubeObject } from '../../apimachinery/object.ts';
-import { TextPool } from '../../apimachinery/text.ts';
+import {
+  type JsonObject,
+  type JsonValue,
+  type KubeObject,
+  type ObjectKey,
+  TextPool,
+} from '../../apimachinery/index.ts';
 import { decodeHeads, type Head } from '../records/record.ts';
 import type { Remark } from '../store.ts';
 import { HeldObject, type Home } from './held-object.ts';

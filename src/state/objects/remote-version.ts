@@ -1,6 +1,5 @@
 /** The home of one version that came as a record. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject } from '../../apimachinery/object.ts';
+import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
 import { decodeHeads, type Head } from '../records/record.ts';
 import type { Remark } from '../store.ts';
 import { HeldObject } from './held-object.ts';

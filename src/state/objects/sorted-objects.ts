@@ -4,7 +4,7 @@
  * are merged into a new array, once. So a change costs little, a list of an unchanged collection
  * costs nothing, and a list after one change costs a copy of the pointers.
  */
-import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
 import type { StoredObject } from '../store.ts';
 import { compareKeys } from './key-order.ts';
 

@@ -1,6 +1,5 @@
 /** A version of an object that is put together for a reader, and kept by no store. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
 

@@ -1,6 +1,5 @@
 /** What every store answers from its view, however what is shown came to be. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject } from '../../apimachinery/object.ts';
+import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { Collection, JournalEvent, ObjectList, StoredObject, Watch } from '../store.ts';
 import type { View } from './view.ts';
 

@@ -3,10 +3,15 @@
  * and who follows it. How it came to be is for others to say: changes made here, or followed from
  * afar.
  */
-import type { Clock } from '../../apimachinery/clock.ts';
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject } from '../../apimachinery/object.ts';
-import { Pauses, runAtOnce, runInSlices } from '../../apimachinery/yield.ts';
+import {
+  type Clock,
+  type JsonObject,
+  keyString,
+  type ObjectKey,
+  Pauses,
+  runAtOnce,
+  runInSlices,
+} from '../../apimachinery/index.ts';
 import type { EventLog } from '../journal/event-log.ts';
 import { DEFAULT_WINDOW, Journal, JournalStep, type JournalWindow } from '../journal/journal.ts';
 import { LogWatch } from '../journal/log-watch.ts';

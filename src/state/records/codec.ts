@@ -3,7 +3,7 @@
  * so that a copy of the state directory alone gives none away; the others stay plain JSON.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
 
 export interface RecordCodec {
   /** Whether the objects of this kind may hold secret values. */

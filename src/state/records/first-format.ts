@@ -1,6 +1,5 @@
 /** What version 1 of the format kept: an object a record, `{key, hidden}` on a line of its own. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonObject, KubeObject } from '../../apimachinery/object.ts';
+import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import { HeldObject } from '../objects/held-object.ts';
 import { Single } from '../objects/own-version.ts';
 

@@ -7,8 +7,7 @@
  * object as it is served, what is hidden, the text of its remark.
  */
 import { createHash } from 'node:crypto';
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
-import type { JsonValue } from '../../apimachinery/object.ts';
+import { type JsonValue, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { MAX_KEY_BYTES } from '../engines/engine.ts';
 import type { HeldObject } from '../objects/held-object.ts';
 

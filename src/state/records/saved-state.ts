@@ -1,5 +1,5 @@
 /** What an engine holds of a store: reading all of it at the start, writing what changes. */
-import type { ObjectKey } from '../../apimachinery/key.ts';
+import type { ObjectKey } from '../../apimachinery/index.ts';
 import type { EngineWrite, StateEngine } from '../engines/engine.ts';
 import { decodeEvents, EVENT_PREFIX, type SavedEvents } from '../journal/event-records.ts';
 import type { PersistedVersions } from '../journal/versions.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
-import { temporaryPath } from '../../files/temporary-files.ts';
+import { temporaryPath } from '../../files/index.ts';
 import { StateError } from '../state-error.ts';
 
 const STATE_KEY_BYTES = 32;

@@ -9,8 +9,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
-import type { Clock } from '../../apimachinery/clock.ts';
-import { runAtOnce } from '../../apimachinery/yield.ts';
+import { type Clock, runAtOnce } from '../../apimachinery/index.ts';
 import { reason } from '../engines/lmdb-reason.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import {

@@ -1,5 +1,5 @@
 /** Result of a redo log on the state of the engine, computed before anything changes. */
-import { keyString, type ObjectKey } from '../../apimachinery/key.ts';
+import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { removedAt } from '../objects/difference.ts';
 import type { DraftEvent, Replaced } from '../objects/draft.ts';
 import { HeldObject } from '../objects/held-object.ts';

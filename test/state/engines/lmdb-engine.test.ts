@@ -13,7 +13,7 @@ import { fail, lmdbHarness } from '../harnesses.ts';
 
 testStateEngine('the LMDB engine', lmdbHarness);
 
-const WRITER = new URL('batch-writer.ts', import.meta.url).pathname;
+const WRITER = new URL('../batch-writer.ts', import.meta.url).pathname;
 
 const temporary = test.extend('root', async ({}, { onCleanup }) => {
   const root = fs.mkdtempSync(join(tmpdir(), 'gitplane-state-'));

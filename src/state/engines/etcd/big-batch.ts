@@ -4,7 +4,7 @@
  * is copied to where its records belong, in portions, and the parts go. Nothing else is written
  * before that is done, so there is never more than one.
  */
-import type { Etcd, Operation } from '../../../etcd/etcd.ts';
+import type { Etcd, Operation } from '../../../etcd/index.ts';
 import { partsOf } from './chunked-value.ts';
 import type { Layout } from './layout.ts';
 

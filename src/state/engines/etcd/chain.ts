@@ -5,8 +5,7 @@
  * the step already, it has happened.
  */
 import { randomUUID } from 'node:crypto';
-import type { Compare, Etcd, Operation } from '../../../etcd/etcd.ts';
-import { EtcdError } from '../../../etcd/etcd-error.ts';
+import { type Compare, type Etcd, EtcdError, type Operation } from '../../../etcd/index.ts';
 import { type Deferred, deferred } from '../../deferred.ts';
 import { StateError } from '../../state-error.ts';
 import type { Layout } from './layout.ts';

@@ -4,8 +4,7 @@
  * (the fence), so one that has lost its right writes nothing any more. A lost etcd is tried again; the
  * reason goes to `flush`.
  */
-import type { Compare, Etcd, Operation } from '../../../etcd/etcd.ts';
-import { EtcdError } from '../../../etcd/etcd-error.ts';
+import { type Compare, type Etcd, EtcdError, type Operation } from '../../../etcd/index.ts';
 import { StateError, unreadableState } from '../../state-error.ts';
 import {
   checkEngineKey,

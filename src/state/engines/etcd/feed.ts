@@ -1,6 +1,11 @@
 /** The history of a store that is kept in etcd, for whoever follows it. */
-import type { Etcd, KeyValue, WatchBatch, WatchEvent } from '../../../etcd/etcd.ts';
-import { CompactedRevisionError } from '../../../etcd/etcd-error.ts';
+import {
+  CompactedRevisionError,
+  type Etcd,
+  type KeyValue,
+  type WatchBatch,
+  type WatchEvent,
+} from '../../../etcd/index.ts';
 import {
   ForgottenRevisionError,
   type Newest,

@@ -1,5 +1,5 @@
 /** Which transactions a group of batches takes: one, where it fits. */
-import type { Operation } from '../../../etcd/etcd.ts';
+import type { Operation } from '../../../etcd/index.ts';
 import {
   bigBatchSteps,
   bytesOf,

@@ -1,5 +1,5 @@
 /** The records of a store as they were at a revision of etcd, whole and in order. */
-import type { Etcd } from '../../../etcd/etcd.ts';
+import type { Etcd } from '../../../etcd/index.ts';
 import { compareBytes } from '../../objects/key-order.ts';
 import type { EngineEntry } from '../engine.ts';
 import { decodeBig, readBigBatch, type StoredWrites } from './big-batch.ts';

@@ -1,0 +1,33 @@
+/** Public names of `catalog/`: other folders import this file alone. */
+
+export { Catalog } from './catalog.ts';
+export { CatalogObject, compareAhead, type Place, sameSources } from './catalog-object.ts';
+export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from './file.ts';
+export { type FileReader, fileReader } from './file-reader.ts';
+export { type CommitPoint, Identity } from './identity.ts';
+export { sortProblems } from './problems.ts';
+export { keptManifest, keptRemark, remarkOf } from './provenance.ts';
+export { Crew } from './reader-pool/reader-pool.ts';
+export { readEach, readPaths, type SeenPath } from './reading.ts';
+export {
+  catalogDifference,
+  extend,
+  type Folded,
+  type FoldedStep,
+  netChanges,
+  type ReplayContext,
+  replay,
+} from './replay.ts';
+export {
+  isKept,
+  keptPaths,
+  keptRevision,
+  type Notes,
+  notedPaths,
+  notesFor,
+  obsoleteNotes,
+  restore,
+} from './restore.ts';
+export type { ObjectChange, StepResult, Trial } from './step.ts';
+export { isTiedAnew } from './tie.ts';
+export { linkWarnings, type Sealing, sealingConfigPaths, seenPaths, TreeView } from './tree.ts';

@@ -1,0 +1,77 @@
+/** Public names of `git/`: other folders import this file alone. */
+export { BareRepository } from './bare-repository.ts';
+export {
+  BlobTooLargeError,
+  GitError,
+  ObjectTypeError,
+  PathError,
+  RefLockedError,
+  StorageError,
+} from './git-error.ts';
+export { initRepository } from './init-repository.ts';
+export { type GitLogger, silent } from './logger.ts';
+export { Maintenance } from './maintenance/maintenance.ts';
+export type { CommitSignature } from './objects/commit-object.ts';
+export { objectId } from './objects/object-id.ts';
+export { encodePath } from './objects/path-text.ts';
+export { pathFlaw } from './objects/tree-path.ts';
+export { openRepository } from './open-repository.ts';
+export { PackTooLargeError, packRange, takePacks } from './packs/pack-import-export.ts';
+export { packFolder } from './packs/pack-names.ts';
+export { buildPack } from './packs/pack-writer.ts';
+export {
+  type GitContext,
+  inheritedEnvironment,
+  MAX_PUSH_BYTES,
+} from './process/git-environment.ts';
+export { runGit, tryGit } from './process/git-process.ts';
+export { limitedCommand, NOT_FOUND } from './process/limited-command.ts';
+export { gitMemoryMib, limitGitMemory } from './process/process-limits.ts';
+export { realFiles } from './publication/durable-files.ts';
+export type { Gate, Publication } from './publication/publisher.ts';
+export { gitDirOf, readOnlyRepository } from './read-only.ts';
+export { BlobStream } from './reading/blob-stream.ts';
+export { grepRevision } from './reading/grep.ts';
+export {
+  damageRemedy,
+  historyDamage,
+  type PackFiles,
+  packDamage,
+  packFileChanges,
+  packFiles,
+  tipDamage,
+} from './reading/object-check.ts';
+export { Reader } from './reading/reader.ts';
+export { isOnSomeRef, resolveCommit } from './reading/resolve-commit.ts';
+export { changedPaths, type MergeSource, ownPaths } from './reading/touched-paths.ts';
+export { moveRef } from './refs/move-ref.ts';
+export { readRef } from './refs/ref-file.ts';
+export { CLAIMS } from './refs/ref-lock.ts';
+export { watchRef } from './refs/ref-watch.ts';
+export { removeStaleLocks } from './refs/stale-lock.ts';
+export type { RemoteAccess } from './remote/access.ts';
+export { parseRemoteAddress, type RemoteAddress } from './remote/address.ts';
+export { FencedRemote } from './remote/fenced-remote.ts';
+export { Following, type FollowingObserver, stopFollowing } from './remote/following.ts';
+export { Remote, type RemoteOptions } from './remote/remote.ts';
+export { RemoteError } from './remote/remote-error.ts';
+export { WriteBranch } from './remote/write-branch.ts';
+export {
+  type CommitBatch,
+  type FileChange,
+  HeadMovedError,
+  type HistoryCommit,
+  type PathChange,
+  type Person,
+  type PushObjection,
+  type Repository,
+  type TreeFile,
+} from './repository.ts';
+export { installHooks } from './serve/hook.ts';
+export type { PushRequest, PushVerdict, RefMove } from './serve/hook-protocol.ts';
+export { listenForPushes, pushSocketPath } from './serve/hook-server.ts';
+export { refObjections } from './serve/pushed-refs.ts';
+export { withQuarantine } from './serve/quarantine.ts';
+export { advertiseRefs, type GitService, isGitService, serveRpc } from './serve/smart-http.ts';
+export type { Agreement } from './wal/wal-publisher.ts';
+export { replayLogs } from './wal/wal-replay.ts';

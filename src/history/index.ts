@@ -1,0 +1,17 @@
+/** Public names of `history/`: other folders import this file alone. */
+export type { HistoryEntry } from './entries.ts';
+export type { FieldChange } from './field-changes.ts';
+export { History, type PastPoint } from './history.ts';
+export { PastObject } from './past-object.ts';
+export {
+  type ForeseeEffects,
+  type Plan,
+  type PlanChange,
+  type PlanEffect,
+  type PlanEffects,
+  type PlanVerb,
+  planOf,
+  withEffects,
+} from './plan.ts';
+export { Planner, type PlanTarget } from './planner.ts';
+export { checkRevision, checkTime, type Past } from './revision.ts';

@@ -1,0 +1,40 @@
+/** Public names of `manifests/`: other folders import this file alone. */
+export { compose } from './compose.ts';
+export { matchItems } from './edit/match.ts';
+export {
+  appendDocument,
+  editDocument,
+  type FormerDocument,
+  formatLike,
+  isEmptyStream,
+  removeDocument,
+} from './edit.ts';
+export { evaluate, isMergeKey, setOwn } from './evaluate.ts';
+export { ignorePatterns } from './ignore-patterns.ts';
+export {
+  defaultPath,
+  folderNamespace,
+  IGNORE_FILE,
+  isControlFile,
+  LARGEST_IGNORE_FILE,
+  leavesTree,
+  normalizeFolder,
+  type PathFilter,
+  pathFilter,
+  relativeTo,
+  SOPS_CONFIG,
+} from './layout.ts';
+export {
+  formatProblem,
+  type ManifestDocument,
+  type ManifestFile,
+  type Position,
+  type Problem,
+} from './manifest.ts';
+export { decodeUtf8, holdsNothing, parseDocument } from './parse.ts';
+export { parsePlainYaml } from './plain/plain-yaml.ts';
+export { placesIn, positionAt } from './positions.ts';
+export { readManifests } from './read.ts';
+export { resolvePlain } from './scalar-meaning.ts';
+export { type StreamSlice, splitStream } from './stream.ts';
+export { formatManifest } from './write.ts';

@@ -1,0 +1,43 @@
+/** Public names of `registry/`: other folders import this file alone. */
+export { noteActivity } from './activity.ts';
+export { Branch } from './branch.ts';
+export type { BranchObserver, BranchOptions } from './branch-options.ts';
+export { ClusterRegistry, withoutGeneration } from './cluster-registry.ts';
+export { PendingWrites } from './pending-writes.ts';
+export { isAccessRole } from './projection/derived-roles.ts';
+export { shownBytes, shownInSlices, shownObject } from './projection/object-with-managed-fields.ts';
+export { ReadableStore } from './projection/readable-store.ts';
+export { ReadableView } from './projection/readable-view.ts';
+export {
+  conditionsOf,
+  DEGRADED,
+  isFinished,
+  OWNER_UID,
+  serveObject,
+} from './projection/served-object.ts';
+export { type ToldProblem, tellProblems } from './projection/status-conditions.ts';
+export type { Approval } from './pushes/prune-approvals.ts';
+export { exceeds, type Hold, type PruneBudget, unsignedHold } from './pushes/prune-budget.ts';
+export { type Foretold, PushJudge, type PushSource } from './pushes/push.ts';
+export type { PushedRange } from './pushes/push-dry-run.ts';
+export { readOnlyRegistry } from './read-only-registry.ts';
+export { type Issuer, type ObjectRegistry, Registry } from './registry.ts';
+export { type CommitVerdict, SyncReport } from './sync-report.ts';
+export { isAnew } from './writes/change-verbs.ts';
+export { COMMITTER } from './writes/commit-message.ts';
+export { decodeObject, stripServerFields } from './writes/decode.ts';
+export type { PropagationPolicy } from './writes/delete.ts';
+export { FOREGROUND, ORPHAN } from './writes/finalizers.ts';
+export { type Committed, openIdempotentRegistry } from './writes/idempotent-registry.ts';
+export { type OpenFile, Sealer } from './writes/sealer.ts';
+export { GITPLANE, ownChange, ownCreate, ownOptions } from './writes/system-writes.ts';
+export type {
+  Advice,
+  DeleteResult,
+  Guard,
+  PlannedChange,
+  Target,
+  WriteOptions,
+  WriteParts,
+  WriteResult,
+} from './writes/write-context.ts';

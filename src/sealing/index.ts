@@ -1,0 +1,20 @@
+/** Public names of `sealing/`: other folders import this file alone. */
+export { clearComments } from './comments.ts';
+export { type FileKey, Keyring, makeIdentity, parseIdentities, wrapDataKey } from './data-keys.ts';
+export { type SealMetadata, SOPS, saysOnly } from './metadata.ts';
+export { metadataOf, type OpenedFile, openStream } from './open.ts';
+export { missingKey, type PgpKeys, wrapForPgp } from './pgp.ts';
+export { documentsOf, Reuse, sealDocument, sealedComments, sealText, unsealText } from './seal.ts';
+export { isSealed } from './sealed-value.ts';
+export { SealingError } from './sealing-error.ts';
+export { type Rule, selectionOf } from './selection.ts';
+export {
+  changeRecipients,
+  creationRuleFor,
+  formatSopsConfig,
+  parseSopsConfig,
+  ruleOfKeys,
+  type SopsConfig,
+} from './sops-config.ts';
+export { sopsConfigProblems } from './sops-config-check.ts';
+export { mapLeaves } from './tree.ts';

@@ -1,0 +1,6 @@
+/** Public names of `signatures/`: other folders import this file alone. */
+export { type CommitSigner, openCommitSigner } from './commit-signer.ts';
+export { openGpgKeyring } from './gpg-keyring.ts';
+export { SignatureFileError } from './signature-error.ts';
+export { type CommitRange, SignatureJudge } from './signature-judge.ts';
+export { type PolicyFiles, PolicySource } from './signature-policy.ts';

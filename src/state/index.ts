@@ -1,0 +1,38 @@
+/** Public names of `state/`: other folders import this file alone. */
+export { deferred } from './deferred.ts';
+export type { EngineEntry, EngineWrite, StateEngine } from './engines/engine.ts';
+export { type EtcdStateEngine, openEtcdEngine } from './engines/etcd/engine.ts';
+export { openEtcdFeed } from './engines/etcd/feed.ts';
+export { Layout } from './engines/etcd/layout.ts';
+export { openLmdbEngine } from './engines/lmdb-engine.ts';
+export { isNewState } from './engines/lmdb-files.ts';
+export { lmdbIsReadable } from './engines/lmdb-probe.ts';
+export { MemoryEngine } from './engines/memory-engine.ts';
+export { type FollowingStore, openFollowingStore } from './following/following-store.ts';
+export type { Writer } from './following/freshness.ts';
+export type { RecordFeed } from './following/record-feed.ts';
+export { SharedLook } from './following/single-flight.ts';
+export { EVENT_PREFIX } from './journal/event-records.ts';
+export { openStore } from './journaled-store.ts';
+export { compareKeys } from './objects/key-order.ts';
+export { ObjectVersion } from './objects/stored-object.ts';
+export { type RecordCodec, sealingCodec, strictCodec } from './records/codec.ts';
+export { META_KEY, MIGRATION_KEY } from './records/saved-state.ts';
+export { loadStateKey } from './records/state-key.ts';
+export type { RedoOptions } from './redo/redo-log.ts';
+export { partOfStore, type StorePart } from './scoped-store.ts';
+export { StateError } from './state-error.ts';
+export {
+  type Change,
+  type Collection,
+  CompactedError,
+  type EventType,
+  type Filling,
+  type JournalEvent,
+  type Made,
+  type ObjectList,
+  type Remark,
+  type Store,
+  type StoredObject,
+  type Watch,
+} from './store.ts';
