@@ -22,8 +22,8 @@ export {
 export { describeKey, keyString, type ObjectKey, parseKey, sameKey } from './key.ts';
 export { KeyMap } from './key-map.ts';
 export { type LinearRegExp, linearRegExp } from './linear-regexp.ts';
-export { remember } from './memoize.ts';
-export { Turns } from './mutex.ts';
+export { memoize } from './memoize.ts';
+export { Mutex } from './mutex.ts';
 export { nameUuids } from './name-uuid.ts';
 export {
   dnsLabelProblems,
@@ -98,4 +98,4 @@ export {
   withWarnings,
 } from './status-error.ts';
 export { ownText, shownPath, TextPool } from './text.ts';
-export { flatMapInSlices, Pauses, runAtOnce, runInSlices } from './yield.ts';
+export { flatMapYielding, runAtOnce, runYielding, Yielding } from './yield.ts';

@@ -8,7 +8,7 @@ const LONGEST_TEXT = 512;
  * What it returns is shared and must not be changed; what it throws is not kept. At most `most`
  * results are held: then all are dropped, which is cheap, and rare where texts repeat.
  */
-export function remember<T>(most: number, make: (text: string) => T): (text: string) => T {
+export function memoize<T>(most: number, make: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {
     const found = known.get(text);

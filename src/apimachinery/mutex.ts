@@ -1,5 +1,5 @@
 /** Work that must not overlap, in the order it was asked for. */
-export class Turns {
+export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
   run<T>(work: () => Promise<T>): Promise<T> {

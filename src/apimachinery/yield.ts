@@ -28,7 +28,7 @@ function endTurn(): void {
   turnBegan = undefined;
 }
 
-export class Pauses {
+export class Yielding {
   readonly #longestHoldMs: number;
   /** When we were at it last. */
   #since = performance.now();
@@ -56,12 +56,12 @@ export class Pauses {
 }
 
 /** `items.flatMap(map)`, in slices. */
-export async function flatMapInSlices<T, R>(
+export async function flatMapYielding<T, R>(
   items: Iterable<T>,
   map: (item: T) => readonly R[],
 ): Promise<R[]> {
   const results: R[] = [];
-  const pauses = new Pauses();
+  const pauses = new Yielding();
   for (const item of items) {
     if (pauses.due) await pauses.pause();
     results.push(...map(item));
@@ -70,8 +70,8 @@ export async function flatMapInSlices<T, R>(
 }
 
 /** Runs what yields between its steps to its end, in slices. */
-export async function runInSlices<R>(steps: Generator<unknown, R>): Promise<R> {
-  const pauses = new Pauses();
+export async function runYielding<R>(steps: Generator<unknown, R>): Promise<R> {
+  const pauses = new Yielding();
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;

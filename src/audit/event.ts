@@ -2,7 +2,7 @@
  * Lines of the audit log: an `Event` of `audit.k8s.io/v1`, as JSON. They are put together from parts
  * that are made once for each user, client and URL, since most requests are made again and again.
  */
-import { remember, type User } from '../apimachinery/index.ts';
+import { memoize, type User } from '../apimachinery/index.ts';
 import type { AuditedRequest, AuditLevel, AuditStage } from './policy.ts';
 import { redactedMessage, redactedUrl } from './redaction.ts';
 
@@ -138,10 +138,10 @@ function userText(user: User): string {
 const MOST_CLIENTS = 1024;
 const LONGEST_USER_AGENT = 1024;
 
-const ipText = remember(MOST_CLIENTS, (ip) =>
+const ipText = memoize(MOST_CLIENTS, (ip) =>
   ip === '' ? '' : `,"sourceIPs":[${JSON.stringify(ip)}]`,
 );
-const agentText = remember(MOST_CLIENTS, (agent) => {
+const agentText = memoize(MOST_CLIENTS, (agent) => {
   const isLong = agent.length > LONGEST_USER_AGENT;
   const shown = isLong ? `${agent.slice(0, LONGEST_USER_AGENT)}...TRUNCATED` : agent;
   return `,"userAgent":${JSON.stringify(shown)}`;

@@ -21,7 +21,7 @@ export interface Maker {
 }
 
 /** Why the key must not be written, as the end of a sentence; undefined when it may. */
-export function beyondMaker(
+export function beyondDelegator(
   maker: Maker,
   key: KubeObject,
   of: { readonly limits: KeyLifetimeLimits; readonly clock: Clock },

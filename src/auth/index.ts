@@ -19,7 +19,7 @@ export {
 } from './authorizer.ts';
 export { type ClusterDoor, clusterAuthorizer } from './cluster-authorizer.ts';
 export { CountingSlots } from './counting-slots.ts';
-export { beyondMaker } from './delegated-key-limits.ts';
+export { beyondDelegator } from './delegated-key-limits.ts';
 export { delegationProblem } from './delegation.ts';
 export { type Directory, DirectoryIndex, type DirectoryUser } from './directory.ts';
 export {

@@ -7,17 +7,17 @@ import type { Step } from './step.ts';
 import type { UndoLog } from './undo-log.ts';
 
 /** A key that a step may change, and every document that names it after the step. */
-export interface Touched {
+export interface AffectedObjects {
   readonly key: ObjectKey;
   readonly claims: Place[];
 }
 
 /** Replaces the files; what a step touches is touched once, however many documents name it. */
-export function* touch(
+export function* affectedObjects(
   contents: Contents,
   step: Step,
   undo: UndoLog | undefined,
-): Generator<void, KeyMap<Touched>> {
+): Generator<void, KeyMap<AffectedObjects>> {
   const touched = new TouchedKeys(contents, step);
   for (const [path, entry] of step.files) {
     yield;
@@ -32,7 +32,7 @@ export function* touch(
 }
 
 class TouchedKeys {
-  readonly keys = new KeyMap<Touched>();
+  readonly keys = new KeyMap<AffectedObjects>();
   /** Paths of files with documents that do not say what they are, before or after the step. */
   readonly #broken = new Set<string>();
   readonly #contents: Contents;
@@ -68,7 +68,7 @@ class TouchedKeys {
   }
 
   /** The claims begin with those of files that the step leaves as they are. */
-  add(key: ObjectKey): Touched {
+  add(key: ObjectKey): AffectedObjects {
     let found = this.keys.get(key);
     if (found === undefined) {
       const { files } = this.#step;

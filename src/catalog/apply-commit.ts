@@ -1,7 +1,7 @@
 /** Takes one step of the fold: the contents at a commit become those at its child. */
 import { KeyMap, runAtOnce } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import { touch } from './affected-objects.ts';
+import { affectedObjects } from './affected-objects.ts';
 import { CatalogObject } from './catalog-object.ts';
 import { Contents } from './contents.ts';
 import { isValid } from './file.ts';
@@ -18,14 +18,14 @@ interface Folding {
 }
 
 /** Changes the contents; yields now and then, so that others can have the processor. */
-export function* fold(
+export function* applyCommit(
   { rootCommit, contents, undo }: Folding,
   step: Step,
 ): Generator<void, ObjectChange[]> {
   const { objects } = contents;
   const seen: Omit<ObjectChange, 'after'>[] = [];
   const ties = new Ties(contents, step, undo);
-  const touched = yield* touch(contents, step, undo);
+  const touched = yield* affectedObjects(contents, step, undo);
   const resolution = new Resolution(rootCommit, contents, step);
   for (const { key, claims } of touched.values()) {
     yield;

@@ -3,9 +3,9 @@
  * manifest. A fold over commits and nothing else: no clock, no store, no order of arrival
  * (invariants 5, 7, 9, 12).
  */
-import { type ObjectKey, runAtOnce, runInSlices } from '../apimachinery/index.ts';
+import { type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import { firstContents, fold } from './apply-commit.ts';
+import { applyCommit, firstContents } from './apply-commit.ts';
 import type { CatalogObject, Place } from './catalog-object.ts';
 import { Contents } from './contents.ts';
 import type { FileEntry } from './file.ts';
@@ -89,7 +89,7 @@ export class Catalog {
   advance(step: Step): StepResult {
     const undo = new UndoLog();
     const changes = runAtOnce(
-      fold({ rootCommit: this.rootCommit, contents: this.#contents, undo }, step),
+      applyCommit({ rootCommit: this.rootCommit, contents: this.#contents, undo }, step),
     );
     return this.#taken(step, changes, undo);
   }
@@ -101,11 +101,13 @@ export class Catalog {
   async tryInSlices(step: Step): Promise<Trial> {
     const { rootCommit } = this;
     const { contents, sink } = this.#contents.layered();
-    const changes = await runInSlices(fold({ rootCommit, contents, undo: new UndoLog() }, step));
+    const changes = await runYielding(
+      applyCommit({ rootCommit, contents, undo: new UndoLog() }, step),
+    );
     return {
       changes,
       growth: contents.objects.size - this.size,
-      problemsOf: (paths) => runInSlices(problemsOf(contents, paths)),
+      problemsOf: (paths) => runYielding(problemsOf(contents, paths)),
       take: () => {
         const undo = new UndoLog();
         sink(step, undo);
@@ -131,7 +133,7 @@ export class Catalog {
     const { rootCommit } = this;
     const contents = this.#contents;
     const first = contents.isEmpty ? firstContents(rootCommit, step) : undefined;
-    if (first === undefined) runAtOnce(fold({ rootCommit, contents }, step));
+    if (first === undefined) runAtOnce(applyCommit({ rootCommit, contents }, step));
     else this.#contents = first;
     this.#at = pointOf(step.commit);
   }

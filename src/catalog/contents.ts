@@ -5,8 +5,8 @@
 import { KeyMap, type ObjectKey, sameKey } from '../apimachinery/index.ts';
 import { type CatalogObject, comparePlaces, type Place } from './catalog-object.ts';
 import type { DocumentEntry, FileEntry } from './file.ts';
-import { type Entries, layerOfKeys, layerOfPaths } from './overlay-map.ts';
-import { PathCases } from './path-collisions.ts';
+import { type Entries, overlayOfKeys, overlayOfPaths } from './overlay-map.ts';
+import { PathCollisions } from './path-collisions.ts';
 import type { Step } from './step.ts';
 import type { Tie } from './tie.ts';
 import type { UndoLog } from './undo-log.ts';
@@ -16,7 +16,7 @@ interface Parts {
   readonly objects: Entries<ObjectKey, CatalogObject>;
   readonly claims: Entries<ObjectKey, readonly Place[]>;
   readonly waiting: Entries<ObjectKey, readonly ObjectKey[]>;
-  readonly cases: PathCases;
+  readonly cases: PathCollisions;
 }
 
 /** Contents on top of others, which stay as they are until these sink. */
@@ -29,7 +29,7 @@ interface Tried {
 export class Contents {
   readonly files: Entries<string, FileEntry>;
   readonly objects: Entries<ObjectKey, CatalogObject>;
-  readonly cases: PathCases;
+  readonly cases: PathCollisions;
   /**
    * Every document that names a key, valid or not, in no particular order; left out where that is
    * nothing but the place of the object.
@@ -53,7 +53,7 @@ export class Contents {
       objects,
       claims: new KeyMap(),
       waiting: new KeyMap(),
-      cases: new PathCases(),
+      cases: new PathCollisions(),
     });
   }
 
@@ -63,16 +63,16 @@ export class Contents {
       objects: new KeyMap(this.objects),
       claims: new KeyMap(this.#claims),
       waiting: new KeyMap(this.waiting),
-      cases: new PathCases(this.cases),
+      cases: new PathCollisions(this.cases),
     });
   }
 
   layered(): Tried {
-    const files = layerOfPaths(this.files);
-    const objects = layerOfKeys(this.objects);
-    const claims = layerOfKeys(this.#claims);
-    const waiting = layerOfKeys(this.waiting);
-    const cases = new PathCases(this.cases);
+    const files = overlayOfPaths(this.files);
+    const objects = overlayOfKeys(this.objects);
+    const claims = overlayOfKeys(this.#claims);
+    const waiting = overlayOfKeys(this.waiting);
+    const cases = new PathCollisions(this.cases);
     return {
       contents: new Contents({ files, objects, claims, waiting, cases }),
       sink: (step, undo) => {

@@ -6,8 +6,8 @@ export { type DocumentEntry, type FileEntry, ReadDocument, refuseClear } from '.
 export { type FileReader, fileReader } from './file-reader.ts';
 export { type CommitPoint, Identity } from './identity.ts';
 export { sortProblems } from './problems.ts';
-export { keptManifest, keptRemark, remarkOf } from './provenance.ts';
-export { Crew } from './reader-pool/reader-pool.ts';
+export { persistedManifest, persistedProvenance, provenanceOf } from './provenance.ts';
+export { ReaderPool } from './reader-pool/reader-pool.ts';
 export { readEach, readPaths, type SeenPath } from './reading.ts';
 export {
   catalogDifference,
@@ -19,13 +19,13 @@ export {
   replay,
 } from './replay.ts';
 export {
-  isKept,
-  keptPaths,
-  keptRevision,
+  isPersisted,
   type Notes,
   notedPaths,
   notesFor,
   obsoleteNotes,
+  persistedPaths,
+  persistedRevision,
   restore,
 } from './restore.ts';
 export type { ObjectChange, StepResult, Trial } from './step.ts';

@@ -1,7 +1,7 @@
 /** What objects are once the files of a step are in place, and which life each of them lives. */
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import type { Touched } from './affected-objects.ts';
+import type { AffectedObjects } from './affected-objects.ts';
 import {
   CatalogObject,
   keepIfEqual,
@@ -16,7 +16,7 @@ import { hasUnnamed, isValid } from './file.ts';
 import { type CommitPoint, Identity, mergedIdentity, type ParentView } from './identity.ts';
 import { pointOf, type Step } from './step.ts';
 
-interface Resolving extends Touched {
+interface Resolving extends AffectedObjects {
   readonly before: CatalogObject | undefined;
 }
 

@@ -21,7 +21,7 @@ interface Changed<V> {
   readonly value: V | undefined;
 }
 
-export class Layer<K, V> implements Entries<K, V> {
+export class OverlayMap<K, V> implements Entries<K, V> {
   readonly #below: Entries<K, V>;
   readonly #changed: Entries<K, Changed<V>>;
   #size: number;
@@ -78,10 +78,10 @@ export class Layer<K, V> implements Entries<K, V> {
   }
 }
 
-export function layerOfPaths<V>(below: Entries<string, V>): Layer<string, V> {
-  return new Layer(below, new Map<string, Changed<V>>());
+export function overlayOfPaths<V>(below: Entries<string, V>): OverlayMap<string, V> {
+  return new OverlayMap(below, new Map<string, Changed<V>>());
 }
 
-export function layerOfKeys<V>(below: Entries<ObjectKey, V>): Layer<ObjectKey, V> {
-  return new Layer(below, new KeyMap<Changed<V>>());
+export function overlayOfKeys<V>(below: Entries<ObjectKey, V>): OverlayMap<ObjectKey, V> {
+  return new OverlayMap(below, new KeyMap<Changed<V>>());
 }

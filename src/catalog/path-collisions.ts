@@ -7,22 +7,22 @@ import type { Problem } from '../manifests/index.ts';
 import type { UndoLog } from './undo-log.ts';
 
 /** What paths are the same by; itself for most paths. */
-export function foldPath(path: string): string {
+export function collisionKey(path: string): string {
   return UNUSUAL.test(path) ? path.normalize('NFC').toLowerCase() : path;
 }
 
 const UNUSUAL = /[A-Z]|[^ -~]/;
 
-export class PathCases {
+export class PathCollisions {
   /** Paths that are not their own fold, by it. Most repositories have few. */
   readonly #unusual: Map<string, readonly string[]>;
 
-  constructor(from?: PathCases) {
+  constructor(from?: PathCollisions) {
     this.#unusual = new Map(from === undefined ? [] : from.#unusual);
   }
 
   set(path: string, exists: boolean, undo?: UndoLog): void {
-    const fold = foldPath(path);
+    const fold = collisionKey(path);
     if (fold === path) return;
     const known = this.#unusual.get(fold) ?? [];
     if (known.includes(path) === exists) return;
@@ -34,14 +34,14 @@ export class PathCases {
 
   /** The path that a new one would be told apart from by case alone; undefined: there is none. */
   twinOf(path: string, has: (path: string) => boolean): string | undefined {
-    const fold = foldPath(path);
+    const fold = collisionKey(path);
     const same = [...(this.#unusual.get(fold) ?? []), ...(has(fold) ? [fold] : [])];
     return same.includes(path) ? undefined : same[0];
   }
 
   /** A problem for each path that another one stands in the way of. */
   problemsOf(path: string, has: (path: string) => boolean): Problem[] {
-    return this.#among(foldPath(path), has);
+    return this.#among(collisionKey(path), has);
   }
 
   problems(has: (path: string) => boolean): Problem[] {

@@ -15,14 +15,14 @@ import type { CatalogObject, ManifestSource } from './catalog-object.ts';
 import type { Tie } from './tie.ts';
 
 /** An object as the state store has it, with what was kept beside it. */
-export interface KeptObject {
+export interface PersistedObject {
   readonly key: ObjectKey;
   readonly object: KubeObject;
-  remark(): KeptRemark | undefined;
+  remark(): PersistedProvenance | undefined;
 }
 
 /** What the state store keeps beside an object. */
-export interface KeptRemark {
+export interface PersistedProvenance {
   readonly facts: JsonValue;
   readonly text?: string | undefined;
 }
@@ -53,10 +53,10 @@ export interface Flaws {
  * What to keep beside the served form of an object. The text is its manifest, where that does not
  * follow from `served`.
  */
-export function remarkOf(
+export function provenanceOf(
   { place, identity, source, problems, tie }: CatalogObject,
   parsed: { readonly manifest: KubeObject; readonly served: KubeObject },
-): KeptRemark {
+): PersistedProvenance {
   const { birth, generation } = identity;
   const facts: ObjectFacts = [
     place.path,
@@ -88,17 +88,20 @@ function tieFacts({ owner, life }: Tie): NonNullable<Flaws['tie']> {
 }
 
 /** The tie of an access key, from its facts. */
-export function keptTie({ group }: ObjectKey, tie: Flaws['tie']): Tie | undefined {
+export function persistedTie({ group }: ObjectKey, tie: Flaws['tie']): Tie | undefined {
   if (tie === undefined) return undefined;
   const [kind, name, life] = tie;
   return { owner: { group, kind, namespace: '', name }, life };
 }
 
 /** The remark of an object whose served form changes, and whose manifest does not. */
-export function keptRemark(stored: KeptObject, served: KubeObject): KeptRemark | undefined {
+export function persistedProvenance(
+  stored: PersistedObject,
+  served: KubeObject,
+): PersistedProvenance | undefined {
   const facts = stored.remark()?.facts;
   if (facts === undefined) return undefined;
-  return { facts, text: textOf({ manifest: keptManifest(stored), served }) };
+  return { facts, text: textOf({ manifest: persistedManifest(stored), served }) };
 }
 
 function textOf(of: { manifest: KubeObject; served: KubeObject }): string | undefined {
@@ -119,7 +122,7 @@ function manifestIn(served: KubeObject): KubeObject {
 }
 
 /** The manifest of an object that has a remark of ours. */
-export function keptManifest(stored: KeptObject): KubeObject {
+export function persistedManifest(stored: PersistedObject): KubeObject {
   const text = stored.remark()?.text;
   return text === undefined ? manifestIn(stored.object) : (JSON.parse(text) as KubeObject);
 }

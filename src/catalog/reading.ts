@@ -1,5 +1,5 @@
 /** The files behind paths: which are never read, and how many are read at once. */
-import { Pauses } from '../apimachinery/index.ts';
+import { Yielding } from '../apimachinery/index.ts';
 import { BlobTooLargeError, pathFlaw, type Repository } from '../git/index.ts';
 import { leavesTree } from '../manifests/index.ts';
 import { type FileEntry, unreadableFile } from './file.ts';
@@ -53,7 +53,7 @@ export async function readEach(
   paths: readonly SeenPath[],
   take: Taker,
 ): Promise<void> {
-  const turns = new Pauses();
+  const turns = new Yielding();
   const blobs: WantedFile[] = [];
   for (const seen of paths) {
     if (turns.due) await turns.pause();

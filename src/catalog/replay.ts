@@ -3,7 +3,7 @@
  * copied, where they meet the copies are merged, so that the result depends on the commits alone
  * and not on the order in which they arrived.
  */
-import { keyString, ownText, Pauses } from '../apimachinery/index.ts';
+import { keyString, ownText, Yielding } from '../apimachinery/index.ts';
 import type { HistoryCommit, Repository } from '../git/index.ts';
 import { Catalog } from './catalog.ts';
 import type { FileEntry } from './file.ts';
@@ -51,7 +51,7 @@ export async function replay(context: ReplayContext, revision: string): Promise<
   }
   const heads = new Map<string, Folded>();
   const ahead = new ReadAhead(context, commits, new TreeView(under));
-  const pauses = new Pauses();
+  const pauses = new Yielding();
   for (const [i, commit] of commits.entries()) {
     await pauses.take();
     const parents = commit.parents.map((id) => takeParent(heads, children, id));
@@ -111,7 +111,7 @@ export async function extend(
   const paths = new Set<string>();
   const undos: (() => void)[] = [];
   const ahead = new ReadAhead(context, commits, folded.view);
-  const pauses = new Pauses();
+  const pauses = new Yielding();
   for (const [i, commit] of commits.entries()) {
     await pauses.take();
     await ahead.reach(i, folded.view);

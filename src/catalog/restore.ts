@@ -15,10 +15,10 @@ import type { DocumentEntry, FileEntry } from './file.ts';
 import { type CommitPoint, Identity } from './identity.ts';
 import {
   type Flaws,
-  type KeptObject,
-  keptManifest,
-  keptTie,
   type ObjectFacts,
+  type PersistedObject,
+  persistedManifest,
+  persistedTie,
 } from './provenance.ts';
 import type { ObjectChange } from './step.ts';
 import type { Sealing } from './tree.ts';
@@ -27,7 +27,7 @@ import type { Sealing } from './tree.ts';
 export interface NoteReader {
   note(name: string): JsonObject | undefined;
   notes(prefix: string): Iterable<[string, JsonObject]>;
-  remarks(): Iterable<readonly [KeptObject, JsonValue]>;
+  remarks(): Iterable<readonly [PersistedObject, JsonValue]>;
 }
 
 export type Notes = Record<string, JsonObject | undefined>;
@@ -116,7 +116,7 @@ function fileNoteName(path: string): string {
 }
 
 /** Paths of the files that have notes in a store. */
-export function* keptPaths(notes: Pick<NoteReader, 'notes'>): Iterable<string> {
+export function* persistedPaths(notes: Pick<NoteReader, 'notes'>): Iterable<string> {
   for (const [, value] of notes.notes(FILE_PREFIX)) yield (value as unknown as FileNote).path;
 }
 
@@ -162,7 +162,7 @@ export function restore(notes: NoteReader, rules: string): KeptCatalog | undefin
       generation,
     });
     const place = { path: file.path, index };
-    const tie = keptTie(key, flaws?.tie);
+    const tie = persistedTie(key, flaws?.tie);
     objects.push(new CatalogObject({ key, place, identity, source: document, problems, tie }));
     if (file.documents.push(document) === 1) files.set(path, file);
   }
@@ -189,9 +189,9 @@ class RestoredDocument implements DocumentEntry, ManifestSource {
   readonly blob: string;
   readonly partial: boolean;
   readonly clear: readonly Problem[];
-  readonly #stored: KeptObject;
+  readonly #stored: PersistedObject;
 
-  constructor(at: { index: number; line: number; blob: string } & Flaws, stored: KeptObject) {
+  constructor(at: { index: number; line: number; blob: string } & Flaws, stored: PersistedObject) {
     this.index = at.index;
     this.line = at.line;
     this.blob = at.blob;
@@ -213,7 +213,7 @@ class RestoredDocument implements DocumentEntry, ManifestSource {
   }
 
   get manifest(): KubeObject {
-    return keptManifest(this.#stored);
+    return persistedManifest(this.#stored);
   }
 }
 
@@ -234,12 +234,12 @@ class Births {
 }
 
 /** Whether there is a kept catalog, made under whatever rules. */
-export function isKept(notes: NoteReader): boolean {
+export function isPersisted(notes: NoteReader): boolean {
   return notes.note(HEAD_NOTE) !== undefined;
 }
 
 /** The revision of the kept catalog, made under whatever rules. */
-export function keptRevision(notes: NoteReader): string | undefined {
+export function persistedRevision(notes: NoteReader): string | undefined {
   return (notes.note(HEAD_NOTE) as HeadNote | undefined)?.revision;
 }
 

@@ -1,6 +1,6 @@
 /** From what a commit did to paths to what the catalog sees of it: filters, the ignore file, sealing. */
 
-import { flatMapInSlices, ownText } from '../apimachinery/index.ts';
+import { flatMapYielding, ownText } from '../apimachinery/index.ts';
 import type { PathChange, TreeFile } from '../git/index.ts';
 import {
   IGNORE_FILE,
@@ -130,7 +130,7 @@ export async function seenPaths(of: {
   view.followSealing(changes);
   const ignoreChange = view.changesFilter(changes);
   if (ignoreChange === undefined) {
-    return await flatMapInSlices(changes, ({ path, newId: id, mode }) =>
+    return await flatMapYielding(changes, ({ path, newId: id, mode }) =>
       view.includes(path) ? [{ path, id, mode }] : [],
     );
   }
@@ -141,7 +141,7 @@ export async function seenPaths(of: {
   const files = await source.listFiles(revision, of.under);
   return treeDifference(
     known,
-    await flatMapInSlices(files, (file) => (view.includes(file.path) ? [file] : [])),
+    await flatMapYielding(files, (file) => (view.includes(file.path) ? [file] : [])),
   );
 }
 

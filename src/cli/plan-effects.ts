@@ -1,14 +1,14 @@
 /** Effects of changed tenants on Endpoints and Services that are given, for plans without a daemon. */
 import type { KubeObject } from '../apimachinery/index.ts';
 import { PatchEngine } from '../endpoint-patches/index.ts';
-import type { ForeseeEffects } from '../history/index.ts';
+import type { ComputeEffects } from '../history/index.ts';
 import { tenantVersions } from '../kinds/index.ts';
 import { type ParsedOptions, readChoice, UsageError } from '../options/index.ts';
 import { effectsOf, type Observed, syncedKindOf } from '../tenant-sync/index.ts';
 import { readObjects } from './objects-input.ts';
 
 export interface EffectsOnInput {
-  readonly foresee: ForeseeEffects;
+  readonly foresee: ComputeEffects;
   close(): Promise<void>;
 }
 

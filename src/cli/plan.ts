@@ -16,7 +16,7 @@ import {
   resolveCommit,
   silent,
 } from '../git/index.ts';
-import { type ForeseeEffects, type Plan, planOf, withEffects } from '../history/index.ts';
+import { type ComputeEffects, type Plan, planOf, withEffects } from '../history/index.ts';
 import { buildKindTable, type KindTable } from '../kinds/index.ts';
 import { normalizeFolder } from '../manifests/index.ts';
 import { type ParsedOptions, readChoice, readNumber, UsageError } from '../options/index.ts';
@@ -88,7 +88,7 @@ async function baseOf(gitDir: string, options: ParsedOptions): Promise<string | 
 async function planFor(
   repository: Repository,
   to: string,
-  { options, foresee }: { options: ParsedOptions; foresee: ForeseeEffects | undefined },
+  { options, foresee }: { options: ParsedOptions; foresee: ComputeEffects | undefined },
 ): Promise<Plan> {
   const kinds = buildKindTable(options.required('api-group'));
   const judge = await judgeOf(repository, kinds, options);

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../apimachinery/index.ts';
 import { KEY_KIND, type KindTable, OWNER_FOUND, ownerKindOf } from '../kinds/index.ts';
-import { type Branch, tellProblems } from '../registry/index.ts';
+import { type Branch, reportProblems } from '../registry/index.ts';
 import type { JournalEvent, Store } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
@@ -89,7 +89,7 @@ async function tell(options: KeyOwnersOptions, group: string, name: string): Pro
   const told = problem && reason ? { reason, message: sentence(problem.message) } : undefined;
   const onError = (err: unknown): void =>
     logger.warn({ err, accessKey: name }, 'The status of an access key cannot be written');
-  await tellProblems({ ...options, onError }, stored, { [OWNER_FOUND]: told });
+  await reportProblems({ ...options, onError }, stored, { [OWNER_FOUND]: told });
 }
 
 function sentence(text: string): string {

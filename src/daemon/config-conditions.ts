@@ -1,7 +1,7 @@
 /** Status of a Config: facts about the configuration in force. */
-import type { ToldProblem } from '../registry/index.ts';
+import type { ConditionProblem } from '../registry/index.ts';
 
-export interface ConfigProblem extends ToldProblem {
+export interface ConfigProblem extends ConditionProblem {
   readonly reason:
     | 'AnotherConfig'
     | 'ReadFromFile'

@@ -20,7 +20,7 @@ import {
 } from '../config/index.ts';
 import { type WatchTimes, watchFiles } from '../files/index.ts';
 import { type KindTable, placeInRaw } from '../kinds/index.ts';
-import { type Branch, conditionsOf, DEGRADED, tellProblems } from '../registry/index.ts';
+import { type Branch, conditionsOf, DEGRADED, reportProblems } from '../registry/index.ts';
 import type { ServedConfig } from '../server/index.ts';
 import type { Collection, Store, StoredObject } from '../state/index.ts';
 import {
@@ -255,7 +255,7 @@ export class ConfigService implements ServedConfig {
     if (branch === undefined) return;
     const onError = (err: unknown): void =>
       logger.warn({ err, config: stored.key.name }, 'The status of a Config cannot be written');
-    const told = tellProblems({ ...this.#parts, branch, onError }, stored, problems);
+    const told = reportProblems({ ...this.#parts, branch, onError }, stored, problems);
     this.#telling.add(told);
     void told.then(() => this.#telling.delete(told));
   }

@@ -10,7 +10,7 @@ import { executionAsyncResource } from 'node:async_hooks';
 const held: object[] = [];
 
 /** To be called before much garbage is made: a collection that comes first has done the harm. */
-export function holdTickShape(): void {
+export function pinNextTickShape(): void {
   // What was queued is the resource of its own execution.
   if (held.length === 0) process.nextTick(() => held.push(executionAsyncResource()));
 }

@@ -14,7 +14,7 @@ import type {
 import { CompactedRevisionError } from './etcd-error.ts';
 import type { EtcdOptions, EtcdTls } from './etcd-options.ts';
 import { grantLease } from './lease.ts';
-import { closedError, Members, type Patience } from './members.ts';
+import { closedError, Members, type MemberTimeouts } from './members.ts';
 import { Scan } from './scan.ts';
 import { rangeResponse, txnResponse, wireRange, wireTxn } from './translate.ts';
 import { Watch } from './watch.ts';
@@ -88,7 +88,7 @@ export class EtcdClient implements RemoteEtcd {
     for (const watch of this.#watches) watch.close();
   }
 
-  #within(of: Omit<Patience, 'total'>): Patience {
+  #within(of: Omit<MemberTimeouts, 'total'>): MemberTimeouts {
     return { ...of, total: this.#patience };
   }
 

@@ -6,7 +6,7 @@ import { type CallFailure, isFailure, Member, withLeader } from './member.ts';
 import { type Fate, fateOf, isCompacted, isFull, remedyFor } from './refusal.ts';
 import { type Answer, AUTHENTICATE, type Method } from './wire.ts';
 
-export interface Patience {
+export interface MemberTimeouts {
   /** Milliseconds until it is given up altogether. */
   readonly total: number;
   /** Milliseconds that one member has. */
@@ -89,7 +89,7 @@ export class Members {
   async call<Request, Reply extends Answer>(
     method: Method<Request, Reply>,
     request: Request,
-    patience: Patience,
+    patience: MemberTimeouts,
   ): Promise<Reply> {
     const until = performance.now() + patience.total;
     const renewal = this.renewal();

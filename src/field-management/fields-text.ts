@@ -8,7 +8,7 @@ import {
   type JsonObject,
   type JsonValue,
   jsonEqual,
-  remember,
+  memoize,
 } from '../apimachinery/index.ts';
 import { UNMANAGED_META } from './manage.ts';
 import { fieldElement } from './path-element.ts';
@@ -74,4 +74,4 @@ function joined(parts: Part[]): string {
 }
 
 const MOST_KEYS = 4096;
-const asKey = remember(MOST_KEYS, (element) => `${JSON.stringify(element)}:`);
+const asKey = memoize(MOST_KEYS, (element) => `${JSON.stringify(element)}:`);

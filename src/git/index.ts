@@ -46,7 +46,7 @@ export { isOnSomeRef, resolveCommit } from './reading/resolve-commit.ts';
 export { changedPaths, type MergeSource, ownPaths } from './reading/touched-paths.ts';
 export { moveRef } from './refs/move-ref.ts';
 export { readRef } from './refs/ref-file.ts';
-export { CLAIMS } from './refs/ref-lock.ts';
+export { REF_LOCK_FOLDER } from './refs/ref-lock.ts';
 export { watchRef } from './refs/ref-watch.ts';
 export { removeStaleLocks } from './refs/stale-lock.ts';
 export type { RemoteAccess } from './remote/access.ts';

@@ -16,9 +16,9 @@ import { type Gate, Publisher, type Publishing } from './publication/publisher.t
 import { PublishingThread } from './publication/publishing-thread.ts';
 import { Reader, type ReaderOptions } from './reading/reader.ts';
 import { readRef } from './refs/ref-file.ts';
-import { CLAIMS, removeAbandonedClaims } from './refs/ref-lock.ts';
+import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from './refs/ref-lock.ts';
 import { removeStaleLocks } from './refs/stale-lock.ts';
-import { type Agreement, LoggedPublisher } from './wal/wal-publisher.ts';
+import { type Agreement, WalPublisher } from './wal/wal-publisher.ts';
 import { replayLogs } from './wal/wal-replay.ts';
 
 export interface OpenOptions extends ReaderOptions {
@@ -98,7 +98,7 @@ async function publishingTo(
   if (options.ownThread === true) return publishingWithThread(where, { lockPatienceMs, agree });
   if (logBytes === undefined) return new Publisher(where, { files, owner, lockPatienceMs, gate });
   const logged = { files, owner, lockPatienceMs, logBytes, graceMs, agree };
-  const publisher = new LoggedPublisher(where, logged);
+  const publisher = new WalPublisher(where, logged);
   await publisher.opened();
   return publisher;
 }
@@ -111,7 +111,7 @@ function publishingWithThread(
   { lockPatienceMs, agree }: { lockPatienceMs: number; agree: Agreement | undefined },
 ): Publishing {
   const workshop = new PublishingThread({ ...where, lockPatienceMs });
-  return new LoggedPublisher(where, {
+  return new WalPublisher(where, {
     files: realFiles,
     owner: thisOwner,
     lockPatienceMs,
@@ -264,8 +264,8 @@ async function assertReadable(
 /** What crashed runs of ours and of git left: parts of packs, values of refs, locks. */
 async function removeLeftovers(gitDir: string, ref: string): Promise<void> {
   try {
-    await mkdir(join(gitDir, CLAIMS), { recursive: true });
-    await removeAbandonedClaims(gitDir, join(gitDir, `${ref}.lock`));
+    await mkdir(join(gitDir, REF_LOCK_FOLDER), { recursive: true });
+    await removeAbandonedRefLocks(gitDir, join(gitDir, `${ref}.lock`));
     await removeStaleLocks(gitDir, ref);
     await removeAbandonedPacks(gitDir);
     await removeGitLeftovers(gitDir);

@@ -4,7 +4,7 @@ export type { FieldChange } from './field-changes.ts';
 export { History, type PastPoint } from './history.ts';
 export { PastObject } from './past-object.ts';
 export {
-  type ForeseeEffects,
+  type ComputeEffects,
   type Plan,
   type PlanChange,
   type PlanEffect,

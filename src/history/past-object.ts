@@ -7,7 +7,7 @@ import type { JsonObject, KubeObject, ObjectKey } from '../apimachinery/index.ts
 import type { CatalogObject } from '../catalog/index.ts';
 import type { Kind } from '../kinds/index.ts';
 import { serveObject } from '../registry/index.ts';
-import type { Remark, StoredObject } from '../state/index.ts';
+import type { Provenance, StoredObject } from '../state/index.ts';
 
 export class PastObject implements StoredObject {
   readonly resourceVersion = 0;
@@ -45,7 +45,7 @@ export class PastObject implements StoredObject {
   }
 
   /** Git has it, whatever it was: the record of other managers is of the present. */
-  remark(): Remark {
+  remark(): Provenance {
     return { facts: null };
   }
 

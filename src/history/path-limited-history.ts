@@ -30,7 +30,7 @@ export interface Restriction {
 }
 
 /** Commits of the restricted history, and what the last one came to. */
-export interface RestrictedFold {
+export interface PathLimitedFold {
   readonly commits: readonly SkeletonCommit[];
   readonly catalog: Catalog;
 }
@@ -40,7 +40,7 @@ export async function foldPaths(
   context: RestrictedContext,
   restriction: Restriction,
   onStep?: (step: FoldedStep) => void,
-): Promise<RestrictedFold> {
+): Promise<PathLimitedFold> {
   const { index, repository, reader, under } = context;
   const { files } = restriction;
   const { commits } = index.skeleton(files, restriction.last);

@@ -3,7 +3,7 @@ import { type JsonObject, jsonEqual, type KubeObject } from '../apimachinery/ind
 import type { ObjectChange } from '../catalog/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { Problem } from '../manifests/index.ts';
-import { type Foretold, isAnew } from '../registry/index.ts';
+import { type DryRunReport, isAnew } from '../registry/index.ts';
 import { type FieldChange, fieldChanges } from './field-changes.ts';
 
 export type PlanVerb = 'create' | 'update' | 'delete' | 'recreate' | 'move';
@@ -52,7 +52,7 @@ export interface PlanEffects {
 }
 
 /** Asked for each change of a kind whose files say what to do elsewhere. */
-export type ForeseeEffects = (change: {
+export type ComputeEffects = (change: {
   readonly name: string;
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
@@ -72,7 +72,7 @@ export interface Plan {
   readonly objections: readonly string[];
 }
 
-export function planOf(kinds: KindTable, to: string, foretold: Foretold): Plan {
+export function planOf(kinds: KindTable, to: string, foretold: DryRunReport): Plan {
   const { from = null, problems, warnings, excess } = foretold;
   const changes = foretold.changes.flatMap((change) => describe(kinds, change) ?? []).sort(byPlace);
   const summary = { create: 0, update: 0, delete: 0, recreate: 0, move: 0 };
@@ -86,7 +86,11 @@ export function planOf(kinds: KindTable, to: string, foretold: Foretold): Plan {
 /** The plan, with what changes do elsewhere. What is not valid does nothing. */
 export async function withEffects(
   plan: Plan,
-  { kinds, foretold, foresee }: { kinds: KindTable; foretold: Foretold; foresee: ForeseeEffects },
+  {
+    kinds,
+    foretold,
+    foresee,
+  }: { kinds: KindTable; foretold: DryRunReport; foresee: ComputeEffects },
 ): Promise<Plan> {
   const changes: PlanChange[] = [];
   for (const change of plan.changes) {

@@ -3,7 +3,7 @@ import { badRequest, type User } from '../apimachinery/index.ts';
 import { isOnSomeRef, resolveCommit } from '../git/index.ts';
 import type { KindTable } from '../kinds/index.ts';
 import type { PushJudge, PushSource } from '../registry/index.ts';
-import { type ForeseeEffects, type Plan, planOf, withEffects } from './plan.ts';
+import { type ComputeEffects, type Plan, planOf, withEffects } from './plan.ts';
 import { checkRevision, noCommit } from './revision.ts';
 
 export interface PlannerParts {
@@ -11,7 +11,7 @@ export interface PlannerParts {
   readonly judge: PushJudge;
   readonly kinds: KindTable;
   /** For the user who asks. Absent: nobody knows what changes do elsewhere. */
-  effects?(user: User | undefined): ForeseeEffects;
+  effects?(user: User | undefined): ComputeEffects;
 }
 
 /** A commit by its id, or the one that a branch or tag is at. */

@@ -1,14 +1,14 @@
 /** Growing patience with jitter, so that many who failed together do not come back together. */
 
-export interface Patience {
+export interface Backoff {
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
 /** The wait before a try, after `failures` in a row: a random part of a bound that doubles. */
-export function patienceAfter(
+export function backoffAfter(
   failures: number,
-  { firstMs, lastMs }: Patience,
+  { firstMs, lastMs }: Backoff,
   random: () => number = Math.random,
 ): number {
   const bound = Math.min(lastMs, firstMs * 2 ** Math.min(failures - 1, 30));

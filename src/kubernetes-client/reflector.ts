@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../apimachinery/index.ts';
 import { ApiFailure, hasReason } from './api-failure.ts';
-import { type Patience, patienceAfter, pause } from './backoff.ts';
+import { type Backoff, backoffAfter, pause } from './backoff.ts';
 import type { FullList, KubeClient, ResourceCollection, WatchEvent } from './kube-client.ts';
 
 export interface ReflectorOptions {
@@ -16,12 +16,12 @@ export interface ReflectorOptions {
   synced(): void;
   /** Why it is not up to date; undefined: it is again. */
   problem(failure: ApiFailure | undefined): void;
-  readonly patience?: Patience;
+  readonly patience?: Backoff;
   /** How long one watch is asked to last. */
   readonly watchSeconds?: number;
 }
 
-const PATIENCE: Patience = { firstMs: 200, lastMs: 30_000 };
+const PATIENCE: Backoff = { firstMs: 200, lastMs: 30_000 };
 /** One to two times of it, so that the watches of many collections do not end together. */
 const WATCH_SECONDS = 300;
 /** A watch that ends sooner than this was no good, though nobody said so. */
@@ -104,7 +104,7 @@ export class Reflector {
         this.#failed(error);
       }
       if (this.#failures === 0) continue;
-      await pause(patienceAfter(this.#failures, this.#options.patience ?? PATIENCE), signal);
+      await pause(backoffAfter(this.#failures, this.#options.patience ?? PATIENCE), signal);
     }
   }
 

@@ -2,7 +2,7 @@
  * Keys that have work to do: each at most once in line and never twice at a time; one that failed
  * comes back later, with growing patience, and does not keep others waiting.
  */
-import { type Patience, patienceAfter } from './backoff.ts';
+import { type Backoff, backoffAfter } from './backoff.ts';
 
 export interface WorkQueueOptions {
   /** Throws when the key is to come back later. */
@@ -10,12 +10,12 @@ export interface WorkQueueOptions {
   /** What a failed attempt asks for, if it knows better than growing patience. */
   delayFor?(error: unknown): number | undefined;
   readonly workers: number;
-  readonly patience?: Patience;
+  readonly patience?: Backoff;
   /** Nothing is in line and nothing is being worked on. */
   idle?(): void;
 }
 
-const PATIENCE: Patience = { firstMs: 100, lastMs: 30_000 };
+const PATIENCE: Backoff = { firstMs: 100, lastMs: 30_000 };
 
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -83,7 +83,7 @@ export class WorkQueue {
     } catch (error) {
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
-      this.addLater(key, delayFor?.(error) ?? patienceAfter(failures, patience));
+      this.addLater(key, delayFor?.(error) ?? backoffAfter(failures, patience));
     }
     this.#working.delete(key);
     if (this.#stopped && this.#working.size === 0) this.#idle?.();

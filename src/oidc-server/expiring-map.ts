@@ -28,7 +28,7 @@ interface Owner {
 }
 
 /** Arguments of `set` beside the value. */
-export interface Kept {
+export interface Expiring {
   readonly seconds: number;
   /** Owner of the entry: a person, or the network of a stranger. */
   readonly owner?: string;
@@ -61,7 +61,7 @@ export class ExpiringMap<V> {
     return undefined;
   }
 
-  set(key: string, value: V, { seconds, owner = '' }: Kept): void {
+  set(key: string, value: V, { seconds, owner = '' }: Expiring): void {
     this.delete(key);
     const bytes = key.length + JSON.stringify(value).length;
     // It would take the place of everything else.

@@ -3,7 +3,7 @@
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
 
-import { Turns, unavailable } from '../apimachinery/index.ts';
+import { Mutex, unavailable } from '../apimachinery/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';
@@ -11,9 +11,9 @@ import { type LeakSource, leaksOf } from './pushes/plaintext-secrets.ts';
 import type { Approval } from './pushes/prune-approvals.ts';
 import type { Hold } from './pushes/prune-budget.ts';
 import {
-  type Foresight,
-  type ForesightContext,
-  foresee,
+  type DryRunContext,
+  dryRunPush,
+  type PushDryRun,
   type PushedRange,
 } from './pushes/push-dry-run.ts';
 import type { Sealer } from './writes/sealer.ts';
@@ -25,12 +25,12 @@ const RETRY_REFUSED_SECONDS = 5;
 
 export class Branch {
   readonly #options: BranchOptions;
-  readonly #turns: Turns;
+  readonly #turns: Mutex;
   readonly #state: DesiredState;
   readonly #queue: WriteQueue;
   #refusal: string | undefined;
 
-  private constructor(options: BranchOptions, turns: Turns, state: DesiredState) {
+  private constructor(options: BranchOptions, turns: Mutex, state: DesiredState) {
     this.#options = options;
     this.#turns = turns;
     this.#state = state;
@@ -39,7 +39,7 @@ export class Branch {
 
   /** Continues where the last run ended, or reads history; then catches up with the branch. */
   static async open(options: BranchOptions): Promise<Branch> {
-    const branch = new Branch(options, new Turns(), await DesiredState.open(options));
+    const branch = new Branch(options, new Mutex(), await DesiredState.open(options));
     await branch.sync();
     return branch;
   }
@@ -117,13 +117,13 @@ export class Branch {
    * Undefined: the branch is, or goes, elsewhere meanwhile.
    */
   async foresee(
-    repository: ForesightContext['repository'],
+    repository: DryRunContext['repository'],
     range: PushedRange,
-  ): Promise<Foresight | undefined> {
+  ): Promise<PushDryRun | undefined> {
     const { under, reader, kinds, sealer } = this.#options;
     const { catalog, view } = this.#state;
     const context = { repository, under, reader, kinds, sealer };
-    return await foresee(context, { catalog, view }, range);
+    return await dryRunPush(context, { catalog, view }, range);
   }
 
   /**

@@ -11,7 +11,7 @@ import {
   rfc3339,
 } from '../apimachinery/index.ts';
 import type { Kind } from '../kinds/index.ts';
-import type { Change, StoredObject, StorePart } from '../state/index.ts';
+import type { Change, ScopedStore, StoredObject } from '../state/index.ts';
 import { terminating } from './projection/served-object.ts';
 import type { ObjectRegistry } from './registry.ts';
 import type { ApplyRequest } from './writes/apply.ts';
@@ -28,7 +28,7 @@ import type {
 } from './writes/write-context.ts';
 
 export interface ClusterParts extends Pick<DecisionParts, 'kinds' | 'clock'> {
-  readonly store: StorePart;
+  readonly store: ScopedStore;
   /** The kind whose objects are the namespaces of the others. Absent: nobody makes any. */
   readonly namespaces?: Kind | undefined;
   readonly guards?: readonly Guard[];

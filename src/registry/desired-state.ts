@@ -2,32 +2,32 @@
  * Keeps catalog and state in step with the branch. Callers hold the turn (`branch.ts`); nothing in
  * here guards against overlap.
  */
-import { flatMapInSlices, type ObjectKey, runAtOnce, runInSlices } from '../apimachinery/index.ts';
+import { flatMapYielding, type ObjectKey, runAtOnce, runYielding } from '../apimachinery/index.ts';
 import {
   type Catalog,
   type Folded,
-  isKept,
-  keptPaths,
-  keptRevision,
+  isPersisted,
   type Notes,
   notesFor,
   type ObjectChange,
   obsoleteNotes,
+  persistedPaths,
+  persistedRevision,
   type StepResult,
   type TreeView,
 } from '../catalog/index.ts';
 import type { Repository } from '../git/index.ts';
 import type { Change } from '../state/index.ts';
 import type { BranchOptions } from './branch-options.ts';
-import { type FillingContext, fillStore, remarksFor } from './projection/catalog-snapshot.ts';
-import { Copies } from './projection/derived-secrets.ts';
+import { type FillingContext, fillStore, provenanceFor } from './projection/catalog-snapshot.ts';
+import { DerivedSecrets } from './projection/derived-secrets.ts';
 import { type Deletion, projectChange, projectChanges } from './projection/served-object.ts';
-import { Consent, prunesOf, Removals } from './pushes/prune-approvals.ts';
+import { PruneApprovals, prunesOf, Removals } from './pushes/prune-approvals.ts';
 import type { PreparedMove } from './pushes/push-dry-run.ts';
-import { emptyFold, keptFold, MovingCatalog } from './speculative-catalog.ts';
+import { emptyFold, persistedFold, SpeculativeCatalog } from './speculative-catalog.ts';
 import type { FieldWrite } from './writes/field-managers.ts';
 import type { EditedFile } from './writes/file-edits.ts';
-import { isKeptInState } from './writes/state-objects.ts';
+import { isStateObject } from './writes/state-objects.ts';
 
 /** One write, done in memory, that readers do not see yet. */
 export interface StagedWrite {
@@ -48,36 +48,36 @@ export interface SealedGroup {
 }
 
 /** What showing a group comes to, on what the store was at a version. */
-export interface Foreseen {
+export interface PlannedStep {
   readonly version: number;
   apply(): void;
 }
 
 export class DesiredState {
   /** What is held, and who agreed to what. */
-  readonly consent: Consent;
+  readonly consent: PruneApprovals;
   readonly #options: BranchOptions;
-  readonly #moving: MovingCatalog;
-  readonly #copies: Copies;
+  readonly #moving: SpeculativeCatalog;
+  readonly #copies: DerivedSecrets;
   #shown: string | undefined;
   /** Paths of files that have notes, or had: where there is none, none has to go. */
   readonly #noted: Set<string>;
 
   private constructor(options: BranchOptions, folded: Folded) {
     this.#options = options;
-    this.#moving = new MovingCatalog(options, folded);
-    this.consent = new Consent(options);
-    this.#copies = new Copies(options.kinds, options.store);
+    this.#moving = new SpeculativeCatalog(options, folded);
+    this.consent = new PruneApprovals(options);
+    this.#copies = new DerivedSecrets(options.kinds, options.store);
     this.#shown = folded.catalog.revision;
-    this.#noted = new Set(keptPaths(options.store));
+    this.#noted = new Set(persistedPaths(options.store));
   }
 
   /** Continues where the last run ended, if it left a catalog that still fits. */
   static async open(options: BranchOptions): Promise<DesiredState> {
     const { store } = options;
-    const kept = await keptFold(options);
+    const kept = await persistedFold(options);
     if (kept === undefined) {
-      const base = Consent.baseNote(keptRevision(store));
+      const base = PruneApprovals.baseNote(persistedRevision(store));
       store.apply([], { ...obsoleteNotes(store), ...base });
     }
     return new DesiredState(options, kept ?? emptyFold(options));
@@ -120,7 +120,7 @@ export class DesiredState {
   }
 
   /** Works out what `show` will do, and shows nothing: what can be done while a group is on its way. */
-  foresee({ staged, changes, notes }: SealedGroup): Foreseen {
+  foresee({ staged, changes, notes }: SealedGroup): PlannedStep {
     const { store, kinds, clock } = this.#options;
     const { resourceVersion: version } = store;
     const time = clock.now();
@@ -129,12 +129,12 @@ export class DesiredState {
       ...state,
     ]);
     const projected = this.#copies.complete(own, time);
-    const apply = store.prepare(projected, notes, remarksFor(store, projected, changes));
+    const apply = store.prepare(projected, notes, provenanceFor(store, projected, changes));
     return { version, apply };
   }
 
   /** Shows readers what was staged, at once. `foreseen` counts unless something changed since. */
-  show(sealed: SealedGroup, foreseen?: Foreseen): void {
+  show(sealed: SealedGroup, foreseen?: PlannedStep): void {
     const { store, observer } = this.#options;
     const { changes, revision } = sealed;
     const started = performance.now();
@@ -152,7 +152,7 @@ export class DesiredState {
   repairCopies(): void {
     const { store, clock } = this.#options;
     const changes = this.#copies.stale(clock.now());
-    if (changes.length > 0) store.apply(changes, {}, remarksFor(store, changes, []));
+    if (changes.length > 0) store.apply(changes, {}, provenanceFor(store, changes, []));
   }
 
   /** Makes up for a step that failed half-way, before anything is built on it. */
@@ -206,7 +206,7 @@ export class DesiredState {
     const started = performance.now();
     const { store, kinds, clock, observer } = this.#options;
     const { consent } = this;
-    const isFirst = !isKept(store);
+    const isFirst = !isPersisted(store);
     const served = await this.#moving.served();
     const from = served.catalog.revision ?? consent.base;
     const before = isFirst ? this.#earlier().length : served.catalog.size;
@@ -230,7 +230,7 @@ export class DesiredState {
     // A replay names every path that matters; looking at each object would find no other.
     const looked = store.pristine && !follows ? [] : changes;
     // Nobody reads yet where everything is new.
-    const run = store.pristine ? runAtOnce<Notes> : runInSlices<Notes>;
+    const run = store.pristine ? runAtOnce<Notes> : runYielding<Notes>;
     const notes = { ...(await run(this.#notes(looked, paths))), ...consent.passedNotes(target) };
     const context = { kinds, store, time: clock.now() };
     if (store.pristine) fillStore(context, this.catalog, notes);
@@ -249,10 +249,10 @@ export class DesiredState {
   ): Promise<void> {
     const { store } = context;
     const { changes, notes, leftovers, isFirst } = of;
-    const own = await flatMapInSlices(changes, (change) => projectChange(context, change));
+    const own = await flatMapYielding(changes, (change) => projectChange(context, change));
     if (isFirst) own.push(...leftovers);
     const projected = await this.#copies.completeInSlices(own, context.time);
-    const remarks = await flatMapInSlices(remarksFor(store, projected, changes), (one) => [one]);
+    const remarks = await flatMapYielding(provenanceFor(store, projected, changes), (one) => [one]);
     await store.applyInSlices(projected, notes, remarks);
   }
 
@@ -269,7 +269,7 @@ export class DesiredState {
       kinds.kinds
         .flatMap(({ group, kind }) => store.list({ group, kind }).items)
         // What is being deleted is in no manifest any more and waits for its finalizers.
-        .filter((stored) => !stored.terminating && !isKeptInState(stored))
+        .filter((stored) => !stored.terminating && !isStateObject(stored))
         .map(({ key }) => key)
     );
   }

@@ -5,7 +5,7 @@ export type { BranchObserver, BranchOptions } from './branch-options.ts';
 export { ClusterRegistry, withoutGeneration } from './cluster-registry.ts';
 export { PendingWrites } from './pending-writes.ts';
 export { isAccessRole } from './projection/derived-roles.ts';
-export { shownBytes, shownInSlices, shownObject } from './projection/object-with-managed-fields.ts';
+export { shownBytes, shownObject, shownYielding } from './projection/object-with-managed-fields.ts';
 export { ReadableStore } from './projection/readable-store.ts';
 export { ReadableView } from './projection/readable-view.ts';
 export {
@@ -15,10 +15,10 @@ export {
   OWNER_UID,
   serveObject,
 } from './projection/served-object.ts';
-export { type ToldProblem, tellProblems } from './projection/status-conditions.ts';
+export { type ConditionProblem, reportProblems } from './projection/status-conditions.ts';
 export type { Approval } from './pushes/prune-approvals.ts';
 export { exceeds, type Hold, type PruneBudget, unsignedHold } from './pushes/prune-budget.ts';
-export { type Foretold, PushJudge, type PushSource } from './pushes/push.ts';
+export { type DryRunReport, PushJudge, type PushSource } from './pushes/push.ts';
 export type { PushedRange } from './pushes/push-dry-run.ts';
 export { readOnlyRegistry } from './read-only-registry.ts';
 export { type Issuer, type ObjectRegistry, Registry } from './registry.ts';

@@ -21,7 +21,7 @@ import type { ApplyRequest } from './writes/apply.ts';
 import type { CreateRequest } from './writes/create.ts';
 import type { DeleteRequest } from './writes/delete.ts';
 import { desiredPart } from './writes/patch-manifest.ts';
-import { isKeptInState } from './writes/state-objects.ts';
+import { isStateObject } from './writes/state-objects.ts';
 import type { UpdateRequest } from './writes/update.ts';
 import type { DeleteResult, Target, WriteResult } from './writes/write-context.ts';
 
@@ -203,7 +203,7 @@ export class PendingWrites implements ObjectRegistry {
   /** Only the state knows an object whose manifest is gone, or that never had one. */
   #isInState(target: Target): boolean {
     const served = this.#options.served.store.get(keyOf(target));
-    return served !== undefined && (served.terminating || isKeptInState(served));
+    return served !== undefined && (served.terminating || isStateObject(served));
   }
 }
 

@@ -36,7 +36,7 @@ type Options = Pick<
   'repository' | 'store' | 'reader' | 'under' | 'rules' | 'observer'
 >;
 
-export class MovingCatalog {
+export class SpeculativeCatalog {
   readonly #options: Options;
   #folded: Folded;
   #expected: PreparedMove | undefined;
@@ -79,7 +79,7 @@ export class MovingCatalog {
    */
   async served(): Promise<Folded> {
     if (!this.#doubtful) return this.#folded;
-    return (await keptFold(this.#options)) ?? emptyFold(this.#options);
+    return (await persistedFold(this.#options)) ?? emptyFold(this.#options);
   }
 
   /** Moves past a commit that is being built. */
@@ -192,7 +192,7 @@ export class MovingCatalog {
 }
 
 /** What the last run left, if it still fits. */
-export async function keptFold(
+export async function persistedFold(
   options: Pick<Options, 'store' | 'rules' | 'under' | 'repository'>,
 ): Promise<Folded | undefined> {
   const { store, rules, under, repository } = options;

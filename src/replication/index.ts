@@ -12,9 +12,14 @@ export {
   PEER_NAME,
   type PeerIdentity,
 } from './peer-identity.ts';
-export { answerLine, NEWEST_HEADERS, NEWEST_PROTOCOL, NewestLine } from './read-index.ts';
+export { answerLine, NEWEST_HEADERS, NEWEST_PROTOCOL, ReadIndex } from './read-index.ts';
 export { ReadLease } from './read-lease.ts';
-export { type Leading, type LeadingWith, type Link, openLink } from './replica-coordination.ts';
+export {
+  type Leading,
+  type LeadingWith,
+  openReplicaCoordination,
+  type ReplicaCoordination,
+} from './replica-coordination.ts';
 export { RepositoryLog } from './repository-log.ts';
 export { aborted } from './session.ts';
 export { SharedFiles } from './shared-files.ts';

@@ -13,15 +13,15 @@ import { join } from 'node:path';
 import { bootId } from '../files/index.ts';
 import type { BranchHead } from './log-record.ts';
 
-export type Agreed = Pick<BranchHead, 'commit' | 'sequence'>;
+export type AcknowledgedCommit = Pick<BranchHead, 'commit' | 'sequence'>;
 
 const FILE = 'gitplane/agreed.json';
 /** One write within one page: a process that is killed leaves all of it or nothing. */
 const BYTES = 256;
 
-export class AgreedMark {
+export class LastAcknowledgedCommit {
   readonly #file: string;
-  #agreed: Agreed | undefined;
+  #agreed: AcknowledgedCommit | undefined;
   #descriptor: number | undefined;
 
   constructor(gitDir: string) {
@@ -29,7 +29,7 @@ export class AgreedMark {
   }
 
   /** Undefined: this disk remembers nothing, or what it remembers may be too old. */
-  async read(): Promise<Agreed | undefined> {
+  async read(): Promise<AcknowledgedCommit | undefined> {
     if (this.#agreed !== undefined) return this.#agreed;
     try {
       const { boot, ...agreed } = JSON.parse(await readFile(this.#file, 'utf8'));
@@ -40,7 +40,7 @@ export class AgreedMark {
   }
 
   /** To be called before the branch moves there on this disk. */
-  note({ commit, sequence }: Agreed): void {
+  note({ commit, sequence }: AcknowledgedCommit): void {
     if (this.#agreed?.commit === commit && this.#agreed.sequence === sequence) return;
     this.#agreed = { commit, sequence };
     try {

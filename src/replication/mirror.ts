@@ -17,7 +17,7 @@ import {
 } from '../git/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { followKeys, type KeyFollower } from './follow-keys.ts';
-import { type Agreed, AgreedMark } from './last-acknowledged-commit.ts';
+import { type AcknowledgedCommit, LastAcknowledgedCommit } from './last-acknowledged-commit.ts';
 import { LogReader } from './log-reader.ts';
 import type { BranchHead, LogRecord, RecordContext } from './log-record.ts';
 
@@ -42,7 +42,7 @@ const PACKS_BETWEEN_MAINTENANCE = 50;
 export class Mirror {
   readonly #options: MirrorOptions;
   readonly #reader: LogReader;
-  readonly #mark: AgreedMark;
+  readonly #mark: LastAcknowledgedCommit;
   #isToldAhead = false;
   #position: { readonly commit: string; readonly sequence: number } | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -54,7 +54,7 @@ export class Mirror {
   constructor(options: MirrorOptions) {
     this.#options = options;
     this.#reader = new LogReader(options);
-    this.#mark = new AgreedMark(options.gitDir);
+    this.#mark = new LastAcknowledgedCommit(options.gitDir);
   }
 
   /** Of the newest record that is on the disk; undefined: none, or not known yet. */
@@ -298,7 +298,7 @@ interface Here {
   /** Where the branch is on the disk. */
   readonly local: string | undefined;
   /** Where etcd had it, as far as the disk remembers. */
-  readonly agreed: Agreed | undefined;
+  readonly agreed: AcknowledgedCommit | undefined;
 }
 
 /** Whether the records lead to the head without a gap. */

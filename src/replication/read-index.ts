@@ -41,7 +41,7 @@ export function answerLine(socket: Duplex, newest: () => Promise<Told>): void {
   socket.on('end', () => socket.end());
 }
 
-export interface NewestLineOptions {
+export interface ReadIndexOptions {
   /** A request to that peer with `NEWEST_HEADERS`, not yet ended. */
   readonly connect: (peer: string) => ClientRequest;
   /** A peer that has not answered for so many milliseconds is not asked more until it does. */
@@ -49,12 +49,12 @@ export interface NewestLineOptions {
 }
 
 /** To one peer at a time: whoever leads. */
-export class NewestLine {
-  readonly #options: NewestLineOptions;
+export class ReadIndex {
+  readonly #options: ReadIndexOptions;
   #line: Line | undefined;
   #isClosed = false;
 
-  constructor(options: NewestLineOptions) {
+  constructor(options: ReadIndexOptions) {
     this.#options = options;
   }
 

@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd } from '../etcd/index.ts';
-import { SharedLook } from '../state/index.ts';
+import { SingleFlight } from '../state/index.ts';
 import type { Term } from './term.ts';
 
 /** Replicas of different versions run beside each other: the first may only shrink, the second only grow. */
@@ -38,7 +38,7 @@ export class ReadLease {
   /** Resolves when no earlier leader answers from what it knows. */
   readonly begins: Promise<void>;
   readonly #options: ReadLeaseOptions;
-  readonly #looks = new SharedLook(() => this.#look());
+  readonly #looks = new SingleFlight(() => this.#look());
   #confirmed: Moment | undefined;
   #isRefreshing = false;
 

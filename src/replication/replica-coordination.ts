@@ -12,7 +12,7 @@ import { aborted, type ReplicaInfo, Session } from './session.ts';
 import type { Term } from './term.ts';
 import { transact } from './transact.ts';
 
-export interface LinkOptions {
+export interface ReplicaCoordinationOptions {
   readonly etcd: Etcd;
   readonly keys: Keys;
   readonly self: Omit<ReplicaInfo, 'mirrored'>;
@@ -40,7 +40,7 @@ export interface LeadingWith {
   readonly resigning: AbortSignal;
 }
 
-export interface Link {
+export interface ReplicaCoordination {
   /** As far as is known here. */
   readonly leader: LeaderInfo | undefined;
   readonly replicas: readonly ReplicaInfo[];
@@ -65,15 +65,15 @@ export interface Link {
   close(): Promise<void>;
 }
 
-export function openLink(options: LinkOptions): Link {
+export function openReplicaCoordination(options: ReplicaCoordinationOptions): ReplicaCoordination {
   return new EtcdLink(options);
 }
 
 const RETRY_MS = 200;
 const GIVE_UP_MS = 1_500;
 
-class EtcdLink implements Link {
-  readonly #options: LinkOptions;
+class EtcdLink implements ReplicaCoordination {
+  readonly #options: ReplicaCoordinationOptions;
   readonly #session: Session;
   readonly #followers: readonly KeyFollower[];
   readonly #listeners = new Set<(leader: LeaderInfo | undefined) => void>();
@@ -86,7 +86,7 @@ class EtcdLink implements Link {
   #former: bigint | undefined;
   #leading: Promise<void> = Promise.resolve();
 
-  constructor(options: LinkOptions) {
+  constructor(options: ReplicaCoordinationOptions) {
     this.#options = options;
     const { etcd, keys, self, logger } = options;
     const info = { ...self, mirrored: -1 };

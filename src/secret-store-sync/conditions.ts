@@ -20,7 +20,10 @@ export type Finding =
   | { readonly is: 'unavailable'; readonly reason: string; readonly message: string }
   | { readonly is: 'disabled' };
 
-export type Told = Pick<Condition, 'type' | 'status' | 'severity' | 'reason' | 'message'>;
+export type ReportedCondition = Pick<
+  Condition,
+  'type' | 'status' | 'severity' | 'reason' | 'message'
+>;
 
 /**
  * Undefined: nothing is known yet, and the condition of before stays. `isInForce`: the store that the
@@ -29,7 +32,7 @@ export type Told = Pick<Condition, 'type' | 'status' | 'severity' | 'reason' | '
 export function syncedCondition(
   finding: Finding,
   { place, isInForce }: { readonly place: string; readonly isInForce: boolean },
-): Told | undefined {
+): ReportedCondition | undefined {
   switch (finding.is) {
     case 'outcome':
       return ofOutcome(finding.outcome, finding.held, place);
@@ -56,7 +59,11 @@ export function standingOf(finding: Finding): Standing {
   return result === 'Held' || result === 'WantsDeletion' ? 'held' : 'waiting';
 }
 
-function ofOutcome(outcome: SyncOutcome, held: SyncState['held'], place: string): Told | undefined {
+function ofOutcome(
+  outcome: SyncOutcome,
+  held: SyncState['held'],
+  place: string,
+): ReportedCondition | undefined {
   const { result, reason = '', keys, version, known } = outcome;
   const what = keys.length === 0 ? '' : `: ${keys.join(', ')}`;
   if (result === 'Synced') {
@@ -121,14 +128,14 @@ function told(
   severity: NonNullable<Condition['severity']>,
   reason: string,
   message: string,
-): Told {
+): ReportedCondition {
   return { type: SYNCED, status, severity, reason, message };
 }
 
 export function staleCondition(
   { reason, message }: { reason: string; message: string },
   lastSynced: number | undefined,
-): Told {
+): ReportedCondition {
   const since = lastSynced === undefined ? 'never synced' : `last synced ${rfc3339(lastSynced)}`;
   const text = `The last good values are served (${since}): ${message}`;
   return { type: STALE, status: 'True', severity: 'Warning', reason, message: text };
@@ -137,7 +144,7 @@ export function staleCondition(
 /** The status with what is to be told, and without what is over; undefined: it says so already. */
 export function withConditions(
   status: JsonObject | undefined,
-  change: { readonly set: readonly Told[]; readonly remove: readonly string[] },
+  change: { readonly set: readonly ReportedCondition[]; readonly remove: readonly string[] },
   now: number,
 ): JsonObject | undefined {
   const before = (status?.['conditions'] ?? []) as unknown as Condition[];

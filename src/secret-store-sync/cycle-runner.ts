@@ -9,7 +9,7 @@ import {
   type Preference,
   type SecretValues,
   type SyncBase,
-  samePrints,
+  sameFingerprints,
 } from '../secrets-merge/index.ts';
 import type { Store } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -20,7 +20,7 @@ import { type GitParts, secretValues } from './git-side.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
 import { SyncNotes } from './memory.ts';
 import { asOutage, type Cycle, type Outage, withCause } from './outage.ts';
-import { QuietSecrets } from './unchanged-secrets.ts';
+import { UnchangedSecrets } from './unchanged-secrets.ts';
 import { VisitOrder } from './visit-order.ts';
 
 export interface CycleRunnerOptions extends GitParts {
@@ -34,7 +34,7 @@ export interface CycleRunnerOptions extends GitParts {
 }
 
 /** How things are when a cycle begins. */
-export interface Surroundings {
+export interface CycleContext {
   readonly connection: StoreConnection;
   /** How many secrets are tied to the store in all. */
   readonly tracked: () => number;
@@ -50,7 +50,7 @@ export interface Surroundings {
 }
 
 /** As `CycleParts` has them. */
-export interface CycleRun extends Surroundings {
+export interface CycleRun extends CycleContext {
   readonly allowDeletions: boolean;
   readonly isFull: boolean;
   readonly isDue: (secret: LinkedSecret) => boolean;
@@ -59,7 +59,7 @@ export interface CycleRun extends Surroundings {
 export class CycleRunner {
   readonly #options: CycleRunnerOptions;
   readonly #notes: SyncNotes;
-  readonly #quiet = new QuietSecrets();
+  readonly #quiet = new UnchangedSecrets();
   readonly #fingerprints: Fingerprints;
   readonly #owner: string;
   readonly #order: VisitOrder;
@@ -141,7 +141,7 @@ export class CycleRunner {
     const { base } = this.#notes.stateOf(id, { uid, link });
     const stored = this.#options.store.get(key);
     if (base === undefined || stored === undefined) return true;
-    return !samePrints(base.prints, this.#fingerprints.of(secretValues(stored.object)));
+    return !sameFingerprints(base.prints, this.#fingerprints.of(secretValues(stored.object)));
   }
 
   /** The next cycle reads every secret: the store may be another one. */

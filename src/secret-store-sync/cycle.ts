@@ -20,13 +20,13 @@ import type { StoreConnection } from './connection.ts';
 import { GitError, type GitParts, gitSide } from './git-side.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
 import type { SyncNotes } from './memory.ts';
-import type { QuietSecrets } from './unchanged-secrets.ts';
+import type { UnchangedSecrets } from './unchanged-secrets.ts';
 import type { VisitOrder } from './visit-order.ts';
 
 export interface CycleParts {
   readonly connection: StoreConnection;
   readonly notes: SyncNotes;
-  readonly quiet: QuietSecrets;
+  readonly quiet: UnchangedSecrets;
   readonly order: Pick<VisitOrder, 'oldestFirst'>;
   readonly git: GitParts;
   readonly store: Pick<Store, 'get'>;

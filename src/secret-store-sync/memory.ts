@@ -12,7 +12,7 @@ import type { VisitCursor } from './visit-order.ts';
 
 const FORMAT = 1;
 
-export interface Remembered {
+export interface PersistedSync {
   /** Of which life of the object. */
   readonly uid: string;
   readonly link: StoreLink;
@@ -47,12 +47,12 @@ export class SyncNotes {
     };
   }
 
-  get(id: string): Remembered | undefined {
+  get(id: string): PersistedSync | undefined {
     const note = this.#store.note(this.#prefix + id);
     return note === undefined ? undefined : decode(note);
   }
 
-  *all(): IterableIterator<[string, Remembered]> {
+  *all(): IterableIterator<[string, PersistedSync]> {
     for (const [name, note] of this.#store.notes(this.#prefix)) {
       const remembered = decode(note);
       if (remembered !== undefined) yield [name.slice(this.#prefix.length), remembered];
@@ -69,7 +69,7 @@ export class SyncNotes {
    * The memory of one object in its present life, at its present place. Another life or another
    * place has nothing to remember: what was agreed elsewhere says nothing here.
    */
-  of(id: string, { uid, link }: Omit<Remembered, 'state'>): SyncMemory {
+  of(id: string, { uid, link }: Omit<PersistedSync, 'state'>): SyncMemory {
     return {
       load: async () => this.stateOf(id, { uid, link }),
       save: async (state) => {
@@ -80,7 +80,7 @@ export class SyncNotes {
     };
   }
 
-  stateOf(id: string, { uid, link }: Omit<Remembered, 'state'>): SyncState {
+  stateOf(id: string, { uid, link }: Omit<PersistedSync, 'state'>): SyncState {
     const known = this.get(id);
     const isSame =
       known !== undefined &&
@@ -98,7 +98,7 @@ function isNew({ intents, covered, staleReads, missingReads, ...rest }: SyncStat
 }
 
 /** Prints are maps in memory and objects in a note. */
-function encode({ uid, link, state }: Remembered): JsonObject {
+function encode({ uid, link, state }: PersistedSync): JsonObject {
   const { base, intents, pulled, ...rest } = state;
   const encoded = {
     ...rest,
@@ -110,9 +110,9 @@ function encode({ uid, link, state }: Remembered): JsonObject {
 }
 
 /** Undefined: of another version of this program. The object is adopted anew. */
-function decode(note: JsonObject): Remembered | undefined {
+function decode(note: JsonObject): PersistedSync | undefined {
   if (note['format'] !== FORMAT) return undefined;
-  const { uid, link, state } = note as unknown as Remembered;
+  const { uid, link, state } = note as unknown as PersistedSync;
   const prints = (from: unknown): ReadonlyMap<string, string> =>
     new Map(Object.entries(from as Readonly<Record<string, string>>));
   const { base, intents, pulled, ...rest } = state;

@@ -10,13 +10,13 @@ import type { Store } from '../state/index.ts';
 import type { Logger, SecretSyncMetrics } from '../telemetry/index.ts';
 import {
   type Finding,
+  type ReportedCondition,
   STALE,
   type Standing,
   SYNCED,
   staleCondition,
   standingOf,
   syncedCondition,
-  type Told,
   withConditions,
 } from './conditions.ts';
 import type { LinkedSecret } from './linked-secrets.ts';
@@ -136,7 +136,7 @@ export class SyncPublisher {
   /** Does not even look at an object that says so since the last time. */
   async #say(
     secret: LinkedSecret,
-    told: readonly (Told | undefined)[],
+    told: readonly (ReportedCondition | undefined)[],
     said: Known['said'],
   ): Promise<void> {
     const { id, key } = secret;
@@ -159,7 +159,7 @@ export class SyncPublisher {
 
   #report(
     { key, uid, link }: LinkedSecret,
-    of: { finding: Finding; synced: Told | undefined; before: Known | undefined },
+    of: { finding: Finding; synced: ReportedCondition | undefined; before: Known | undefined },
   ): void {
     const { events, logger, clock } = this.#options;
     const { finding, synced, before } = of;
@@ -196,7 +196,10 @@ export class SyncPublisher {
     events.record({ ...object, type: 'Warning', reason, message });
   }
 
-  async #write(secret: LinkedSecret, told: readonly (Told | undefined)[]): Promise<void> {
+  async #write(
+    secret: LinkedSecret,
+    told: readonly (ReportedCondition | undefined)[],
+  ): Promise<void> {
     const { store, branch, clock } = this.#options;
     const { key, uid } = secret;
     const set = told.filter((one) => one !== undefined);

@@ -10,7 +10,7 @@ import type { SecretSyncFacts, SecretSyncMetrics } from '../telemetry/index.ts';
 import type { Finding } from './conditions.ts';
 import { ConnectedStore, type ConnectedStoreOptions } from './connected-store.ts';
 import type { StoreConnection } from './connection.ts';
-import { CycleRunner, type Surroundings } from './cycle-runner.ts';
+import { type CycleContext, CycleRunner } from './cycle-runner.ts';
 import { DueTimes } from './due-times.ts';
 import { Findings } from './findings.ts';
 import type { GitParts } from './git-side.ts';
@@ -350,7 +350,7 @@ export class StoreLoop {
     return undefined;
   }
 
-  #surroundings(connection: StoreConnection, found: Findings): Surroundings {
+  #surroundings(connection: StoreConnection, found: Findings): CycleContext {
     return {
       nextChange: (isInWork) => this.#nextChange(isInWork),
       found: (secret, finding) => found.add(secret, finding),

@@ -18,7 +18,7 @@ interface Rest {
 /** A folder with fewer tied secrets is not listed: what else is in it may be much. */
 const FEWEST = 3;
 
-export class QuietSecrets {
+export class UnchangedSecrets {
   readonly #rests = new Map<string, Rest>();
 
   /** Forgets nothing that was at rest and could not be read. */

@@ -3,15 +3,15 @@
  * become one step. No values, no clock and no I/O here; whoever carries the step out asks again.
  */
 
-import { NO_PRINTS, type Prints, samePrints } from './fingerprints.ts';
+import { type FingerprintMap, NO_PRINTS, sameFingerprints } from './fingerprints.ts';
 import { MISSING_READS_BEFORE_ACTING } from './guards.ts';
-import { agreedPrints, type History, type Merge, mergeKeys } from './merge.ts';
+import { agreedFingerprints, type History, type Merge, mergeKeys } from './merge.ts';
 import { mayPull, mayPush, type SyncPolicy } from './policy.ts';
 import type { HeldPair, StoreVersion, SyncState } from './sync-state.ts';
 
 export type GitView =
   | { readonly state: 'absent' }
-  | { readonly state: 'live'; readonly commit: string; readonly prints: Prints };
+  | { readonly state: 'live'; readonly commit: string; readonly prints: FingerprintMap };
 
 /** What we wrote beside the values when both sides agreed. */
 export interface Marker {
@@ -27,7 +27,7 @@ export type StoreView =
       readonly state: 'live';
       readonly at: StoreVersion;
       /** Of the keys that can be synced. */
-      readonly prints: Prints;
+      readonly prints: FingerprintMap;
       /** Keys whose value is no string: they can be read, and not written. */
       readonly typed: ReadonlySet<string>;
       readonly marker?: Marker;
@@ -42,7 +42,7 @@ export interface Situation {
   readonly policy: SyncPolicy;
   /** Who this daemon is in markers. */
   readonly owner: string;
-  readonly whole: (prints: Prints) => string;
+  readonly whole: (prints: FingerprintMap) => string;
   /** Whether the store keeps what is overwritten: KV v2 with more than one version. */
   readonly keepsHistory: boolean;
   /** Present once it was asked for. */
@@ -76,7 +76,7 @@ export type Difference =
   | 'EmptiedInStore'
   | 'EmptiedInGit';
 
-export type HoldReason =
+export type ManualReason =
   | 'Conflict'
   | 'AdoptionConflict'
   | 'CoveredValue'
@@ -91,7 +91,7 @@ export type Step =
   /** Nothing to write. `agreed`: what the base becomes, when there is something to remember. */
   | {
       readonly do: 'rest';
-      readonly agreed?: Prints;
+      readonly agreed?: FingerprintMap;
       readonly difference?: Difference;
       readonly keys: readonly string[];
     }
@@ -99,7 +99,7 @@ export type Step =
   | { readonly do: 'push'; readonly keys: readonly string[]; readonly cas: number }
   /** Both sides changed the same keys: ask again with the history since the base. */
   | { readonly do: 'look' }
-  | { readonly do: 'hold'; readonly reason: HoldReason; readonly keys: readonly string[] }
+  | { readonly do: 'hold'; readonly reason: ManualReason; readonly keys: readonly string[] }
   | { readonly do: 'delete-in-store'; readonly version: number }
   | { readonly do: 'delete-in-git' }
   /** The object is gone from git: the store keeps what it has, nothing is tracked any more. */
@@ -118,7 +118,7 @@ export function decide(situation: Situation): Step {
     return { do: 'hold', reason: 'MountReplaced', keys: [] };
   }
   const seen = store.state === 'live' ? visible(situation, git.prints, store.prints) : NO_PRINTS;
-  if (samePrints(git.prints, seen) && store.state === 'live') {
+  if (sameFingerprints(git.prints, seen) && store.state === 'live') {
     return { do: 'rest', agreed: seen, keys: [] };
   }
   if (state.base === undefined) return withoutBase(situation, git.prints, seen);
@@ -131,7 +131,7 @@ export function decide(situation: Situation): Step {
  * decides, or the policy where the store was restored; all differences count as changes of the side that
  * wins. A push to a store that merely lags fails its check-and-set, so git may win there as well.
  */
-function olderStore(situation: Situation, git: Prints, { reason }: OlderStore): Step {
+function olderStore(situation: Situation, git: FingerprintMap, { reason }: OlderStore): Step {
   const { store, policy } = situation;
   const seen = store.state === 'live' ? visible(situation, git, store.prints) : NO_PRINTS;
   const winner = winnerOf(situation, git, seen) ?? preferredOver(reason, policy);
@@ -144,7 +144,7 @@ function olderStore(situation: Situation, git: Prints, { reason }: OlderStore): 
     winner === 'store'
       ? seen.size === 0 && policy.deletionInStore === 'Retain'
       : git.size === 0 && policy.deletionInGit === 'Retain';
-  if (store.state !== 'live' || !isRetained || samePrints(git, seen)) return step;
+  if (store.state !== 'live' || !isRetained || sameFingerprints(git, seen)) return step;
   const difference = winner === 'store' ? 'EmptiedInStore' : 'EmptiedInGit';
   return { do: 'rest', difference, keys: differingKeys(git, seen) };
 }
@@ -160,11 +160,15 @@ function preferredOver(
 
 function withWinner(
   situation: Situation,
-  { winner, git, seen }: { winner: Resolution['winner']; git: Prints; seen: Prints },
+  {
+    winner,
+    git,
+    seen,
+  }: { winner: Resolution['winner']; git: FingerprintMap; seen: FingerprintMap },
 ): Step {
   const { store, policy } = situation;
   if (store.state === 'live') {
-    if (samePrints(git, seen)) return { do: 'rest', agreed: seen, keys: [] };
+    if (sameFingerprints(git, seen)) return { do: 'rest', agreed: seen, keys: [] };
     const base = winner === 'git' ? seen : git;
     const sides = { git, store: seen };
     return flow(situation, mergeKeys({ base, ...sides }, policy), sides);
@@ -175,12 +179,16 @@ function withWinner(
   return isAsked ? { do: 'delete-in-git' } : { do: 'rest', difference: 'DeletedInStore', keys };
 }
 
-export function differingKeys(a: Prints, b: Prints): string[] {
+export function differingKeys(a: FingerprintMap, b: FingerprintMap): string[] {
   return [...new Set([...a.keys(), ...b.keys()])].filter((key) => a.get(key) !== b.get(key)).sort();
 }
 
 /** Of what the store holds, what this object is about. */
-export function visible(situation: Situation, git: Prints, store: Prints): Prints {
+export function visible(
+  situation: Situation,
+  git: FingerprintMap,
+  store: FingerprintMap,
+): FingerprintMap {
   if (situation.policy.foreignKeys === 'Sync') return store;
   const base = situation.state.base?.prints ?? NO_PRINTS;
   return new Map([...store].filter(([key]) => git.has(key) || base.has(key)));
@@ -193,7 +201,7 @@ function withoutGit({ store, state, policy, owner, whole }: Situation): Step {
     store.state === 'live' &&
     store.at.version === base.at.version &&
     store.at.createdTime === base.at.createdTime &&
-    samePrints(store.prints, base.prints) &&
+    sameFingerprints(store.prints, base.prints) &&
     store.marker?.owner === owner &&
     store.marker.whole === whole(base.prints);
   return isOurs && mayPush(policy) && policy.deletionInGit === 'SoftDelete' && base.at.version > 0
@@ -201,7 +209,7 @@ function withoutGit({ store, state, policy, owner, whole }: Situation): Step {
     : { do: 'forget' };
 }
 
-function withoutBase(situation: Situation, git: Prints, store: Prints): Step {
+function withoutBase(situation: Situation, git: FingerprintMap, store: FingerprintMap): Step {
   const { policy } = situation;
   if (situation.store.state !== 'live' || store.size === 0) {
     if (git.size === 0) return { do: 'rest', keys: [] };
@@ -241,11 +249,11 @@ function withoutBase(situation: Situation, git: Prints, store: Prints): Step {
 }
 
 /** The store lost what it had: by a tombstone, or with all that it knew of the key. */
-function withoutStore(situation: Situation, git: Prints): Step {
+function withoutStore(situation: Situation, git: FingerprintMap): Step {
   const { state, policy } = situation;
   if (state.missingReads < MISSING_READS_BEFORE_ACTING) return { do: 'confirm' };
   if (git.size === 0) return { do: 'rest', keys: [] };
-  const isChanged = !samePrints(git, state.base?.prints ?? NO_PRINTS);
+  const isChanged = !sameFingerprints(git, state.base?.prints ?? NO_PRINTS);
   // What somebody wrote since outlives the removal of what was there before.
   if (isChanged && mayPush(policy)) return push(situation, [...git.keys()].sort());
   return !isChanged && policy.deletionInStore === 'Delete' && mayPull(policy)
@@ -254,24 +262,28 @@ function withoutStore(situation: Situation, git: Prints): Step {
 }
 
 /** A side that holds nothing where it held something was deleted, in effect. */
-function emptied(situation: Situation, git: Prints, store: Prints): Step | undefined {
+function emptied(
+  situation: Situation,
+  git: FingerprintMap,
+  store: FingerprintMap,
+): Step | undefined {
   const { state, policy } = situation;
   const base = state.base?.prints ?? NO_PRINTS;
   if (base.size === 0) return undefined;
   if (store.size === 0 && policy.deletionInStore === 'Retain') {
-    return !samePrints(git, base) && mayPush(policy)
+    return !sameFingerprints(git, base) && mayPush(policy)
       ? push(situation, [...git.keys()].sort())
       : { do: 'rest', difference: 'EmptiedInStore', keys: [...git.keys()].sort() };
   }
   if (git.size === 0 && policy.deletionInGit === 'Retain') {
-    return !samePrints(store, base) && mayPull(policy)
+    return !sameFingerprints(store, base) && mayPull(policy)
       ? { do: 'pull', keys: [...store.keys()].sort(), push: [] }
       : { do: 'rest', difference: 'EmptiedInGit', keys: [...store.keys()].sort() };
   }
   return undefined;
 }
 
-function merged(situation: Situation, git: Prints, store: Prints): Step {
+function merged(situation: Situation, git: FingerprintMap, store: FingerprintMap): Step {
   const { state, policy, history } = situation;
   const input = { base: state.base?.prints ?? NO_PRINTS, git, store };
   const settled = settle(situation, git, store);
@@ -284,7 +296,11 @@ function merged(situation: Situation, git: Prints, store: Prints): Step {
 }
 
 /** What a person decided, when it is about exactly the pair that was shown. */
-function settle(situation: Situation, git: Prints, store: Prints): SyncPolicy | undefined {
+function settle(
+  situation: Situation,
+  git: FingerprintMap,
+  store: FingerprintMap,
+): SyncPolicy | undefined {
   if (situation.store.state !== 'live') return undefined;
   const winner = winnerOf(situation, git, store);
   return (
@@ -294,8 +310,8 @@ function settle(situation: Situation, git: Prints, store: Prints): SyncPolicy | 
 
 function winnerOf(
   { resolution, state, whole, store: view }: Situation,
-  git: Prints,
-  store: Prints,
+  git: FingerprintMap,
+  store: FingerprintMap,
 ): Resolution['winner'] | undefined {
   if (resolution === undefined || state.held === undefined) return undefined;
   const version = view.state === 'absent' ? 0 : view.at.version;
@@ -312,8 +328,8 @@ function isAbout({ winner, id }: Resolution, held: HeldPair, now: ShownValues): 
 
 /** Two sides that are there, the store as far as this object is about it. */
 interface Sides {
-  readonly git: Prints;
-  readonly store: Prints;
+  readonly git: FingerprintMap;
+  readonly store: FingerprintMap;
 }
 
 function flow(
@@ -336,7 +352,10 @@ function rest(situation: Situation, drift: readonly string[], sides: Sides): Ste
   const { state, policy } = situation;
   const difference = mayPush(policy) ? 'StoreChanged' : 'GitChanged';
   const input = { base: state.base?.prints ?? NO_PRINTS, ...sides };
-  const agreed = agreedPrints(input, mayPush(policy) ? { asInGit: drift } : { asInStore: drift });
+  const agreed = agreedFingerprints(
+    input,
+    mayPush(policy) ? { asInGit: drift } : { asInStore: drift },
+  );
   return { do: 'rest', agreed, difference, keys: drift };
 }
 

@@ -1,6 +1,6 @@
 /** Takes an object away on one side, as it was read, because it is gone on the other one. */
 import type { Step } from './decide.ts';
-import type { Seen } from './observe.ts';
+import type { Observation } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 
 export type DeletionStep = Step & { do: 'delete-in-store' | 'delete-in-git' };
@@ -8,7 +8,7 @@ export type DeletionStep = Step & { do: 'delete-in-store' | 'delete-in-git' };
 /** False: somebody else changed the object in git meanwhile, and it stays. */
 export async function deleteObject(
   record: SyncRecord,
-  { git, store }: Seen,
+  { git, store }: Observation,
   step: DeletionStep,
 ): Promise<boolean> {
   if (step.do === 'delete-in-store') {

@@ -8,9 +8,9 @@ import { createHmac } from 'node:crypto';
 export type SecretValues = ReadonlyMap<string, Uint8Array>;
 
 /** Fingerprints by key. Equal fingerprints mean equal bytes under the same key. */
-export type Prints = ReadonlyMap<string, string>;
+export type FingerprintMap = ReadonlyMap<string, string>;
 
-export const NO_PRINTS: Prints = new Map();
+export const NO_PRINTS: FingerprintMap = new Map();
 
 export class Fingerprints {
   readonly #secret: Uint8Array;
@@ -20,12 +20,12 @@ export class Fingerprints {
     this.#secret = secret;
   }
 
-  of(values: SecretValues): Prints {
+  of(values: SecretValues): FingerprintMap {
     return new Map([...values].map(([key, value]) => [key, this.#print(key, value)]));
   }
 
   /** One fingerprint of a whole map, in whatever order it is. */
-  whole(prints: Prints): string {
+  whole(prints: FingerprintMap): string {
     const lines = [...prints].map(([key, print]) => `${JSON.stringify(key)} ${print}`).sort();
     return this.#hmac(Buffer.from(`whole\n${lines.join('\n')}`));
   }
@@ -42,6 +42,6 @@ export class Fingerprints {
   }
 }
 
-export function samePrints(a: Prints, b: Prints): boolean {
+export function sameFingerprints(a: FingerprintMap, b: FingerprintMap): boolean {
   return a.size === b.size && [...a].every(([key, print]) => b.get(key) === print);
 }

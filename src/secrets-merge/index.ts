@@ -2,7 +2,7 @@
 export { canonicalTime } from './canonical-time.ts';
 export type { Marker, Resolution } from './decide.ts';
 export { decodeFromStore, encodeForStore } from './encoding.ts';
-export { Fingerprints, type SecretValues, samePrints } from './fingerprints.ts';
+export { Fingerprints, type SecretValues, sameFingerprints } from './fingerprints.ts';
 export { isMassDeletion, type KeyHistory } from './guards.ts';
 export { DEFAULT_POLICY, mayPull, mayPush, type Preference, type SyncPolicy } from './policy.ts';
 export {

@@ -1,5 +1,5 @@
 /** The keys of a step as changes: to values, which are written, and to fingerprints, which are kept. */
-import type { Prints, SecretValues } from './fingerprints.ts';
+import type { FingerprintMap, SecretValues } from './fingerprints.ts';
 
 /** What makes another side hold `values` for these keys; what `values` lacks is removed there. */
 export function changeOf(
@@ -17,7 +17,11 @@ export function changeOf(
 }
 
 /** The fingerprints once these keys came over `from` the other side. */
-export function changed(prints: Prints, keys: readonly string[], from: Prints): Prints {
+export function changed(
+  prints: FingerprintMap,
+  keys: readonly string[],
+  from: FingerprintMap,
+): FingerprintMap {
   const after = new Map(prints);
   for (const key of keys) {
     const print = from.get(key);

@@ -1,18 +1,18 @@
 /** What waits for a person: remembers the pair of values, as fingerprints, that the person is shown. */
 import type { Step } from './decide.ts';
-import { type Seen, shownPrints } from './observe.ts';
+import { type Observation, shownFingerprints } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 import { isOlder } from './sync-state.ts';
 
 /** A person may decide on exactly this pair, and on no other. */
-export async function hold(
+export async function requireManualResolution(
   record: SyncRecord,
-  seen: Seen,
+  seen: Observation,
   { reason }: Step & { do: 'hold' },
 ): Promise<void> {
   const { fingerprints, resolution } = record.task;
   if (seen.git === undefined) return;
-  const prints = shownPrints(seen);
+  const prints = shownFingerprints(seen);
   const held = {
     commit: seen.git.commit,
     git: fingerprints.whole(seen.gitPrints),

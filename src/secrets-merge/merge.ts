@@ -1,12 +1,12 @@
 /** The three-way merge, key by key, on fingerprints: what flows where, and what does not. */
 
-import type { Prints } from './fingerprints.ts';
+import type { FingerprintMap } from './fingerprints.ts';
 import { mayPull, mayPush, type SyncPolicy } from './policy.ts';
 
 export interface MergeInput {
-  readonly base: Prints;
-  readonly git: Prints;
-  readonly store: Prints;
+  readonly base: FingerprintMap;
+  readonly git: FingerprintMap;
+  readonly store: FingerprintMap;
 }
 
 /** Every key that differs between git and the store is in exactly one list; lists are sorted. */
@@ -23,8 +23,8 @@ export interface Merge {
 
 /** Values that each side had since the base; a conflict over one of them is none. */
 export interface History {
-  readonly git: readonly Prints[];
-  readonly store: readonly Prints[];
+  readonly git: readonly FingerprintMap[];
+  readonly store: readonly FingerprintMap[];
 }
 
 type Flow = keyof Merge;
@@ -55,7 +55,7 @@ function changedBy({ base, git, store }: MergeInput, key: string, history?: Hist
   return pushed ? 'git' : 'store';
 }
 
-function had(past: readonly Prints[] | undefined, key: string, print: string): boolean {
+function had(past: readonly FingerprintMap[] | undefined, key: string, print: string): boolean {
   return past?.some((prints) => prints.get(key) === print) ?? false;
 }
 
@@ -96,10 +96,10 @@ export interface Unequal {
 }
 
 /** The base after a round: what is equal is agreed, and where nothing is said the old base stays. */
-export function agreedPrints(
+export function agreedFingerprints(
   { base, git, store }: MergeInput,
   { asInStore = [], asInGit = [] }: Unequal = {},
-): Prints {
+): FingerprintMap {
   const agreed = new Map<string, string>();
   for (const key of new Set([...base.keys(), ...git.keys(), ...store.keys()])) {
     const isStores = asInStore.includes(key) || git.get(key) === store.get(key);

@@ -3,9 +3,9 @@
  * holds.
  */
 import { decide, differingKeys, type Situation, type Step } from './decide.ts';
-import { NO_PRINTS, type Prints, type SecretValues } from './fingerprints.ts';
+import { type FingerprintMap, NO_PRINTS, type SecretValues } from './fingerprints.ts';
 import type { History } from './merge.ts';
-import type { Seen } from './observe.ts';
+import type { Observation } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 import type { StoreVersion } from './sync-state.ts';
 
@@ -14,7 +14,7 @@ const UNKNOWN_HISTORIES_BEFORE_ASKING = 3;
 /** Versions of the store that are read to tell whether a value was there before. */
 const MOST_VERSIONS = 100;
 
-export async function nextStep(record: SyncRecord, seen: Seen): Promise<Step> {
+export async function nextStep(record: SyncRecord, seen: Observation): Promise<Step> {
   const { situation } = seen;
   const step = decide(await withHistoryDepth(record, situation));
   const isHistoryAsked = step.do === 'look';
@@ -26,7 +26,7 @@ export async function nextStep(record: SyncRecord, seen: Seen): Promise<Step> {
 }
 
 /** Both sides changed a key, and nothing tells which value the other side had before: no conflict. */
-async function withoutHistory(record: SyncRecord, { gitPrints, view }: Seen): Promise<Step> {
+async function withoutHistory(record: SyncRecord, { gitPrints, view }: Observation): Promise<Step> {
   const { state, task } = record;
   const unknownHistories = (state.unknownHistories ?? 0) + (task.isFull === false ? 0 : 1);
   if (
@@ -50,14 +50,14 @@ async function withHistoryDepth(record: SyncRecord, situation: Situation): Promi
 }
 
 /** Values of both sides since the base; undefined: git does not know its part at present. */
-async function historyOf(record: SyncRecord, { store }: Seen): Promise<History | undefined> {
+async function historyOf(record: SyncRecord, { store }: Observation): Promise<History | undefined> {
   const { git, fingerprints } = record.task;
   const { base, pulled } = record.state;
   if (base === undefined) return { git: [], store: [] };
   const past = await git.history(base.commit);
   if (past === undefined) return undefined;
   const versions = store.state === 'absent' ? [] : await versionsBetween(record, base.at, store.at);
-  const printed = (list: readonly SecretValues[]): Prints[] =>
+  const printed = (list: readonly SecretValues[]): FingerprintMap[] =>
     list.map((values) => fingerprints.of(values));
   return { git: printed(past), store: [...printed(versions), ...(pulled ? [pulled] : [])] };
 }

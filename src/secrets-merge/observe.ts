@@ -3,23 +3,23 @@
  * is not believed: it may come from a node of the store that lags behind.
  */
 import { type OlderStore, type Situation, type StoreView, visible } from './decide.ts';
-import { NO_PRINTS, type Prints } from './fingerprints.ts';
+import { type FingerprintMap, NO_PRINTS } from './fingerprints.ts';
 import { isFork, isNewAllTheSame, looksStale, STALE_READS_BEFORE_LOOKING } from './guards.ts';
 import type { GitRead, StoreRead } from './ports.ts';
 import type { SyncRecord } from './sync-record.ts';
 import { newestKnown, type StoreVersion, type SyncBase } from './sync-state.ts';
 
 /** Both sides as they were read, with the values, which `situation` does not have. */
-export interface Seen {
+export interface Observation {
   readonly git: GitRead | undefined;
-  readonly gitPrints: Prints;
+  readonly gitPrints: FingerprintMap;
   readonly store: StoreRead;
   readonly view: StoreView;
   readonly situation: Situation;
 }
 
 /** Undefined: what was read is not to be believed. */
-export async function look(record: SyncRecord): Promise<Seen | undefined> {
+export async function observe(record: SyncRecord): Promise<Observation | undefined> {
   const { git: gitSide, store: storeSide, fingerprints, policy, owner, resolution } = record.task;
   const git = await gitSide.read();
   const store = await storeSide.read();
@@ -51,7 +51,7 @@ export async function look(record: SyncRecord): Promise<Seen | undefined> {
 }
 
 /** What the store shows of the keys that the object is about. */
-export function shownPrints({ situation, gitPrints, view }: Seen): Prints {
+export function shownFingerprints({ situation, gitPrints, view }: Observation): FingerprintMap {
   return view.state === 'live' ? visible(situation, gitPrints, view.prints) : NO_PRINTS;
 }
 

@@ -2,14 +2,14 @@
 import type { Step } from './decide.ts';
 import { NO_PRINTS } from './fingerprints.ts';
 import { changed, changeOf } from './key-changes.ts';
-import { agreedPrints } from './merge.ts';
-import { type Seen, shownPrints } from './observe.ts';
+import { agreedFingerprints } from './merge.ts';
+import { type Observation, shownFingerprints } from './observe.ts';
 import type { SyncRecord } from './sync-record.ts';
 
 /** False: somebody else changed the object meanwhile, and nothing was pulled. */
 export async function pull(
   record: SyncRecord,
-  seen: Seen,
+  seen: Observation,
   { keys, push }: Step & { do: 'pull' },
 ): Promise<boolean> {
   const { git, store } = seen;
@@ -17,13 +17,13 @@ export async function pull(
   const { set, remove } = changeOf(keys, store.values);
   // Until the base is written nothing else tells an older answer from a newer one.
   const key = await record.keyHistory();
-  const pulled = shownPrints(seen);
+  const pulled = shownFingerprints(seen);
   await record.save({ seen: record.seenAt(store.at, key), pulled });
   const commit = await record.task.git.change({ seen: git, set, remove, from: store.at });
   if (commit === undefined) return false;
   const after = changed(seen.gitPrints, keys, pulled);
   const base = seen.situation.state.base?.prints ?? NO_PRINTS;
-  const prints = agreedPrints({ base, git: after, store: pulled }, { asInStore: push });
+  const prints = agreedFingerprints({ base, git: after, store: pulled }, { asInStore: push });
   await record.agree({ prints, at: store.at, commit }, { key });
   return true;
 }

@@ -6,8 +6,8 @@ import { visible } from './decide.ts';
 import { type Fingerprints, NO_PRINTS } from './fingerprints.ts';
 import { afterLanding, withIntent } from './intents.ts';
 import { changed, changeOf } from './key-changes.ts';
-import { agreedPrints } from './merge.ts';
-import type { Seen } from './observe.ts';
+import { agreedFingerprints } from './merge.ts';
+import type { Observation } from './observe.ts';
 import { type GitRead, type StoreChange, StoreError, type WriteOutcome } from './ports.ts';
 import type { SyncRecord } from './sync-record.ts';
 import type { Intent } from './sync-state.ts';
@@ -15,7 +15,7 @@ import type { Intent } from './sync-state.ts';
 /** A store with versions agrees only once the push was settled: what it covered has to be looked at. */
 export async function push(
   record: SyncRecord,
-  seen: Seen,
+  seen: Observation,
   keys: readonly string[],
 ): Promise<WriteOutcome> {
   const { store: storeSide, fingerprints } = record.task;
@@ -37,7 +37,7 @@ export async function push(
 }
 
 interface Planned {
-  readonly seen: Seen;
+  readonly seen: Observation;
   readonly git: GitRead;
   readonly keys: readonly string[];
 }
@@ -56,7 +56,7 @@ function intentOf({ seen, git, keys }: Planned, fingerprints: Fingerprints): Int
       isDeleted: store.state === 'deleted',
     },
     target: fingerprints.whole(after),
-    prints: agreedPrints({ base, git: gitPrints, store: shown }),
+    prints: agreedFingerprints({ base, git: gitPrints, store: shown }),
     commit: git.commit,
   };
 }

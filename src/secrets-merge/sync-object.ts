@@ -6,9 +6,9 @@
  */
 import type { Step } from './decide.ts';
 import { type DeletionStep, deleteObject } from './deletion.ts';
-import { hold } from './manual-resolution.ts';
+import { requireManualResolution } from './manual-resolution.ts';
 import { nextStep } from './next-step.ts';
-import { look, type Seen } from './observe.ts';
+import { type Observation, observe } from './observe.ts';
 import { pull } from './pull.ts';
 import { push } from './push.ts';
 import { settleIntents } from './settle-intents.ts';
@@ -35,7 +35,7 @@ class ObjectSync {
   async run(): Promise<SyncOutcome> {
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       await settleIntents(this.#record);
-      const seen = await look(this.#record);
+      const seen = await observe(this.#record);
       if (seen === undefined) return this.#outcome('Waiting', { reason: 'StaleRead' });
       const step = await nextStep(this.#record, seen);
       if (seen.situation.older !== undefined && step.do !== 'hold') await this.#leaveNewer(seen);
@@ -46,7 +46,7 @@ class ObjectSync {
   }
 
   /** Undefined: ask again. */
-  async #carryOut(seen: Seen, step: Step): Promise<SyncOutcome | undefined> {
+  async #carryOut(seen: Observation, step: Step): Promise<SyncOutcome | undefined> {
     switch (step.do) {
       case 'pull':
         if (await pull(this.#record, seen, step)) this.#pulled += step.keys.length;
@@ -56,7 +56,7 @@ class ObjectSync {
       case 'rest':
         return await this.#rest(seen, step);
       case 'hold':
-        await hold(this.#record, seen, step);
+        await requireManualResolution(this.#record, seen, step);
         return this.#outcome('Held', step, seen);
       case 'confirm':
         return this.#outcome('Waiting', { reason: 'Unconfirmed' });
@@ -73,7 +73,7 @@ class ObjectSync {
   }
 
   /** The versions of a decision on an older copy of the store: what was newer is not in the store. */
-  async #leaveNewer({ store }: Seen): Promise<void> {
+  async #leaveNewer({ store }: Observation): Promise<void> {
     const { covered, intents } = this.#record.state;
     if (store.state === 'absent' || covered.length + intents.length === 0) return;
     await this.#record.save({
@@ -82,7 +82,7 @@ class ObjectSync {
     });
   }
 
-  async #rest(seen: Seen, step: Step & { do: 'rest' }): Promise<SyncOutcome> {
+  async #rest(seen: Observation, step: Step & { do: 'rest' }): Promise<SyncOutcome> {
     if (step.agreed !== undefined && seen.git && seen.store.state === 'live') {
       await this.#record.agree({ prints: step.agreed, at: seen.store.at, commit: seen.git.commit });
     }
@@ -92,7 +92,7 @@ class ObjectSync {
       : this.#outcome('Differs', { reason, keys: step.keys }, seen);
   }
 
-  async #push(seen: Seen, keys: readonly string[]): Promise<SyncOutcome | undefined> {
+  async #push(seen: Observation, keys: readonly string[]): Promise<SyncOutcome | undefined> {
     const written = await push(this.#record, seen, keys);
     if (written.is === 'refused') {
       return this.#outcome('Held', { reason: written.reason, keys }, seen);
@@ -101,7 +101,7 @@ class ObjectSync {
     return undefined;
   }
 
-  async #delete(seen: Seen, step: DeletionStep): Promise<SyncOutcome | undefined> {
+  async #delete(seen: Observation, step: DeletionStep): Promise<SyncOutcome | undefined> {
     const reason = step.do === 'delete-in-store' ? 'DeleteInStore' : 'DeleteInGit';
     if (!this.#record.task.mayDelete) return this.#outcome('WantsDeletion', { reason });
     if (!(await deleteObject(this.#record, seen, step))) return undefined;
@@ -113,7 +113,7 @@ class ObjectSync {
   #outcome(
     result: SyncResult,
     about: { reason?: SyncOutcome['reason']; keys?: readonly string[] } = {},
-    seen?: Seen,
+    seen?: Observation,
   ): SyncOutcome {
     const { reason, keys = [] } = about;
     return {

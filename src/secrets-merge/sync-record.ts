@@ -3,7 +3,7 @@
  * thing happens, so that a sync can stop anywhere; the base is written last of all.
  */
 
-import { samePrints } from './fingerprints.ts';
+import { sameFingerprints } from './fingerprints.ts';
 import type { KeyHistory } from './guards.ts';
 import { mayPush } from './policy.ts';
 import {
@@ -81,7 +81,7 @@ export class SyncRecord {
     const { base } = this.#state;
     const isSame =
       base !== undefined &&
-      samePrints(base.prints, agreed.prints) &&
+      sameFingerprints(base.prints, agreed.prints) &&
       base.at.version === agreed.at.version &&
       base.at.createdTime === agreed.at.createdTime &&
       base.mount === store.mount;

@@ -2,7 +2,7 @@
  * What has to outlive the process for each object: the base of the merge, pushes whose end nobody
  * saw, and values that a push covered. Holds fingerprints and numbers, never a value.
  */
-import type { Prints } from './fingerprints.ts';
+import type { FingerprintMap } from './fingerprints.ts';
 
 /** One version of a key of the store. Numbers come back after a hard delete, so both count. */
 export interface StoreVersion {
@@ -13,7 +13,7 @@ export interface StoreVersion {
 
 /** What both sides held when they last agreed, key by key. */
 export interface SyncBase {
-  readonly prints: Prints;
+  readonly prints: FingerprintMap;
   /** The version of the store that was seen then. */
   readonly at: StoreVersion;
   readonly commit: string;
@@ -31,7 +31,7 @@ export interface Intent {
   /** Fingerprint of all that the push leaves behind in the store. */
   readonly target: string;
   /** The base once it landed, but for its version. */
-  readonly prints: Prints;
+  readonly prints: FingerprintMap;
   readonly commit: string;
   /** Set when the store acknowledged it and what it covered has yet to be looked at. */
   readonly landed?: StoreVersion;
@@ -62,7 +62,7 @@ export interface SyncState {
   /** What was held, or was about to be pulled: what is older than that is old, whatever the base. */
   readonly seen?: KnownVersion & Pick<SyncBase, 'mount'>;
   /** Values that a pull brought into git last, or was about to: the store may keep them no longer. */
-  readonly pulled?: Prints;
+  readonly pulled?: FingerprintMap;
   /** Reads in a row that were older than the base. */
   readonly staleReads: number;
   /** Reads in a row that found nothing where the base knows something. */

@@ -1,5 +1,5 @@
 /** What a sync of one object is asked to do, and what it says when it is done. */
-import type { Difference, HoldReason, Resolution } from './decide.ts';
+import type { Difference, ManualReason, Resolution } from './decide.ts';
 import type { Fingerprints } from './fingerprints.ts';
 import type { SyncPolicy } from './policy.ts';
 import type { GitSide, StoreSide, SyncMemory } from './ports.ts';
@@ -32,7 +32,7 @@ export interface SyncOutcome {
   readonly result: SyncResult;
   readonly reason?:
     | Difference
-    | HoldReason
+    | ManualReason
     | 'StaleRead'
     | 'Unconfirmed'
     | 'Outrun'

@@ -1,7 +1,7 @@
 /** What is served side by side: the platform, and clusters of its tenants, each below a root of its own. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { remember } from '../apimachinery/index.ts';
-import type { Authenticate, ClusterSurface, ServerDependencies } from './dependencies.ts';
+import { memoize } from '../apimachinery/index.ts';
+import type { Authenticate, ClusterRoot, ServerDependencies } from './dependencies.ts';
 import { buildClusterDocuments, buildDocuments, type Documents } from './documents/documents.ts';
 import { isPublic, plainToken } from './filters/access.ts';
 import { parseRequest, type RequestInfo } from './input/request-info.ts';
@@ -11,7 +11,7 @@ import { answerObjects, answerResource, type ResourceAnswerer } from './routes/r
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-export interface Surface {
+export interface ApiRoot {
   readonly deps: ServerDependencies;
   /** Undefined for what no route may answer. */
   read(method: string, url: string): RequestInfo | undefined;
@@ -23,20 +23,20 @@ export interface Surface {
   answer(request: ApiRequest): Answer | Promise<Answer | undefined>;
 }
 
-export interface Surfaces {
-  readonly platform: Surface;
+export interface ApiRoots {
+  readonly platform: ApiRoot;
   /** The surface that a URL leads to. */
-  surfaceOf(url: string): Surface;
+  surfaceOf(url: string): ApiRoot;
 }
 
-export function buildSurfaces(deps: ServerDependencies): Surfaces {
+export function buildApiRoots(deps: ServerDependencies): ApiRoots {
   const platform = surface(deps, {
     documents: buildDocuments(deps),
     objects: answerResource,
     isPublic: (info) => isPublic(info, deps),
   });
-  const clusters = new WeakMap<ClusterSurface, Surface>();
-  const surfaceOf = (url: string): Surface => {
+  const clusters = new WeakMap<ClusterRoot, ApiRoot>();
+  const surfaceOf = (url: string): ApiRoot => {
     const cluster = deps.clusters.find(url);
     if (cluster === undefined) return platform;
     const found = clusters.get(cluster) ?? clusterSurface({ ...deps, ...cluster });
@@ -47,7 +47,7 @@ export function buildSurfaces(deps: ServerDependencies): Surfaces {
 }
 
 /** Which clusters there are is not for strangers, so nothing of a cluster is public. */
-function clusterSurface(cluster: ServerDependencies): Surface {
+function clusterSurface(cluster: ServerDependencies): ApiRoot {
   const { tokenHolders } = cluster;
   const authenticate: Authenticate = (token) =>
     tokenHolders?.authenticate(token) ?? cluster.authenticate(token);
@@ -68,12 +68,12 @@ export const MOST_URLS = 1024;
 function surface(
   deps: ServerDependencies,
   { documents, objects, isPublic }: SurfaceParts,
-): Surface {
+): ApiRoot {
   const { root } = deps;
   const readers = new Map<string, (url: string) => RequestInfo | undefined>(
     METHODS.map((method) => [
       method,
-      remember(MOST_URLS, (url) => parseRequest({ method, url, root })),
+      memoize(MOST_URLS, (url) => parseRequest({ method, url, root })),
     ]),
   );
   return {
@@ -87,7 +87,7 @@ function surface(
   };
 }
 
-interface SurfaceParts extends Pick<Surface, 'isPublic'> {
+interface SurfaceParts extends Pick<ApiRoot, 'isPublic'> {
   readonly documents: Documents;
   readonly objects: ResourceAnswerer;
 }

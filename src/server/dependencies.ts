@@ -15,7 +15,7 @@ import type { Logger, Metrics } from '../telemetry/index.ts';
 import type { ObjectState, Previewed, PreviewRequest } from '../tenant-sync/index.ts';
 import type { HealthChecks } from './documents/health.ts';
 import type { TokenDocuments } from './documents/tokens.ts';
-import type { Fairness } from './filters/flow-classifier.ts';
+import type { FlowClassifier } from './filters/flow-classifier.ts';
 
 /** Who a bearer token stands for, or why it stands for nobody. */
 export type Authenticate = (token: string) => Holder | { readonly message: string };
@@ -113,7 +113,7 @@ export interface ServerDependencies {
   readonly oidc: OidcService;
   readonly health: HealthChecks;
   /** One for all servers of the daemon. */
-  readonly fairness: Fairness;
+  readonly fairness: FlowClassifier;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -127,18 +127,18 @@ export interface ServerDependencies {
   /** Absent: the clusters take no endpoint tokens. */
   readonly tokenHolders?: TokenAuthenticator | undefined;
   /** The clusters that are served beside the platform. */
-  readonly clusters: ClusterSurfaces;
+  readonly clusters: ClusterRoots;
   readonly tenants: TenantService;
   readonly secretStore: SecretStoreService;
   /** Namespaces, and events of what controllers did. */
-  readonly core: Pick<ClusterSurface, 'kinds' | 'store' | 'registry'>;
-  readonly clientState: ClientStateSurface;
+  readonly core: Pick<ClusterRoot, 'kinds' | 'store' | 'registry'>;
+  readonly clientState: ClientStateRoot;
 }
 
 /** State that clients keep here: leases, releases of Helm, ConfigMaps. */
-export interface ClientStateSurface extends Pick<ClusterSurface, 'kinds'> {
+export interface ClientStateRoot extends Pick<ClusterRoot, 'kinds'> {
   /** What is kept is opened when somebody asks for it. */
-  open(): Promise<Pick<ClusterSurface, 'store' | 'registry'>>;
+  open(): Promise<Pick<ClusterRoot, 'store' | 'registry'>>;
 }
 
 /** What is known of the endpoint sync of tenants. */
@@ -150,14 +150,14 @@ export interface TenantService {
 }
 
 /** A cluster that is served here: what of the dependencies is its own. */
-export type ClusterSurface = Pick<
+export type ClusterRoot = Pick<
   ServerDependencies,
   'kinds' | 'store' | 'registry' | 'authorizer' | 'root'
 >;
 
-export interface ClusterSurfaces {
+export interface ClusterRoots {
   /** The cluster that a URL leads to; undefined for every other URL, and for clusters nobody has. */
-  find(url: string): ClusterSurface | undefined;
+  find(url: string): ClusterRoot | undefined;
 }
 
 export interface TokenReviewer {

@@ -5,12 +5,12 @@
  * not plain, is not allowed, is not there or fails is left to them.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { type Attributes, remember, type User } from '../apimachinery/index.ts';
+import { type Attributes, memoize, type User } from '../apimachinery/index.ts';
 import type { PlatformConfig } from '../config/index.ts';
 import type { Kind } from '../kinds/index.ts';
 import { shownBytes } from '../registry/index.ts';
 import type { RequestLabels } from '../telemetry/index.ts';
-import { MOST_URLS, type Surface } from './api-roots.ts';
+import { type ApiRoot, MOST_URLS } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { attributesOf, plainToken } from './filters/access.ts';
 import { beginAudit, endAudit } from './filters/audit.ts';
@@ -18,14 +18,14 @@ import { connectionOf } from './http2.ts';
 import type { ResourceInfo } from './input/request-info.ts';
 import type { Answer } from './output/answer.ts';
 import { JSON_TYPE, negotiate } from './output/negotiation.ts';
-import { Together } from './output/response-batching.ts';
+import { ResponseBatch } from './output/response-batching.ts';
 import { writeAnswer } from './output/send.ts';
 import { OIDC_PATH } from './paths.ts';
 import { kindOfGet } from './routes/resources.ts';
 
 export interface FastGetParts {
   /** Of the platform. */
-  readonly surface: Surface;
+  readonly surface: ApiRoot;
   /** The one maker of ids of the server. */
   readonly nextId: () => string;
   readonly closing: AbortSignal;
@@ -77,9 +77,9 @@ type FastRoute = (
 
 export function fastGet({ surface, nextId, closing }: FastGetParts): FastRoute {
   const { deps } = surface;
-  const wantedAt = remember(MOST_URLS, (url) => wantedOf(surface, url) ?? 'else');
+  const wantedAt = memoize(MOST_URLS, (url) => wantedOf(surface, url) ?? 'else');
   const clients = new WeakMap<object, Client>();
-  const together = new Together();
+  const together = new ResponseBatch();
   const read = (request: IncomingMessage): Client | undefined => {
     if (request.method !== 'GET' || closing.aborted) return undefined;
     const { url = '' } = request;
@@ -131,7 +131,7 @@ function newClient(clients: WeakMap<object, Client>, connection: object): Client
 /** Nothing that could be read in two ways. */
 const PLAIN_URL = /^[\w\-.~:@/]+$/;
 
-function wantedOf({ deps, read }: Surface, url: string): Wanted | undefined {
+function wantedOf({ deps, read }: ApiRoot, url: string): Wanted | undefined {
   // The provider has whatever begins as its own routes do, also where the API was put there.
   if (!PLAIN_URL.test(url) || url.startsWith(`${OIDC_PATH}/`)) return undefined;
   const info = read('GET', url);

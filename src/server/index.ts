@@ -1,8 +1,8 @@
 /** Public names of `server/`: other folders import this file alone. */
 export type {
   Authenticate,
-  ClusterSurface,
-  ClusterSurfaces,
+  ClusterRoot,
+  ClusterRoots,
   GitService,
   HookService,
   OidcService,
@@ -14,11 +14,11 @@ export type {
 export type { HealthChecks } from './documents/health.ts';
 export type { TokenDocuments } from './documents/tokens.ts';
 export { shownKey } from './filters/access.ts';
-export { Fairness } from './filters/flow-classifier.ts';
+export { FlowClassifier } from './filters/flow-classifier.ts';
 export { tlsOptions } from './filters/hardening.ts';
 export type { ForwardOptions } from './leader-proxy/forward.ts';
 export { isHandedOn } from './leader-proxy/headers.ts';
-export { Front, type FrontOptions } from './leader-proxy/leader-proxy.ts';
+export { LeaderProxy, type LeaderProxyOptions } from './leader-proxy/leader-proxy.ts';
 export type { Leaders } from './leader-proxy/leaders.ts';
 export { handlePeer, type PeerService, USES_PATH } from './leader-proxy/peer.ts';
 export { buildServer, type ServerOptions } from './server.ts';

@@ -3,7 +3,7 @@ import {
   type FieldSelector,
   type KubeObject,
   type LabelSelector,
-  Pauses,
+  Yielding,
 } from '../apimachinery/index.ts';
 import type { EventType, JournalEvent, StoredObject } from '../state/index.ts';
 
@@ -51,7 +51,7 @@ export async function selected(
   const found: StoredObject[] = [];
   const { fields } = selection;
   const fits = judgeOf(selection);
-  const pauses = new Pauses();
+  const pauses = new Yielding();
   let looked = 0;
   for (const stored of items) {
     if (looked++ % BETWEEN_LOOKS === 0) await pauses.take();

@@ -15,7 +15,7 @@ import {
   unsupportedMediaType,
 } from '../apimachinery/index.ts';
 import { type AuditTrail, redactedUrl } from '../audit/index.ts';
-import { buildSurfaces, METHODS, type Surface } from './api-roots.ts';
+import { type ApiRoot, buildApiRoots, METHODS } from './api-roots.ts';
 import type { ServerDependencies } from './dependencies.ts';
 import { isBrokenOff, toStatusError } from './errors.ts';
 import { fastGet } from './fast-get.ts';
@@ -42,7 +42,7 @@ import { createHttp2Server } from './http2.ts';
 import { BODY_TYPES, DEFAULT_MAX_BODY_BYTES } from './input/body.ts';
 import { acceptedPatchTypes } from './input/patch.ts';
 import type { RequestInfo } from './input/request-info.ts';
-import type { Front } from './leader-proxy/leader-proxy.ts';
+import type { LeaderProxy } from './leader-proxy/leader-proxy.ts';
 import { type Answer, textAnswer } from './output/answer.ts';
 import { compressed } from './output/compression.ts';
 import { encodeStatus } from './output/representation.ts';
@@ -65,7 +65,7 @@ declare module 'fastify' {
 
 /** What the filters found out about a request before its body was read. */
 interface Admitted {
-  readonly surface: Surface;
+  readonly surface: ApiRoot;
   readonly started: number;
   readonly info: RequestInfo;
   readonly user: User | undefined;
@@ -89,7 +89,7 @@ export interface ServerOptions {
   /** Absent: plain HTTP. */
   readonly tls?: TlsOptions;
   /** Decides first what is answered here; absent: everything is. */
-  readonly front?: Pick<Front, 'handle'>;
+  readonly front?: Pick<LeaderProxy, 'handle'>;
 }
 
 export function buildServer(deps: ServerDependencies, options: ServerOptions): FastifyInstance {
@@ -117,7 +117,7 @@ export function buildServer(deps: ServerDependencies, options: ServerOptions): F
       return makeServer(options, { handler, routes, ownOrigin }, () => closing);
     },
   }) as unknown as FastifyInstance;
-  const { platform, surfaceOf } = buildSurfaces(deps);
+  const { platform, surfaceOf } = buildApiRoots(deps);
   const closing = closingSignal(app);
   const quick = fastGet({ surface: platform, nextId, closing });
   app.server.keepAliveTimeout = common.keepAliveTimeout;
@@ -248,7 +248,7 @@ function hasOwnAccess(request: FastifyRequest): boolean {
 /** Admits a request and begins its record; why it is refused, if it is. */
 function beginRequest(
   deps: ServerDependencies,
-  of: { surface: Surface; request: FastifyRequest; reply: FastifyReply; given: Error | undefined },
+  of: { surface: ApiRoot; request: FastifyRequest; reply: FastifyReply; given: Error | undefined },
 ): Error | undefined {
   const { surface, request, reply, given } = of;
   const noted: Noted = { info: undefined, user: undefined };
@@ -267,7 +267,7 @@ function beginRequest(
   return refusal;
 }
 
-function admit(surface: Surface, request: FastifyRequest, noted: Noted): Omit<Admitted, 'version'> {
+function admit(surface: ApiRoot, request: FastifyRequest, noted: Noted): Omit<Admitted, 'version'> {
   const { deps } = surface;
   const { method, url } = request;
   const info = surface.read(method, url);

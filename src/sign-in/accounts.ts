@@ -57,14 +57,14 @@ export interface Accounts {
   /** Whether a key was made by signing in: it is then all that its user is. */
   isLogin(keyName: string): boolean;
   /** What a login key was made from; undefined for keys without. */
-  identityOf(keyName: string): KeptIdentity | undefined;
+  identityOf(keyName: string): PersistedIdentity | undefined;
   /** When the provider was last asked about the identity of a key; undefined for keys without. */
   refreshedAt(keyName: string): number | undefined;
   /**
    * The key to ask the provider about when a key is used: itself, or the newest login of its user
    * where it is a key that people made for themselves. Undefined: there is none.
    */
-  identityToRefresh(keyName: string): (KeptIdentity & { readonly name: string }) | undefined;
+  identityToRefresh(keyName: string): (PersistedIdentity & { readonly name: string }) | undefined;
   /** Saves what the connector needs for the next refresh. */
   keep(keyName: string, provided: ProvidedIdentity): Promise<void>;
   /**
@@ -76,7 +76,7 @@ export interface Accounts {
   end(keyName: string): Promise<void>;
 }
 
-export interface KeptIdentity {
+export interface PersistedIdentity {
   readonly connector: string;
   readonly provided: ProvidedIdentity;
 }

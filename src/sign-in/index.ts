@@ -2,9 +2,9 @@
 export type {
   Accounts,
   AdmittedIdentity,
-  KeptIdentity,
   LoginKey,
   NewLoginKey,
+  PersistedIdentity,
 } from './accounts.ts';
 export { isChallenge } from './cli-codes.ts';
 export type { Callback, ProvidedIdentity, SendOff } from './connector.ts';

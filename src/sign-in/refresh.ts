@@ -4,7 +4,7 @@
  * cannot say now keeps for a day (reference: identity, section 3.7).
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Accounts, KeptIdentity } from './accounts.ts';
+import type { Accounts, PersistedIdentity } from './accounts.ts';
 import type { KeepConnectorData } from './connector.ts';
 import type { SignIn } from './sign-in.ts';
 import { SignInError } from './sign-in-error.ts';
@@ -147,7 +147,7 @@ export class IdentityRefresher {
     }
   }
 
-  async #ask(name: string, { connector: id, provided }: KeptIdentity): Promise<void> {
+  async #ask(name: string, { connector: id, provided }: PersistedIdentity): Promise<void> {
     const { signIn, accounts } = this.#options;
     const use = await signIn.connectors.use(id).catch((error: unknown) => {
       // Whoever took the connector away may put it back.

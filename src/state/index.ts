@@ -11,7 +11,7 @@ export { MemoryEngine } from './engines/memory-engine.ts';
 export { type FollowingStore, openFollowingStore } from './following/following-store.ts';
 export type { Writer } from './following/freshness.ts';
 export type { RecordFeed } from './following/record-feed.ts';
-export { SharedLook } from './following/single-flight.ts';
+export { SingleFlight } from './following/single-flight.ts';
 export { EVENT_PREFIX } from './journal/event-records.ts';
 export { openStore } from './journaled-store.ts';
 export { compareKeys } from './objects/key-order.ts';
@@ -20,7 +20,7 @@ export { type RecordCodec, sealingCodec, strictCodec } from './records/codec.ts'
 export { META_KEY, MIGRATION_KEY } from './records/saved-state.ts';
 export { loadStateKey } from './records/state-key.ts';
 export type { RedoOptions } from './redo/redo-log.ts';
-export { partOfStore, type StorePart } from './scoped-store.ts';
+export { type ScopedStore, scopedStore } from './scoped-store.ts';
 export { StateError } from './state-error.ts';
 export {
   type Change,
@@ -31,7 +31,7 @@ export {
   type JournalEvent,
   type Made,
   type ObjectList,
-  type Remark,
+  type Provenance,
   type Store,
   type StoredObject,
   type Watch,

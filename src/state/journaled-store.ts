@@ -8,15 +8,15 @@ import {
   type JsonValue,
   type ObjectKey,
   runAtOnce,
-  runInSlices,
+  runYielding,
   systemClock,
 } from '../apimachinery/index.ts';
 import type { EngineWrite, StateEngine } from './engines/engine.ts';
-import { KeptEvents } from './journal/event-records.ts';
+import { PersistedEvents } from './journal/event-records.ts';
 import type { JournalWindow } from './journal/journal.ts';
 import { firstVersions } from './journal/versions.ts';
 import { HeldObject } from './objects/held-object.ts';
-import { Unmade } from './objects/lazy-object.ts';
+import { LazyObject } from './objects/lazy-object.ts';
 import { Pack } from './objects/pack.ts';
 import { Packing } from './objects/packing.ts';
 import { isLoose, Packs } from './objects/packs.ts';
@@ -35,7 +35,7 @@ import type {
   Change,
   Filling,
   JournalEvent,
-  Remark,
+  Provenance,
   Source,
   Store,
   StoredObject,
@@ -95,7 +95,7 @@ class JournaledStore extends ViewReader implements Store {
   readonly #packs: Packs;
   readonly #packing: Packing;
   /** Absent: nobody follows. */
-  readonly #recorded: KeptEvents | undefined;
+  readonly #recorded: PersistedEvents | undefined;
   #next: number;
   /** Notes that count only when the first contents are saved to the end. */
   #filling: readonly string[] | undefined;
@@ -127,7 +127,7 @@ class JournaledStore extends ViewReader implements Store {
     this.#view.skip(next);
     this.#next = next;
     if (options.followed === true) {
-      this.#recorded = new KeptEvents(this.#view.window, events, clock.now());
+      this.#recorded = new PersistedEvents(this.#view.window, events, clock.now());
     }
     this.#preparation = new Preparation(view, options.codec, options.followed === true);
     this.#packs = new Packs(options.codec, packs);
@@ -150,7 +150,7 @@ class JournaledStore extends ViewReader implements Store {
   fill<S extends Source>(sources: readonly S[], filling: Filling<S>, notes: Notes): void {
     this.assertOpen();
     if (!this.pristine) throw new StateError(`the state in ${this.#engine.place} is in use`);
-    const home = new Unmade(filling as unknown as Filling, sources, this.#next);
+    const home = new LazyObject(filling as unknown as Filling, sources, this.#next);
     const objects = sources.map((source, at) => new HeldObject(source.key, home, at));
     this.#next += objects.length;
     this.#view.fill(objects, objects.length === 0 ? this.#view.head : this.#next - 1);
@@ -173,7 +173,7 @@ class JournaledStore extends ViewReader implements Store {
   apply(
     changes: readonly Change[],
     notes: Notes = {},
-    remarks: Iterable<readonly [ObjectKey, Remark | undefined]> = [],
+    remarks: Iterable<readonly [ObjectKey, Provenance | undefined]> = [],
   ): (StoredObject | undefined)[] {
     this.assertOpen();
     return this.#take(runAtOnce(this.#preparation.of({ changes, notes, remarks }, this.#next)));
@@ -182,7 +182,7 @@ class JournaledStore extends ViewReader implements Store {
   prepare(
     changes: readonly Change[],
     notes: Notes,
-    remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
+    remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): () => void {
     this.assertOpen();
     const step = runAtOnce(this.#preparation.of({ changes, notes: {}, remarks }, this.#next));
@@ -197,12 +197,12 @@ class JournaledStore extends ViewReader implements Store {
   async applyInSlices(
     changes: readonly Change[],
     notes: Notes,
-    remarks: readonly (readonly [ObjectKey, Remark | undefined])[],
+    remarks: readonly (readonly [ObjectKey, Provenance | undefined])[],
   ): Promise<void> {
     this.assertOpen();
     const wanted = { changes, notes, remarks };
-    const step = await runInSlices(this.#preparation.of(wanted, this.#next));
-    const sealed = this.#redo && (await runInSlices(this.#redo.seal(redone(step))));
+    const step = await runYielding(this.#preparation.of(wanted, this.#next));
+    const sealed = this.#redo && (await runYielding(this.#redo.seal(redone(step))));
     // The versions it was given may be those of other changes by now.
     if (step.next !== this.#next || this.#closing !== undefined)
       this.apply(changes, notes, remarks);
@@ -233,7 +233,7 @@ class JournaledStore extends ViewReader implements Store {
     const touched = this.#show(step);
     const writing = this.#write(step);
     this.#writing = writing;
-    await Promise.all([runInSlices(writing), this.#view.announceInSlices(touched, events)]);
+    await Promise.all([runYielding(writing), this.#view.announceInSlices(touched, events)]);
     if (this.#writing === writing) this.#writing = undefined;
     if (this.#closing === undefined) this.#packWhenDue(events.length + remarked.length);
   }

@@ -12,7 +12,7 @@ import type { RecordCodec } from './records/codec.ts';
 import { objectRecordKey } from './records/record.ts';
 import { noteWrite, objectWrite } from './records/saved-state.ts';
 import type { RedoneStep } from './redo/redo-record.ts';
-import type { Change, Remark } from './store.ts';
+import type { Change, Provenance } from './store.ts';
 
 export type Notes = Readonly<Record<string, JsonObject | undefined>>;
 
@@ -38,7 +38,7 @@ export interface PreparedStep {
 export interface Wanted {
   readonly changes: readonly Change[];
   readonly notes: Notes;
-  readonly remarks: Iterable<readonly [ObjectKey, Remark | undefined]>;
+  readonly remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>;
 }
 
 export class Preparation {

@@ -14,13 +14,13 @@ import type {
 } from './store.ts';
 
 /** What a part offers: everything but what is about the store as a whole. */
-export type StorePart = Pick<
+export type ScopedStore = Pick<
   Store,
   'resourceVersion' | 'get' | 'list' | 'listAt' | 'apply' | 'watch' | 'observe' | 'flush'
 >;
 
 /** `part` becomes a prefix of the groups that the store sees, and must not hold `/`. */
-export function partOfStore(store: Store, part: string): StorePart {
+export function scopedStore(store: Store, part: string): ScopedStore {
   const inPart = <T extends { readonly group: string }>(of: T): T => ({
     ...of,
     group: `${part}:${of.group}`,

@@ -24,14 +24,14 @@ export interface StoredObject {
   readonly hidden: JsonObject | undefined;
   /** The object as JSON; cheap. Never mutate. */
   json(): Buffer;
-  remark(): Remark | undefined;
+  remark(): Provenance | undefined;
 }
 
 /**
  * What whoever puts an object keeps beside it, and never serves: short facts, which the start reads
  * of all objects, and a text that is rarely asked for.
  */
-export interface Remark {
+export interface Provenance {
   readonly facts: JsonValue;
   readonly text?: string | undefined;
 }
@@ -40,7 +40,7 @@ export interface Remark {
 export interface Made {
   readonly object: KubeObject;
   readonly hidden: JsonObject | undefined;
-  readonly remark: Remark | undefined;
+  readonly remark: Provenance | undefined;
 }
 
 /** What an object can be made from. */
@@ -143,7 +143,7 @@ export interface Store {
   apply(
     changes: readonly Change[],
     notes?: Readonly<Record<string, JsonObject | undefined>>,
-    remarks?: Iterable<readonly [ObjectKey, Remark | undefined]>,
+    remarks?: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): (StoredObject | undefined)[];
   /**
    * Works out what `apply` would do, and changes nothing. What it returns applies it, at less cost,
@@ -152,7 +152,7 @@ export interface Store {
   prepare(
     changes: readonly Change[],
     notes: Readonly<Record<string, JsonObject | undefined>>,
-    remarks: Iterable<readonly [ObjectKey, Remark | undefined]>,
+    remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): () => void;
   /**
    * As `apply`, for many changes: readers go on while they are worked out, and then see all of them
@@ -161,7 +161,7 @@ export interface Store {
   applyInSlices(
     changes: readonly Change[],
     notes: Readonly<Record<string, JsonObject | undefined>>,
-    remarks: readonly (readonly [ObjectKey, Remark | undefined])[],
+    remarks: readonly (readonly [ObjectKey, Provenance | undefined])[],
   ): Promise<void>;
   /** Every object that has a remark, with its facts. Meant for the start. */
   remarks(): Iterable<readonly [StoredObject, JsonValue]>;

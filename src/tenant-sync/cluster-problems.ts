@@ -2,7 +2,7 @@
 import type { ApiFailure } from '../kubernetes-client/index.ts';
 import type { SyncSummary } from './object-states.ts';
 
-export class EndProblems {
+export class ClusterProblems {
   readonly #problems = new Map<string, ApiFailure>();
 
   get any(): boolean {

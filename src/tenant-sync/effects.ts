@@ -14,7 +14,7 @@ import {
 } from '../endpoint-patches/index.ts';
 import type { SourceName } from './managed-annotations.ts';
 import { PatchesFailed, type PatchRunner, wantedObject } from './reconcile-object.ts';
-import { hasWayBack } from './reverse-sync.ts';
+import { hasReversePatch } from './reverse-sync.ts';
 import { type Masking, secretsOf } from './secret-values.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 import { notPlaced } from './translate.ts';
@@ -193,7 +193,7 @@ async function pairsIn(
   const texts: string[] = [];
   for (const { kind, object: given, actual } of observed) {
     const program = programs.get(kind.name);
-    if (program === undefined || !hasWayBack(program)) continue;
+    if (program === undefined || !hasReversePatch(program)) continue;
     if (performance.now() > end || texts.length >= MOST_WARNINGS) break;
     const object = asJson(kind.translate(given, program.tenant)) ?? {};
     const ends = { virtualObject: asJson(given) ?? null, hostObject: asJson(actual) ?? null };

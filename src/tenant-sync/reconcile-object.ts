@@ -11,7 +11,13 @@ import {
 } from '../endpoint-patches/index.ts';
 import { ApiFailure } from '../kubernetes-client/index.ts';
 import type { SourceName } from './managed-annotations.ts';
-import { changedThere, hasWayBack, metadataOnly, stamped, withDifference } from './reverse-sync.ts';
+import {
+  changedThere,
+  hasReversePatch,
+  metadataOnly,
+  stamped,
+  withDifference,
+} from './reverse-sync.ts';
 import type { SyncedKind } from './synced-kinds.ts';
 import { notPlaced, withMarks } from './translate.ts';
 
@@ -58,7 +64,7 @@ export async function decide(ends: Ends, by: PassBy): Promise<Decision> {
   if (skip !== undefined) return { do: 'skip', ...skip };
   try {
     const wanted = await wantedObject(ends, by);
-    if (!hasWayBack(program)) return { do: 'put', wanted };
+    if (!hasReversePatch(program)) return { do: 'put', wanted };
     const put = { do: 'put', wanted: stamped(wanted, program) } as const;
     if (actual === undefined || !ends.isOurs) return put;
     const there = changedThere(wanted, actual, program);

@@ -1,7 +1,7 @@
 /** What is done again and again is done ever more rarely: two programs may disagree for ever. */
-import type { Patience } from '../kubernetes-client/index.ts';
+import type { Backoff } from '../kubernetes-client/index.ts';
 
-const PATIENCE: Patience = { firstMs: 1000, lastMs: 60_000 };
+const PATIENCE: Backoff = { firstMs: 1000, lastMs: 60_000 };
 const CALM_MS = 60_000;
 const FREE = 3;
 

@@ -28,7 +28,7 @@ const STAYS: ReadonlySet<string> = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
 ]);
 
-export function hasWayBack({ patches }: PatchProgram): boolean {
+export function hasReversePatch({ patches }: PatchProgram): boolean {
   return patches.some(({ expressions }) => expressions.reverse !== undefined);
 }
 

@@ -5,9 +5,9 @@
 import { jsonEqual, type KubeObject } from '../apimachinery/index.ts';
 import {
   ApiFailure,
+  type Backoff,
   hasReason,
   type KubeClient,
-  type Patience,
   Reflector,
   type ResourceCollection,
   WorkQueue,
@@ -21,7 +21,7 @@ export interface RoleBindingsOptions {
   wanted(): readonly KubeObject[];
   /** The problem is another than before. */
   changed(): void;
-  readonly patience?: Patience;
+  readonly patience?: Backoff;
 }
 
 const BINDINGS = { group: 'rbac.authorization.k8s.io', plural: 'clusterrolebindings' } as const;

@@ -7,12 +7,12 @@ import type { KubeObject } from '../apimachinery/index.ts';
 import type { KnownObject, TenantCluster } from '../endpoint-patches/index.ts';
 import {
   type ApiFailure,
+  type Backoff,
   type KubeClient,
-  type Patience,
   Reflector,
   type ResourceCollection,
 } from '../kubernetes-client/index.ts';
-import { EndProblems } from './cluster-problems.ts';
+import { ClusterProblems } from './cluster-problems.ts';
 import type { Observed } from './effects.ts';
 import { MARKS, type SourceName } from './managed-annotations.ts';
 import type { SyncSummary } from './object-states.ts';
@@ -27,7 +27,7 @@ export interface SyncEndsOptions {
   readonly target: KubeClient;
   /** As the sync begins. */
   readonly tenant: TenantCluster;
-  readonly patience?: Patience | undefined;
+  readonly patience?: Backoff | undefined;
   readonly watchSeconds?: number | undefined;
   /** What an object of the target is about, as `SourceKeys` tells; asked for every change. */
   sourceKey(target: string, object: KubeObject | undefined): string | undefined;
@@ -49,7 +49,7 @@ export class SyncEnds {
   readonly targets: Reflector;
   readonly #options: SyncEndsOptions;
   readonly #reflectors: readonly Reflector[];
-  readonly #problems = new EndProblems();
+  readonly #problems = new ClusterProblems();
 
   constructor(options: SyncEndsOptions) {
     this.#options = options;

@@ -12,9 +12,9 @@ import {
 } from '../endpoint-patches/index.ts';
 import {
   ApiFailure,
+  type Backoff,
   type KubeClient,
   objectId,
-  type Patience,
   WorkQueue,
 } from '../kubernetes-client/index.ts';
 import type { Observed } from './effects.ts';
@@ -47,7 +47,7 @@ export interface TenantSyncOptions {
   others?(): readonly KnownObject[];
   wrote?(verb: WriteVerb): void;
   failed?(reason: string): void;
-  readonly patience?: Patience;
+  readonly patience?: Backoff;
   readonly watchSeconds?: number;
 }
 

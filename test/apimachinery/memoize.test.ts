@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { remember } from '../../src/apimachinery/memoize.ts';
+import { memoize } from '../../src/apimachinery/memoize.ts';
 
 describe('a function that remembers', () => {
   test('works each text out once', () => {
@@ -27,7 +27,7 @@ describe('a function that remembers', () => {
 
   function counting(most: number): { calls: string[]; double: (text: string) => string } {
     const calls: string[] = [];
-    const double = remember(most, (text) => {
+    const double = memoize(most, (text) => {
       calls.push(text);
       if (text === '') throw new Error('empty');
       return text + text;

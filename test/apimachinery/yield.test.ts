@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flatMapInSlices, Pauses, runAtOnce, runInSlices } from '../../src/apimachinery/yield.ts';
+import { flatMapYielding, runAtOnce, runYielding, Yielding } from '../../src/apimachinery/yield.ts';
 
 function busy(ms: number): void {
   const end = performance.now() + ms;
@@ -12,7 +12,7 @@ test('long work is put together in order, and others get their turn while it run
     others += 1;
   });
 
-  const doubled = await flatMapInSlices(
+  const doubled = await flatMapYielding(
     Array.from({ length: 60 }, (_, i) => i),
     (i) => {
       busy(1);
@@ -36,11 +36,11 @@ test('steps come to the same at once and in slices', async () => {
     return total;
   }
   expect(runAtOnce(sum())).toBe(210);
-  expect(await runInSlices(sum())).toBe(210);
+  expect(await runYielding(sum())).toBe(210);
 });
 
 test('what fails half-way rejects', async () => {
-  const failing = flatMapInSlices([1, 2, 3], (i) => {
+  const failing = flatMapYielding([1, 2, 3], (i) => {
     if (i === 2) throw new Error('two');
     return [i];
   });
@@ -51,7 +51,7 @@ test('work gets on beside other work that takes up every turn first', async () =
   let turns = 0;
   let isOver = false;
   const greedy = async (): Promise<void> => {
-    const pauses = new Pauses();
+    const pauses = new Yielding();
     while (!isOver) {
       while (!pauses.due) busy(0.1);
       turns += 1;
@@ -60,7 +60,7 @@ test('work gets on beside other work that takes up every turn first', async () =
   };
   const others = [greedy(), greedy()];
   const items = Array.from({ length: 1000 }, (_, i) => i);
-  expect(await flatMapInSlices(items, (i) => [i])).toEqual(items);
+  expect(await flatMapYielding(items, (i) => [i])).toEqual(items);
   isOver = true;
   await Promise.all(others);
   // One item a turn would take a thousand.

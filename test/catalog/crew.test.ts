@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { FileEntry } from '../../src/catalog/file.ts';
 import { fileReader, type WantedFile } from '../../src/catalog/file-reader.ts';
-import { FilesAhead } from '../../src/catalog/reader-pool/prefetched-files.ts';
+import { PrefetchedFiles } from '../../src/catalog/reader-pool/prefetched-files.ts';
 import { packFiles, unpackFiles } from '../../src/catalog/reader-pool/protocol.ts';
-import { Crew } from '../../src/catalog/reader-pool/reader-pool.ts';
+import { ReaderPool } from '../../src/catalog/reader-pool/reader-pool.ts';
 import { replay } from '../../src/catalog/replay.ts';
 import type { BareRepository } from '../../src/git/bare-repository.ts';
 import { git, openForTest } from '../support/git.ts';
@@ -20,7 +20,7 @@ import { randomFiles } from './random-history.ts';
 const reader = fileReader(kinds, '');
 const rules = { apiGroup: 'management.gitplane.dev', under: '' };
 
-const crew = new Crew({ ...rules, workers: 2, filesAWorker: 100, worthWhile: 2 });
+const crew = new ReaderPool({ ...rules, workers: 2, filesAWorker: 100, worthWhile: 2 });
 afterAll(() => crew.close());
 
 /** Of one name each, so that which document wins never depends on anything but its place. */
@@ -74,7 +74,7 @@ describe('what was read ahead', () => {
     const order = fc.shuffledSubarray([...listed.keys()]);
     fc.assert(
       fc.property(order, fc.array(fc.constantFrom(...listed)), (came, asked) => {
-        const ahead = new FilesAhead(listed);
+        const ahead = new PrefetchedFiles(listed);
         const left = new Set<WantedFile>();
         for (const at of came) {
           const file = listed[at];
@@ -98,7 +98,7 @@ describe('what was read ahead', () => {
     { path: 'b/c', id: 'of b/c', mode: '100755' },
     { path: 'z', id: 'of e', mode: '100644' },
   ])('is not given for $path as $mode with $id', (file) => {
-    const ahead = new FilesAhead(listed);
+    const ahead = new PrefetchedFiles(listed);
     for (const [at, one] of listed.entries()) ahead.add(entryOf(one), at);
     expect(ahead.give(file, () => undefined)).toBe(false);
   });
@@ -127,7 +127,7 @@ describe('what other threads read', () => {
     const head = await headOf(repository);
     let left = 0;
     let taken = 0;
-    const spy: Pick<Crew, 'read' | 'readLarge'> = {
+    const spy: Pick<ReaderPool, 'read' | 'readLarge'> = {
       readLarge: (files) => crew.readLarge(files),
       read: async (context, files, take) => {
         const rest = await crew.read(context, files, (file, entry) => {
@@ -150,10 +150,10 @@ describe('what other threads read', () => {
     const repository = await randomRepository(fc.readConfigureGlobal()?.seed ?? 1);
     const head = await headOf(repository);
     const sizes = { filesAWorker: 100, worthWhile: 100_000, worthWhileAhead: 2 };
-    const guessing = new Crew({ ...rules, workers: 2, ...sizes });
+    const guessing = new ReaderPool({ ...rules, workers: 2, ...sizes });
     let left = 0;
     let taken = 0;
-    const spy: Pick<Crew, 'read' | 'readLarge'> = {
+    const spy: Pick<ReaderPool, 'read' | 'readLarge'> = {
       readLarge: (files) => guessing.readLarge(files),
       read: async (context, files, take) => {
         const rest = await guessing.read(context, files, (file, entry) => {
@@ -177,7 +177,7 @@ describe('what other threads read', () => {
   });
 
   test('is nothing where there is no branch to read ahead', async () => {
-    const guessing = new Crew({ ...rules, workers: 2, worthWhileAhead: 0 });
+    const guessing = new ReaderPool({ ...rules, workers: 2, worthWhileAhead: 0 });
     const files = [{ path: 'a', id: 'a'.repeat(40), mode: '100644' }];
     guessing.expect({ gitDir: join('/', 'nowhere') }, 'refs/heads/main');
     const left = await guessing.read({ gitDir: join('/', 'nowhere') }, files, () => undefined);
@@ -186,7 +186,7 @@ describe('what other threads read', () => {
   });
 
   test('is left to whoever asked where a thread cannot read it', async () => {
-    const broken = new Crew({ ...rules, workers: 2, worthWhile: 2 });
+    const broken = new ReaderPool({ ...rules, workers: 2, worthWhile: 2 });
     const files = ['a', 'b', 'c'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));
     const left = await broken.read({ gitDir: join('/', 'nowhere') }, files, () => {
       throw new Error('There is nothing to take');
@@ -196,7 +196,7 @@ describe('what other threads read', () => {
   });
 
   test('is left to whoever asked when the threads are ended', async () => {
-    const ended = new Crew({ ...rules, workers: 2, worthWhile: 2 });
+    const ended = new ReaderPool({ ...rules, workers: 2, worthWhile: 2 });
     const files = Array.from({ length: 2000 }, (_, i) => ({
       path: `${i}`,
       id: 'a'.repeat(40),
@@ -208,7 +208,7 @@ describe('what other threads read', () => {
   });
 
   test('is read here where it is little', async () => {
-    const unused = new Crew({ ...rules, workers: 2, worthWhile: 10 });
+    const unused = new ReaderPool({ ...rules, workers: 2, worthWhile: 10 });
     const files = ['a', 'b'].map((path) => ({ path, id: 'a'.repeat(40), mode: '100644' }));
     expect(await unused.read({ gitDir: join('/', 'nowhere') }, files, () => undefined)).toBe(files);
   });

@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { type FileReader, fileReader, type LargeFile } from '../../src/catalog/file-reader.ts';
 import { LargeFiles } from '../../src/catalog/reader-pool/large-files.ts';
-import { Crew } from '../../src/catalog/reader-pool/reader-pool.ts';
+import { ReaderPool } from '../../src/catalog/reader-pool/reader-pool.ts';
 import { readPaths } from '../../src/catalog/reading.ts';
 import { kinds } from '../support/platform.ts';
 
 const rules = { apiGroup: 'management.gitplane.dev', under: '' };
 const own = fileReader(kinds, '');
-const crew = new Crew(rules);
+const crew = new ReaderPool(rules);
 afterAll(() => crew.close());
 
 function team(name: string, comment: string): string {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { Slabs } from '../../src/catalog/reader-pool/buffer-arena.ts';
+import { BufferArena } from '../../src/catalog/reader-pool/buffer-arena.ts';
 
 test.each([
   ['small', 1_000, 50],
   ['so large that few have room beside each other', 5 * 1024 * 1024, 5],
   ['larger than there is room for', 17 * 1024 * 1024, 2],
 ])('bytes that are %s stay what they were, whatever becomes of their source', (_, size, count) => {
-  const slabs = new Slabs();
+  const slabs = new BufferArena();
   const placed = Array.from({ length: count }, (_each, i) => {
     const bytes = new Uint8Array(size).fill(i);
     const copy = slabs.place(bytes);

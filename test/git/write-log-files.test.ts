@@ -5,7 +5,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { StorageError } from '../../src/git/git-error.ts';
 import { type DurableFiles, realFiles } from '../../src/git/publication/durable-files.ts';
 import type { Publication } from '../../src/git/publication/publisher.ts';
-import { logPaths, WriteLog } from '../../src/git/wal/wal-file.ts';
+import { logPaths, WalFile } from '../../src/git/wal/wal-file.ts';
 import { decodeLog } from '../../src/git/wal/wal-format.ts';
 import { FragileFiles } from '../support/fragile-files.ts';
 import { temporaryFolder } from '../support/git.ts';
@@ -25,8 +25,8 @@ beforeEach(() => {
   onTestFinished(() => files.release());
 });
 
-const create = (bytes = BYTES, by: DurableFiles = files): Promise<WriteLog> =>
-  WriteLog.create({ files: by, gitDir, ref, owner: 'me', bytes });
+const create = (bytes = BYTES, by: DurableFiles = files): Promise<WalFile> =>
+  WalFile.create({ files: by, gitDir, ref, owner: 'me', bytes });
 
 function group(n: number, length = 10): Publication {
   const data = Buffer.alloc(length, `${n}`);
@@ -34,7 +34,7 @@ function group(n: number, length = 10): Publication {
   return { parent: undefined, tip: String(n).repeat(40), objects: [blob] };
 }
 
-function append(log: WriteLog, publication: Publication): Promise<number> {
+function append(log: WalFile, publication: Publication): Promise<number> {
   const record = log.record(publication);
   if (record === undefined) throw new Error('no room');
   return log.append(record);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import { patienceAfter, pause } from '../../src/kubernetes-client/backoff.ts';
+import { backoffAfter, pause } from '../../src/kubernetes-client/backoff.ts';
 import { WorkQueue } from '../../src/kubernetes-client/work-queue.ts';
 import { runs } from '../support/properties.ts';
 
@@ -20,14 +20,14 @@ test.each([
   [10, 15_000, 30_000],
   [1_000_000, 15_000, 30_000],
 ])('after %i failures in a row the wait is between %i and %i ms', (failures, least, most) => {
-  expect(patienceAfter(failures, PATIENCE, () => 0)).toBe(least);
-  expect(patienceAfter(failures, PATIENCE, () => 1)).toBe(most);
+  expect(backoffAfter(failures, PATIENCE, () => 0)).toBe(least);
+  expect(backoffAfter(failures, PATIENCE, () => 1)).toBe(most);
 });
 
 test('many who failed together do not come back together', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 40 }), (failures) => {
-      const waits = Array.from({ length: 50 }, () => patienceAfter(failures, PATIENCE));
+      const waits = Array.from({ length: 50 }, () => backoffAfter(failures, PATIENCE));
       expect(new Set(waits).size).toBeGreaterThan(40);
     }),
     { numRuns: runs(20) },

@@ -2,7 +2,10 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Agreed, AgreedMark } from '../../src/replication/last-acknowledged-commit.ts';
+import {
+  type AcknowledgedCommit,
+  LastAcknowledgedCommit,
+} from '../../src/replication/last-acknowledged-commit.ts';
 import { temporaryFolder } from '../support/git.ts';
 
 let folder: string;
@@ -14,15 +17,15 @@ beforeEach(() => {
   file = join(folder, 'gitplane/agreed.json');
 });
 
-function open(gitDir = folder): AgreedMark {
-  const mark = new AgreedMark(gitDir);
+function open(gitDir = folder): LastAcknowledgedCommit {
+  const mark = new LastAcknowledgedCommit(gitDir);
   onTestFinished(() => mark.close());
   return mark;
 }
 
 const FIRST = { commit: 'a'.repeat(40), sequence: 1 };
 
-test.each<[string, Agreed]>([
+test.each<[string, AcknowledgedCommit]>([
   ['another commit', { commit: 'b'.repeat(40), sequence: 1 }],
   ['another sequence of the same commit', { ...FIRST, sequence: 2 }],
   ['a shorter text', { commit: 'c', sequence: 2 }],

@@ -7,7 +7,7 @@ import {
   answerLine,
   NEWEST_HEADERS,
   NEWEST_PROTOCOL,
-  NewestLine,
+  ReadIndex,
 } from '../../src/replication/read-index.ts';
 
 interface Peer {
@@ -36,8 +36,8 @@ async function peer(newest?: () => Promise<bigint | undefined>): Promise<Peer> {
 }
 
 /** Patient: a machine that has much else to do is not silent. */
-function open(silentMs = 60_000): NewestLine {
-  const line = new NewestLine({
+function open(silentMs = 60_000): ReadIndex {
+  const line = new ReadIndex({
     silentMs,
     connect: (to) =>
       request({ host: '127.0.0.1', port: Number(to), agent: false, headers: NEWEST_HEADERS }),
@@ -47,7 +47,7 @@ function open(silentMs = 60_000): NewestLine {
 }
 
 /** Until the connection is there questions may go unanswered. */
-async function answered(line: NewestLine, address: string): Promise<bigint> {
+async function answered(line: ReadIndex, address: string): Promise<bigint> {
   await expect
     .poll(async () => typeof (await line.ask(address)), { timeout: 20_000, interval: 5 })
     .toBe('bigint');

@@ -6,8 +6,8 @@ import { keysBelow } from '../../src/replication/keys.ts';
 import {
   type Leading,
   type LeadingWith,
-  type Link,
-  openLink,
+  openReplicaCoordination,
+  type ReplicaCoordination,
 } from '../../src/replication/replica-coordination.ts';
 import { aborted } from '../../src/replication/session.ts';
 import { type Term, TermEndedError } from '../../src/replication/term.ts';
@@ -26,13 +26,13 @@ interface Turn {
 
 /** A replica that leads until its term is over or it is asked to resign. */
 class Replica {
-  readonly link: Link;
+  readonly link: ReplicaCoordination;
   readonly turns: Turn[] = [];
   #isOn = true;
 
   constructor(etcd: Etcd, prefix: string, id: string, leading: Partial<Leading> = {}) {
     const self = { id, peer: `${id}:1`, url: `https://${id}`, version: '1' };
-    this.link = openLink({
+    this.link = openReplicaCoordination({
       etcd,
       keys: keysBelow(prefix),
       self,

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { canonicalTime } from '../../src/secrets-merge/canonical-time.ts';
 import { decide, type Situation, type StoreView } from '../../src/secrets-merge/decide.ts';
 import { decodeFromStore, encodeForStore } from '../../src/secrets-merge/encoding.ts';
-import { Fingerprints, type Prints } from '../../src/secrets-merge/fingerprints.ts';
+import { type FingerprintMap, Fingerprints } from '../../src/secrets-merge/fingerprints.ts';
 import { isMassDeletion, isNewAllTheSame, looksStale } from '../../src/secrets-merge/guards.ts';
-import { agreedPrints, mergeKeys } from '../../src/secrets-merge/merge.ts';
+import { agreedFingerprints, mergeKeys } from '../../src/secrets-merge/merge.ts';
 import { DEFAULT_POLICY, type SyncPolicy } from '../../src/secrets-merge/policy.ts';
 import { NEW_STATE, type SyncState } from '../../src/secrets-merge/sync-state.ts';
 import { runs } from '../support/properties.ts';
@@ -16,7 +16,7 @@ const BOTH: SyncPolicy = { ...DEFAULT_POLICY, direction: 'Both' };
 const KEYS = ['a', 'b', 'c', '__proto__'];
 
 /** Few values, so that sides agree by chance. */
-const side: fc.Arbitrary<Prints> = fc
+const side: fc.Arbitrary<FingerprintMap> = fc
   .uniqueArray(fc.tuple(fc.constantFrom(...KEYS), fc.constantFrom('1', '2', '3')), {
     selector: ([key]) => key,
   })
@@ -92,7 +92,7 @@ describe('the merge', () => {
         const store = taken(input.store, push, git);
         const agreed = { git: { asInGit: drift }, store: { asInStore: drift } };
         const unequal = rules.direction === 'Push' ? agreed.git : agreed.store;
-        const base = agreedPrints({ base: input.base, git, store }, unequal);
+        const base = agreedFingerprints({ base: input.base, git, store }, unequal);
         expect(mergeKeys({ base, git, store }, { ...rules, conflict: 'Hold' })).toEqual({
           pull: [],
           push: [],
@@ -140,7 +140,11 @@ describe('the merge', () => {
   });
 });
 
-function taken(prints: Prints, keys: readonly string[], from: Prints): Prints {
+function taken(
+  prints: FingerprintMap,
+  keys: readonly string[],
+  from: FingerprintMap,
+): FingerprintMap {
   const result = new Map(prints);
   for (const key of keys) {
     const print = from.get(key);
@@ -151,14 +155,15 @@ function taken(prints: Prints, keys: readonly string[], from: Prints): Prints {
 }
 
 const AT = { version: 3, createdTime: '2026-01-01T00:00:00.000000003Z' };
-const P = (values: Readonly<Record<string, string>>): Prints => new Map(Object.entries(values));
+const P = (values: Readonly<Record<string, string>>): FingerprintMap =>
+  new Map(Object.entries(values));
 
-function live(prints: Prints, more: object = {}): StoreView {
+function live(prints: FingerprintMap, more: object = {}): StoreView {
   return { state: 'live', at: AT, prints, typed: new Set(), ...more };
 }
 
 function situation(
-  change: Partial<Situation> & { base?: Prints; missingReads?: number },
+  change: Partial<Situation> & { base?: FingerprintMap; missingReads?: number },
 ): Situation {
   const { base, missingReads = 0, ...rest } = change;
   const state: SyncState = {
@@ -178,7 +183,7 @@ function situation(
   };
 }
 
-function git(prints: Prints): Situation['git'] {
+function git(prints: FingerprintMap): Situation['git'] {
   return { state: 'live', commit: 'c2', prints };
 }
 
@@ -415,7 +420,7 @@ describe('the decision', () => {
     const keeps = { deletionInStore: 'Retain', deletionInGit: 'Retain' } as const;
     const follows = { deletionInStore: 'Delete', deletionInGit: 'SoftDelete' } as const;
 
-    test.each<[string, Partial<SyncPolicy>, Prints, Prints, object]>([
+    test.each<[string, Partial<SyncPolicy>, FingerprintMap, FingerprintMap, object]>([
       ['nobody decides without a policy', {}, TWO, ONE, { do: 'hold', reason: 'StoreOlder' }],
       ['git wins', { storeOlder: 'PreferGit', ...keeps }, TWO, ONE, { do: 'push', keys: ['a'] }],
       ['the store wins', { storeOlder: 'PreferStore', ...keeps }, TWO, ONE, { do: 'pull' }],

@@ -9,7 +9,7 @@ import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
-import { Fairness } from '../../src/server/filters/flow-classifier.ts';
+import { FlowClassifier } from '../../src/server/filters/flow-classifier.ts';
 import { buildServer } from '../../src/server/server.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { temporaryFolder } from '../support/git.ts';
@@ -37,7 +37,7 @@ test('a fault of the server is the stage Panic in place of ResponseComplete, and
     clientState: { kinds: CLIENT_KINDS },
     core: { kinds: CORE_KINDS },
     failedLogins: new FailedLogins(Date),
-    fairness: new Fairness(),
+    fairness: new FlowClassifier(),
     logger: createLogger('info', { write: (line: string) => log.push(line) }),
     metrics: { requests: { observe: () => undefined } },
     health: new Proxy({}, { get: () => fail(new Error('a bug')) }),

@@ -10,7 +10,7 @@ import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secr
 import { CLIENT_KINDS } from '../../src/kinds/client-kinds.ts';
 import { CORE_KINDS } from '../../src/kinds/core-kinds.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
-import { Fairness } from '../../src/server/filters/flow-classifier.ts';
+import { FlowClassifier } from '../../src/server/filters/flow-classifier.ts';
 import { buildServer } from '../../src/server/server.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import type { RequestLabels } from '../../src/telemetry/request-durations.ts';
@@ -118,7 +118,7 @@ beforeEach(async () => {
     core: { kinds: CORE_KINDS, store: platform.store, registry: platform.registry },
     // How often somebody may fail is a matter of time, and no matter of bytes.
     failedLogins: { failed: () => 0 },
-    fairness: new Fairness(),
+    fairness: new FlowClassifier(),
     signIn: { baseUrl: 'https://platform.example' },
     logger: createLogger('fatal'),
     metrics: { requests: { observe: (labels: RequestLabels) => observed.push(labels) } },

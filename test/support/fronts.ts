@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { administratorToken } from '../../src/bootstrap/administrator.ts';
-import { openFront, type ReplicaFront } from '../../src/daemon/replicated/open-front.ts';
+import { openLeaderProxy, type ReplicaProxy } from '../../src/daemon/replicated/open-front.ts';
 import type { LeaderPeer, Leaders } from '../../src/server/leader-proxy/leaders.ts';
 import { handlePeer } from '../../src/server/leader-proxy/peer.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
@@ -98,7 +98,7 @@ export class EagerEngine extends RecordedEngine {
 export interface TestFronts {
   readonly platform: TestPlatform;
   readonly election: PlayedElection;
-  readonly fronts: readonly (ReplicaFront & {
+  readonly fronts: readonly (ReplicaProxy & {
     readonly url: string;
     readonly feed: RecordedFeed;
   })[];
@@ -107,7 +107,7 @@ export interface TestFronts {
   readonly signingKey: string;
 }
 
-type Audit = Parameters<ReplicaFront['server']>[0];
+type Audit = Parameters<ReplicaProxy['server']>[0];
 
 const SILENT = { isOn: false, begin: () => undefined } as unknown as Audit;
 
@@ -145,7 +145,7 @@ export async function openTestFront(of: {
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
   const feed = new RecordedFeed(history);
-  const front = openFront({
+  const front = openLeaderProxy({
     options: {
       apiGroup: 'management.gitplane.dev',
       proxyPrefix: 'kubernetes',

@@ -24,7 +24,7 @@ import type { ClusterAccess } from '../../src/kubernetes-client/cluster-access.t
 import type { Branch } from '../../src/registry/branch.ts';
 import type { Term } from '../../src/replication/term.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
-import { Fairness } from '../../src/server/filters/flow-classifier.ts';
+import { FlowClassifier } from '../../src/server/filters/flow-classifier.ts';
 import { MemoryEngine } from '../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../src/state/journaled-store.ts';
 import { sealingCodec } from '../../src/state/records/codec.ts';
@@ -142,7 +142,7 @@ export class TenantClusters {
       core: { kinds: CORE_KINDS, store: this.store, registry: unused() },
       ...{ registry: unused(), history: unused(), planner: unused(), authenticate: unused() },
       ...{ git: unused(), sync: unused(), health: unused(), tenants: unused() },
-      fairness: new Fairness(),
+      fairness: new FlowClassifier(),
       ...{ secretStore: unused(), signIn: unused(), oidc: unused() },
     };
     const socket = clusterSocket(this.directory, dependencies);

@@ -5,7 +5,7 @@
  */
 const SLAB_BYTES = 16 * 1024 * 1024;
 
-export class Slabs {
+export class BufferArena {
   #slab: Buffer<ArrayBuffer> | undefined;
   #used = 0;
 

@@ -5,7 +5,7 @@
 import type { Worker } from 'node:worker_threads';
 import { type FileEntry, unreadableFile } from '../file.ts';
 import type { LargeFile } from '../file-reader.ts';
-import { type CrewSetup, type Delivery, type Order, unpackFiles } from './protocol.ts';
+import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
 import { startWorker } from './start-worker.ts';
 
 /** Memory limit of the thread: several times the need of a file of 8 MiB. */
@@ -17,7 +17,7 @@ const REFUSED =
   'The file takes too much memory or time to be read; split it, and use fewer aliases, comments and flow collections';
 
 export class LargeFiles {
-  readonly #setup: () => CrewSetup;
+  readonly #setup: () => ReaderSetup;
   readonly #limits: typeof LIMITS;
   #last: Promise<unknown> = Promise.resolve();
   #worker: Worker | undefined;
@@ -26,7 +26,7 @@ export class LargeFiles {
   #idle: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(setup: () => CrewSetup, limits = LIMITS) {
+  constructor(setup: () => ReaderSetup, limits = LIMITS) {
     this.#setup = setup;
     this.#limits = limits;
   }

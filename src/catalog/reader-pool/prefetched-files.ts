@@ -7,7 +7,7 @@ import type { WantedFile } from '../file-reader.ts';
 import { flawOf } from '../reading.ts';
 import { seenPaths, TreeView } from '../tree.ts';
 
-export class FilesAhead {
+export class PrefetchedFiles {
   readonly #listed: readonly WantedFile[];
   readonly #entries: (FileEntry | undefined)[];
   /** They are asked for in the order of the listing, but for a few. */
@@ -54,7 +54,7 @@ export class FilesAhead {
 }
 
 /** The files that a first commit with the tree of the branch would have read. */
-export async function listAhead(
+export async function prefetchListing(
   context: GitContext,
   ref: string,
   under: string,

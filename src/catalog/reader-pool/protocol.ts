@@ -9,7 +9,7 @@ import { type DocumentEntry, type FileEntry, type ManifestKeeper, ReadDocument }
 import type { WantedFile } from '../file-reader.ts';
 
 /** What a worker is told when it starts. */
-export interface CrewSetup {
+export interface ReaderSetup {
   /** Absent: orders bring the contents of their files. */
   readonly context?: GitContext;
   readonly apiGroup: string;

@@ -7,10 +7,10 @@ import type { Worker } from 'node:worker_threads';
 import { type GitContext, gitMemoryMib } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
-import { Slabs } from './buffer-arena.ts';
+import { BufferArena } from './buffer-arena.ts';
 import { LargeFiles } from './large-files.ts';
-import { FilesAhead, listAhead, packedObjects } from './prefetched-files.ts';
-import { type CrewSetup, type Delivery, type Order, unpackFiles } from './protocol.ts';
+import { PrefetchedFiles, packedObjects, prefetchListing } from './prefetched-files.ts';
+import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
 import { startWorker } from './start-worker.ts';
 
 /**
@@ -24,7 +24,7 @@ const FILES_A_WORKER = 10_000;
 /** So that git fetches the next one meanwhile. */
 const LOTS_A_WORKER = 2;
 
-export interface CrewOptions extends Pick<CrewSetup, 'apiGroup' | 'under' | 'secrets'> {
+export interface ReaderPoolOptions extends Pick<ReaderSetup, 'apiGroup' | 'under' | 'secrets'> {
   readonly workers?: number;
   readonly filesAWorker?: number;
   readonly worthWhile?: number;
@@ -48,18 +48,18 @@ interface Member {
   readonly lots: Map<number, Job>;
 }
 
-export class Crew implements Readers {
-  readonly #options: CrewOptions;
+export class ReaderPool implements Readers {
+  readonly #options: ReaderPoolOptions;
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
-  #ahead: Promise<FilesAhead> | undefined;
+  #ahead: Promise<PrefetchedFiles> | undefined;
   #closed = false;
   #isReading = false;
   #lots = 0;
-  #slabs = new Slabs();
+  #slabs = new BufferArena();
   readonly #large: LargeFiles;
 
-  constructor(options: CrewOptions) {
+  constructor(options: ReaderPoolOptions) {
     this.#options = options;
     this.#large = new LargeFiles(() => this.#setup());
   }
@@ -97,17 +97,17 @@ export class Crew implements Readers {
     return left.length < worthWhile ? left : await this.#readAll(context, left, take);
   }
 
-  async #readAhead(context: GitContext, ref: string): Promise<FilesAhead> {
+  async #readAhead(context: GitContext, ref: string): Promise<PrefetchedFiles> {
     const { under, worthWhileAhead = WORTH_WHILE } = this.#options;
-    let ahead = new FilesAhead();
+    let ahead = new PrefetchedFiles();
     try {
       const most = await packedObjects(context.gitDir);
       if (most < worthWhileAhead) return ahead;
       // They have much to load: that takes as long as the listing does.
       this.#hireFor(context, most);
-      const files = await listAhead(context, ref, under);
+      const files = await prefetchListing(context, ref, under);
       if (files.length < worthWhileAhead) return ahead;
-      ahead = new FilesAhead(files);
+      ahead = new PrefetchedFiles(files);
       await this.#readAll(context, files, (_file, entry, at) => ahead.add(entry, at));
     } catch {
       // Whoever reads the repository in earnest is told what is wrong with it.
@@ -137,7 +137,7 @@ export class Crew implements Readers {
     for (const member of this.#members) this.#occupy(member);
     const left = (await Promise.all(jobs)).flat();
     this.#isReading = false;
-    this.#slabs = new Slabs();
+    this.#slabs = new BufferArena();
     // What they take in memory is worth more than what they have compiled.
     this.#dismiss();
     return left;
@@ -175,7 +175,7 @@ export class Crew implements Readers {
     worker.on('exit', () => this.#lose(member));
   }
 
-  #setup(): CrewSetup {
+  #setup(): ReaderSetup {
     const { apiGroup, under, secrets } = this.#options;
     return { apiGroup, under, gitMemoryMib: gitMemoryMib(), ...(secrets && { secrets }) };
   }

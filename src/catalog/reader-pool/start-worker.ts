@@ -1,9 +1,9 @@
 /** Starts a thread that reads manifests. */
 import { type ResourceLimits, Worker } from 'node:worker_threads';
-import type { CrewSetup } from './protocol.ts';
+import type { ReaderSetup } from './protocol.ts';
 
 /** The built file, or the source through tsx while developing. */
-export function startWorker(workerData: CrewSetup, resourceLimits: ResourceLimits = {}): Worker {
+export function startWorker(workerData: ReaderSetup, resourceLimits: ResourceLimits = {}): Worker {
   const options = { workerData, resourceLimits };
   if (!import.meta.url.endsWith('.ts')) {
     return new Worker(new URL('./worker.js', import.meta.url), options);

@@ -5,9 +5,9 @@ import { buildKindTable } from '../../kinds/index.ts';
 import { Keyring } from '../../sealing/index.ts';
 import type { FileEntry } from '../file.ts';
 import { fileReader, type WantedFile } from '../file-reader.ts';
-import { type CrewSetup, type Delivery, type Order, packFiles } from './protocol.ts';
+import { type Delivery, type Order, packFiles, type ReaderSetup } from './protocol.ts';
 
-const { context, apiGroup, under, gitMemoryMib, secrets } = workerData as CrewSetup;
+const { context, apiGroup, under, gitMemoryMib, secrets } = workerData as ReaderSetup;
 limitGitMemory(gitMemoryMib);
 const blobs = context && new BlobStream(context);
 const reading = secrets && {

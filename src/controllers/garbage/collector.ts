@@ -10,7 +10,7 @@ import {
   type Clock,
   describeKey,
   type EventSink,
-  flatMapInSlices,
+  flatMapYielding,
   type KubeObject,
   keyString,
   type ObjectKey,
@@ -133,7 +133,7 @@ export class GarbageCollector {
     for (const { group, kind } of kinds.kinds) {
       const { items } = written.list({ group, kind });
       objects += items.length;
-      await flatMapInSlices(this.#stopped ? [] : items, ({ key }) => {
+      await flatMapYielding(this.#stopped ? [] : items, ({ key }) => {
         // It may have changed since the list was made.
         const current = store.get(key);
         if (current !== undefined) this.#note(current);

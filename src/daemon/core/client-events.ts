@@ -5,7 +5,7 @@
  */
 import { type Clock, keyString, type ObjectKey, tooLarge } from '../../apimachinery/index.ts';
 import type { Guard } from '../../registry/index.ts';
-import type { Change, Store, StorePart } from '../../state/index.ts';
+import type { Change, ScopedStore, Store } from '../../state/index.ts';
 import { inBothForms } from './event-objects.ts';
 
 export interface EventLimits {
@@ -50,7 +50,7 @@ export class ClientEvents {
   }
 
   /** What a registry writes events to; all else in the store can be read in it. */
-  get part(): StorePart {
+  get part(): ScopedStore {
     const store = this.#store;
     return {
       get resourceVersion(): number {

@@ -7,7 +7,7 @@ import { type Clock, forbiddenError, type KubeObject, tooLarge } from '../../api
 import { CLIENT_KINDS, CONFIG_MAP, type Kind, LEASE, RELEASE } from '../../kinds/index.ts';
 import { ClusterRegistry, type Guard, withoutGeneration } from '../../registry/index.ts';
 import type { ServerDependencies } from '../../server/index.ts';
-import type { StoredObject, StorePart } from '../../state/index.ts';
+import type { ScopedStore, StoredObject } from '../../state/index.ts';
 import type { Clusters } from '../tenants/clusters.ts';
 
 export interface Room {
@@ -64,7 +64,7 @@ export function serveClientState(options: ClientStateOptions): ServerDependencie
 }
 
 /** 413 for an object that is too large, 403 for one too many. */
-function roomGuard(store: Pick<StorePart, 'list'>, kind: Kind, room: Room): Guard {
+function roomGuard(store: Pick<ScopedStore, 'list'>, kind: Kind, room: Room): Guard {
   const bytesOfAll = totalBytes();
   const itemsIn = (namespace?: string): readonly StoredObject[] =>
     store.list({ group: kind.group, kind: kind.kind, namespace }).items;

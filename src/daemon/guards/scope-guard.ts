@@ -1,6 +1,6 @@
 /** What a key with a scope may not write, whatever its scope and its owner allow. */
 import { type Clock, forbiddenError } from '../../apimachinery/index.ts';
-import { beyondMaker, type KeyLifetimeLimits, scopeOf } from '../../auth/index.ts';
+import { beyondDelegator, type KeyLifetimeLimits, scopeOf } from '../../auth/index.ts';
 import type { Guard, PlannedChange } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 
@@ -33,6 +33,6 @@ function refusal(parts: ScopeGuardParts, change: PlannedChange): string | undefi
   // A session that was lost on the way leaves no time to give away.
   const expiresAt = parts.access.session(user)?.keyExpiresAt ?? 0;
   const { clock } = parts;
-  const why = beyondMaker({ scope, expiresAt }, object, { clock, limits: parts.limits() });
+  const why = beyondDelegator({ scope, expiresAt }, object, { clock, limits: parts.limits() });
   return why && `keys written with it must not reach further: ${why}`;
 }

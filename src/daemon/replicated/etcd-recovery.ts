@@ -3,14 +3,20 @@
  * to an earlier time: it tells what it has, and the one that has most leads and goes on from there.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster, KeyFollower, Link, Mirror, Offer } from '../../replication/index.ts';
+import type {
+  Cluster,
+  KeyFollower,
+  Mirror,
+  Offer,
+  ReplicaCoordination,
+} from '../../replication/index.ts';
 import type { LocalRepository } from './local-repository.ts';
 
-export interface OfferingOptions {
+export interface EtcdRecoveryOptions {
   /** Our own id. */
   readonly self: string;
   readonly cluster: Cluster;
-  readonly link: Link;
+  readonly link: ReplicaCoordination;
   readonly repository: Pick<LocalRepository, 'isEmpty' | 'commits'> | undefined;
   readonly mirror: Pick<Mirror, 'ahead'> | undefined;
 }
@@ -25,8 +31,8 @@ const DEPOSE_EVERY_MS = 10_000;
 const BEHIND =
   'etcd may have less than the disks of the replicas: it was put back to an earlier time, or does not answer';
 
-export class Offering {
-  readonly #options: OfferingOptions;
+export class EtcdRecovery {
+  readonly #options: EtcdRecoveryOptions;
   readonly #begun = performance.now();
   readonly #wasEmpty: Promise<boolean>;
   readonly #closing = new AbortController();
@@ -37,7 +43,7 @@ export class Offering {
   #isOffered = false;
   #deposeAt = 0;
 
-  constructor(options: OfferingOptions) {
+  constructor(options: EtcdRecoveryOptions) {
     this.#options = options;
     const { cluster, link, repository } = options;
     this.#wasEmpty = repository?.isEmpty() ?? Promise.resolve(false);

@@ -1,11 +1,11 @@
 /** The branch as some other replica has it, where the log in etcd does not reach back far enough. */
 
 import { parseRemoteAddress, Remote, readRef } from '../../git/index.ts';
-import type { Link, PeerIdentity } from '../../replication/index.ts';
+import type { PeerIdentity, ReplicaCoordination } from '../../replication/index.ts';
 import { PEER_REPOSITORY } from './peer-listener.ts';
 
 export interface PeerFetchOptions {
-  readonly link: Pick<Link, 'leader' | 'replicas'>;
+  readonly link: Pick<ReplicaCoordination, 'leader' | 'replicas'>;
   /** Our own id. */
   readonly self: string;
   readonly identity: PeerIdentity;

@@ -13,11 +13,11 @@ import {
   type Cluster,
   type Keys,
   LedRepository,
-  type Link,
   type LogSize,
   type Mirror,
   type ReadLease,
   type RecordContext,
+  type ReplicaCoordination,
   RepositoryLog,
   type SharedFiles,
   type Term,
@@ -46,7 +46,7 @@ export interface LeaderParts extends RecordContext {
   readonly pushes: PushReception;
   readonly etcd: Etcd;
   readonly keys: Keys;
-  readonly link: Link;
+  readonly link: ReplicaCoordination;
   /** Our own id. */
   readonly self: string;
   readonly cluster: Cluster;

@@ -3,8 +3,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartError } from '../../bootstrap/index.ts';
 import {
-  CLAIMS,
   initRepository,
+  REF_LOCK_FOLDER,
   Reader,
   readRef,
   realFiles,
@@ -34,7 +34,7 @@ export async function openLocalRepository(of: {
   const ref = `refs/heads/${branch}`;
   stopFollowing(gitDir);
   await initRepository({ gitDir, branch });
-  await mkdir(join(gitDir, CLAIMS), { recursive: true });
+  await mkdir(join(gitDir, REF_LOCK_FOLDER), { recursive: true });
   await replayLogs(gitDir, { files: realFiles, logger, isOwn: true });
   return {
     gitDir,

@@ -11,11 +11,11 @@ import {
   type ClusterRecord,
   ensurePeerAuthority,
   isHandedOver,
-  type Link,
   Mirror,
-  openLink,
+  openReplicaCoordination,
   type PeerIdentity,
   ReadLease,
+  type ReplicaCoordination,
   SharedFiles,
   type Term,
   TermEndedError,
@@ -28,12 +28,12 @@ import { VERSION } from '../../version.ts';
 import type { PushReception } from '../git-service.ts';
 import { openTls, shownHost } from '../listening.ts';
 import { ensureIdentities } from '../repository/secrets.ts';
-import { Offering } from './etcd-recovery.ts';
+import { EtcdRecovery } from './etcd-recovery.ts';
 import { fetchFromPeers } from './fetch-from-peers.ts';
 import { openLeader } from './leader.ts';
 import type { LocalRepository } from './local-repository.ts';
 import { Reachability } from './reachability.ts';
-import type { Ground } from './replica-context.ts';
+import type { ReplicaContext } from './replica-context.ts';
 import { Role } from './role.ts';
 
 /** What a replica needs before it can lead. */
@@ -46,7 +46,7 @@ interface Opened {
 }
 
 export interface Membership {
-  readonly link: Link;
+  readonly link: ReplicaCoordination;
   readonly role: Role;
   /** A front's view of the leader. */
   readonly leaders: Leaders;
@@ -76,7 +76,7 @@ const LOST = 'etcd has lost this platform, or has another: start again to fill i
 
 /** Resolves when there is a platform. Throws StartError when it is another one than ours. */
 export async function joinPlatform(
-  ground: Ground,
+  ground: ReplicaContext,
   of: { readonly repository: LocalRepository | undefined; readonly url: string },
 ): Promise<Membership> {
   const { repository, url } = of;
@@ -97,7 +97,7 @@ export async function joinPlatform(
     void assertThere().catch(() => undefined);
     offering.again();
   };
-  const link = openLink({ etcd, keys, self: told, leaseSeconds, onAgain, logger });
+  const link = openReplicaCoordination({ etcd, keys, self: told, leaseSeconds, onAgain, logger });
   undo.push(() => link.close());
   const files = new SharedFiles({ ...ground, secrets: keys.secrets, root: data.root });
   const opened = deferred<Opened>();
@@ -107,7 +107,7 @@ export async function joinPlatform(
   let identity: PeerIdentity | undefined;
   let reachability: Reachability | undefined;
   const mirror = repository && openMirror(ground, { link, repository, identity: () => identity });
-  const offering = new Offering({ self, cluster, link, repository, mirror });
+  const offering = new EtcdRecovery({ self, cluster, link, repository, mirror });
   undo.push(() => offering.close());
   const role = new Role({
     logger,
@@ -172,14 +172,17 @@ export async function joinPlatform(
   };
 }
 
-function exitWith(logger: Ground['logger']): (reason: string) => never {
+function exitWith(logger: ReplicaContext['logger']): (reason: string) => never {
   return (reason) => {
     logger.fatal(reason);
     process.exit(1);
   };
 }
 
-function leadersOf(link: Link, reachability: () => Reachability | undefined): Leaders {
+function leadersOf(
+  link: ReplicaCoordination,
+  reachability: () => Reachability | undefined,
+): Leaders {
   return {
     get leader() {
       return link.leader;
@@ -194,14 +197,14 @@ function leadersOf(link: Link, reachability: () => Reachability | undefined): Le
   };
 }
 
-async function readLease({ etcd, keys }: Ground, term: Term): Promise<ReadLease> {
+async function readLease({ etcd, keys }: ReplicaContext, term: Term): Promise<ReadLease> {
   const handedOver = await isHandedOver(etcd, keys);
   return new ReadLease({ etcd, key: keys.leader, term, isHandedOver: handedOver });
 }
 
 function snapshot(of: {
   readonly role: Role;
-  readonly link: Link;
+  readonly link: ReplicaCoordination;
   readonly mirror: Mirror | undefined;
 }): RoleSnapshot {
   const { role, link, mirror } = of;
@@ -236,8 +239,12 @@ async function joined(cluster: Cluster): Promise<ClusterRecord> {
 }
 
 function openMirror(
-  ground: Ground,
-  of: { link: Link; repository: LocalRepository; identity: () => PeerIdentity | undefined },
+  ground: ReplicaContext,
+  of: {
+    link: ReplicaCoordination;
+    repository: LocalRepository;
+    identity: () => PeerIdentity | undefined;
+  },
 ): Mirror {
   const { link, repository } = of;
   const { gitDir, ref } = repository;
@@ -276,7 +283,7 @@ async function upToDate(
 
 /** What only the first leader makes: what seals, and what others trust. */
 async function found(
-  { data, clock, options }: Ground,
+  { data, clock, options }: ReplicaContext,
   of: { term: Term; cluster: Cluster; files: SharedFiles; url: string },
 ): Promise<void> {
   const { term, cluster, files, url } = of;

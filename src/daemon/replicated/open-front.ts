@@ -10,10 +10,10 @@ import { buildKindTable, CLIENT_KINDS, CORE_KINDS, type KindTable } from '../../
 import { ReadableView, readOnlyRegistry } from '../../registry/index.ts';
 import {
   buildServer,
-  type Fairness,
-  Front,
-  type FrontOptions,
+  type FlowClassifier,
   type HealthChecks,
+  LeaderProxy,
+  type LeaderProxyOptions,
   type ServerDependencies,
   type ServerOptions,
   shownKey,
@@ -40,8 +40,8 @@ import type { DaemonOptions } from '../options.ts';
 import { followTokens } from './followed-tokens.ts';
 import { postToLeader } from './post-to-leader.ts';
 
-export interface FrontParts
-  extends Pick<FrontOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
+export interface LeaderProxyParts
+  extends Pick<LeaderProxyOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
   readonly options: Pick<
     DaemonOptions,
     'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl'
@@ -61,7 +61,7 @@ export interface FrontParts
   readonly ready?: HealthChecks['ready'];
 }
 
-export interface ReplicaFront {
+export interface ReplicaProxy {
   readonly store: FollowingStore;
   readonly kinds: KindTable;
   readonly config: ConfigService;
@@ -76,7 +76,7 @@ const UNSURE_AFTER_MS = 10_000;
 const BEHIND_RETRY_SECONDS = 1;
 
 /** Returns at once: until there is something to show, `/readyz` says so. */
-export function openFront(parts: FrontParts): ReplicaFront {
+export function openLeaderProxy(parts: LeaderProxyParts): ReplicaProxy {
   const { options, feed, codec, writer, clock, logger } = parts;
   const onError = (err: unknown): void => logger.error({ err }, 'The state cannot be followed');
   const kinds = buildKindTable(options.apiGroup);
@@ -117,7 +117,7 @@ export function openFront(parts: FrontParts): ReplicaFront {
   const fairness = openFairness(metrics);
   const reading = { ...parts, store, isFilled, kinds, metrics, fairness, config, access, root };
   const isToken = followTokens({ keyFile: parts.data.signingKey, store, access, clock });
-  const front = new Front({
+  const front = new LeaderProxy({
     ...parts,
     store: known,
     kinds,
@@ -159,12 +159,12 @@ function filledOnce(store: Pick<FollowingStore, 'loaded' | 'notes'>): () => bool
   };
 }
 
-interface Reading extends FrontParts {
+interface Reading extends LeaderProxyParts {
   readonly store: FollowingStore;
   readonly isFilled: () => boolean;
   readonly kinds: KindTable;
   readonly metrics: Metrics;
-  readonly fairness: Fairness;
+  readonly fairness: FlowClassifier;
   readonly config: ConfigService;
   readonly access: AccessControl;
   readonly root: string;
@@ -245,7 +245,7 @@ const USES_AT_ONCE = 2000;
 
 /** Rejects when no leader takes them: they are reported with the next ones. */
 async function reportUses(
-  parts: Pick<FrontParts, 'leaders' | 'route'>,
+  parts: Pick<LeaderProxyParts, 'leaders' | 'route'>,
   uses: ReadonlyMap<string, number>,
 ): Promise<void> {
   const all = [...uses];

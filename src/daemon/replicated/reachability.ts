@@ -6,11 +6,11 @@
 import { request } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deadline } from '../../apimachinery/index.ts';
-import { type Link, PEER_NAME, type PeerIdentity } from '../../replication/index.ts';
+import { PEER_NAME, type PeerIdentity, type ReplicaCoordination } from '../../replication/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 
 export interface ReachabilityOptions {
-  readonly link: Pick<Link, 'leader' | 'replicas' | 'stepDown'>;
+  readonly link: Pick<ReplicaCoordination, 'leader' | 'replicas' | 'stepDown'>;
   /** Our own id. */
   readonly self: string;
   /** Address at which other replicas reach this one. */

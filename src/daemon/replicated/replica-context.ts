@@ -8,7 +8,7 @@ import type { Logger } from '../../telemetry/index.ts';
 import type { DaemonOptions } from '../options.ts';
 import type { ReplicaOptions } from './options.ts';
 
-export interface Ground {
+export interface ReplicaContext {
   readonly options: DaemonOptions;
   readonly replica: ReplicaOptions;
   readonly clock: Clock;

@@ -17,10 +17,10 @@ import { openEtcd } from '../../etcd/index.ts';
 import {
   keysBelow,
   NEWEST_HEADERS,
-  NewestLine,
   openPeerIdentity,
   PEER_NAME,
   type PeerIdentity,
+  ReadIndex,
 } from '../../replication/index.ts';
 import { loadStateKey, openEtcdFeed, strictCodec, type Writer } from '../../state/index.ts';
 import { createLogger, createRoleMetrics } from '../../telemetry/index.ts';
@@ -33,11 +33,11 @@ import { followCertificate, listenOn, openTls, shownHost, type Tls } from '../li
 import type { DaemonOptions } from '../options.ts';
 import { type LocalRepository, openLocalRepository } from './local-repository.ts';
 import { addressOf, joinPlatform, type Membership } from './membership.ts';
-import { openFront, type ReplicaFront } from './open-front.ts';
+import { openLeaderProxy, type ReplicaProxy } from './open-front.ts';
 import { etcdOptions, followEtcdFiles, type ReplicaOptions } from './options.ts';
 import { agentOf } from './own-server.ts';
 import { listenForPeers } from './peer-listener.ts';
-import type { Ground } from './replica-context.ts';
+import type { ReplicaContext } from './replica-context.ts';
 
 export interface RunningReplica {
   readonly url: string;
@@ -87,7 +87,7 @@ export async function startReplica(start: ReplicaStart): Promise<RunningReplica>
   }
 }
 
-async function startAll(ground: Ground): Promise<RunningReplica> {
+async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
   const { options, data, logger, undo, clock, self } = ground;
   let base = `https://${shownHost(options.listen)}:${options.listen.port}`;
   const pushes = await receivePushes(data.root, logger);
@@ -129,7 +129,11 @@ async function startAll(ground: Ground): Promise<RunningReplica> {
   return { url: base, root, data, caFile, objects, source, stop };
 }
 
-async function openHosted({ options, data, logger }: Ground): Promise<LocalRepository | undefined> {
+async function openHosted({
+  options,
+  data,
+  logger,
+}: ReplicaContext): Promise<LocalRepository | undefined> {
   if (options.remote !== undefined) return undefined;
   return await openLocalRepository({ gitDir: data.repository, branch: options.branch, logger });
 }
@@ -141,9 +145,9 @@ interface Drain {
 }
 
 function openReplicaFront(
-  ground: Ground,
+  ground: ReplicaContext,
   of: { membership: Membership; identity: PeerIdentity; url: () => string; drain: Drain },
-): ReplicaFront {
+): ReplicaProxy {
   const { etcd, keys, undo, self } = ground;
   const { membership, identity, url, drain } = of;
   const { ca, cert, key } = identity;
@@ -151,7 +155,7 @@ function openReplicaFront(
   undo.push(async () => agent.destroy());
   const inner = agentOf((asked, response) => membership.role.handle(asked, response));
   undo.push(async () => inner.destroy());
-  const newest = new NewestLine({
+  const newest = new ReadIndex({
     connect: (to) =>
       request({
         ...{ ...addressOf(to), ca, cert, key, servername: PEER_NAME, agent: false },
@@ -159,7 +163,7 @@ function openReplicaFront(
       }),
   });
   undo.push(async () => newest.close());
-  const front = openFront({
+  const front = openLeaderProxy({
     ...ground,
     writer: writerAmong(membership, newest),
     leaders: membership.leaders,
@@ -178,7 +182,7 @@ function openReplicaFront(
 }
 
 /** The leader, here or elsewhere. */
-function writerAmong({ role, link }: Membership, line: NewestLine): Writer {
+function writerAmong({ role, link }: Membership, line: ReadIndex): Writer {
   return {
     known: () => role.writer?.known(),
     ask: async () => {
@@ -189,7 +193,7 @@ function writerAmong({ role, link }: Membership, line: NewestLine): Writer {
 }
 
 async function openPeers(
-  { replica, data, undo }: Ground,
+  { replica, data, undo }: ReplicaContext,
   of: { membership: Membership; identity: PeerIdentity },
 ): Promise<void> {
   const peers = await listenForPeers({
@@ -208,8 +212,8 @@ async function openPeers(
 
 /** Returns the base URL of the listener. */
 async function listen(
-  ground: Ground,
-  of: { front: ReplicaFront; audit: Auditor; tls: Tls },
+  ground: ReplicaContext,
+  of: { front: ReplicaProxy; audit: Auditor; tls: Tls },
 ): Promise<string> {
   const { options, undo } = ground;
   const { front, audit, tls } = of;
@@ -231,7 +235,7 @@ async function listen(
 
 /** The leader writes into the status what is wrong with the audit log of its replica. */
 function toldTo(
-  front: ReplicaFront,
+  front: ReplicaProxy,
   { role }: Membership,
 ): Parameters<typeof openAudit>[0]['config'] {
   return {
@@ -243,7 +247,7 @@ function toldTo(
   };
 }
 
-function countObjects({ kinds, store }: ReplicaFront): number {
+function countObjects({ kinds, store }: ReplicaProxy): number {
   return kinds.kinds.reduce(
     (sum, { group, kind }) => sum + store.list({ group, kind }).items.length,
     0,
@@ -254,7 +258,7 @@ function countObjects({ kinds, store }: ReplicaFront): number {
 const DRAIN_MS = 1_000;
 
 async function stopAll(
-  { undo, logger }: Ground,
+  { undo, logger }: ReplicaContext,
   of: { membership: Membership; drain: Drain },
 ): Promise<void> {
   of.drain.isDraining = true;

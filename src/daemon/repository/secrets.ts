@@ -8,7 +8,7 @@ import {
   missingKeys,
   openIdentities,
 } from '../../bootstrap/index.ts';
-import { Crew, type FileReader, fileReader } from '../../catalog/index.ts';
+import { type FileReader, fileReader, ReaderPool } from '../../catalog/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import { type Branch, Sealer } from '../../registry/index.ts';
 import { Keyring, SOPS } from '../../sealing/index.ts';
@@ -72,7 +72,7 @@ export async function openSecrets(of: {
   const pgpHome = join(data.root, 'run', 'gnupg-recipients');
   const pgpKeys = options.pgpKeys && (await openGpgKeyring(options.pgpKeys, pgpHome));
   const { apiGroup, under } = options;
-  const crew = new Crew({ apiGroup, under, secrets: { identities, mindsClear } });
+  const crew = new ReaderPool({ apiGroup, under, secrets: { identities, mindsClear } });
   // All of the branch will be read then: that begins while everything else is opened.
   if (isNewState(data.state)) crew.expect({ gitDir: data.repository }, ref);
   return {

@@ -5,9 +5,9 @@
 import type {
   Accounts,
   AdmittedIdentity,
-  KeptIdentity,
   LoginKey,
   NewLoginKey,
+  PersistedIdentity,
   ProvidedIdentity,
 } from '../../sign-in/index.ts';
 import type { AccountParts } from './account-parts.ts';
@@ -42,7 +42,7 @@ export class PlatformAccounts implements Accounts {
     return this.#keys.isLogin(keyName);
   }
 
-  identityOf(keyName: string): KeptIdentity | undefined {
+  identityOf(keyName: string): PersistedIdentity | undefined {
     return this.#keys.identityOf(keyName);
   }
 
@@ -50,7 +50,7 @@ export class PlatformAccounts implements Accounts {
     return this.#keys.refreshedAt(keyName);
   }
 
-  identityToRefresh(keyName: string): (KeptIdentity & { readonly name: string }) | undefined {
+  identityToRefresh(keyName: string): (PersistedIdentity & { readonly name: string }) | undefined {
     return this.#keys.identityToRefresh(keyName);
   }
 

@@ -4,8 +4,8 @@ import { isRecord, type JsonObject, rfc3339 } from '../../apimachinery/index.ts'
 import { type DirectoryUser, time } from '../../auth/index.ts';
 import type {
   AdmittedIdentity,
-  KeptIdentity,
   NewLoginKey,
+  PersistedIdentity,
   ProvidedIdentity,
 } from '../../sign-in/index.ts';
 import type { StoredObject } from '../../state/index.ts';
@@ -58,17 +58,20 @@ export function identitySpec(identity: AdmittedIdentity, now: number): JsonObjec
     ...(preferredUsername === undefined ? {} : { preferredUsername }),
     ...(email === undefined ? {} : { email }),
     groups: [...groups],
-    connectorData: keptText(provided),
+    connectorData: persistedText(provided),
     identityRefresh: rfc3339(now),
   };
 }
 
 /** All that a refresh needs, in the one field that is sealed and never shown. */
-export function keptText(provided: ProvidedIdentity): string {
+export function persistedText(provided: ProvidedIdentity): string {
   return JSON.stringify(provided);
 }
 
-export function readKeptIdentity({ object, hidden }: StoredObject): KeptIdentity | undefined {
+export function readPersistedIdentity({
+  object,
+  hidden,
+}: StoredObject): PersistedIdentity | undefined {
   const text = hidden?.['spec.identity.connectorData'];
   const identity = object.spec?.['identity'];
   const connector = isRecord(identity) ? identity['connector'] : undefined;

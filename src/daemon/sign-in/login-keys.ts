@@ -4,9 +4,9 @@ import { apiVersionOf, type Kind } from '../../kinds/index.ts';
 import { ownChange, ownCreate, ownOptions } from '../../registry/index.ts';
 import type {
   AdmittedIdentity,
-  KeptIdentity,
   LoginKey,
   NewLoginKey,
+  PersistedIdentity,
   ProvidedIdentity,
 } from '../../sign-in/index.ts';
 import type { StoredObject } from '../../state/index.ts';
@@ -14,9 +14,9 @@ import { type AccountParts, findObject, kindOf } from './account-parts.ts';
 import { nameOf, shutOut, writing } from './account-writes.ts';
 import {
   identitySpec,
-  keptText,
   loginKeyManifest,
-  readKeptIdentity,
+  persistedText,
+  readPersistedIdentity,
   readRefreshTime,
 } from './login-key.ts';
 
@@ -56,9 +56,9 @@ export class LoginKeys {
     }
   }
 
-  identityOf(keyName: string): KeptIdentity | undefined {
+  identityOf(keyName: string): PersistedIdentity | undefined {
     const stored = this.#find(keyName);
-    return stored && readKeptIdentity(stored);
+    return stored && readPersistedIdentity(stored);
   }
 
   refreshedAt(keyName: string): number | undefined {
@@ -66,7 +66,7 @@ export class LoginKeys {
     return stored && readRefreshTime(stored);
   }
 
-  identityToRefresh(keyName: string): (KeptIdentity & { name: string }) | undefined {
+  identityToRefresh(keyName: string): (PersistedIdentity & { name: string }) | undefined {
     const own = this.identityOf(keyName);
     if (own !== undefined) return { ...own, name: keyName };
     const user = this.#find(keyName)?.object.spec?.['user'];
@@ -77,14 +77,14 @@ export class LoginKeys {
       .flatMap(({ key }) => this.#find(key) ?? [])
       .sort((a, b) => (readRefreshTime(b) ?? 0) - (readRefreshTime(a) ?? 0));
     for (const stored of logins) {
-      const kept = readKeptIdentity(stored);
+      const kept = readPersistedIdentity(stored);
       if (kept !== undefined) return { ...kept, name: stored.key.name };
     }
     return undefined;
   }
 
   async keep(keyName: string, provided: ProvidedIdentity): Promise<void> {
-    const connectorData = keptText(provided);
+    const connectorData = persistedText(provided);
     for (const name of this.sharing(keyName)) {
       await this.#change(name, (identity) => ({ ...identity, connectorData }));
     }

@@ -26,14 +26,14 @@ import {
   wantedProjectSecret,
 } from '../../kinds/index.ts';
 import type { Guard } from '../../registry/index.ts';
-import { type Change, partOfStore, type Store, type StorePart } from '../../state/index.ts';
+import { type Change, type ScopedStore, type Store, scopedStore } from '../../state/index.ts';
 
 /** The cluster of a tenant, and that of a control plane. */
 export type Door = 'virtualcluster' | 'cluster';
 
 /** A cluster, as far as its Secrets go. */
 export interface SecretPlace {
-  readonly store: StorePart;
+  readonly store: ScopedStore;
   /** The namespace of the project that owns a namespace of the cluster; undefined: no project does. */
   projectNamespace(namespace: string): string | undefined;
 }
@@ -81,7 +81,7 @@ export class ClusterSecrets {
 
   place(clusters: Store, door: Door, name: string): SecretPlace {
     return {
-      store: partOfStore(clusters, `${door}:${name}`),
+      store: scopedStore(clusters, `${door}:${name}`),
       projectNamespace: (namespace) => {
         const project = this.#projectOf(door, name, namespace);
         return project === undefined ? undefined : this.#options.projectPrefix() + project;

@@ -23,14 +23,14 @@ import {
   tableOf,
 } from '../../kinds/index.ts';
 import { ClusterRegistry } from '../../registry/index.ts';
-import type { ClusterSurface, ClusterSurfaces } from '../../server/index.ts';
+import type { ClusterRoot, ClusterRoots } from '../../server/index.ts';
 import {
   openLmdbEngine,
   openStore,
-  partOfStore,
   type RedoOptions,
+  type ScopedStore,
   type Store,
-  type StorePart,
+  scopedStore,
   sealingCodec,
   strictCodec,
 } from '../../state/index.ts';
@@ -66,14 +66,14 @@ export interface Tenants {
   names(): string[];
 }
 
-export interface Clusters extends ClusterSurfaces {
+export interface Clusters extends ClusterRoots {
   readonly tenants: Tenants;
   /** Resolves when what the present tenants need is open. */
   ready(): Promise<void>;
   /** Where tenants have put what they synced. */
   places(): Promise<SyncPlaces>;
   /** A part of what is kept beside the state, for what is in no cluster and in no commit. */
-  part(name: string): Promise<StorePart>;
+  part(name: string): Promise<ScopedStore>;
   /** Whether there was a tenant before this process began. */
   readonly wasUsed: boolean;
   /** Called after each change of a tenant, with its name, when its surface is there. */
@@ -92,7 +92,7 @@ export function openClusters(options: ClustersOptions): Clusters {
 class ServedClusters implements Clusters {
   readonly wasUsed: boolean;
   readonly #options: ClustersOptions;
-  readonly #found = new Map<string, ClusterSurface>();
+  readonly #found = new Map<string, ClusterRoot>();
   readonly #tenants = new Map<string, KubeObject>();
   readonly #path: RegExp;
   readonly #secrets: ClusterSecrets;
@@ -140,9 +140,9 @@ class ServedClusters implements Clusters {
     return this.#places;
   }
 
-  async part(name: string): Promise<StorePart> {
+  async part(name: string): Promise<ScopedStore> {
     this.#store ??= this.#openStore();
-    return partOfStore(await this.#store, name);
+    return scopedStore(await this.#store, name);
   }
 
   follow(listener: (name: string) => void): void {
@@ -150,7 +150,7 @@ class ServedClusters implements Clusters {
     for (const name of this.#tenants.keys()) this.#tell(name);
   }
 
-  find(url: string): ClusterSurface | undefined {
+  find(url: string): ClusterRoot | undefined {
     const match = this.#path.exec(url);
     const [, door, name = ''] = match ?? [];
     const store = this.#open;
@@ -224,11 +224,11 @@ class ServedClusters implements Clusters {
         : strictCodec(stateKey);
     const local = replicated === undefined && redo !== undefined ? { redo } : {};
     this.#open = await openStore({ engine, codec, onError, ...local });
-    this.#places = new SyncPlaces(partOfStore(this.#open, 'sync'));
+    this.#places = new SyncPlaces(scopedStore(this.#open, 'sync'));
     return this.#open;
   }
 
-  #surface(whole: Store, door: Door, name: string): ClusterSurface {
+  #surface(whole: Store, door: Door, name: string): ClusterRoot {
     const { clock, rights, prefix } = this.#options;
     const place = this.#secrets.place(whole, door, name);
     const { store } = place;

@@ -1,11 +1,11 @@
 /** Events of clusters are news and no record: Kubernetes keeps them for an hour, too. */
 import type { Clock, KubeObject } from '../../apimachinery/index.ts';
 import { EVENT } from '../../kinds/index.ts';
-import type { ClusterSurface } from '../../server/index.ts';
+import type { ClusterRoot } from '../../server/index.ts';
 
 interface EventExpiryOptions {
   /** Clusters whose events are looked at. */
-  readonly surfaces: Iterable<ClusterSurface>;
+  readonly surfaces: Iterable<ClusterRoot>;
   readonly clock: Clock;
 }
 

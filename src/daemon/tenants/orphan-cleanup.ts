@@ -6,10 +6,10 @@
 import type { KubeObject } from '../../apimachinery/index.ts';
 import type { TenantCluster } from '../../endpoint-patches/index.ts';
 import {
+  backoffAfter,
   type ClusterAccess,
   hasReason,
   KubeClient,
-  patienceAfter,
 } from '../../kubernetes-client/index.ts';
 import { exceeds, type PruneBudget } from '../../registry/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
@@ -17,7 +17,7 @@ import { isWanted, removeSynced, SYNCED_KINDS } from '../../tenant-sync/index.ts
 import type { Tenants } from './clusters.ts';
 import { idOfPlace, isSameCluster, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 
-export interface FormerPlacesOptions {
+export interface OrphanCleanupOptions {
   places(): Promise<SyncPlaces>;
   access(place: SyncPlace): Promise<ClusterAccess>;
   readonly logger: Logger;
@@ -46,8 +46,8 @@ export interface CurrentPlace {
 
 const PATIENCE = { firstMs: 5_000, lastMs: 300_000 };
 
-export class FormerPlaces {
-  readonly #options: FormerPlacesOptions;
+export class OrphanCleanup {
+  readonly #options: OrphanCleanupOptions;
   /** How places were reached last: by now the kubeconfig may be gone with the tenant. */
   readonly #access = new Map<string, ClusterAccess>();
   readonly #failures = new Map<string, number>();
@@ -56,7 +56,7 @@ export class FormerPlaces {
   #closed = false;
   readonly #clients = new Set<KubeClient>();
 
-  constructor(options: FormerPlacesOptions) {
+  constructor(options: OrphanCleanupOptions) {
     this.#options = options;
   }
 
@@ -102,7 +102,7 @@ export class FormerPlaces {
     const failures = (this.#failures.get(tenant) ?? 0) + 1;
     this.#failures.set(tenant, failures);
     const retry = (): void => this.#options.retry(tenant);
-    this.#timers.set(tenant, setTimeout(retry, patienceAfter(failures, PATIENCE)));
+    this.#timers.set(tenant, setTimeout(retry, backoffAfter(failures, PATIENCE)));
   }
 
   async #cleanOne(

@@ -1,8 +1,8 @@
 /** Effects of a plan on tenants that change, for those who may see the objects in their clusters. */
 import type { User } from '../../apimachinery/index.ts';
-import type { ForeseeEffects, PlanEffects } from '../../history/index.ts';
+import type { ComputeEffects, PlanEffects } from '../../history/index.ts';
 import { ENDPOINTS, type Kind, SERVICE, type TenantChange } from '../../kinds/index.ts';
-import type { ClusterSurfaces } from '../../server/index.ts';
+import type { ClusterRoots } from '../../server/index.ts';
 import type { TenantLoops } from './tenant-loops.ts';
 
 /** Of all tenants of a plan. */
@@ -11,10 +11,10 @@ const NOTHING = { objects: 0, changed: 0, items: [], unseen: 0, warnings: [] } a
 
 export function planEffects(of: {
   readonly loops: Pick<TenantLoops, 'effects'>;
-  readonly clusters: ClusterSurfaces;
+  readonly clusters: ClusterRoots;
   /** `/kubernetes`. */
   readonly prefix: string;
-}): (user: User | undefined) => ForeseeEffects {
+}): (user: User | undefined) => ComputeEffects {
   const { loops, clusters, prefix } = of;
   return (user) => {
     const end = performance.now() + LONGEST_MS;

@@ -5,7 +5,7 @@
  */
 import { type JsonObject, jsonEqual, type KubeObject, valueAt } from '../../apimachinery/index.ts';
 import type { KubeconfigSource, TenantSettings } from '../../kinds/index.ts';
-import type { StorePart } from '../../state/index.ts';
+import type { ScopedStore } from '../../state/index.ts';
 
 export interface SyncPlace {
   /** Of the clusters that are served here; where there is a kubeconfig it does not count. */
@@ -28,9 +28,9 @@ const COLLECTION = { group: 'sync', kind: 'Places' };
 const NONE: Places = { former: [] };
 
 export class SyncPlaces {
-  readonly #records: Pick<StorePart, 'get' | 'list' | 'apply' | 'flush'>;
+  readonly #records: Pick<ScopedStore, 'get' | 'list' | 'apply' | 'flush'>;
 
-  constructor(records: Pick<StorePart, 'get' | 'list' | 'apply' | 'flush'>) {
+  constructor(records: Pick<ScopedStore, 'get' | 'list' | 'apply' | 'flush'>) {
     this.#records = records;
   }
 

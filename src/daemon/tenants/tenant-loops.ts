@@ -32,7 +32,7 @@ import {
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
 import { isIn, Kubeconfigs } from './kubeconfigs.ts';
-import { FormerPlaces, goneTenants, removeSyncedObjects } from './orphan-cleanup.ts';
+import { goneTenants, OrphanCleanup, removeSyncedObjects } from './orphan-cleanup.ts';
 import { placeOf, type SyncPlace, type SyncPlaces } from './sync-places.ts';
 
 export interface TenantLoopsOptions {
@@ -81,7 +81,7 @@ export class TenantLoops {
   readonly #turns = new Map<string, Promise<void>>();
   readonly #due = new Map<string, NodeJS.Timeout>();
   readonly #kubeconfigs: Kubeconfigs;
-  readonly #former: FormerPlaces;
+  readonly #former: OrphanCleanup;
   readonly #stopFollowing: () => void;
   #closed = false;
 
@@ -89,7 +89,7 @@ export class TenantLoops {
     this.#options = options;
     const { kinds, store, kubeconfigs: folder, logger } = options;
     this.#kubeconfigs = new Kubeconfigs({ kinds, store, folder });
-    this.#former = new FormerPlaces({
+    this.#former = new OrphanCleanup({
       places: () => options.places(),
       access: (place) => this.#accessTo(place),
       retry: (tenant) => this.follow(tenant),

@@ -12,9 +12,9 @@ import {
 import { type ClusterAccess, KubeClient } from '../../kubernetes-client/index.ts';
 import {
   type Branch,
+  type ConditionProblem,
   type PruneBudget,
-  type ToldProblem,
-  tellProblems,
+  reportProblems,
 } from '../../registry/index.ts';
 import { assertHeld } from '../../replication/index.ts';
 import type { Store } from '../../state/index.ts';
@@ -24,7 +24,7 @@ import type { AccessControl } from '../access/access-control.ts';
 import type { ReplicatedPlatform } from '../replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
 import { isIn, Kubeconfigs } from './kubeconfigs.ts';
-import { FormerPlaces, goneTenants } from './orphan-cleanup.ts';
+import { goneTenants, OrphanCleanup } from './orphan-cleanup.ts';
 import type { SyncPlace, SyncPlaces } from './sync-places.ts';
 
 export interface TenantRolesOptions {
@@ -57,7 +57,7 @@ export class TenantRoles {
   readonly #loops = new Map<string, Loop>();
   readonly #turns = new Map<string, Promise<void>>();
   readonly #kubeconfigs: Kubeconfigs;
-  readonly #former: FormerPlaces;
+  readonly #former: OrphanCleanup;
   readonly #stops: readonly (() => void)[];
   #isDue = false;
   #closed = false;
@@ -66,7 +66,7 @@ export class TenantRoles {
     this.#options = options;
     const { kinds, store, kubeconfigs: folder, logger, tenants, assignments } = options;
     this.#kubeconfigs = new Kubeconfigs({ kinds, store, folder });
-    this.#former = new FormerPlaces({
+    this.#former = new OrphanCleanup({
       places: () => options.places(),
       access: ({ kubeconfig }) => this.#access(kubeconfig),
       retry: (tenant) => this.follow(tenant),
@@ -193,7 +193,7 @@ export class TenantRoles {
     return term === undefined ? access : { ...access, assertMayAct: () => assertHeld(term) };
   }
 
-  #tell(name: string, problem: ToldProblem | undefined): void {
+  #tell(name: string, problem: ConditionProblem | undefined): void {
     const { store, branch, clock, kinds, logger } = this.#options;
     const kind = kinds.kinds.find(({ storedIn }) => storedIn === 'file');
     const key = { group: kind?.group ?? '', kind: kind?.kind ?? '', namespace: '', name };
@@ -201,6 +201,6 @@ export class TenantRoles {
     if (stored === undefined || this.#closed) return;
     const onError = (err: unknown): void =>
       logger.debug({ err, tenant: name }, 'The condition waits');
-    void tellProblems({ store, branch, clock, onError }, stored, { [CONDITION]: problem });
+    void reportProblems({ store, branch, clock, onError }, stored, { [CONDITION]: problem });
   }
 }

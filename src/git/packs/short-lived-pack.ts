@@ -6,7 +6,7 @@
 import { errorCode } from '../git-error.ts';
 import { type DurableFiles, writeSoon } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
-import type { SpareFiles } from '../wal/preallocated-files.ts';
+import type { PreallocatedFiles } from '../wal/preallocated-files.ts';
 import { packsOfMultiPackIndex } from './multi-pack-index.ts';
 import { packFolder, shortLivedNames } from './pack-names.ts';
 import { buildPack } from './pack-writer.ts';
@@ -40,7 +40,7 @@ export async function writeShortLived(place: PackPlace, publication: Publication
 
 /** The same by way of files that are there already. */
 export async function writeShortLivedFrom(
-  spares: SpareFiles,
+  spares: PreallocatedFiles,
   place: PackPlace,
   publication: Publication,
 ): Promise<void> {

@@ -5,18 +5,18 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CLAIMS } from '../refs/ref-lock.ts';
+import { REF_LOCK_FOLDER } from '../refs/ref-lock.ts';
 import type { PackNames } from './pack-names.ts';
 
 const PREFIX = 'outgoing-';
 
 /** Runs `work` with the object directory, which is gone afterwards. */
-export async function withOutgoing(
+export async function withTemporaryObjectDirectory(
   gitDir: string,
   names: PackNames,
   work: (objects: string) => Promise<void>,
 ): Promise<void> {
-  const objects = join(gitDir, CLAIMS, `${PREFIX}${randomBytes(6).toString('hex')}`);
+  const objects = join(gitDir, REF_LOCK_FOLDER, `${PREFIX}${randomBytes(6).toString('hex')}`);
   const folder = join(objects, 'pack');
   try {
     await mkdir(folder, { recursive: true });
@@ -29,8 +29,8 @@ export async function withOutgoing(
 }
 
 /** Removes what a crash left behind; to be called while nobody else works on the repository. */
-export async function removeAbandonedOutgoing(gitDir: string): Promise<void> {
-  const folder = join(gitDir, CLAIMS);
+export async function removeAbandonedObjectDirectories(gitDir: string): Promise<void> {
+  const folder = join(gitDir, REF_LOCK_FOLDER);
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     if (name.startsWith(PREFIX)) await rm(join(folder, name), { recursive: true, force: true });

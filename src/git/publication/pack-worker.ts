@@ -3,11 +3,11 @@
 import { errorCode } from '../git-error.ts';
 import { removeReplaced, writeShortLived } from '../packs/short-lived-pack.ts';
 import type { Stock } from '../wal/preallocated-files.ts';
-import { type FullLog, saveLog } from '../wal/wal-checkpoint.ts';
+import { checkpointLog, type FullLog } from '../wal/wal-checkpoint.ts';
 import { type DurableFiles, writeSoon } from './durable-files.ts';
 import { type Publication, Publisher, type PublisherOptions } from './publisher.ts';
 
-export interface Workshop {
+export interface PackWorker {
   /** The way without a log: resolves when the publication is durable and the branch is there. */
   publish(publication: Publication): Promise<void>;
   /** Shows git a group that goes to the log, see `writeShortLived`. */
@@ -22,18 +22,18 @@ export interface Workshop {
   settled(): Promise<void>;
 }
 
-export interface WorkshopPlace extends Omit<PublisherOptions, 'gate'> {
+export interface PackWorkerOptions extends Omit<PublisherOptions, 'gate'> {
   readonly gitDir: string;
   readonly ref: string;
   readonly files: DurableFiles;
 }
 
 /** On the thread of the caller. */
-export class LocalWorkshop implements Workshop {
-  readonly #place: WorkshopPlace;
+export class LocalPackWorker implements PackWorker {
+  readonly #place: PackWorkerOptions;
   readonly #publisher: Publisher;
 
-  constructor(place: WorkshopPlace) {
+  constructor(place: PackWorkerOptions) {
     this.#place = place;
     this.#publisher = new Publisher(place, place);
   }
@@ -47,7 +47,7 @@ export class LocalWorkshop implements Workshop {
   }
 
   save(log: FullLog): Promise<void> {
-    return saveLog(this.#place, log);
+    return checkpointLog(this.#place, log);
   }
 
   remove(tips: readonly string[]): Promise<void> {

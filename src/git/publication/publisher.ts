@@ -20,9 +20,9 @@ import { dirname, join } from 'node:path';
 import { errorCode, GitError, RefLockedError, StorageError } from '../git-error.ts';
 import { type PackNames, packNames } from '../packs/pack-names.ts';
 import { buildPack, type Pack, type PackObject } from '../packs/pack-writer.ts';
-import { withOutgoing } from '../packs/temporary-object-directory.ts';
+import { withTemporaryObjectDirectory } from '../packs/temporary-object-directory.ts';
 import { readRef } from '../refs/ref-file.ts';
-import { dropClaim, newClaim, takeLock, writeClaim } from '../refs/ref-lock.ts';
+import { dropRefLock, newRefLock, takeLock, writeRefLock } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
 import { type DurableFiles, syncRefDirectory, writeDurably } from './durable-files.ts';
 
@@ -86,7 +86,7 @@ export class Publisher implements Publishing {
     });
     // Whoever waits for a publication need not wait until the traces of a success are gone.
     const tidied = done.then(
-      () => dropClaim(this.#options.files, prepared.claim),
+      () => dropRefLock(this.#options.files, prepared.claim),
       () => this.#cleanUp(prepared),
     );
     this.#last = Promise.allSettled([before, tidied]).then(() => undefined);
@@ -108,7 +108,7 @@ export class Publisher implements Publishing {
     const { owner } = this.#options;
     const pack = buildPack(publication.objects);
     const names = packNames(this.#gitDir, pack.checksum, owner);
-    return { publication, pack, names, claim: newClaim(this.#gitDir, owner) };
+    return { publication, pack, names, claim: newRefLock(this.#gitDir, owner) };
   }
 
   async #publishAfter(prepared: Prepared, before: Promise<void>): Promise<void> {
@@ -130,7 +130,7 @@ export class Publisher implements Publishing {
     const written = await Promise.allSettled([
       writeDurably(files, names.newPack, { bytes: pack.pack, mode: 0o444 }),
       writeDurably(files, names.newIndex, { bytes: pack.index, mode: 0o444 }),
-      writeClaim(files, claim, publication.tip),
+      writeRefLock(files, claim, publication.tip),
     ]);
     for (const result of written) {
       if (result.status === 'rejected') throw this.#storageError(result.reason, false);
@@ -141,7 +141,9 @@ export class Publisher implements Publishing {
     const { gate } = this.#options;
     if (gate === undefined) return;
     await this.#compare(publication.parent);
-    await withOutgoing(this.#gitDir, names, (objects) => gate(publication, objects));
+    await withTemporaryObjectDirectory(this.#gitDir, names, (objects) =>
+      gate(publication, objects),
+    );
   }
 
   async #moveLocked({ publication, names, claim }: Prepared): Promise<void> {
@@ -184,7 +186,7 @@ export class Publisher implements Publishing {
   async #cleanUp({ names, claim }: Prepared): Promise<void> {
     const { files } = this.#options;
     await Promise.all([
-      dropClaim(files, claim),
+      dropRefLock(files, claim),
       files.remove(names.newPack).catch(() => undefined),
       files.remove(names.newIndex).catch(() => undefined),
     ]);

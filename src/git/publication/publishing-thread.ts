@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { GitError, StorageError } from '../git-error.ts';
 import type { Stock } from '../wal/preallocated-files.ts';
 import type { FullLog } from '../wal/wal-checkpoint.ts';
-import type { Workshop } from './pack-worker.ts';
+import type { PackWorker } from './pack-worker.ts';
 import {
   decodeFailure,
   encodePublication,
@@ -46,7 +46,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-export class PublishingThread implements Workshop {
+export class PublishingThread implements PackWorker {
   readonly #setup: ThreadSetup;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;

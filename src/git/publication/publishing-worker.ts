@@ -2,11 +2,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { thisOwner } from '../../files/index.ts';
 import { realFiles } from './durable-files.ts';
-import { LocalWorkshop } from './pack-worker.ts';
+import { LocalPackWorker } from './pack-worker.ts';
 import { decodePublication, encodeFailure } from './publication-message.ts';
 import type { ThreadAsk, ThreadReply, ThreadRequest, ThreadSetup } from './publishing-thread.ts';
 
-const workshop = new LocalWorkshop({
+const workshop = new LocalPackWorker({
   ...(workerData as ThreadSetup),
   files: realFiles,
   owner: thisOwner,

@@ -10,7 +10,7 @@ import {
 } from '../publication/durable-files.ts';
 import { HeadMovedError } from '../repository.ts';
 import { readRef } from './ref-file.ts';
-import { dropClaim, newClaim, takeLock, writeClaim } from './ref-lock.ts';
+import { dropRefLock, newRefLock, takeLock, writeRefLock } from './ref-lock.ts';
 
 export interface RefMove {
   readonly ref: string;
@@ -29,10 +29,10 @@ export async function moveRef(
 ): Promise<void> {
   const path = join(gitDir, ref);
   const lock = { file: `${path}.lock`, gitDir, patienceMs: PATIENCE_MS };
-  const claim = newClaim(gitDir, thisOwner);
+  const claim = newRefLock(gitDir, thisOwner);
   let isLocked = false;
   try {
-    await writeClaim(files, claim, to);
+    await writeRefLock(files, claim, to);
     await makeDirectories(files, dirname(path));
     await takeLock(files, claim, lock);
     isLocked = true;
@@ -46,6 +46,6 @@ export async function moveRef(
     if (error instanceof GitError || errorCode(error) === undefined) throw error;
     throw new StorageError(path, { cause: error });
   } finally {
-    await dropClaim(files, claim);
+    await dropRefLock(files, claim);
   }
 }

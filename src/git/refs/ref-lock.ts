@@ -17,36 +17,36 @@ import {
 import { removeStaleLock } from './stale-lock.ts';
 
 /** Below the git directory: files that will become refs. */
-export const CLAIMS = 'gitplane';
+export const REF_LOCK_FOLDER = 'gitplane';
 const claimPattern = /^claim-(.+)-[0-9a-f]{12}$/;
 
 /** The claims of this process that are being published. Another one of ours was left because its
  * removal failed too (a disk that turned read-only), and counts as abandoned. */
 const inUse = new Set<string>();
 
-export function newClaim(gitDir: string, owner: string): string {
-  return join(gitDir, CLAIMS, `claim-${owner}-${randomBytes(6).toString('hex')}`);
+export function newRefLock(gitDir: string, owner: string): string {
+  return join(gitDir, REF_LOCK_FOLDER, `claim-${owner}-${randomBytes(6).toString('hex')}`);
 }
 
 /** Writes what the ref is to hold, before anything is locked. */
-export function writeClaim(files: DurableFiles, claim: string, id: string): Promise<void> {
+export function writeRefLock(files: DurableFiles, claim: string, id: string): Promise<void> {
   inUse.add(claim);
   return writeDurably(files, claim, { bytes: refContent(id), mode: 0o666 });
 }
 
 /** The same with any content, where it need not outlive a loss of power. */
-export function writeClaimSoon(files: DurableFiles, claim: string, bytes: Buffer): Promise<void> {
+export function writeRefLockSoon(files: DurableFiles, claim: string, bytes: Buffer): Promise<void> {
   inUse.add(claim);
   return writeSoon(files, claim, { bytes, mode: 0o666 });
 }
 
 /** Nobody of this process takes it for left over from here on. */
-export function reserveClaim(claim: string): void {
+export function reserveRefLock(claim: string): void {
   inUse.add(claim);
 }
 
 /** It is gone, or may go. */
-export function releaseClaim(claim: string): void {
+export function releaseRefLock(claim: string): void {
   inUse.delete(claim);
 }
 
@@ -56,7 +56,7 @@ export function refContent(id: string): Buffer {
 }
 
 /** Removes a claim, used or not. Never rejects: the next start removes what stays. */
-export async function dropClaim(files: DurableFiles, claim: string): Promise<void> {
+export async function dropRefLock(files: DurableFiles, claim: string): Promise<void> {
   inUse.delete(claim);
   await files.remove(claim).catch(() => undefined);
 }
@@ -73,7 +73,7 @@ export async function takeLock(
     if (performance.now() > giveUp) break;
     await sleep(wait);
   }
-  await removeAbandonedClaims(lock.gitDir, lock.file);
+  await removeAbandonedRefLocks(lock.gitDir, lock.file);
   await removeStaleLock(lock.gitDir, lock.file);
   if (!(await tryLink(files, claim, lock.file))) {
     throw new RefLockedError(lock.file, lock.patienceMs);
@@ -95,8 +95,8 @@ async function tryLink(files: DurableFiles, claim: string, lockFile: string): Pr
 }
 
 /** Removes the claims of processes that are gone, and the lock where it is one of theirs. */
-export async function removeAbandonedClaims(gitDir: string, lockFile: string): Promise<void> {
-  const folder = join(gitDir, CLAIMS);
+export async function removeAbandonedRefLocks(gitDir: string, lockFile: string): Promise<void> {
+  const folder = join(gitDir, REF_LOCK_FOLDER);
   for (const name of await readdir(folder)) {
     const owner = claimPattern.exec(name)?.[1];
     const claim = join(folder, name);
@@ -114,7 +114,7 @@ async function isLeftOver(claim: string, owner: string): Promise<boolean> {
 /** Of several processes that clean up, the one that renames the claim does it: another could
  * otherwise remove the next holder's lock. */
 async function undo(claim: string, gitDir: string, lockFile: string): Promise<void> {
-  const mine = newClaim(gitDir, thisOwner);
+  const mine = newRefLock(gitDir, thisOwner);
   inUse.add(mine);
   try {
     await rename(claim, mine);

@@ -8,11 +8,11 @@ import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
-import { removeAbandonedOutgoing } from '../packs/temporary-object-directory.ts';
+import { removeAbandonedObjectDirectories } from '../packs/temporary-object-directory.ts';
 import type { Publication } from '../publication/publisher.ts';
 import { moveRef } from '../refs/move-ref.ts';
 import { readRef } from '../refs/ref-file.ts';
-import { CLAIMS } from '../refs/ref-lock.ts';
+import { REF_LOCK_FOLDER } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
 import { containsCommit, pushConfirmed } from './confirmed-push.ts';
 import type { Remote, RemotePush } from './remote.ts';
@@ -91,8 +91,8 @@ export class Following {
    */
   async start(): Promise<Error | undefined> {
     const { gitDir, ref, remote } = this.#options;
-    mkdirSync(join(gitDir, CLAIMS), { recursive: true });
-    await removeAbandonedOutgoing(gitDir);
+    mkdirSync(join(gitDir, REF_LOCK_FOLDER), { recursive: true });
+    await removeAbandonedObjectDirectories(gitDir);
     if ((await readRef(gitDir, ref)) === undefined || !isMarked(gitDir)) {
       await this.#alone(() => this.#begin());
       return undefined;
@@ -262,7 +262,7 @@ export class Following {
 
 /** Tells a repository whose every commit came from its remote, or went there first. */
 function marker(gitDir: string): string {
-  return join(gitDir, CLAIMS, 'follows');
+  return join(gitDir, REF_LOCK_FOLDER, 'follows');
 }
 
 function isMarked(gitDir: string): boolean {

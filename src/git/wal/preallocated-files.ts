@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { errorCode } from '../git-error.ts';
 import type { DurableFiles } from '../publication/durable-files.ts';
-import { newClaim, releaseClaim, reserveClaim, writeClaimSoon } from '../refs/ref-lock.ts';
+import { newRefLock, releaseRefLock, reserveRefLock, writeRefLockSoon } from '../refs/ref-lock.ts';
 
 /** Which spare files are to be made, and which files to go; both are paths. */
 export interface Stock {
@@ -15,7 +15,7 @@ export interface Stock {
   readonly drop: readonly string[];
 }
 
-export interface SpareFilesOptions {
+export interface PreallocatedFilesOptions {
   readonly files: DurableFiles;
   readonly gitDir: string;
   readonly owner: string;
@@ -27,13 +27,13 @@ export interface SpareFilesOptions {
 const FULL = 30;
 const LOW = 9;
 
-export class SpareFiles {
-  readonly #options: SpareFilesOptions;
+export class PreallocatedFiles {
+  readonly #options: PreallocatedFilesOptions;
   #ready: string[] = [];
   #unwanted: string[] = [];
   #stocking: Promise<void> | undefined;
 
-  constructor(options: SpareFilesOptions) {
+  constructor(options: PreallocatedFilesOptions) {
     this.#options = options;
   }
 
@@ -53,9 +53,9 @@ export class SpareFiles {
         if (errorCode(error) !== 'ENOENT') throw error;
       }
     }
-    const path = newClaim(gitDir, owner);
+    const path = newRefLock(gitDir, owner);
     try {
-      await writeClaimSoon(files, path, bytes);
+      await writeRefLockSoon(files, path, bytes);
     } catch (error) {
       this.drop(path);
       throw error;
@@ -65,7 +65,7 @@ export class SpareFiles {
 
   /** It has another name now and nothing at this one. */
   gone(path: string): void {
-    releaseClaim(path);
+    releaseRefLock(path);
   }
 
   /** It is removed soon. */
@@ -86,7 +86,7 @@ export class SpareFiles {
     await this.#stocking;
     const all = [...this.#ready.splice(0), ...this.#unwanted.splice(0)];
     for (const path of all) {
-      releaseClaim(path);
+      releaseRefLock(path);
       await this.#options.files.remove(path).catch(() => undefined);
     }
   }
@@ -97,17 +97,17 @@ export class SpareFiles {
     const { gitDir, owner, stock } = this.#options;
     const drop = this.#unwanted.splice(0);
     const missing = Math.max(0, FULL - this.#ready.length);
-    const make = Array.from({ length: missing }, () => newClaim(gitDir, owner));
-    for (const path of make) reserveClaim(path);
+    const make = Array.from({ length: missing }, () => newRefLock(gitDir, owner));
+    for (const path of make) reserveRefLock(path);
     try {
       await stock({ make, drop });
       this.#ready.push(...make);
-      for (const path of drop) releaseClaim(path);
+      for (const path of drop) releaseRefLock(path);
     } catch {
       // A disk that refuses: what is there goes when it can.
       for (const path of [...drop, ...make]) {
         if (existsSync(path)) this.#unwanted.push(path);
-        else releaseClaim(path);
+        else releaseRefLock(path);
       }
     }
   }

@@ -8,7 +8,7 @@ import { type DurableFiles, syncRefDirectory, writeDurably } from '../publicatio
 import type { Publication } from '../publication/publisher.ts';
 import { decodeLog } from './wal-format.ts';
 
-export interface SavePlace {
+export interface CheckpointTarget {
   readonly files: DurableFiles;
   readonly gitDir: string;
   readonly ref: string;
@@ -23,7 +23,10 @@ export interface FullLog {
 }
 
 /** Rejects, and the log has to stay, unless all of it is saved. */
-export async function saveLog(place: SavePlace, { path, tips }: FullLog): Promise<void> {
+export async function checkpointLog(
+  place: CheckpointTarget,
+  { path, tips }: FullLog,
+): Promise<void> {
   if (tips.length === 0) return;
   const log = decodeLog(await readFile(path));
   const found = new Map(log?.publications.map((one) => [one.tip, one]));
@@ -36,12 +39,12 @@ export async function saveLog(place: SavePlace, { path, tips }: FullLog): Promis
     }
     return publication;
   });
-  await savePublications(place, publications);
+  await checkpointPublications(place, publications);
 }
 
 /** Publications as one pack, and the branch as it is, on stable storage. */
-export async function savePublications(
-  { files, gitDir, ref, owner }: SavePlace,
+export async function checkpointPublications(
+  { files, gitDir, ref, owner }: CheckpointTarget,
   publications: readonly Publication[],
 ): Promise<void> {
   const pack = buildPack(objectsOf(publications));

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { StorageError } from '../git-error.ts';
 import type { DurableFiles, PlacedFile } from '../publication/durable-files.ts';
 import type { Publication } from '../publication/publisher.ts';
-import { CLAIMS } from '../refs/ref-lock.ts';
+import { REF_LOCK_FOLDER } from '../refs/ref-lock.ts';
 import {
   calledOffPayload,
   encodeRecord,
@@ -16,7 +16,7 @@ import {
   publicationPayload,
 } from './wal-format.ts';
 
-export interface WriteLogOptions extends LogHead {
+export interface WalFileOptions extends LogHead {
   readonly files: DurableFiles;
   readonly gitDir: string;
   /** Of each of the two files. */
@@ -40,18 +40,18 @@ const ZEROS = Buffer.alloc(1024 * 1024);
 
 /** Where the logs of a repository are. */
 export function logPaths(gitDir: string): readonly [string, string] {
-  const folder = join(gitDir, CLAIMS);
+  const folder = join(gitDir, REF_LOCK_FOLDER);
   return [join(folder, 'log-0'), join(folder, 'log-1')];
 }
 
-export class WriteLog {
-  readonly #options: WriteLogOptions;
+export class WalFile {
+  readonly #options: WalFileOptions;
   /** The first is written to. */
   #logs: readonly [LogFile, LogFile];
   #epoch = 0;
   #isOtherUsed = false;
 
-  private constructor(options: WriteLogOptions, files: readonly [PlacedFile, PlacedFile]) {
+  private constructor(options: WalFileOptions, files: readonly [PlacedFile, PlacedFile]) {
     this.#options = options;
     const empty = (file: PlacedFile, number: 0 | 1): LogFile => ({
       file,
@@ -65,14 +65,14 @@ export class WriteLog {
   }
 
   /** There must be none. Errors are those of node:fs. */
-  static async create(options: WriteLogOptions): Promise<WriteLog> {
+  static async create(options: WalFileOptions): Promise<WalFile> {
     const { files, gitDir, bytes } = options;
     const made: string[] = [];
     try {
       for (const path of logPaths(gitDir)) await allocate(files, path, { bytes, made });
-      await files.syncDirectory(join(gitDir, CLAIMS));
+      await files.syncDirectory(join(gitDir, REF_LOCK_FOLDER));
       const [first, second] = logPaths(gitDir);
-      const log = new WriteLog(options, [await files.open(first), await files.open(second)]);
+      const log = new WalFile(options, [await files.open(first), await files.open(second)]);
       for (const one of log.#logs) await log.#begin(one);
       return log;
     } catch (error) {
@@ -164,7 +164,7 @@ export class WriteLog {
     const { files, gitDir } = this.#options;
     await this.close();
     for (const path of logPaths(gitDir)) await files.remove(path);
-    await files.syncDirectory(join(gitDir, CLAIMS));
+    await files.syncDirectory(join(gitDir, REF_LOCK_FOLDER));
   }
 
   async #begin(log: LogFile): Promise<void> {

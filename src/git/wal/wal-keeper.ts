@@ -4,15 +4,15 @@
  */
 import { statfs } from 'node:fs/promises';
 import type { DurableFiles } from '../publication/durable-files.ts';
-import type { Workshop } from '../publication/pack-worker.ts';
-import { logPaths, WriteLog } from './wal-file.ts';
+import type { PackWorker } from '../publication/pack-worker.ts';
+import { logPaths, WalFile } from './wal-file.ts';
 
-export interface LogKeeperOptions {
+export interface WalKeeperOptions {
   readonly gitDir: string;
   readonly ref: string;
   readonly owner: string;
   readonly files: DurableFiles;
-  readonly workshop: Workshop;
+  readonly workshop: PackWorker;
   /** Of each of the two files of the log. */
   readonly logBytes: number;
   /** Time that packs stay after another one replaced them, in milliseconds. Default: 1,000. */
@@ -40,9 +40,9 @@ interface Replaced {
   readonly since: number;
 }
 
-export class LogKeeper {
-  readonly #options: LogKeeperOptions;
-  #log: WriteLog | undefined;
+export class WalKeeper {
+  readonly #options: WalKeeperOptions;
+  #log: WalFile | undefined;
   /** Groups that only the file in use holds, and that only the other one does, by their tips. */
   #unsaved: string[] = [];
   #saved: readonly string[] = [];
@@ -53,12 +53,12 @@ export class LogKeeper {
   #still = 0;
   #isClosing = false;
 
-  constructor(options: LogKeeperOptions) {
+  constructor(options: WalKeeperOptions) {
     this.#options = options;
   }
 
   /** Undefined: there is none. */
-  get log(): WriteLog | undefined {
+  get log(): WalFile | undefined {
     return this.#log;
   }
 
@@ -68,7 +68,7 @@ export class LogKeeper {
     try {
       const { bavail, bsize } = await statfs(gitDir);
       if (bavail * bsize < ROOM_FOR * bytes) return;
-      this.#log = await WriteLog.create({ files, gitDir, ref, owner, bytes });
+      this.#log = await WalFile.create({ files, gitDir, ref, owner, bytes });
     } catch {
       // A full disk, say.
     }
@@ -144,7 +144,7 @@ export class LogKeeper {
     }
   }
 
-  async #saveOther(log: WriteLog): Promise<void> {
+  async #saveOther(log: WalFile): Promise<void> {
     const { workshop, gitDir } = this.#options;
     const tips = this.#saved;
     await workshop.save({ path: logPaths(gitDir)[log.other], tips });

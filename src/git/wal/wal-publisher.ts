@@ -24,7 +24,7 @@ import { join } from 'node:path';
 import { StorageError } from '../git-error.ts';
 import type { PackObject } from '../packs/pack-writer.ts';
 import { removeShortLived, writeShortLivedFrom } from '../packs/short-lived-pack.ts';
-import { LocalWorkshop, type Workshop } from '../publication/pack-worker.ts';
+import { LocalPackWorker, type PackWorker } from '../publication/pack-worker.ts';
 import {
   asStorageError,
   type Publication,
@@ -35,17 +35,17 @@ import {
 import { readRef } from '../refs/ref-file.ts';
 import { refContent, takeLock } from '../refs/ref-lock.ts';
 import { HeadMovedError } from '../repository.ts';
-import { SpareFiles } from './preallocated-files.ts';
-import type { WriteLog } from './wal-file.ts';
-import { LogKeeper } from './wal-keeper.ts';
+import { PreallocatedFiles } from './preallocated-files.ts';
+import type { WalFile } from './wal-file.ts';
+import { WalKeeper } from './wal-keeper.ts';
 
-export interface LoggedPublisherOptions extends Omit<PublisherOptions, 'gate'> {
+export interface WalPublisherOptions extends Omit<PublisherOptions, 'gate'> {
   /** Of each of the two files of the log. */
   readonly logBytes?: number;
   /** See `LogKeeperOptions`. */
   readonly graceMs?: number | undefined;
   /** Where work is done that takes longer; absent: where the caller is. */
-  readonly workshop?: Workshop;
+  readonly workshop?: PackWorker;
   /** Has to resolve before anything is published; asked again when it rejected. */
   readonly prepare?: () => Promise<void>;
   /** What is asked for before may find no log; absent: it is made at once. */
@@ -67,19 +67,19 @@ const LOG_BYTES = 4 * 1024 * 1024;
 const MOST_BYTES_HERE = 64 * 1024;
 
 interface Logged {
-  readonly log: WriteLog;
+  readonly log: WalFile;
   readonly record: Buffer;
   /** The pack, where it is being written already. */
   readonly shown: Promise<void> | undefined;
 }
 
-export class LoggedPublisher implements Publishing {
+export class WalPublisher implements Publishing {
   readonly #gitDir: string;
   readonly #ref: string;
-  readonly #options: LoggedPublisherOptions;
-  readonly #workshop: Workshop;
-  readonly #keeper: LogKeeper;
-  readonly #spares: SpareFiles;
+  readonly #options: WalPublisherOptions;
+  readonly #workshop: PackWorker;
+  readonly #keeper: WalKeeper;
+  readonly #spares: PreallocatedFiles;
   readonly #starting: NodeJS.Timeout | undefined;
   #preparing: Promise<void> | undefined;
   #opening: Promise<void> | undefined;
@@ -87,18 +87,18 @@ export class LoggedPublisher implements Publishing {
   /** Settles when every publication asked for so far has ended. Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(where: { gitDir: string; ref: string }, options: LoggedPublisherOptions) {
+  constructor(where: { gitDir: string; ref: string }, options: WalPublisherOptions) {
     const { logBytes = LOG_BYTES, openAfterMs } = options;
     this.#gitDir = where.gitDir;
     this.#ref = where.ref;
     this.#options = options;
-    this.#workshop = options.workshop ?? new LocalWorkshop({ ...where, ...options });
-    this.#spares = new SpareFiles({
+    this.#workshop = options.workshop ?? new LocalPackWorker({ ...where, ...options });
+    this.#spares = new PreallocatedFiles({
       ...where,
       ...options,
       stock: (stock) => this.#workshop.stock(stock),
     });
-    this.#keeper = new LogKeeper({
+    this.#keeper = new WalKeeper({
       ...where,
       ...options,
       logBytes,
@@ -183,7 +183,7 @@ export class LoggedPublisher implements Publishing {
     });
   }
 
-  async #usableLog(): Promise<WriteLog | undefined> {
+  async #usableLog(): Promise<WalFile | undefined> {
     if (this.#opening === undefined) await this.#prepared();
     return this.#keeper.log;
   }
@@ -250,7 +250,7 @@ export class LoggedPublisher implements Publishing {
   }
 
   /** What was not published must not be there after a crash either. */
-  async #callOff(log: WriteLog, logged: PromiseSettledResult<number>): Promise<void> {
+  async #callOff(log: WalFile, logged: PromiseSettledResult<number>): Promise<void> {
     try {
       if (logged.status === 'rejected') throw logged.reason;
       await log.callOff(logged.value);

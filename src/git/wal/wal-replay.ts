@@ -17,10 +17,10 @@ import { runGit, tryGit } from '../process/git-process.ts';
 import { type DurableFiles, syncRefDirectory } from '../publication/durable-files.ts';
 import { moveRef } from '../refs/move-ref.ts';
 import { readRef } from '../refs/ref-file.ts';
-import { CLAIMS, removeAbandonedClaims } from '../refs/ref-lock.ts';
+import { REF_LOCK_FOLDER, removeAbandonedRefLocks } from '../refs/ref-lock.ts';
 import { outwaitLock } from '../refs/stale-lock.ts';
 import { HeadMovedError } from '../repository.ts';
-import { savePublications } from './wal-checkpoint.ts';
+import { checkpointPublications } from './wal-checkpoint.ts';
 import { logPaths } from './wal-file.ts';
 import { decodeLog, type LogContent } from './wal-format.ts';
 
@@ -41,7 +41,7 @@ export async function replayLogs(gitDir: string, options: ReplayOptions): Promis
     if (!isOwn && (isInUse(logs) || isEmpty(logs))) return;
     await replay(gitDir, logs, options);
     for (const path of present) await files.remove(path);
-    if (present.length > 0) await files.syncDirectory(join(gitDir, CLAIMS));
+    if (present.length > 0) await files.syncDirectory(join(gitDir, REF_LOCK_FOLDER));
   } catch (error) {
     if (error instanceof GitError || errorCode(error) === undefined) throw error;
     throw new StorageError(gitDir, { cause: error });
@@ -81,9 +81,9 @@ async function replay(
   const [tip, ref] = [publications.at(-1)?.tip, logs.at(-1)?.ref];
   if (tip !== undefined && ref !== undefined) {
     const lock = join(gitDir, `${ref}.lock`);
-    await removeAbandonedClaims(gitDir, lock);
+    await removeAbandonedRefLocks(gitDir, lock);
     await outwaitLock(gitDir, lock);
-    await savePublications({ files, gitDir, ref, owner: thisOwner }, publications);
+    await checkpointPublications({ files, gitDir, ref, owner: thisOwner }, publications);
   }
   await settleShortLived(gitDir, files, new Set(publications.map((one) => one.tip)));
   if (tip === undefined || ref === undefined) return;

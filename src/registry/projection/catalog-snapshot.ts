@@ -6,15 +6,15 @@ import { type KubeObject, keyString, type ObjectKey } from '../../apimachinery/i
 import {
   type Catalog,
   type CatalogObject,
-  keptManifest,
-  keptRemark,
   type Notes,
   type ObjectChange,
+  persistedManifest,
+  persistedProvenance,
+  provenanceOf,
   ReadDocument,
-  remarkOf,
 } from '../../catalog/index.ts';
 import type { Kind, KindTable } from '../../kinds/index.ts';
-import type { Change, Filling, Made, Remark, Store, StoredObject } from '../../state/index.ts';
+import type { Change, Filling, Made, Provenance, Store, StoredObject } from '../../state/index.ts';
 import { withCopy } from './derived-secrets.ts';
 import { serveObject } from './served-object.ts';
 
@@ -22,11 +22,11 @@ import { serveObject } from './served-object.ts';
  * The remarks of what a step changes, and of kept objects that it puts for other reasons: a remark
  * leaves out what the object beside it tells.
  */
-export function* remarksFor(
+export function* provenanceFor(
   store: Store,
   puts: readonly Change[],
   changes: readonly ObjectChange[],
-): Iterable<readonly [ObjectKey, Remark | undefined]> {
+): Iterable<readonly [ObjectKey, Provenance | undefined]> {
   const served = new Map<string, Extract<Change, { type: 'put' }>>();
   for (const put of puts) if (put.type === 'put') served.set(keyString(put.key), put);
   for (const { key, after } of changes) {
@@ -34,11 +34,14 @@ export function* remarksFor(
     const object = served.get(id)?.object ?? store.get(key)?.object;
     served.delete(id);
     const kept = after !== undefined && object !== undefined;
-    yield [key, kept ? remarkOf(after, { manifest: after.manifest, served: object }) : undefined];
+    yield [
+      key,
+      kept ? provenanceOf(after, { manifest: after.manifest, served: object }) : undefined,
+    ];
   }
   for (const { key, object } of served.values()) {
     const stored = store.get(key);
-    const remark = stored && keptRemark(stored, object);
+    const remark = stored && persistedProvenance(stored, object);
     if (remark !== undefined) yield [key, remark];
   }
 }
@@ -86,12 +89,12 @@ function made(
   const { manifest } = object;
   const { kind, object: served, hidden } = serve(context, object);
   if (!sources.has(object)) {
-    return { object: served, hidden, remark: remarkOf(object, { manifest, served }) };
+    return { object: served, hidden, remark: provenanceOf(object, { manifest, served }) };
   }
   const source = sources.get(object);
   const from = source && serve(context, source).object;
   const copy = withCopy(kind, served, { object: from, time: context.time });
-  return { object: copy, hidden, remark: remarkOf(object, { manifest, served: copy }) };
+  return { object: copy, hidden, remark: provenanceOf(object, { manifest, served: copy }) };
 }
 
 function serve(
@@ -114,6 +117,6 @@ class Kept {
   }
 
   get manifest(): KubeObject {
-    return keptManifest(this.#stored);
+    return persistedManifest(this.#stored);
   }
 }

@@ -13,7 +13,7 @@ import {
   type ObjectKey,
   rfc3339,
   runAtOnce,
-  runInSlices,
+  runYielding,
 } from '../../apimachinery/index.ts';
 import {
   isCopyingDisabled,
@@ -44,7 +44,7 @@ export function withoutSentCopy(kind: Kind, sent: KubeObject, served: KubeObject
 }
 
 /** What a copy is made from. */
-export interface CopySource {
+export interface DerivedSecretSource {
   /** As it is served; undefined: there is none. */
   readonly object: KubeObject | undefined;
   /** Milliseconds since the epoch. */
@@ -52,7 +52,7 @@ export interface CopySource {
 }
 
 /** The object as it is served: with the data of its source, and with what is to be said of that. */
-export function withCopy(kind: Kind, object: KubeObject, source: CopySource): KubeObject {
+export function withCopy(kind: Kind, object: KubeObject, source: DerivedSecretSource): KubeObject {
   const key = kind.follows?.(object);
   if (key === undefined) {
     // The condition of the same type is about the secret store then.
@@ -119,7 +119,7 @@ export function shownWithCopy(
 }
 
 /** Who copies from what, in one store. */
-export class Copies {
+export class DerivedSecrets {
   readonly #store: Store;
   readonly #followers: ReadonlyMap<string, Kind>;
   /** By source; found out when it is first asked. */
@@ -141,7 +141,7 @@ export class Copies {
 
   /** The same in slices. */
   completeInSlices(changes: readonly Change[], time: number): Promise<Change[]> {
-    return runInSlices(this.#complete(changes, time));
+    return runYielding(this.#complete(changes, time));
   }
 
   *#complete(changes: readonly Change[], time: number): Generator<void, Change[]> {

@@ -7,7 +7,7 @@ import { keyString } from '../../apimachinery/index.ts';
 import type { Catalog, CatalogObject, FoldedStep, ObjectChange } from '../../catalog/index.ts';
 import { type KindTable, secretKeys } from '../../kinds/index.ts';
 
-export class PassingStates {
+export class IntermediateStates {
   readonly #kinds: ReadonlySet<string>;
   readonly #before: Catalog;
   readonly #pushed: ReadonlySet<string>;

@@ -2,7 +2,7 @@
  * Objects as readers see them: with the record of who owns which field. One that only git has changed has none in the
  * store, and gets it here (decision 29).
  */
-import { type KubeObject, Pauses } from '../../apimachinery/index.ts';
+import { type KubeObject, Yielding } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import { gitRecord, gitRecordText } from '../writes/field-managers.ts';
@@ -88,11 +88,11 @@ export function shownObject(kind: RecordedKind, ready: MaybeStored): KubeObject 
 }
 
 /** The bytes of many objects. Others have their turn meanwhile. */
-export async function shownInSlices(
+export async function shownYielding(
   kind: RecordedKind,
   items: readonly MaybeStored[],
 ): Promise<Buffer[]> {
-  const pauses = new Pauses();
+  const pauses = new Yielding();
   const parts: Buffer[] = [];
   for (const item of items) {
     if (pauses.due) await pauses.pause();

@@ -10,15 +10,15 @@ import type { Change, Store, StoredObject } from '../../state/index.ts';
 import type { Branch } from '../branch.ts';
 import { conditionsOf } from './served-object.ts';
 
-export interface ToldProblem {
+export interface ConditionProblem {
   readonly reason: string;
   readonly message: string;
 }
 
 /** By type: why the condition does not hold; undefined: it does. Other types stay as they are. */
-export type ToldProblems = Readonly<Record<string, ToldProblem | undefined>>;
+export type ConditionProblems = Readonly<Record<string, ConditionProblem | undefined>>;
 
-export interface TellingParts {
+export interface ConditionParts {
   readonly store: Pick<Store, 'get'>;
   readonly branch: Pick<Branch, 'submit'>;
   readonly clock: Clock;
@@ -26,10 +26,10 @@ export interface TellingParts {
 }
 
 /** Resolves when readers see it. Level-triggered: what is so already is not written again. */
-export async function tellProblems(
-  parts: TellingParts,
+export async function reportProblems(
+  parts: ConditionParts,
   stored: StoredObject,
-  wanted: ToldProblems,
+  wanted: ConditionProblems,
 ): Promise<void> {
   if (changeOf(stored, wanted, '') === undefined) return;
   const { key } = stored;
@@ -47,9 +47,9 @@ export async function tellProblems(
 }
 
 function changeNow(
-  { store, clock }: TellingParts,
+  { store, clock }: ConditionParts,
   key: ObjectKey,
-  wanted: ToldProblems,
+  wanted: ConditionProblems,
 ): Change | undefined {
   const stored = store.get(key);
   return stored && changeOf(stored, wanted, rfc3339(clock.now()));
@@ -58,7 +58,7 @@ function changeNow(
 /** Undefined: it says so already. */
 function changeOf(
   { key, object, hidden }: StoredObject,
-  wanted: ToldProblems,
+  wanted: ConditionProblems,
   time: string,
 ): Change | undefined {
   const conditions = conditionsOf(object.status);

@@ -3,7 +3,7 @@
  * encrypts it for others, or gives an object the encrypted values of another one.
  */
 import {
-  flatMapInSlices,
+  flatMapYielding,
   isRecord,
   type JsonObject,
   type JsonValue,
@@ -32,7 +32,7 @@ export async function encryptionChanges(
   source: Pick<Repository, 'readBlobs'>,
   changes: readonly ObjectChange[],
 ): Promise<ObjectChange[]> {
-  const candidates = await flatMapInSlices(changes, (change) => {
+  const candidates = await flatMapYielding(changes, (change) => {
     const isMoved = change.before?.source.blob !== change.after?.source.blob;
     return isMoved && !isVisible(change) ? [change] : [];
   });

@@ -54,7 +54,7 @@ export interface Move {
   readonly removals?: Removals;
 }
 
-export interface ConsentOptions {
+export interface PruneApprovalsOptions {
   readonly repository: Pick<Repository, 'ref' | 'noteOf' | 'isAncestor' | 'history'>;
   readonly store: Pick<Store, 'apply' | 'note' | 'flush'>;
   readonly clock: Clock;
@@ -72,11 +72,11 @@ const MOST_VERDICTS = 16;
 const MOST_STOPS = 32;
 const MOST_LOOKED_AT = 1000;
 
-export class Consent {
-  readonly #options: ConsentOptions;
+export class PruneApprovals {
+  readonly #options: PruneApprovalsOptions;
   #hold: Hold | undefined;
 
-  constructor(options: ConsentOptions) {
+  constructor(options: PruneApprovalsOptions) {
     this.#options = options;
   }
 

@@ -5,7 +5,7 @@
  * an object anew.
  */
 
-import { ownText, Pauses } from '../../apimachinery/index.ts';
+import { ownText, Yielding } from '../../apimachinery/index.ts';
 import {
   type Catalog,
   type CommitPoint,
@@ -30,7 +30,7 @@ import {
 import type { HistoryCommit, Repository } from '../../git/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Problem } from '../../manifests/index.ts';
-import { PassingStates } from '../projection/intermediate-states.ts';
+import { IntermediateStates } from '../projection/intermediate-states.ts';
 import type { Sealer } from '../writes/sealer.ts';
 import { configProblems, controlFilesOf, ignoreWarnings } from './control-files.ts';
 import { leakInCommit } from './plaintext-secrets.ts';
@@ -77,7 +77,7 @@ export interface Outcome {
   readonly prepared: PreparedMove;
 }
 
-export interface ForesightContext extends ReplayContext {
+export interface DryRunContext extends ReplayContext {
   readonly repository: ReplayContext['repository'] & Pick<Repository, 'diff' | 'mergeBases'>;
   readonly kinds: KindTable;
   readonly sealer?: Sealer | undefined;
@@ -85,7 +85,7 @@ export interface ForesightContext extends ReplayContext {
 
 /** Looks ahead of a catalog that is where the push begins, and leaves it as it is. For whoever has
  * the turn. */
-export type Foresight = (now: Catalog) => Promise<Outcome>;
+export type PushDryRun = (now: Catalog) => Promise<Outcome>;
 
 export interface PushedRange {
   readonly from: string | undefined;
@@ -97,11 +97,11 @@ export interface PushedRange {
  * outcome is asked for later, in the turn. Undefined: `now` is not, or does not stay, where the
  * range begins.
  */
-export async function foresee(
-  context: ForesightContext,
+export async function dryRunPush(
+  context: DryRunContext,
   now: Folded,
   range: PushedRange,
-): Promise<Foresight | undefined> {
+): Promise<PushDryRun | undefined> {
   const { only, controlFiles, ids } = await survey(context, range);
   if (now.catalog.revision !== range.from) return undefined;
   const foresight = await (only === undefined
@@ -121,7 +121,7 @@ interface Survey {
 }
 
 async function survey(
-  { repository, under }: ForesightContext,
+  { repository, under }: DryRunContext,
   { from, to }: PushedRange,
 ): Promise<Survey> {
   let only: HistoryCommit | undefined;
@@ -136,7 +136,7 @@ async function survey(
 }
 
 async function withControlFiles(
-  context: ForesightContext,
+  context: DryRunContext,
   outcome: Outcome,
   controlFiles: readonly string[],
 ): Promise<Outcome> {
@@ -157,7 +157,7 @@ async function foreseeOne(
   context: ReplayContext,
   now: Folded,
   commit: HistoryCommit,
-): Promise<Foresight> {
+): Promise<PushDryRun> {
   const { repository, reader, under } = context;
   const view = now.view.clone();
   const paths = await seenPaths({
@@ -190,7 +190,7 @@ async function compareManifests(
   catalog: Catalog,
   files: Iterable<FileEntry | undefined>,
 ): Promise<void> {
-  const pauses = new Pauses();
+  const pauses = new Yielding();
   for (const file of files) {
     for (const document of file?.documents ?? []) {
       const { key, problems } = document;
@@ -203,14 +203,14 @@ async function compareManifests(
 
 /** Several commits, or a merge: folded on a copy, which is kept for when the branch follows. */
 async function foreseeMany(
-  outer: ForesightContext,
+  outer: DryRunContext,
   now: Folded,
   { from, to, ids }: PushedRange & Pick<Survey, 'ids'>,
-): Promise<Foresight> {
+): Promise<PushDryRun> {
   const { repository } = outer;
   const leaks = new Leaks();
   const before = now.catalog.clone();
-  const passing = new PassingStates(outer.kinds, before, ids);
+  const passing = new IntermediateStates(outer.kinds, before, ids);
   const onStep = (step: FoldedStep): void => {
     leaks.note(step);
     passing.note(step);

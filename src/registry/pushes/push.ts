@@ -5,7 +5,7 @@
 
 import {
   type Authorizer,
-  flatMapInSlices,
+  flatMapYielding,
   SUPERUSER_GROUP,
   type User,
   unavailable,
@@ -26,7 +26,7 @@ import type { WriteParts } from '../writes/write-context.ts';
 import { copiedValues, encryptionChanges } from './encryption-changes.ts';
 import { prunesOf } from './prune-approvals.ts';
 import { describePrune, type Prune } from './prune-budget.ts';
-import type { Foresight, ForesightContext, Outcome, PushedRange } from './push-dry-run.ts';
+import type { DryRunContext, Outcome, PushDryRun, PushedRange } from './push-dry-run.ts';
 import { PushObjections } from './push-objections.ts';
 import { PushVerdicts } from './push-verdicts.ts';
 import { capped, refusal, summary, type Verdict } from './verdict.ts';
@@ -49,7 +49,7 @@ export interface PushAdmission {
   arrived(to: string): Promise<void>;
 }
 
-export type PushSource = ForesightContext['repository'] &
+export type PushSource = DryRunContext['repository'] &
   Pick<
     Repository,
     | 'isAncestor'
@@ -63,7 +63,7 @@ export type PushSource = ForesightContext['repository'] &
   >;
 
 /** What following the branch to a commit would come to, and what a push of it would be told. */
-export interface Foretold {
+export interface DryRunReport {
   /** What readers see; undefined before the first commit. */
   readonly from: string | undefined;
   readonly changes: readonly ObjectChange[];
@@ -152,7 +152,7 @@ export class PushJudge {
     readonly to: string;
     readonly source: PushSource;
     readonly user?: User | undefined;
-  }): Promise<Foretold> {
+  }): Promise<DryRunReport> {
     const { branch } = this.#options;
     const { source, to } = wish;
     const from = branch.state.shown;
@@ -173,8 +173,8 @@ export class PushJudge {
 
   async #foretold(
     state: DesiredState,
-    of: { source: PushSource; user?: User | undefined; range: PushedRange; foresight: Foresight },
-  ): Promise<Foretold> {
+    of: { source: PushSource; user?: User | undefined; range: PushedRange; foresight: PushDryRun },
+  ): Promise<DryRunReport> {
     const { source, user = OPERATOR, range } = of;
     const { from, to } = range;
     const before = state.catalog.size;
@@ -287,14 +287,14 @@ export class PushJudge {
     source: PushSource,
     user: User,
   ): Promise<{ planned: ObjectChange[]; objections: string[] }> {
-    const planned = await flatMapInSlices(changes, (change) => (isVisible(change) ? [change] : []));
+    const planned = await flatMapYielding(changes, (change) => (isVisible(change) ? [change] : []));
     const judged = [...planned, ...(await encryptionChanges(source, changes))];
     const { sealer } = this.#options.branch;
-    const secret = await flatMapInSlices([...planned, ...passing], (change) =>
+    const secret = await flatMapYielding([...planned, ...passing], (change) =>
       this.#objections.holdsSecrets(change) ? [change] : [],
     );
     const copies = sealer === undefined ? [] : await copiedValues({ source, sealer }, secret);
-    const objections = await flatMapInSlices(judged, (change) => this.#objections.of(change, user));
+    const objections = await flatMapYielding(judged, (change) => this.#objections.of(change, user));
     return {
       planned,
       objections: [
@@ -327,7 +327,7 @@ export class PushJudge {
 interface ForeseenPush extends Push {
   readonly oldId: string | undefined;
   readonly range: { readonly from: string | undefined; readonly to: string };
-  readonly foresight: Foresight | undefined;
+  readonly foresight: PushDryRun | undefined;
 }
 
 /** From where the branch is, which a hold does not move. */
@@ -340,7 +340,7 @@ async function admitted(
   return objections.length === 0 ? verdict : refusal(objections);
 }
 
-function unread(from: string | undefined, objections: readonly string[]): Foretold {
+function unread(from: string | undefined, objections: readonly string[]): DryRunReport {
   return {
     from,
     changes: [],

@@ -6,7 +6,7 @@ import { isFinished, isHeld, terminating, withFinalizers } from '../projection/s
 import { authorOf, commitMessage } from './commit-message.ts';
 import { FOREGROUND, ORPHAN } from './finalizers.ts';
 import { applyGuards, refuseAnother } from './guards.ts';
-import { isKeptInState } from './state-objects.ts';
+import { isStateObject } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 
@@ -88,7 +88,7 @@ function plan(parts: DecisionParts, request: DeleteRequest, found: StoredObject)
   const { key, hidden } = found;
   const finalizers = finalizersFor(request.delete.propagationPolicy, found.object);
   const object = withFinalizers(found.object, finalizers);
-  if (object.metadata.deletionTimestamp === undefined && !isKeptInState(found)) {
+  if (object.metadata.deletionTimestamp === undefined && !isStateObject(found)) {
     const deletion = { gracePeriodSeconds, finalizers };
     return {
       do: 'commit',

@@ -20,7 +20,7 @@ import type { ApplyRequest } from './apply.ts';
 import type { CreateRequest } from './create.ts';
 import type { DeleteRequest } from './delete.ts';
 import { type RecentWrite, RecentWrites } from './recent-writes.ts';
-import { UnsureKeys } from './unresolved-idempotency-keys.ts';
+import { UnresolvedIdempotencyKeys } from './unresolved-idempotency-keys.ts';
 import type { UpdateRequest } from './update.ts';
 import type { DeleteResult, Target, WriteOptions, WriteResult } from './write-context.ts';
 
@@ -76,14 +76,16 @@ class IdempotentRegistry implements Required<ObjectRegistry> {
   readonly #registry: Required<ObjectRegistry>;
   readonly #committed: IdempotentParts['committed'];
   readonly #recent: RecentWrites;
-  readonly #unsure: UnsureKeys;
+  readonly #unsure: UnresolvedIdempotencyKeys;
   readonly #results = new LRUCache<string, Kept>({ max: KEPT_RESULTS });
 
   constructor({ registry, repository, committed }: IdempotentParts, recent: RecentWrites) {
     this.#registry = registry;
     this.#committed = committed;
     this.#recent = recent;
-    this.#unsure = new UnsureKeys(async () => recent.read(repository, await repository.head()));
+    this.#unsure = new UnresolvedIdempotencyKeys(async () =>
+      recent.read(repository, await repository.head()),
+    );
   }
 
   get(target: Target): StoredObject {

@@ -5,7 +5,7 @@
 import { keyString } from '../../apimachinery/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
-import type { DesiredState, Foreseen, SealedGroup } from '../desired-state.ts';
+import type { DesiredState, PlannedStep, SealedGroup } from '../desired-state.ts';
 import type { Staged } from './staging.ts';
 
 /** Writes that were built together. */
@@ -21,11 +21,11 @@ export interface Group<S extends Staged> {
   /** Never rejects: `outcome` says how it ended. */
   settled: Promise<void>;
   /** What showing it comes to, once that was worked out. */
-  foreseen: Foreseen | undefined;
+  foreseen: PlannedStep | undefined;
   outcome: 'published' | 'on its way' | { readonly error: unknown };
 }
 
-export interface FlightOptions<S extends Staged> {
+export interface InFlightCommitsOptions<S extends Staged> {
   readonly state: DesiredState;
   readonly observer: BranchObserver;
   /** Readers see the writes. */
@@ -36,14 +36,14 @@ export interface FlightOptions<S extends Staged> {
   onEnded(): void;
 }
 
-export class Flight<S extends Staged> {
-  readonly #options: FlightOptions<S>;
+export class InFlightCommits<S extends Staged> {
+  readonly #options: InFlightCommitsOptions<S>;
   #groups: Group<S>[] = [];
   #broken = false;
   /** Where the last group that readers see left the branch. */
   #reached: string | undefined;
 
-  constructor(options: FlightOptions<S>) {
+  constructor(options: InFlightCommitsOptions<S>) {
     this.#options = options;
   }
 

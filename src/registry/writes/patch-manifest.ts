@@ -14,7 +14,7 @@ import {
 import { matchItems } from '../../manifests/index.ts';
 
 /** `manifest` with the difference between `before` and `after` applied to it. */
-export function rebaseManifest(
+export function patchManifest(
   manifest: JsonObject,
   before: KubeObject,
   after: KubeObject,

@@ -21,7 +21,7 @@ import type { DecisionParts } from './write-context.ts';
 /** Beside the object, out of sight. */
 const MARK = 'kept in state';
 
-export function isKeptInState({ hidden }: Pick<StoredObject, 'hidden'>): boolean {
+export function isStateObject({ hidden }: Pick<StoredObject, 'hidden'>): boolean {
   return hidden?.[MARK] === true;
 }
 

@@ -2,20 +2,20 @@
  * Idempotency keys of writes that failed and may be in history all the same: before such a key counts
  * for new, history is read again, once for all who wait.
  */
-import { SharedLook } from '../../state/index.ts';
+import { SingleFlight } from '../../state/index.ts';
 
 /** Of more than so many no list is kept: all are unsure then. */
 const MOST_KEYS = 1_000;
 
-export class UnsureKeys {
+export class UnresolvedIdempotencyKeys {
   /** Those that the read under way is for, and those that came since. */
   #asked = new Keys();
   #added = new Keys();
-  readonly #looks: SharedLook<void>;
+  readonly #looks: SingleFlight<void>;
 
   /** `read` rejects where history cannot be read. */
   constructor(read: () => Promise<void>) {
-    this.#looks = new SharedLook(() => this.#look(read));
+    this.#looks = new SingleFlight(() => this.#look(read));
   }
 
   has(user: string, idempotencyKey: string): boolean {

@@ -41,8 +41,8 @@ import {
 } from './field-managers.ts';
 import { applyGuards, refuseAnother } from './guards.ts';
 import { missingDependencies } from './missing-dependencies.ts';
-import { desiredPart, rebaseManifest } from './patch-manifest.ts';
-import { isKeptInState, updatedInState } from './state-objects.ts';
+import { desiredPart, patchManifest } from './patch-manifest.ts';
+import { isStateObject, updatedInState } from './state-objects.ts';
 import type { Prepared, Write } from './write.ts';
 import type { DecisionParts, Target, WriteOptions } from './write-context.ts';
 import {
@@ -169,7 +169,7 @@ function noteRecord(
   const { kind, object, fields, current } = of;
   const time = rfc3339(parts.clock.now());
   const before = current.object;
-  const isInGit = !isKeptInState(current);
+  const isInGit = !isStateObject(current);
   const record = recordAfter(kind, { before, after: object, write: fields, isInGit, time });
   delete object.metadata.managedFields;
   if (record !== undefined) object.metadata.managedFields = record;
@@ -277,7 +277,7 @@ function plan(
   if (current.object.metadata.deletionTimestamp !== undefined) {
     return finishing(parts, current, last.object);
   }
-  if (isKeptInState(current)) return updatedInState(current, last.object, byPath(last.concealed));
+  if (isStateObject(current)) return updatedInState(current, last.object, byPath(last.concealed));
   return {
     do: 'commit',
     edit: {
@@ -288,7 +288,7 @@ function plan(
         raw === undefined
           ? withConcealed(desiredPart(last.object), last.concealed)
           : withConcealed(
-              withoutFields(rebaseManifest(raw, current.object, last.object), dropped),
+              withoutFields(patchManifest(raw, current.object, last.object), dropped),
               last.concealed,
             ),
     },

@@ -8,10 +8,10 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { keyString, type Turns, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
+import { keyString, type Mutex, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
-import { Flight, type Group } from './in-flight-commits.ts';
+import { type Group, InFlightCommits } from './in-flight-commits.ts';
 import { type Staged, type StagingOptions, stage, undoAll } from './staging.ts';
 import type { Write, Written } from './write.ts';
 
@@ -38,7 +38,7 @@ const MOST_ATTEMPTS = 8;
 const MOST_QUEUED = 10_000;
 
 export interface WriteQueueOptions extends StagingOptions {
-  readonly turns: Turns;
+  readonly turns: Mutex;
   readonly observer: BranchObserver;
 }
 
@@ -47,7 +47,7 @@ export class WriteQueue {
   /** Holds at least what the groups under way have written: that cannot be read back yet. */
   /** Texts of files by blob: spares a read for files that are written again. */
   readonly #texts = new LRUCache<string, string>({ max: 4 * MOST_FLYING * LARGEST_BATCH });
-  readonly #flight: Flight<StagedInQueue>;
+  readonly #flight: InFlightCommits<StagedInQueue>;
   #waiting: QueuedWrite[] = [];
   #building = false;
   /** Writes that were outstanding at once, lately. */
@@ -58,7 +58,7 @@ export class WriteQueue {
 
   constructor(options: WriteQueueOptions) {
     this.#options = options;
-    this.#flight = new Flight({
+    this.#flight = new InFlightCommits({
       ...options,
       onShown: (staged) => this.#answer(staged),
       onFailed: (staged, error) => {

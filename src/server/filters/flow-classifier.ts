@@ -3,7 +3,7 @@
  * name, watches, health and discovery never wait, and neither do our own loops.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Pauses, type User } from '../../apimachinery/index.ts';
+import { type User, Yielding } from '../../apimachinery/index.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 import { type Answer, lengthOf } from '../output/answer.ts';
 import { type Admission, FairQueue, type FairQueueFigures } from './fair-queue.ts';
@@ -28,13 +28,13 @@ interface Passed {
   readonly user: User | undefined;
 }
 
-export class Fairness {
+export class FlowClassifier {
   readonly #writes: FairQueue;
   readonly #lists: FairQueue;
   /** By response. */
   readonly #admissions = new WeakMap<object, Admission>();
   /** Between lists, whoever sent them: others have a turn. */
-  readonly #pauses = new Pauses(LISTS_HOLD_MS);
+  readonly #pauses = new Yielding(LISTS_HOLD_MS);
 
   constructor({ writes = OF_WRITES, lists = OF_LISTS } = {}) {
     this.#writes = new FairQueue(writes);

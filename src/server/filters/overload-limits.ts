@@ -13,21 +13,21 @@ import {
 import { DEFAULT_MAX_BODY_BYTES } from '../input/body.ts';
 import type { RequestInfo } from '../input/request-info.ts';
 
-export interface PressureLimits {
+export interface OverloadLimits {
   readonly writes: number;
   /** Of all their bodies together. */
   readonly bytes: number;
 }
 
 /** Some seconds' worth of commits, and memory that any machine can spare. */
-const LIMITS: PressureLimits = { writes: 4096, bytes: 256 * 1024 * 1024 };
+const LIMITS: OverloadLimits = { writes: 4096, bytes: 256 * 1024 * 1024 };
 /** Room of its own for who showed no key that works, so that they take none from who did. */
-export const STRANGERS_LIMITS: PressureLimits = { writes: 512, bytes: 32 * 1024 * 1024 };
+export const STRANGERS_LIMITS: OverloadLimits = { writes: 512, bytes: 32 * 1024 * 1024 };
 const RETRY_SECONDS = 1;
 export const WRITES = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-export class WritePressure {
-  readonly #limits: PressureLimits;
+export class PendingWriteLimit {
+  readonly #limits: OverloadLimits;
   #writes = 0;
   #bytes = 0;
 

@@ -3,7 +3,7 @@
  * cannot keep up is ended by the store, never waited for; clients watch again from where they were.
  */
 import type { Writable } from 'node:stream';
-import { expired, Pauses, StatusError } from '../../apimachinery/index.ts';
+import { expired, StatusError, Yielding } from '../../apimachinery/index.ts';
 import { CompactedError, type StoredObject, type Watch } from '../../state/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { waitForVersion } from '../filters/freshness.ts';
@@ -105,7 +105,7 @@ async function stream(deps: ServerDependencies, to: Stream): Promise<void> {
   if (request.closing.aborted) close();
   try {
     if (!access.isOpen) return;
-    const pauses = new Pauses();
+    const pauses = new Yielding();
     for (const stored of initial) {
       await pauses.take();
       if (selects(options, stored)) await sink.write(encode('ADDED', shown(stored)));

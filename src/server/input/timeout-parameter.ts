@@ -5,7 +5,7 @@ const DEFAULT_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 300_000;
 
 /** Milliseconds of `timeout=`: a Go duration, or whole seconds. Throws 400 for anything else. */
-export function readPatience(text: string | null): number {
+export function readTimeoutParameter(text: string | null): number {
   if (text === null) return DEFAULT_WAIT_MS;
   const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : parseGoDuration(text);
   if (milliseconds === undefined || milliseconds < 0) {

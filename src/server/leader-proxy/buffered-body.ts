@@ -8,7 +8,7 @@ import { DEFAULT_MAX_BODY_BYTES } from '../input/body.ts';
  * Throws 413 for one that is larger than any that the API takes, and what `count` throws for bytes
  * without an announced length; the rest of the body was not read.
  */
-export async function keptBody(request: IncomingMessage, count: BodyCounter): Promise<Buffer> {
+export async function bufferedBody(request: IncomingMessage, count: BodyCounter): Promise<Buffer> {
   const tooMuch = tooLarge(DEFAULT_MAX_BODY_BYTES);
   if (Number(request.headers['content-length'] ?? 0) > DEFAULT_MAX_BODY_BYTES) throw tooMuch;
   const isCounted = isChunked(request.headers);

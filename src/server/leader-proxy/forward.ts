@@ -17,7 +17,7 @@ import { unavailable } from '../../apimachinery/index.ts';
 import { limitBody } from '../filters/hardening.ts';
 import type { BodyCounter } from '../filters/overload-limits.ts';
 import { GIT_PATH } from '../paths.ts';
-import { keptBody } from './buffered-body.ts';
+import { bufferedBody } from './buffered-body.ts';
 import {
   answerHeaders,
   CLIENT_HEADER,
@@ -172,7 +172,7 @@ async function prepare({ request, address, count }: Forwarded): Promise<Outgoing
   const hasBody =
     headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
   if (!hasBody) return { headers: more, body: Buffer.alloc(0) };
-  const body = await keptBody(request, count);
+  const body = await bufferedBody(request, count);
   return { headers: { ...more, 'content-length': String(body.length) }, body };
 }
 

@@ -1,9 +1,9 @@
 /** A replica's server before its routes: reads go on to them, everything else to the leader. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { remember, StatusError, unavailable } from '../../apimachinery/index.ts';
+import { memoize, StatusError, unavailable } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { STRANGERS_LIMITS, WritePressure } from '../filters/overload-limits.ts';
+import { PendingWriteLimit, STRANGERS_LIMITS } from '../filters/overload-limits.ts';
 import { parseRequest, type RequestInfo } from '../input/request-info.ts';
 import { encodeStatus } from '../output/representation.ts';
 import { type ForwardOptions, forward } from './forward.ts';
@@ -12,7 +12,7 @@ import { isDeaf } from './leaders.ts';
 import { isLocal, SAFE_METHODS, wantsNewest } from './local-requests.ts';
 
 /** What reads are answered from. */
-export interface FrontStore {
+export interface ProxyStore {
   readonly resourceVersion: number;
   readonly loaded: boolean;
   barrier(patienceMs?: number): Promise<void>;
@@ -20,9 +20,9 @@ export interface FrontStore {
   reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
 }
 
-export interface FrontOptions
+export interface LeaderProxyOptions
   extends Pick<ForwardOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
-  readonly store: FrontStore;
+  readonly store: ProxyStore;
   readonly kinds: KindTable;
   /** API groups of objects that only the leader has. */
   readonly coreGroups: readonly string[];
@@ -51,16 +51,16 @@ const SHOWN_WITHIN_MS = 30_000;
 const TURN_MS = 1000;
 const RETRY_SECONDS = 1;
 
-export class Front {
-  readonly #options: FrontOptions;
-  readonly #pressure = new WritePressure();
-  readonly #strangers = new WritePressure(STRANGERS_LIMITS);
+export class LeaderProxy {
+  readonly #options: LeaderProxyOptions;
+  readonly #pressure = new PendingWriteLimit();
+  readonly #strangers = new PendingWriteLimit(STRANGERS_LIMITS);
   readonly #read: (line: string) => RequestInfo | undefined;
 
-  constructor(options: FrontOptions) {
+  constructor(options: LeaderProxyOptions) {
     this.#options = options;
     const { root } = options;
-    this.#read = remember(MOST_URLS, (line) => {
+    this.#read = memoize(MOST_URLS, (line) => {
       const space = line.indexOf(' ');
       return parseRequest({ method: line.slice(0, space), url: line.slice(space + 1), root });
     });

@@ -3,7 +3,7 @@
  * clauses in order of preference, each with parameters that may ask for a transformation. A clause
  * that cannot be served is skipped; only when none is left the answer is 406.
  */
-import { notAcceptable, remember } from '../../apimachinery/index.ts';
+import { memoize, notAcceptable } from '../../apimachinery/index.ts';
 
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
@@ -120,7 +120,7 @@ const CHOOSE = { pretty: choosers(true), compact: choosers(false) } as const;
 
 function choosers(pretty: boolean): Readonly<Record<Shape, (accept: string) => MediaChoice>> {
   const of = (shape: Shape) =>
-    remember(MOST_HEADERS, (accept) => chooseForm(accept, { shape, pretty }));
+    memoize(MOST_HEADERS, (accept) => chooseForm(accept, { shape, pretty }));
   return { object: of('object'), list: of('list'), watch: of('watch') };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from '../../apimachinery/index.ts';
 import type { Kind } from '../../kinds/index.ts';
-import { shownBytes, shownInSlices, shownObject } from '../../registry/index.ts';
+import { shownBytes, shownObject, shownYielding } from '../../registry/index.ts';
 import { ListBytes } from './list-bytes.ts';
 import { JSON_TYPE, type MediaChoice, negotiate, YAML_TYPE } from './negotiation.ts';
 import {
@@ -156,7 +156,7 @@ export async function preparedParts(
 ): Promise<readonly Buffer[] | undefined> {
   const isBytes = form.transform === undefined && hasReadyForm(form);
   if (!isBytes || items.length < MANY || ready.has(items)) return undefined;
-  return await shownInSlices(kind, items);
+  return await shownYielding(kind, items);
 }
 
 /** `head` without its last brace, then the items. */

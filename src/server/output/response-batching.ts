@@ -9,7 +9,7 @@ const BUSY = 4;
 /** So many are not kept waiting for more. */
 const MOST = 32;
 
-export class Together {
+export class ResponseBatch {
   #waiting: (() => void)[] = [];
   #asked = 0;
   #isBusy = false;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { badRequest, noSuchRoute, rfc3339, tooManyRequests } from '../../apimachinery/index.ts';
 import type { StoreSyncReport } from '../../secret-store-sync/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
-import { readPatience } from '../input/timeout-parameter.ts';
+import { readTimeoutParameter } from '../input/timeout-parameter.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
 import type { ApiRequest } from '../request.ts';
 
@@ -31,7 +31,7 @@ export function secretStoreRoutes(
 
   async function syncNow(request: ApiRequest): Promise<Answer> {
     const { query } = request.info;
-    const patience = readPatience(query.get('timeout'));
+    const patience = readTimeoutParameter(query.get('timeout'));
     const allowDeletions = readSwitch(query, 'allowDeletions');
     const store = query.get('store') ?? undefined;
     if (store !== undefined && !deps.secretStore.has(store)) {

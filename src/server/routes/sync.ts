@@ -15,7 +15,7 @@ import {
 import type { CommitVerdict, Hold } from '../../registry/index.ts';
 import type { ServerDependencies, SyncService } from '../dependencies.ts';
 import { bodyFormatOf, decodeBody } from '../input/body.ts';
-import { readPatience } from '../input/timeout-parameter.ts';
+import { readTimeoutParameter } from '../input/timeout-parameter.ts';
 import { type Answer, jsonAnswer } from '../output/answer.ts';
 import { type ApiRequest, header } from '../request.ts';
 
@@ -44,7 +44,7 @@ export function syncRoutes(
   async function syncNow(request: ApiRequest): Promise<Answer> {
     const { query } = request.info;
     const wanted = query.get('wait');
-    const patience = readPatience(query.get('timeout'));
+    const patience = readTimeoutParameter(query.get('timeout'));
     if (wanted !== null && !REVISION.test(wanted)) throw notARevision('wait', wanted);
     if (waiting >= MOST_WAITING) throw tooManyWaiting();
     waiting++;

@@ -3,15 +3,15 @@ import type { FastifyReply } from 'fastify';
 import type { UISettingsConfig } from '../../config/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { type PageContent, renderPage } from './page.ts';
-import { type Look, lookOf } from './ui-theme.ts';
+import { type UiTheme, uiThemeOf } from './ui-theme.ts';
 
 const NO_SETTINGS: UISettingsConfig = {};
 /** Worked out once for each configuration; a configuration never changes, it is replaced. */
-const looks = new WeakMap<UISettingsConfig, Promise<Look>>();
+const looks = new WeakMap<UISettingsConfig, Promise<UiTheme>>();
 
-function currentLook({ config }: Pick<ServerDependencies, 'config'>): Promise<Look> {
+function currentLook({ config }: Pick<ServerDependencies, 'config'>): Promise<UiTheme> {
   const settings = config.current.uiSettings ?? NO_SETTINGS;
-  const look = looks.get(settings) ?? lookOf(settings);
+  const look = looks.get(settings) ?? uiThemeOf(settings);
   looks.set(settings, look);
   return look;
 }

@@ -1,6 +1,6 @@
 /** What all pages around signing in have: head, brand, one card, legal text. No page needs JavaScript. */
 import { type Html, html, trustedHtml } from './html.ts';
-import type { Look } from './ui-theme.ts';
+import type { UiTheme } from './ui-theme.ts';
 
 export interface PageContent {
   readonly title: string;
@@ -11,7 +11,7 @@ export interface PageContent {
   readonly isSignIn?: boolean;
 }
 
-export function renderPage(look: Look, content: PageContent): string {
+export function renderPage(look: UiTheme, content: PageContent): string {
   const { title, body, isSignIn = false, name = 'gitplane' } = content;
   const scripts = isSignIn ? look.customJavaScript : [];
   return html`<!doctype html>
@@ -35,7 +35,7 @@ ${body}
 `.html;
 }
 
-function brand({ logo, smallLogo, hasLogoBackground }: Look, name: string): Html {
+function brand({ logo, smallLogo, hasLogoBackground }: UiTheme, name: string): Html {
   if (logo === undefined) return html`<div class="mark">${MARK}<span>${name}</span></div>`;
   const image = html`<img class="logo${hasLogoBackground ? ' backed' : ''}" src="${logo}" alt="${name}">`;
   if (smallLogo === undefined || smallLogo === logo) return image;

@@ -11,7 +11,7 @@ import type { Html } from './html.ts';
 import { legalText } from './legal-text.ts';
 import { stylesheet } from './stylesheet.ts';
 
-export interface Look {
+export interface UiTheme {
   /** Absent: the mark of gitplane. */
   readonly logo: string | undefined;
   /** For narrow windows; absent: the same as `logo`. */
@@ -37,7 +37,7 @@ const FAVICON = `data:image/svg+xml;base64,${Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1d4ed8"/><g fill="none" stroke="#fff" stroke-width="2.5" stroke-linecap="round"><path d="M10 11v10M22 15c0 5-12 3-12 7"/><circle cx="10" cy="8" r="3"/><circle cx="10" cy="24" r="3"/><circle cx="22" cy="12" r="3"/></g></svg>',
 ).toString('base64')}`;
 
-export async function lookOf(settings: UISettingsConfig = {}): Promise<Look> {
+export async function uiThemeOf(settings: UISettingsConfig = {}): Promise<UiTheme> {
   const external = externalUrls(settings.externalURLs);
   const shown = (url: string | undefined, rule: typeof isImage): string | undefined =>
     url && rule(url) === undefined && external.mayLoad(url) ? normal(url) : undefined;
@@ -79,13 +79,13 @@ function normal(url: string): string {
   return isOwn(url) ? url : new URL(url).href;
 }
 
-interface PolicyParts extends Pick<Look, 'style' | 'customCss' | 'customJavaScript'> {
+interface PolicyParts extends Pick<UiTheme, 'style' | 'customCss' | 'customJavaScript'> {
   readonly images: readonly string[];
   readonly others: readonly string[];
 }
 
 /** Styles and scripts come from the very files that are configured, and from nowhere else. */
-function policyOf(parts: PolicyParts): Look['policy'] {
+function policyOf(parts: PolicyParts): UiTheme['policy'] {
   const { style, images, customCss, customJavaScript, others } = parts;
   const hash = createHash('sha256').update(style).digest('base64');
   const any = ["'self'", ...others];

@@ -16,7 +16,7 @@ import {
   unexpected,
 } from './provider-answers.ts';
 import { trustingHttp } from './root-trust.ts';
-import { keptTokens, type Tokens } from './tokens.ts';
+import { persistedTokens, type Tokens } from './tokens.ts';
 
 const HEADERS = {
   accept: 'application/vnd.github+json',
@@ -54,7 +54,7 @@ export function createProviderA(
     const groups = await organizationGroups(api, {
       ...{ orgs, login: person.preferredUsername, warn: context.warn },
     });
-    return { ...person, groups, extraClaims: {}, connectorData: keptTokens(tokens) };
+    return { ...person, groups, extraClaims: {}, connectorData: persistedTokens(tokens) };
   };
   return codeFlowConnector({
     id,

@@ -8,7 +8,7 @@ import { codeFlowConnector } from './code-flow-connector.ts';
 import { listedGroups } from './group-gate.ts';
 import { type JsonApi, jsonApi } from './json-api.ts';
 import { numericId, recordOf, textOf, unexpected } from './provider-answers.ts';
-import { keptTokens, type Tokens } from './tokens.ts';
+import { persistedTokens, type Tokens } from './tokens.ts';
 
 const PUBLIC = 'https://gitlab.com';
 
@@ -45,7 +45,7 @@ export function createProviderB(
       ...person,
       groups: listed.length > 0 ? listedGroups(groups, listed) : groups,
       extraClaims: {},
-      connectorData: keptTokens(tokens),
+      connectorData: persistedTokens(tokens),
     };
   };
   return codeFlowConnector({

@@ -12,7 +12,7 @@ import { idTokenReader } from './id-token.ts';
 import { within } from './patience.ts';
 import { textOf } from './provider-answers.ts';
 import { samePerson } from './same-person.ts';
-import { keptTokens, type Tokens, tokensOf } from './tokens.ts';
+import { persistedTokens, type Tokens, tokensOf } from './tokens.ts';
 
 const ISSUERS = new Set<unknown>(['https://accounts.google.com', 'accounts.google.com']);
 
@@ -178,5 +178,5 @@ function isOwnAddress({ email = '', emailVerified, hostedDomain }: Account): boo
 }
 
 function keptData({ hostedDomain }: Account, tokens: Tokens): JsonObject {
-  return { ...keptTokens(tokens), ...(hostedDomain === undefined ? {} : { hostedDomain }) };
+  return { ...persistedTokens(tokens), ...(hostedDomain === undefined ? {} : { hostedDomain }) };
 }

@@ -14,7 +14,7 @@ import { within } from './patience.ts';
 import { recordOf, textOf, unexpected } from './provider-answers.ts';
 import { samePerson } from './same-person.ts';
 import { tenantGroups } from './tenant-groups.ts';
-import { keptTokens, type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
+import { persistedTokens, type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
 
 const LOGIN = 'https://login.microsoftonline.com';
 const GRAPH = 'https://graph.microsoft.com';
@@ -62,7 +62,7 @@ export function createProviderD(
         ? listedGroups([], block.groups ?? [])
         : await tenantGroups(api, block, context.warn),
       extraClaims: {},
-      connectorData: { ...keptTokens(tokens), tid },
+      connectorData: { ...persistedTokens(tokens), tid },
     };
   };
   return {

@@ -12,7 +12,7 @@ export interface Tokens {
   readonly idToken?: string;
 }
 
-export function keptTokens({ accessToken, refreshToken, expiresAt }: Tokens): JsonObject {
+export function persistedTokens({ accessToken, refreshToken, expiresAt }: Tokens): JsonObject {
   return {
     accessToken,
     ...(refreshToken === undefined ? {} : { refreshToken }),
@@ -72,6 +72,6 @@ export async function withGoodTokens<Result>(
 async function renewed(tokens: Tokens, { renew, beside, keep }: Renewal): Promise<Tokens> {
   const { refreshToken = '' } = tokens;
   const fresh = { refreshToken, ...(await renew(refreshToken)) };
-  await keep({ ...beside, ...keptTokens(fresh) });
+  await keep({ ...beside, ...persistedTokens(fresh) });
   return fresh;
 }

@@ -5,7 +5,7 @@
  */
 import * as fs from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
-import { runInSlices } from '../../apimachinery/index.ts';
+import { runYielding } from '../../apimachinery/index.ts';
 import { StateError, unreadableState } from '../state-error.ts';
 import {
   checkEngineKey,
@@ -192,7 +192,7 @@ class LmdbEngine implements StateEngine {
     this.#queue = new Map();
     this.#scheduled = false;
     try {
-      const made = await runInSlices(valuesOf(writes));
+      const made = await runYielding(valuesOf(writes));
       writes = made;
       this.#checkRoom(made);
       await this.#database.batch(() => this.#put(made));

@@ -8,7 +8,7 @@
  * takes the place of what it shows: watches end, listeners are told the difference.
  */
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
-import { type Clock, runInSlices, systemClock } from '../../apimachinery/index.ts';
+import { type Clock, runYielding, systemClock } from '../../apimachinery/index.ts';
 import { EtcdError } from '../../etcd/index.ts';
 import type { JournalWindow } from '../journal/journal.ts';
 import { View } from '../objects/view.ts';
@@ -197,7 +197,7 @@ class Follower extends ViewReader implements FollowingStore {
     if (this.#closing.signal.aborted) changes.close();
     try {
       for await (const batch of changes) {
-        const read = await runInSlices(readBatch(batch, codec, (key) => this.#view.get(key)));
+        const read = await runYielding(readBatch(batch, codec, (key) => this.#view.get(key)));
         if (this.#closing.signal.aborted || this.#stale) return;
         this.#revision = batch.revision;
         if (this.#take(read)) this.#show(batch.revision);

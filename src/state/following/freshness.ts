@@ -7,7 +7,7 @@ import { deferred, within } from '../deferred.ts';
 import { Waiters } from '../journal/waiters.ts';
 import { StateError } from '../state-error.ts';
 import type { Newest } from './record-feed.ts';
-import { SharedLook } from './single-flight.ts';
+import { SingleFlight } from './single-flight.ts';
 
 /** Whoever writes the records. Revisions are those that everything is in that anybody may have seen before. */
 export interface Writer {
@@ -38,7 +38,7 @@ export class Freshness {
   readonly #options: FreshnessOptions;
   readonly #revisions = new Waiters<bigint>();
   readonly #versions = new Waiters<number>();
-  readonly #looks: SharedLook<bigint>;
+  readonly #looks: SingleFlight<bigint>;
   readonly #loading = deferred<void>();
   /** The revision that is shown: less than what was received while a state comes in parts. */
   #shown = NOTHING;
@@ -47,7 +47,7 @@ export class Freshness {
 
   constructor(options: FreshnessOptions) {
     this.#options = options;
-    this.#looks = new SharedLook(() => this.#look());
+    this.#looks = new SingleFlight(() => this.#look());
     this.#loading.promise.catch(() => undefined);
   }
 

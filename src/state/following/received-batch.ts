@@ -5,7 +5,7 @@ import { removedAt } from '../objects/difference.ts';
 import type { HeldObject } from '../objects/held-object.ts';
 import { compareBytes } from '../objects/key-order.ts';
 import { heldIn, Pack } from '../objects/pack.ts';
-import { receivedObject } from '../objects/remote-version.ts';
+import { remoteVersion } from '../objects/remote-version.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import { decodeNote, NOTE_PREFIX, objectRecordKey, PACK_PREFIX } from '../records/record.ts';
 import { decodeMeta, META_KEY, type Meta } from '../records/saved-state.ts';
@@ -121,7 +121,7 @@ class BatchReading implements ReceivedBatch {
 
   #object(key: ObjectKey, version: number, beside: Buffer | undefined): HeldObject {
     const record = beside ?? this.#plain(objectRecordKey(key));
-    const found = record && receivedObject(record, key);
+    const found = record && remoteVersion(record, key);
     if (found?.resourceVersion === version) return found;
     throw new UnfittingBatchError(`version ${version} of ${keyString(key)} is missing`);
   }

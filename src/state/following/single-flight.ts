@@ -2,7 +2,7 @@
  * One look for all who ask at about the same time. Nobody is given the result of a look that began
  * before they asked: who asks while one is under way shares the next.
  */
-export class SharedLook<T> {
+export class SingleFlight<T> {
   readonly #look: () => Promise<T>;
   #running: Promise<unknown> | undefined;
   #next: Promise<T> | undefined;

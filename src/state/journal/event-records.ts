@@ -105,7 +105,7 @@ interface Kept extends SavedEvents {
 const MOST_AT_ONCE = 16;
 
 /** Which of the records are there, and when they go. */
-export class KeptEvents {
+export class PersistedEvents {
   readonly #window: JournalWindow;
   readonly #kept = new Sequence<Kept>();
   /** Events in all of them. Versions do not tell: some were given to nothing that is there. */

@@ -5,7 +5,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-export interface Patience {
+export interface WaitLimits {
   readonly patienceMs: number;
   /** What it is refused with when it takes longer. */
   late(): Error;
@@ -16,7 +16,7 @@ export class Waiters<T extends number | bigint> {
   #failed: Error | undefined;
 
   /** Resolves when `now()` is at least `wanted`, at once where it is. */
-  reach(wanted: T, now: () => T, { patienceMs, late }: Patience): Promise<void> {
+  reach(wanted: T, now: () => T, { patienceMs, late }: WaitLimits): Promise<void> {
     if (this.#failed !== undefined) return Promise.reject(this.#failed);
     if (now() >= wanted) return Promise.resolve();
     return new Promise((resolve, reject) => {

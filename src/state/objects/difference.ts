@@ -2,7 +2,7 @@
 import { KeyMap } from '../../apimachinery/index.ts';
 import type { JournalEvent } from '../store.ts';
 import { HeldObject, withResourceVersion } from './held-object.ts';
-import { Single } from './own-version.ts';
+import { OwnVersion } from './own-version.ts';
 
 /** Removals first, under the version of the new state; then the rest in order of versions. */
 export function difference(
@@ -31,5 +31,5 @@ export function difference(
 /** The last state of an object under the version of its end. */
 export function removedAt(previous: HeldObject, version: number): HeldObject {
   const object = withResourceVersion(previous.object, version);
-  return new HeldObject(previous.key, new Single(object, { hidden: previous.hidden }), 0);
+  return new HeldObject(previous.key, new OwnVersion(object, { hidden: previous.hidden }), 0);
 }

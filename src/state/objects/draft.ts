@@ -1,8 +1,8 @@
 /** What a batch of changes comes to, worked out before anything is changed. */
 import { jsonEqual, keyString, type ObjectKey } from '../../apimachinery/index.ts';
-import type { Change, EventType, JournalEvent, Remark } from '../store.ts';
+import type { Change, EventType, JournalEvent, Provenance } from '../store.ts';
 import { HeldObject, withResourceVersion } from './held-object.ts';
-import { Single } from './own-version.ts';
+import { OwnVersion } from './own-version.ts';
 
 type Put = Extract<Change, { type: 'put' }>;
 type Lookup = (key: ObjectKey) => HeldObject | undefined;
@@ -44,7 +44,7 @@ export class Draft {
   }
 
   /** To be called before changes are added. */
-  *bring(remarks: Iterable<readonly [ObjectKey, Remark | undefined]>): Generator<void, void> {
+  *bring(remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>): Generator<void, void> {
     for (const [key, remark] of remarks) {
       yield;
       this.#remarks.set(keyString(key), { key, remark });
@@ -66,7 +66,7 @@ export class Draft {
       // What the batch put has its remark already.
       if (previous === undefined || this.#changed.has(id)) continue;
       if (jsonEqual(previous.remark(), remark)) continue;
-      const home = new Single(previous.object, { hidden: previous.hidden, remark });
+      const home = new OwnVersion(previous.object, { hidden: previous.hidden, remark });
       this.remarked.push({ current: new HeldObject(previous.key, home, 0), previous });
     }
   }
@@ -84,7 +84,11 @@ export class Draft {
     const key = previous?.key ?? ownKey(change.key);
     const brought = this.#remarks.get(id);
     const remark = brought === undefined ? previous?.remark() : brought.remark;
-    const current = new HeldObject(key, new Single(object, { hidden: change.hidden, remark }), 0);
+    const current = new HeldObject(
+      key,
+      new OwnVersion(object, { hidden: change.hidden, remark }),
+      0,
+    );
     current.expect(object);
     this.#changed.set(id, current);
     this.results.push(current);
@@ -98,7 +102,7 @@ export class Draft {
     this.#changed.set(id, undefined);
     const current = new HeldObject(
       previous.key,
-      new Single(object, { hidden: previous.hidden }),
+      new OwnVersion(object, { hidden: previous.hidden }),
       0,
     );
     this.#event('DELETED', current, previous);
@@ -111,7 +115,7 @@ export class Draft {
 
 interface Remarked {
   readonly key: ObjectKey;
-  readonly remark: Remark | undefined;
+  readonly remark: Provenance | undefined;
 }
 
 /** Whether a put would change nothing; the resourceVersion it carries does not count. */

@@ -4,7 +4,7 @@
  * asked for rarely, and then as bytes.
  */
 import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
-import type { Remark, StoredObject } from '../store.ts';
+import type { Provenance, StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
 
 /** Where versions of objects are, by position. */
@@ -16,7 +16,7 @@ export interface Home {
   object(at: number): KubeObject;
   labels(at: number): Labels | undefined;
   hidden(at: number): JsonObject | undefined;
-  remark(at: number): Remark | undefined;
+  remark(at: number): Provenance | undefined;
 }
 
 /** Parsed objects that are kept, those that were asked for last. */
@@ -71,7 +71,7 @@ export class HeldObject implements StoredObject {
     return this.#home.json(this.#at);
   }
 
-  remark(): Remark | undefined {
+  remark(): Provenance | undefined {
     return this.#home.remark(this.#at);
   }
 

@@ -1,10 +1,10 @@
 /** The home of versions that nobody has asked for yet: what they will be made from. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
-import type { Filling, Made, Remark, Source, StoredObject } from '../store.ts';
+import type { Filling, Made, Provenance, Source, StoredObject } from '../store.ts';
 import { type Home, withResourceVersion } from './held-object.ts';
 import type { Labels } from './labels.ts';
 
-export class Unmade implements Home {
+export class LazyObject implements Home {
   readonly #first: number;
   readonly #filling: Filling;
   readonly #sources: readonly Source[];
@@ -42,7 +42,7 @@ export class Unmade implements Home {
     return this.#make(at).hidden;
   }
 
-  remark(at: number): Remark | undefined {
+  remark(at: number): Provenance | undefined {
     return this.#make(at).remark;
   }
 

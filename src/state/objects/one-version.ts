@@ -1,6 +1,6 @@
 /** The home of one version: its bytes, and what is asked of every object most. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
-import type { Remark } from '../store.ts';
+import type { Provenance } from '../store.ts';
 import type { Home } from './held-object.ts';
 import type { Labels } from './labels.ts';
 
@@ -33,5 +33,5 @@ export abstract class OneVersion implements Home {
 
   abstract labels(): Labels | undefined;
   abstract hidden(): JsonObject | undefined;
-  abstract remark(): Remark | undefined;
+  abstract remark(): Provenance | undefined;
 }

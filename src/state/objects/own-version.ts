@@ -1,15 +1,15 @@
 /** The home of one version: what changed since objects were packed last. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
-import type { Remark } from '../store.ts';
+import type { Provenance } from '../store.ts';
 import { type Labels, sharedLabels } from './labels.ts';
 import { OneVersion } from './one-version.ts';
 
 interface Beside {
   readonly hidden?: JsonObject | undefined;
-  readonly remark?: Remark | undefined;
+  readonly remark?: Provenance | undefined;
 }
 
-export class Single extends OneVersion {
+export class OwnVersion extends OneVersion {
   readonly #labels: Labels | undefined;
   readonly #beside: Beside;
 
@@ -30,7 +30,7 @@ export class Single extends OneVersion {
     return this.#beside.hidden;
   }
 
-  remark(): Remark | undefined {
+  remark(): Provenance | undefined {
     return this.#beside.remark;
   }
 }

@@ -8,7 +8,7 @@ import {
   TextPool,
 } from '../../apimachinery/index.ts';
 import { decodeHeads, type Head } from '../records/record.ts';
-import type { Remark } from '../store.ts';
+import type { Provenance } from '../store.ts';
 import { HeldObject, type Home } from './held-object.ts';
 import { type Labels, labelsOf } from './labels.ts';
 
@@ -107,7 +107,7 @@ export class Pack implements Home {
     return text === '' ? undefined : (JSON.parse(text) as JsonObject);
   }
 
-  remark(at: number): Remark | undefined {
+  remark(at: number): Provenance | undefined {
     if (this.#bare.has(at)) return undefined;
     const factsAt = (): JsonValue =>
       this.#facts?.[at] ?? decodeHeads(this.#bytes).heads[at]?.[9] ?? null;

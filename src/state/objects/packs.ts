@@ -8,8 +8,8 @@ import type { EngineWrite } from '../engines/engine.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import { DEAD_PREFIX, objectRecordKey, PACK_PREFIX, RecordWriter } from '../records/record.ts';
 import type { HeldObject } from './held-object.ts';
-import { Unmade } from './lazy-object.ts';
-import { Single } from './own-version.ts';
+import { LazyObject } from './lazy-object.ts';
+import { OwnVersion } from './own-version.ts';
 import { Pack } from './pack.ts';
 
 const PACK_BYTES = 64 * 1024;
@@ -77,11 +77,11 @@ export class Packs {
   #moveIn(stored: HeldObject, pack: Pack, at: number): EngineWrite[] {
     const { home, at: before } = stored;
     const writes = this.vacate(stored);
-    if (home instanceof Single) {
+    if (home instanceof OwnVersion) {
       writes.push({ key: objectRecordKey(stored.key), value: undefined });
     }
     stored.move(pack, at);
-    if (home instanceof Unmade) home.settled(before, stored);
+    if (home instanceof LazyObject) home.settled(before, stored);
     return writes;
   }
 

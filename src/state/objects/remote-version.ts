@@ -1,13 +1,13 @@
 /** The home of one version that came as a record. */
 import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
 import { decodeHeads, type Head } from '../records/record.ts';
-import type { Remark } from '../store.ts';
+import type { Provenance } from '../store.ts';
 import { HeldObject } from './held-object.ts';
 import { type Labels, labelsOf } from './labels.ts';
 import { OneVersion } from './one-version.ts';
 
 /** Only a writer needs what a remark says. A reader needs to know that there is one: git has the object. */
-const SOME_REMARK: Remark = Object.freeze({ facts: null });
+const SOME_REMARK: Provenance = Object.freeze({ facts: null });
 
 class Received extends OneVersion {
   readonly #hidden: string | undefined;
@@ -33,13 +33,13 @@ class Received extends OneVersion {
     return this.#hidden === undefined ? undefined : (JSON.parse(this.#hidden) as JsonObject);
   }
 
-  remark(): Remark | undefined {
+  remark(): Provenance | undefined {
     return this.#isRemarked ? SOME_REMARK : undefined;
   }
 }
 
 /** The object of a record that holds one. Throws for any other. `known`: its key, if it is at hand. */
-export function receivedObject(record: Buffer, known?: ObjectKey): HeldObject {
+export function remoteVersion(record: Buffer, known?: ObjectKey): HeldObject {
   const { heads, start } = decodeHeads(record);
   const [head] = heads;
   if (head === undefined || heads.length !== 1) throw new Error('not one object');

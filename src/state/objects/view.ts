@@ -8,9 +8,9 @@ import {
   type JsonObject,
   keyString,
   type ObjectKey,
-  Pauses,
   runAtOnce,
-  runInSlices,
+  runYielding,
+  Yielding,
 } from '../../apimachinery/index.ts';
 import type { EventLog } from '../journal/event-log.ts';
 import { DEFAULT_WINDOW, Journal, JournalStep, type JournalWindow } from '../journal/journal.ts';
@@ -258,9 +258,9 @@ export class View {
   async announceInSlices(touched: Set<EventLog>, events: readonly JournalEvent[]): Promise<void> {
     for (const log of touched) log.wake();
     for (const event of events) this.#untold.push(event);
-    const pauses = new Pauses();
+    const pauses = new Yielding();
     while (!this.#tellUntil(() => pauses.due)) await pauses.pause();
-    await runInSlices(this.#journal.trim());
+    await runYielding(this.#journal.trim());
   }
 
   #tell(events: readonly JournalEvent[]): void {

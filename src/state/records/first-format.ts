@@ -1,7 +1,7 @@
 /** What version 1 of the format kept: an object a record, `{key, hidden}` on a line of its own. */
 import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import { HeldObject } from '../objects/held-object.ts';
-import { Single } from '../objects/own-version.ts';
+import { OwnVersion } from '../objects/own-version.ts';
 
 export function decodeFirstFormat(record: Buffer): HeldObject {
   const end = record.indexOf('\n');
@@ -10,5 +10,5 @@ export function decodeFirstFormat(record: Buffer): HeldObject {
     hidden?: JsonObject;
   };
   const object = JSON.parse(record.toString('utf8', end + 1)) as KubeObject;
-  return new HeldObject(head.key, new Single(object, { hidden: head.hidden }), 0);
+  return new HeldObject(head.key, new OwnVersion(object, { hidden: head.hidden }), 0);
 }

@@ -4,7 +4,7 @@ import type { EngineWrite, StateEngine } from '../engines/engine.ts';
 import { decodeEvents, EVENT_PREFIX, type SavedEvents } from '../journal/event-records.ts';
 import type { PersistedVersions } from '../journal/versions.ts';
 import { HeldObject } from '../objects/held-object.ts';
-import { Single } from '../objects/own-version.ts';
+import { OwnVersion } from '../objects/own-version.ts';
 import { heldIn, Pack } from '../objects/pack.ts';
 import { deadKey, readDeadKey } from '../objects/packs.ts';
 import type { RedoMark } from '../redo/redo-files.ts';
@@ -184,7 +184,7 @@ export function onlyOneIn(record: Buffer, known?: ObjectKey): HeldObject {
   const only = known ?? keys[0];
   if (only === undefined || keys.length !== 1) throw new Error('not one object');
   const { hidden } = new HeldObject(only, pack, 0);
-  const home = new Single(pack.object(0), { hidden, remark: pack.remark(0) });
+  const home = new OwnVersion(pack.object(0), { hidden, remark: pack.remark(0) });
   return new HeldObject(only, home, 0);
 }
 

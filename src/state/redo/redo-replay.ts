@@ -3,7 +3,7 @@ import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { removedAt } from '../objects/difference.ts';
 import type { DraftEvent, Replaced } from '../objects/draft.ts';
 import { HeldObject } from '../objects/held-object.ts';
-import { receivedObject } from '../objects/remote-version.ts';
+import { remoteVersion } from '../objects/remote-version.ts';
 import { type Meta, onlyOneIn } from '../records/saved-state.ts';
 import type { RedoContent } from './redo-files.ts';
 import { RedoLogError, readRedoLog } from './redo-reading.ts';
@@ -85,7 +85,7 @@ class Redoing {
   }
 
   #found(record: Buffer): Found {
-    const received = receivedObject(record);
+    const received = remoteVersion(record);
     const id = keyString(received.key);
     const stored = this.#stored(received.key);
     const key = stored?.key ?? this.#logged.get(id)?.key ?? received.key;
@@ -100,7 +100,7 @@ class Redoing {
     if (previousVersion === 0) return undefined;
     const known = [this.#logged.get(id), stored];
     const found = known.find((one) => one?.resourceVersion === previousVersion);
-    return found ?? (previous && receivedObject(previous, key));
+    return found ?? (previous && remoteVersion(previous, key));
   }
 
   #after(

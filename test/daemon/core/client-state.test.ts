@@ -15,7 +15,7 @@ import type { ObjectRegistry } from '../../../src/registry/registry.ts';
 import { openLmdbEngine } from '../../../src/state/engines/lmdb-engine.ts';
 import { MemoryEngine } from '../../../src/state/engines/memory-engine.ts';
 import { openStore } from '../../../src/state/journaled-store.ts';
-import { partOfStore } from '../../../src/state/scoped-store.ts';
+import { scopedStore } from '../../../src/state/scoped-store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { stateCodec as codec, writeOptions as options } from '../../support/platform.ts';
 
@@ -55,7 +55,7 @@ function lease(name: string, namespace = 'default', holder = 'a'): KubeObject {
 
 /** State of clients over a store of clusters. */
 async function stateIn(store: Store, room?: ReadonlyMap<Kind, Room>) {
-  const clusters = { part: async (name: string) => partOfStore(store, name) };
+  const clusters = { part: async (name: string) => scopedStore(store, name) };
   const surface = serveClientState({ clusters, clock, ...(room && { room }) });
   return await surface.open();
 }

@@ -1,11 +1,14 @@
 /** Recovery of an etcd that was restored from a snapshot: what a replica with more on its disk offers, and until when. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Offering } from '../../../src/daemon/replicated/etcd-recovery.ts';
+import { EtcdRecovery } from '../../../src/daemon/replicated/etcd-recovery.ts';
 import type { Etcd } from '../../../src/etcd/etcd.ts';
 import { openEtcd } from '../../../src/etcd/open-etcd.ts';
 import { Cluster } from '../../../src/replication/cluster.ts';
 import { keysBelow } from '../../../src/replication/keys.ts';
-import { type Link, openLink } from '../../../src/replication/replica-coordination.ts';
+import {
+  openReplicaCoordination,
+  type ReplicaCoordination,
+} from '../../../src/replication/replica-coordination.ts';
 import { aborted } from '../../../src/replication/session.ts';
 import { createLogger } from '../../../src/telemetry/logger.ts';
 import { ETCD_MISSING, type EtcdCluster, startEtcd } from '../../support/etcd.ts';
@@ -27,13 +30,13 @@ describe.skipIf(ETCD_MISSING !== undefined)(`offers to etcd ${ETCD_MISSING ?? ''
 
   afterAll(async () => await server.stop());
 
-  async function replica(id: string): Promise<{ etcd: Etcd; link: Link }> {
+  async function replica(id: string): Promise<{ etcd: Etcd; link: ReplicaCoordination }> {
     const etcd = await openEtcd({ endpoints: server.endpoints });
     open.push(etcd);
     const self = { id, peer: `${id}:1`, url: `https://${id}`, version: '1' };
     const onAgain = (): void => undefined;
     const logger = createLogger('silent');
-    const link = openLink({ etcd, keys, self, leaseSeconds: 2, logger, onAgain });
+    const link = openReplicaCoordination({ etcd, keys, self, leaseSeconds: 2, logger, onAgain });
     open.push(link);
     return { etcd, link };
   }
@@ -57,7 +60,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`offers to etcd ${ETCD_MISSING ?? ''
     await vi.waitFor(() => expect(newest.link.leader?.id).toBe('behind'));
     let ahead: string | undefined = AHEAD;
     const cluster = new Cluster(newest.etcd, keys);
-    const offering = new Offering({
+    const offering = new EtcdRecovery({
       self: 'newest',
       cluster,
       link: newest.link,

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { thisOwner } from '../../../src/files/owner.ts';
 import { realFiles } from '../../../src/git/publication/durable-files.ts';
-import { LocalWorkshop } from '../../../src/git/publication/pack-worker.ts';
-import { SpareFiles, type Stock } from '../../../src/git/wal/preallocated-files.ts';
+import { LocalPackWorker } from '../../../src/git/publication/pack-worker.ts';
+import { PreallocatedFiles, type Stock } from '../../../src/git/wal/preallocated-files.ts';
 import { temporaryFolder } from '../../support/git.ts';
 
 let gitDir = '';
@@ -17,19 +17,19 @@ beforeEach(() => {
   mkdirSync(join(gitDir, 'gitplane'));
 });
 
-function spareFiles(): SpareFiles {
+function spareFiles(): PreallocatedFiles {
   const place = { gitDir, files: realFiles, owner: thisOwner };
-  const workshop = new LocalWorkshop({ ...place, ref: 'refs/heads/main', lockPatienceMs: 30 });
+  const workshop = new LocalPackWorker({ ...place, ref: 'refs/heads/main', lockPatienceMs: 30 });
   const stock = async (of: Stock): Promise<void> => {
     if (refusal !== undefined) throw refusal;
     await workshop.stock(of);
   };
-  return new SpareFiles({ ...place, stock });
+  return new PreallocatedFiles({ ...place, stock });
 }
 
 const names = (): string[] => readdirSync(join(gitDir, 'gitplane'));
 
-async function stocked(spares: SpareFiles): Promise<void> {
+async function stocked(spares: PreallocatedFiles): Promise<void> {
   await vi.waitFor(() => {
     spares.restock();
     expect(names().length).toBeGreaterThan(20);

@@ -24,7 +24,7 @@ import { openRepository } from '../../../src/git/open-repository.ts';
 import { packsOfMultiPackIndex } from '../../../src/git/packs/multi-pack-index.ts';
 import { isShortLived } from '../../../src/git/packs/pack-names.ts';
 import { realFiles } from '../../../src/git/publication/durable-files.ts';
-import { LoggedPublisher } from '../../../src/git/wal/wal-publisher.ts';
+import { WalPublisher } from '../../../src/git/wal/wal-publisher.ts';
 import { replayLogs } from '../../../src/git/wal/wal-replay.ts';
 import { Crash, FragileFiles, type Remains } from '../../support/fragile-files.ts';
 import {
@@ -425,7 +425,7 @@ test('a log that cannot be made is done without', async () => {
   onTestFinished(() => files.release());
   const ref = 'refs/heads/main';
   const options = { files, owner: deadOwner, lockPatienceMs, logBytes: LOG_BYTES };
-  const publisher = new LoggedPublisher({ gitDir, ref }, options);
+  const publisher = new WalPublisher({ gitDir, ref }, options);
   await publisher.opened();
   expect(readdirSync(join(gitDir, 'gitplane'))).toEqual([]);
   await publisher.settled();

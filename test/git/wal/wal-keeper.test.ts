@@ -2,9 +2,9 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import type { Workshop } from '../../../src/git/publication/pack-worker.ts';
+import type { PackWorker } from '../../../src/git/publication/pack-worker.ts';
 import type { FullLog } from '../../../src/git/wal/wal-checkpoint.ts';
-import { LogKeeper } from '../../../src/git/wal/wal-keeper.ts';
+import { WalKeeper } from '../../../src/git/wal/wal-keeper.ts';
 import { FragileFiles } from '../../support/fragile-files.ts';
 import { temporaryFolder } from '../../support/git.ts';
 
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers());
 
-const workshop: Pick<Workshop, 'save' | 'remove'> = {
+const workshop: Pick<PackWorker, 'save' | 'remove'> = {
   save: async (log) => {
     if (refusal !== undefined) throw refusal;
     saved.push(log);
@@ -36,17 +36,17 @@ const workshop: Pick<Workshop, 'save' | 'remove'> = {
   remove: async (tips) => void removed.push(tips),
 };
 
-async function keeper(logBytes = 64 * BLOCK, graceMs = 0): Promise<LogKeeper> {
-  const opened = new LogKeeper({
+async function keeper(logBytes = 64 * BLOCK, graceMs = 0): Promise<WalKeeper> {
+  const opened = new WalKeeper({
     ...{ gitDir, ref: 'refs/heads/main', owner: 'me', files, logBytes, graceMs },
-    workshop: workshop as Workshop,
+    workshop: workshop as PackWorker,
     between: async (work) => work(),
   });
   await opened.open();
   return opened;
 }
 
-async function add(to: LogKeeper, name: string, length = 10): Promise<void> {
+async function add(to: WalKeeper, name: string, length = 10): Promise<void> {
   const data = Buffer.alloc(length);
   const objects = [{ id: 'b'.repeat(40), type: 'blob', data, base: undefined }] as const;
   const record = to.log?.record({ parent: undefined, tip: name, objects });

@@ -4,8 +4,8 @@ import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { buildKindTable } from '../../../src/kinds/table.ts';
 import {
   shownBytes,
-  shownInSlices,
   shownObject,
+  shownYielding,
 } from '../../../src/registry/projection/object-with-managed-fields.ts';
 
 const kind = buildKindTable('management.gitplane.dev').byPlural('management.gitplane.dev', 'teams');
@@ -76,7 +76,7 @@ test('bytes of many objects are those of each, more of them than are kept', asyn
   const items = Array.from({ length: 100 }, (_, at) =>
     stored({ name: `n${at}`, annotations: { text } }),
   );
-  const parts = await shownInSlices(kind, items);
+  const parts = await shownYielding(kind, items);
   expect(parts.map((part) => JSON.parse(part.toString()).metadata.name)).toEqual(
     items.map(({ object }) => object.metadata.name),
   );

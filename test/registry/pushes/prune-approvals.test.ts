@@ -1,6 +1,6 @@
 /** Moves of the branch that nobody judged: what is held, who releases it, and what goes on. */
 import { describe, expect, test } from 'vitest';
-import { Consent } from '../../../src/registry/pushes/prune-approvals.ts';
+import { PruneApprovals } from '../../../src/registry/pushes/prune-approvals.ts';
 import { COMMITTER } from '../../../src/registry/writes/commit-message.ts';
 import { foreignCommit, git, openForTest } from '../../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../../support/platform.ts';
@@ -221,7 +221,7 @@ describe('a move that removes more than the budget', () => {
 test('an approval is on stable storage when it is acknowledged', async () => {
   const { platform, first } = await sixTeams();
   const done: string[] = [];
-  const consent = new Consent({
+  const consent = new PruneApprovals({
     repository: platform.repository,
     store: {
       note: () => undefined,

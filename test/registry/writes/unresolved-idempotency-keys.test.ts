@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { UnsureKeys } from '../../../src/registry/writes/unresolved-idempotency-keys.ts';
+import { UnresolvedIdempotencyKeys } from '../../../src/registry/writes/unresolved-idempotency-keys.ts';
 import { deferred } from '../../../src/state/deferred.ts';
 
 test('a key is unsure until history was read after it came', async () => {
   const reads = [deferred<void>(), deferred<void>()];
   let count = 0;
-  const keys = new UnsureKeys(async () => await reads[count++]?.promise);
+  const keys = new UnresolvedIdempotencyKeys(async () => await reads[count++]?.promise);
   keys.add('ann', 'a');
   const first = keys.settle();
   keys.add('ann', 'b');
@@ -25,7 +25,7 @@ test('a key is unsure until history was read after it came', async () => {
 
 test('a read that fails settles nothing, and too many are all there are', async () => {
   let isBroken = true;
-  const keys = new UnsureKeys(async () => {
+  const keys = new UnresolvedIdempotencyKeys(async () => {
     if (isBroken) throw new Error('no disk');
   });
   for (let i = 0; i < 2_000; i++) keys.add('ann', `k${i}`);

@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { StatusError } from '../../../src/apimachinery/status-error.ts';
 import { FairQueue } from '../../../src/server/filters/fair-queue.ts';
-import { Fairness } from '../../../src/server/filters/flow-classifier.ts';
+import { FlowClassifier } from '../../../src/server/filters/flow-classifier.ts';
 import { parseRequest, type RequestInfo } from '../../../src/server/input/request-info.ts';
 import { createFairnessMetrics } from '../../../src/telemetry/fairness-metrics.ts';
 
@@ -218,14 +218,17 @@ describe('which requests take turns', () => {
     ['GET', '/teams?watch=true', 'ann', undefined],
     ['POST', '/teams', 'system:gitplane:endpoint-sync', undefined],
   ])('%s %s of %s where there is no room: %s', (method, path, name, code) => {
-    const fairness = new Fairness({ writes: full, lists: full });
+    const fairness = new FlowClassifier({ writes: full, lists: full });
     const passed = { info: info(method, path), user: { name, groups: [] } };
     const response = new EventEmitter() as never;
     expect(codeOf(() => fairness.admit(passed, { method, headers: {} }, response))).toBe(code);
   });
 
   test('room is given back with the answer', () => {
-    const fairness = new Fairness({ writes: { ...full, requests: 2, bytes: BYTES }, lists: full });
+    const fairness = new FlowClassifier({
+      writes: { ...full, requests: 2, bytes: BYTES },
+      lists: full,
+    });
     const passed = { info: info('POST', '/teams'), user: { name: 'ann', groups: [] } };
     const asked = { method: 'POST', headers: { 'content-length': '7' } };
     const response = new EventEmitter();
@@ -239,13 +242,13 @@ describe('which requests take turns', () => {
   });
 
   test('who reads one object is answered at once', () => {
-    const fairness = new Fairness();
+    const fairness = new FlowClassifier();
     const passed = { info: info('GET', '/teams/a'), user: { name: 'ann', groups: [] } };
     expect(fairness.run(passed, raw(), () => answered)).toBe(answered);
   });
 
   test('lists that take long let others have a turn, and are answered before that', async () => {
-    const fairness = new Fairness();
+    const fairness = new FlowClassifier();
     const passed = { info: info('GET', '/teams'), user: { name: 'ann', groups: [] } };
     let begun = 0;
     let ended = 0;
@@ -267,7 +270,7 @@ describe('which requests take turns', () => {
 
   test('answers that nobody reads stop the lists of who asked for them, and only those', async () => {
     const lists = { seats: 4, requests: 100, bytes: BYTES, answers: 1000 };
-    const fairness = new Fairness({ writes: full, lists });
+    const fairness = new FlowClassifier({ writes: full, lists });
     const large = { ...answered, body: Buffer.alloc(10), rest: Buffer.alloc(990) };
     let begun = '';
     const ask = (name: string): { close(): void; answer: unknown } => {

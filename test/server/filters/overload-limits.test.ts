@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { StatusError } from '../../../src/apimachinery/status-error.ts';
-import { WritePressure, withinDeadline } from '../../../src/server/filters/overload-limits.ts';
+import { PendingWriteLimit, withinDeadline } from '../../../src/server/filters/overload-limits.ts';
 import { parseRequest, type RequestInfo } from '../../../src/server/input/request-info.ts';
 
 const TEAM = '/apis/example.dev/v1/teams/data';
@@ -21,7 +21,7 @@ function refusal(act: () => void): number | undefined {
 
 describe('pressure', () => {
   test('more writes than there is room for are told when to come back', () => {
-    const pressure = new WritePressure({ writes: 2, bytes: 1000 });
+    const pressure = new PendingWriteLimit({ writes: 2, bytes: 1000 });
     const first = new EventEmitter();
     pressure.admit(asked('POST'), first as never);
     pressure.admit(asked('DELETE'), new EventEmitter() as never);
@@ -33,14 +33,14 @@ describe('pressure', () => {
   });
 
   test('the refusal says when to come back', () => {
-    const pressure = new WritePressure({ writes: 0, bytes: 1000 });
+    const pressure = new PendingWriteLimit({ writes: 0, bytes: 1000 });
     expect(() => pressure.admit(asked('POST'), new EventEmitter() as never)).toThrow(
       expect.objectContaining({ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } }),
     );
   });
 
   test('bodies of an announced length count together', () => {
-    const pressure = new WritePressure({ writes: 10, bytes: 4 * 1024 * 1024 });
+    const pressure = new PendingWriteLimit({ writes: 10, bytes: 4 * 1024 * 1024 });
     const admit = (headers: Record<string, string>) =>
       refusal(() => pressure.admit(asked('POST', headers), new EventEmitter() as never));
     expect(admit({ 'content-length': String(3 * 1024 * 1024) })).toBeUndefined();
@@ -50,7 +50,7 @@ describe('pressure', () => {
   });
 
   test('bodies of an unknown length count as much as has arrived, until their request is over', () => {
-    const pressure = new WritePressure({ writes: 100, bytes: 100 });
+    const pressure = new PendingWriteLimit({ writes: 100, bytes: 100 });
     const chunked = asked('POST', { 'transfer-encoding': 'chunked' });
     const responses = Array.from({ length: 64 }, () => new EventEmitter());
     const counters = responses.map((response) => pressure.admit(chunked, response as never));
@@ -66,7 +66,7 @@ describe('pressure', () => {
   });
 
   test('a body counts whatever it comes with', () => {
-    const pressure = new WritePressure({ writes: 10, bytes: 1000 });
+    const pressure = new PendingWriteLimit({ writes: 10, bytes: 1000 });
     const admit = (method: string, length: string) =>
       refusal(() =>
         pressure.admit(asked(method, { 'content-length': length }), new EventEmitter() as never),
@@ -77,7 +77,7 @@ describe('pressure', () => {
   });
 
   test('a refused write leaves the room as it was', () => {
-    const pressure = new WritePressure({ writes: 1, bytes: 10 });
+    const pressure = new PendingWriteLimit({ writes: 1, bytes: 10 });
     const large = asked('POST', { 'content-length': '11' });
     expect(refusal(() => pressure.admit(large, new EventEmitter() as never))).toBe(429);
     expect(
@@ -86,7 +86,7 @@ describe('pressure', () => {
   });
 
   test('reads are not counted', () => {
-    const pressure = new WritePressure({ writes: 0, bytes: 0 });
+    const pressure = new PendingWriteLimit({ writes: 0, bytes: 0 });
     for (const method of ['GET', 'HEAD']) {
       expect(
         refusal(() => pressure.admit(asked(method), new EventEmitter() as never)),

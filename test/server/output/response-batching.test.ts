@@ -1,11 +1,11 @@
 /** Answers of one turn of the event loop: each is written once, in order, and none is kept waiting. */
 import { describe, expect, test } from 'vitest';
-import { Together } from '../../../src/server/output/response-batching.ts';
+import { ResponseBatch } from '../../../src/server/output/response-batching.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 function asker(): { ask(count: number): void; readonly written: number[] } {
-  const together = new Together();
+  const together = new ResponseBatch();
   const written: number[] = [];
   let next = 0;
   const ask = (count: number): void => {

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { html } from '../../../src/server/sign-in/html.ts';
 import { renderPage } from '../../../src/server/sign-in/page.ts';
-import { lookOf } from '../../../src/server/sign-in/ui-theme.ts';
+import { uiThemeOf } from '../../../src/server/sign-in/ui-theme.ts';
 
-async function page(settings: Parameters<typeof lookOf>[0]): Promise<string> {
-  const look = await lookOf(settings);
+async function page(settings: Parameters<typeof uiThemeOf>[0]): Promise<string> {
+  const look = await uiThemeOf(settings);
   return renderPage(look, { title: 'Sign in', body: html`<h1>Sign in</h1>`, isSignIn: true });
 }
 
-async function policy(settings: Parameters<typeof lookOf>[0]): Promise<Record<string, string>> {
-  const text = (await lookOf(settings)).policy({ scripts: true });
+async function policy(settings: Parameters<typeof uiThemeOf>[0]): Promise<Record<string, string>> {
+  const text = (await uiThemeOf(settings)).policy({ scripts: true });
   return Object.fromEntries(text.split('; ').map((part) => part.split(/ (.*)/, 2)));
 }
 
@@ -38,8 +38,8 @@ describe('values that should never have passed validation', () => {
     ['expression(alert(1))'],
     ['var(--x);background:url(//evil.example)'],
   ])('as a color are left out: %s', async (value) => {
-    const plain = await lookOf({});
-    const { style } = await lookOf({
+    const plain = await uiThemeOf({});
+    const { style } = await uiThemeOf({
       primaryColor: value,
       accentColor: value,
       sidebarColor: value,
@@ -108,7 +108,7 @@ describe('legal text', () => {
     ['</section></footer><form action="https://evil.example">'],
     ['<!--><script>alert(1)</script>-->'],
   ])('loses what acts: %s', async (legalTemplate) => {
-    const text = (await lookOf({ legalTemplate })).legal?.html ?? '';
+    const text = (await uiThemeOf({ legalTemplate })).legal?.html ?? '';
     expect(text).not.toMatch(
       /<(script|img|svg|form|input|iframe|style|base|meta|link|math|\/?section|\/?footer)/i,
     );
@@ -116,7 +116,7 @@ describe('legal text', () => {
   });
 
   test('that is deep is cut, and breaks nothing', async () => {
-    const { legal } = await lookOf({ legalTemplate: '<blockquote>'.repeat(50_000) });
+    const { legal } = await uiThemeOf({ legalTemplate: '<blockquote>'.repeat(50_000) });
     expect(legal?.html.length).toBeLessThan(1000);
   });
 });

@@ -7,7 +7,7 @@ export const PART_BYTES = 512 * 1024;
 const CUT = 2;
 const ESCAPE = 3;
 
-export interface CutValue {
+export interface ChunkedValue {
   readonly id: string;
   readonly parts: number;
 }
@@ -19,12 +19,12 @@ export function wholeValue(value: Buffer): Buffer {
 }
 
 /** What the record holds for one that is not. */
-export function cutReference(cut: CutValue): Buffer {
+export function chunkReference(cut: ChunkedValue): Buffer {
   return Buffer.concat([Buffer.of(CUT), Buffer.from(JSON.stringify([cut.id, cut.parts]))]);
 }
 
 /** What a record holds: the value, or where it is. */
-export function readValue(record: Buffer): Buffer | CutValue {
+export function readValue(record: Buffer): Buffer | ChunkedValue {
   const [first] = record;
   if (first === ESCAPE) return record.subarray(1);
   if (first !== CUT) return record;

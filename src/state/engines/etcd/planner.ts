@@ -12,7 +12,7 @@ import {
   recordOperations,
   type StoredWrites,
 } from './big-batch.ts';
-import { cutReference, PART_BYTES, partsOf, readValue, wholeValue } from './chunked-value.ts';
+import { chunkReference, PART_BYTES, partsOf, readValue, wholeValue } from './chunked-value.ts';
 import type { Layout } from './layout.ts';
 import { type Place, readCopying } from './records.ts';
 
@@ -69,7 +69,7 @@ export class Planner {
       puts.push({ put: this.#layout.valuePart(id, part, key), value: bytes });
     }
     this.#cut.set(key, id);
-    return cutReference({ id, parts: parts.length });
+    return chunkReference({ id, parts: parts.length });
   }
 
   #removal(id: string): Operation {
