@@ -163,10 +163,12 @@ describe('doors', () => {
   const folders = Object.keys(MAY_IMPORT);
   const isDoor = (file: string): boolean => /^[^/]+\/index\.ts$/.test(file);
 
+  /** No folder imports these: `commands.ts` loads their files late. */
+  const WITHOUT_DOOR = ['cli', 'daemon'];
+
   test.each(folders)('%s/ has a README.md and a door', (folder) => {
-    const missing = ['README.md', 'index.ts'].filter(
-      (name) => !existsSync(join(src, folder, name)),
-    );
+    const names = WITHOUT_DOOR.includes(folder) ? ['README.md'] : ['README.md', 'index.ts'];
+    const missing = names.filter((name) => !existsSync(join(src, folder, name)));
 
     expect(missing).toEqual([]);
   });
@@ -188,7 +190,7 @@ describe('doors', () => {
       .replace(/^\/\*\*.*?\*\/\n/s, '')
       .replace(/^export (?:type )?\{[^}]*\} from '\.\/[^']+';\n/gm, '');
 
-    expect(rest).toBe('');
+    expect(rest.trim()).toBe('');
   });
 });
 
