@@ -119,7 +119,7 @@ async function cacheProgram({ entry, bundle }, dataDir) {
   process.argv = [process.execPath, entry, 'serve', '--data-dir', dataDir, '--seed', seed];
   process.argv.push(...listen);
   const written = process.stdout.write.bind(process.stdout);
-  // The banner says that the daemon serves; whoever builds has no use for it.
+  // The banner belongs to a start by a user, not to a build.
   process.stdout.write = (text) => {
     if (String(text).includes('Try next')) process.emit('SIGTERM');
     return true;

@@ -1,7 +1,7 @@
 /**
- * What is written twice because the code says it: tables of fields, options, metrics and layers in
- * the documentation, and the types of the configuration. A table stands between
- * `<!-- generated: <what> <of what> -->` and `<!-- end -->`.
+ * Generator of documentation that follows from code: tables of fields, options, metrics and layers,
+ * and the types of the configuration. A table stands between `<!-- generated: <generator> <subject> -->`
+ * and `<!-- end -->`.
  *
  * `npx tsx scripts/docs.ts` writes them; test/docs/generated.test.ts fails when one is out of date.
  */
@@ -19,9 +19,10 @@ import { metricTable } from './metric-table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** What can stand between the marks, by the first word behind `generated:`. */
+/** Generators by the first word behind `generated:`. */
 const GENERATORS: Readonly<Record<string, (subject: string) => string>> = {
   options: optionTable,
+  commands: commandList,
   kinds: kindTable,
   facts: factTable,
   columns: columnTable,
@@ -34,11 +35,11 @@ const GENERATORS: Readonly<Record<string, (subject: string) => string>> = {
 
 const MARKED = /<!-- generated: (\w+) ?(\S*) -->\n[\s\S]*?<!-- end -->/g;
 
-/** The text of a page with every marked part made anew. Throws for a mark nobody knows. */
+/** The text of a page with every marked part generated. Throws for an unknown generator. */
 export function renderPage(text: string): string {
   return text.replaceAll(MARKED, (_old, what: string, subject: string) => {
     const generate = GENERATORS[what];
-    if (generate === undefined) throw new Error(`Nobody generates "${what}"`);
+    if (generate === undefined) throw new Error(`No generator "${what}"`);
     return `<!-- generated: ${`${what} ${subject}`.trim()} -->\n${generate(subject)}\n<!-- end -->`;
   });
 }
@@ -54,16 +55,35 @@ export function documentationPages(): string[] {
   return [...top, ...below].sort();
 }
 
-function optionTable(command: string): string {
-  const rows = (COMMANDS[command]?.options ?? []).map(
-    ({ name, value, default: fallback, help }) => [
+/** Options of a command; `serve:repo,branch` shows these alone. */
+function optionTable(subject: string): string {
+  const [command = '', chosen] = subject.split(':');
+  const names = chosen?.split(',');
+  const rows = (COMMANDS[command]?.options ?? [])
+    .filter(({ name }) => names?.includes(name) ?? true)
+    .map(({ name, value, default: fallback, help }) => [
       `\`--${name}${value === undefined ? '' : ` ${value}`}\``,
       fallback === undefined ? '' : `\`${fallback}\``,
       help,
-    ],
-  );
-  return table(['Option', 'Default', 'What it is'], rows);
+    ]);
+  if (names !== undefined && rows.length !== names.length) {
+    throw new Error(`${command} has not all of ${chosen}`);
+  }
+  return table(['Option', 'Default', 'Meaning'], rows);
 }
+
+/** Every command with its options. */
+function commandList(): string {
+  return Object.entries(COMMANDS)
+    .map(([name, { summary, options }]) =>
+      [`## gitplane ${name}`, sentence(summary), options.length > 0 ? optionTable(name) : '']
+        .filter((part) => part !== '')
+        .join('\n\n'),
+    )
+    .join('\n\n');
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 function main(): void {
   for (const page of documentationPages()) rewrite(page, renderPage(textOf(page)));

@@ -25,5 +25,8 @@ function firstSentence(folder: string): string {
   if (!existsSync(readme)) return '';
   const text = readFileSync(readme, 'utf8').replace(/^#.*\n+/, '');
   const [paragraph = ''] = text.split(/\n\s*\n/);
-  return paragraph.replaceAll('\n', ' ').replace(/(?<=[^.])[.:](?=\s[A-Z].*|\s*$).*/, '').trim();
+  return paragraph
+    .replaceAll('\n', ' ')
+    .replace(/(?<=[^.])[.:](?=\s[A-Z].*|\s*$).*/, '')
+    .trim();
 }
