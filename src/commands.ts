@@ -164,7 +164,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     operands: 'migrate',
     options: STATE_OPTIONS,
     run: async (options) =>
-      (await import('./daemon/migration/migrate-command.ts')).state(options, process.stdout),
+      (await import('./daemon/state/migrate-command.ts')).state(options, process.stdout),
   },
   doctor: {
     summary: 'check a data directory and print the remedy of each problem; exit 1 on problems',

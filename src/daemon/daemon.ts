@@ -8,9 +8,9 @@ import { buildServer, type ServerOptions } from '../server/index.ts';
 import { createLogger, type Logger, SlowSteps } from '../telemetry/index.ts';
 import { formatKubeconfig } from '../tls/index.ts';
 import { VERSION } from '../version.ts';
-import { receivePushes } from './git-service.ts';
-import { runDiskJobs } from './jobs.ts';
-import { followCertificate, listenOn, openTls, shownHost } from './listening.ts';
+import { runDiskJobs } from './background/scheduled-jobs.ts';
+import { followCertificate, listenOn, openTls, urlHost } from './network/listener.ts';
+import { openPushReception } from './network/push-reception.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Platform } from './platform.ts';
 import { openService } from './service.ts';
@@ -60,9 +60,9 @@ interface Starting {
 
 async function startAll(starting: Starting): Promise<Daemon> {
   const { options, logger, data, undo } = starting;
-  let base = `https://${shownHost(options.listen)}:${options.listen.port}`;
+  let base = `https://${urlHost(options.listen)}:${options.listen.port}`;
   const tls = await openTls(starting);
-  const pushes = await receivePushes(data.root, logger);
+  const pushes = await openPushReception(data.root, logger);
   undo.push(() => pushes.close());
   const issuer = options.publicUrl ?? base;
   const steps = new SlowSteps(logger, 'The start');
@@ -81,7 +81,7 @@ async function startAll(starting: Starting): Promise<Daemon> {
   };
   const port = await listen(options.listen, { tls: { cert: tls.cert, key: tls.key } });
   if (options.listenHttp !== undefined) await listen(options.listenHttp, {});
-  base = `https://${shownHost(options.listen)}:${port}`;
+  base = `https://${urlHost(options.listen)}:${port}`;
   await service.start();
   const { config, repository } = platform;
   const { metrics } = dependencies;

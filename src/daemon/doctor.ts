@@ -25,9 +25,9 @@ import { Keyring, parseSopsConfig, SealingError, wrapForPgp } from '../sealing/i
 import { openGpgKeyring } from '../signatures/index.ts';
 import { lmdbIsReadable } from '../state/index.ts';
 import { certificateIn, endOf } from '../tls/index.ts';
-import { recordsIn } from './job-journal.ts';
+import { recordsIn } from './background/job-journal.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
-import { etcdOptions } from './replicated/options.ts';
+import { etcdOptions } from './replicated/replica-options.ts';
 
 /** Absent problem: nothing is wrong. */
 interface Finding {

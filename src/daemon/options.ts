@@ -14,7 +14,7 @@ import type { PruneBudget } from '../registry/index.ts';
 import { parseSchedule, type Schedule, ScheduleError } from '../scheduler/index.ts';
 import type { PolicyFiles } from '../signatures/index.ts';
 import { LOG_LEVELS } from '../telemetry/index.ts';
-import { type ReplicaOptions, readReplicaOptions } from './replicated/options.ts';
+import { type ReplicaOptions, readReplicaOptions } from './replicated/replica-options.ts';
 import { type RemoteSource, readRemote } from './repository/remote-options.ts';
 
 export interface DaemonOptions {

@@ -26,23 +26,23 @@ import { VERSION } from '../version.ts';
 import { type AccessControl, startAccessControl } from './access/access-control.ts';
 import { openTokenService, type TokenService } from './access/endpoint-token-issuer.ts';
 import { saveActivity } from './access/last-uses.ts';
-import { type ConfigService, openConfig } from './config-service.ts';
-import { startControllers } from './controllers.ts';
+import { startControllers } from './background/controllers.ts';
+import type { SecretStore } from './background/secret-store-sync.ts';
+import { type ConfigService, openConfig } from './config/config-service.ts';
 import { type CoreObjects, openCoreObjects } from './core/core-objects.ts';
 import { writeGuards } from './guards/guards.ts';
 import { storeLinkAdvice } from './guards/store-link-guard.ts';
 import { uniqueNameAdvice } from './guards/unique-name-advice.ts';
-import { type Observation, observeBranch } from './observation.ts';
+import { type Observation, observeBranch } from './observability/branch-observation.ts';
 import type { DaemonOptions } from './options.ts';
-import type { Opened, PlatformParts } from './platform-parts.ts';
-import { explainedByDamage } from './repository/damage.ts';
+import type { Opened, PlatformContext } from './platform-context.ts';
+import { explainDamage } from './repository/explain-damage.ts';
 import { openPendingWrites } from './repository/pending-writes.ts';
 import { observeRemote } from './repository/remote-observation.ts';
 import { openSecrets } from './repository/secrets.ts';
 import { openSignatures } from './repository/signatures.ts';
 import { openSource } from './repository/source.ts';
-import type { SecretStore } from './secret-store.ts';
-import { openState } from './state.ts';
+import { openState } from './state/open-state.ts';
 
 export interface Platform {
   readonly kinds: KindTable;
@@ -72,7 +72,7 @@ export interface Platform {
 }
 
 /** Throws with one line that names the place and the remedy when something cannot be opened. */
-export async function openPlatform(parts: PlatformParts): Promise<Platform> {
+export async function openPlatform(parts: PlatformContext): Promise<Platform> {
   const opened: Opened = [];
   try {
     return await openParts(parts, opened);
@@ -87,7 +87,7 @@ function writeAdvice(config: ConfigService, { directory }: AccessControl): Advic
   return (...change) => advices.flatMap((one) => one(...change));
 }
 
-async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform> {
+async function openParts(parts: PlatformContext, opened: Opened): Promise<Platform> {
   const { options, data, logger, clock } = parts;
   const kinds = buildKindTable(options.apiGroup);
   const onError = (error: unknown): void => logger.error({ err: error }, 'Background work failed');
@@ -108,7 +108,7 @@ async function openParts(parts: PlatformParts, opened: Opened): Promise<Platform
   const ground = { repository, store, kinds, reader, clock, observer, sealer, rules };
   const branch = await openBranch(parts, { ...ground, onError });
   opened.push(branch);
-  await secrets.tell(branch, observation);
+  await secrets.report(branch, observation);
   observation.follow(branch);
   const config = openConfig({ options, kinds, store, branch, clock, logger, metrics });
   opened.push(config);
@@ -190,7 +190,7 @@ function openAccess(
 type TokenParts = Parameters<typeof openTokenService>[0];
 
 async function openTokens(
-  { options, data, clock, issuer }: PlatformParts,
+  { options, data, clock, issuer }: PlatformContext,
   of: Pick<TokenParts, 'store' | 'kinds' | 'access'>,
 ): Promise<TokenService> {
   const keyFile = data.signingKey;
@@ -199,7 +199,7 @@ async function openTokens(
 }
 
 async function openBranch(
-  { options, steps }: PlatformParts,
+  { options, steps }: PlatformContext,
   parts: Omit<BranchOptions, 'under' | 'budget'> & {
     repository: BareRepository;
     onError(error: unknown): void;
@@ -208,7 +208,7 @@ async function openBranch(
   const { under, pruneBudget: budget } = options;
   steps.begin('the branch');
   const branch = await Branch.open({ ...parts, under, budget }).catch(async (error: unknown) => {
-    throw await explainedByDamage(parts.repository, error);
+    throw await explainDamage(parts.repository, error);
   });
   branch.inTurn(async (state) => state.repairCopies()).catch(parts.onError);
   return branch;
@@ -234,7 +234,7 @@ interface ServedParts extends WriteParts {
 
 /** Writes for review, where they are asked for. */
 async function openPending(
-  { options, data, logger, replicated }: PlatformParts,
+  { options, data, logger, replicated }: PlatformContext,
   opened: Opened,
   shared: ServedParts,
 ): Promise<PendingWrites | undefined> {

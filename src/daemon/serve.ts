@@ -7,7 +7,7 @@ import { allowAddresses } from '../outbound/index.ts';
 import { VERSION } from '../version.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type DaemonOptions, readDaemonOptions } from './options.ts';
-import { pinNextTickShape } from './v8-nexttick-workaround.ts';
+import { pinNextTickShape } from './runtime/v8-nexttick-workaround.ts';
 
 /** A start that is told to stop is waited for so long. */
 const START_WITHIN_MS = 4_000;

@@ -21,26 +21,26 @@ import type { HookService, ServerDependencies } from '../server/index.ts';
 import { loadStateKey } from '../state/index.ts';
 import { createTenantMetrics } from '../telemetry/index.ts';
 import { VERSION } from '../version.ts';
-import { openAudit } from './audit-service.ts';
-import { serveClientState } from './core/client-state.ts';
-import { openFairness } from './fairness-service.ts';
-import type { PushReception } from './git-service.ts';
-import { runStateJobs } from './jobs.ts';
-import { collectAfter } from './memory.ts';
+import { runStateJobs } from './background/scheduled-jobs.ts';
+import { openClientState } from './core/client-state.ts';
+import { openFlowClassifier } from './network/flow-classification.ts';
+import type { PushReception } from './network/push-reception.ts';
+import { type RemoteNews, syncService } from './network/sync-service.ts';
+import { openAudit } from './observability/open-audit.ts';
 import { openPlatform, type Platform } from './platform.ts';
-import type { PlatformParts } from './platform-parts.ts';
+import type { PlatformContext } from './platform-context.ts';
+import { collectGarbageAfter } from './runtime/garbage-collection.ts';
 import { openOidcService } from './sign-in/oidc-service.ts';
 import { openSignIn } from './sign-in/sign-in-service.ts';
-import { redoLogIn } from './state.ts';
-import { type RemoteNews, syncService } from './sync-service.ts';
+import { redoLogIn } from './state/open-state.ts';
 import { clusterSocket } from './tenants/cluster-socket.ts';
 import { type Clusters, openClusters } from './tenants/clusters.ts';
 import { planEffects } from './tenants/plan-effects.ts';
-import { SyncPlaces } from './tenants/sync-places.ts';
+import { SyncTargets } from './tenants/sync-targets.ts';
 import { TenantLoops } from './tenants/tenant-loops.ts';
 import { TenantRoles } from './tenants/tenant-roles.ts';
 
-export interface ServiceParts extends PlatformParts {
+export interface ServiceContext extends PlatformContext {
   readonly pushes: PushReception;
   /** The base URL that clients reach us by, unless --public-url says another. */
   readonly base: () => string;
@@ -62,7 +62,7 @@ export interface Service {
 }
 
 /** Throws with one line that names the place and the remedy when something is in the way. */
-export async function openService(parts: ServiceParts): Promise<Service> {
+export async function openService(parts: ServiceContext): Promise<Service> {
   const { options, data, clock, logger, undo, pushes, base, steps } = parts;
   const platform = await openPlatform(parts);
   undo.push(() => platform.close());
@@ -101,7 +101,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   undo.push(async () => oidc.close());
   const dependencies = {
     ...platform,
-    authenticate: signingIn.watched(platform.access.authenticate),
+    authenticate: signingIn.trackUse(platform.access.authenticate),
     failedLogins: new FailedLogins(clock),
     signIn: signingIn.signIn,
     authorizer: platform.access.authorizer,
@@ -114,14 +114,14 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     secretStore: platform.secretStore.sync,
     health: platform.observation.health,
     metrics,
-    fairness: openFairness(metrics),
+    fairness: openFlowClassifier(metrics),
     audit,
     logger,
     clock,
     version: VERSION,
     root,
     clusters,
-    clientState: serveClientState({ clusters, clock }),
+    clientState: openClientState({ clusters, clock }),
   };
   const tenants = syncTenants(parts, platform, { clusters, dependencies });
   const prefix = `/${options.proxyPrefix}`;
@@ -136,14 +136,14 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       signingIn.start();
       const { jobs: observer = metrics.jobs } = parts;
       undo.push(await runStateJobs({ platform, oidc, clusters, observer, logger }));
-      const callOff = collectAfter(platform.store.filled());
+      const callOff = collectGarbageAfter(platform.store.filled());
       undo.push(async () => callOff());
     },
   };
 }
 
 async function serveClusters(
-  { options, data, logger, clock, undo, replicated }: ServiceParts,
+  { options, data, logger, clock, undo, replicated }: ServiceContext,
   platform: Platform,
 ): Promise<Clusters> {
   const clusters = openClusters({
@@ -166,7 +166,7 @@ async function serveClusters(
 }
 
 function syncTenants(
-  { options, data, logger, clock, undo, replicated }: ServiceParts,
+  { options, data, logger, clock, undo, replicated }: ServiceContext,
   platform: Platform,
   of: { clusters: Clusters; dependencies: Omit<ServerDependencies, 'tenants'> },
 ): TenantLoops {
@@ -180,7 +180,7 @@ function syncTenants(
     ...platform,
     replicated,
     tenants: clusters.tenants,
-    places: () => clusters.places(),
+    targets: () => clusters.syncTargets(),
     runner,
     referenceNames: options.referenceNames,
     prefix: `/${options.proxyPrefix}`,
@@ -195,7 +195,7 @@ function syncTenants(
     ...platform,
     replicated,
     tenants: clusters.tenants,
-    places: async () => new SyncPlaces(await clusters.part('cluster-roles')),
+    targets: async () => new SyncTargets(await clusters.scopedStore('cluster-roles')),
     assignments: platform.access.assignments,
     kubeconfigs: data.kubeconfigs,
     logger,
@@ -216,7 +216,7 @@ function syncTenants(
 
 /** Undefined for a hosted repository. */
 async function followRemote(
-  { options, data, logger, undo }: ServiceParts,
+  { options, data, logger, undo }: ServiceContext,
   platform: Platform,
   follower: RepositoryFollower,
 ): Promise<{ hooks: HookService; news: RemoteNews } | undefined> {
@@ -253,7 +253,7 @@ function unlessUntrusted(error: unknown): void {
  * access keys that are in it work all the same. The next start tries again.
  */
 async function administrator(
-  { data, logger }: ServiceParts,
+  { data, logger }: ServiceContext,
   platform: Platform,
 ): Promise<string | undefined> {
   try {

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Provider } from 'oidc-provider';
-import type { PersonSession } from './people.ts';
+import type { PersonSession } from './account-claims.ts';
 
 /** Undefined for nobody who may sign in at clients. */
 export type UsableSession = (request: IncomingMessage) => PersonSession | undefined;

@@ -4,8 +4,8 @@
  */
 import type { AdapterPayload } from 'oidc-provider';
 import type { ExpiringMap } from './expiring-map.ts';
-import type { Login } from './kept-login.ts';
-import type { Person } from './people.ts';
+import type { Login } from './persisted-login.ts';
+import type { Person } from './account-claims.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 
 /** What a grant was given by, and what goes when it goes. */

@@ -8,7 +8,7 @@ import { decodeJwt } from 'jose';
 import type { InteractionResults, Provider } from 'oidc-provider';
 import type { Clients } from './clients.ts';
 import type { ExpiringMap } from './expiring-map.ts';
-import type { PersonSession } from './people.ts';
+import type { PersonSession } from './account-claims.ts';
 
 export interface InteractionParts {
   readonly provider: Provider;

@@ -14,7 +14,7 @@ import { ExpiringMap } from './expiring-map.ts';
 import { answerInteraction, RedirectGoneError } from './interaction.ts';
 import { type Library, loadLibrary } from './library.ts';
 import { errorPage, PAGE_POLICY } from './pages.ts';
-import type { Person, PersonSession } from './people.ts';
+import type { Person, PersonSession } from './account-claims.ts';
 import { allowForm, buildProvider, newCookieKey } from './provider.ts';
 import { RefreshTokens, type RefreshTokensOptions } from './refresh-tokens.ts';
 import { Storage } from './storage.ts';

@@ -10,7 +10,7 @@ import { type ObjectRegistry, ownChange, ownCreate, type WriteOptions } from '..
 import type { Store, StoredObject } from '../state/index.ts';
 import {
   annotationsOf,
-  isKeptLogin,
+  isPersistedLogin,
   isOf,
   type Login,
   mintToken,
@@ -19,8 +19,8 @@ import {
   PREFIX,
   readLogin,
   specOf,
-} from './kept-login.ts';
-import type { Person } from './people.ts';
+} from './persisted-login.ts';
+import type { Person } from './account-claims.ts';
 
 /** How long a client that never saw the answer may ask again (two at once, a line that broke). */
 const GRACE_MS = 10_000;
@@ -152,7 +152,7 @@ export class RefreshTokens {
     const mark = JSON.stringify(user);
     const own = store
       .list({ group: kind.group, kind: kind.kind })
-      .items.filter(({ key, terminating }) => isKeptLogin(key.name) && !terminating)
+      .items.filter(({ key, terminating }) => isPersistedLogin(key.name) && !terminating)
       // Bytes are searched much faster than objects are parsed, and there may be many.
       .filter((stored) => stored.json().includes(mark))
       .map(({ key, object }) => readLogin(key.name, object))

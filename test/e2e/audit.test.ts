@@ -295,7 +295,7 @@ test('a log that cannot be written keeps nobody waiting, and nothing that waited
   const first = await daemon.call('GET', `${API}/teams`);
   // The log before is used while the new one cannot be opened.
   await eventOf('writes.log', first.headers['audit-id']);
-  expect(daemon.output()).toContain('The audit log is not as the configuration says');
+  expect(daemon.output()).toContain('The audit log does not follow the configuration');
   rmSync(join(daemon.dataDir, 'writes.log'));
   const second = await daemon.call('GET', `${API}/teams`);
   await eventOf('writes.log', second.headers['audit-id']);

@@ -13,7 +13,7 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import { afterAll, onTestFinished } from 'vitest';
 import { DEFAULTS } from '../../src/config/config-feed.ts';
 import type { PlatformConfig } from '../../src/config/platform-config.ts';
-import type { ConfigService } from '../../src/daemon/config-service.ts';
+import type { ConfigService } from '../../src/daemon/config/config-service.ts';
 import { openOidcService, type RunningOidcService } from '../../src/daemon/sign-in/oidc-service.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';
 import { type GuardedPlatform, object, openGuardedPlatform } from '../support/guarded-platform.ts';

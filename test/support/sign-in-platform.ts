@@ -77,7 +77,7 @@ export async function openSignInPlatform(
   const deps = {
     ...{ config, clock, logger, kinds, store, registry },
     signIn: service.signIn,
-    authenticate: service.watched(access.authenticate),
+    authenticate: service.trackUse(access.authenticate),
     authorizer: access.authorizer,
     failedLogins: new FailedLogins(clock),
     audit: {

@@ -150,7 +150,7 @@ export class TenantClusters {
     await this.#openDoor(() => socket.access('/kubernetes'));
     const loops = new TenantLoops({
       tenants: clusters.tenants,
-      places: () => clusters.places(),
+      targets: () => clusters.syncTargets(),
       kinds,
       store: this.store,
       branch: { submit: (write) => this.#submit(write) },

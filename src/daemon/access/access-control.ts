@@ -1,6 +1,6 @@
 /**
- * Puts authentication and authorization together and keeps their indexes in step with the state,
- * so that a change of a key, user, team, role or binding acts on the next request.
+ * Authentication and authorization, with indexes that follow the state:
+ * a change of a key, user, team, role or binding acts on the next request.
  */
 import { EventEmitter } from 'node:events';
 import type { Authorizer, Clock, JsonObject, KubeObject, User } from '../../apimachinery/index.ts';
@@ -22,7 +22,7 @@ import type { Authenticate } from '../../server/index.ts';
 import type { JournalEvent, Store, StoredObject } from '../../state/index.ts';
 import { objectAccess } from './object-access.ts';
 
-/** What an index does with the objects of one kind. */
+/** Updates of an index for the objects of one kind. */
 interface Feed {
   readonly group: string;
   readonly plural: string;
@@ -33,11 +33,11 @@ interface Feed {
 export interface AccessControlOptions {
   readonly kinds: KindTable;
   readonly store: Pick<Store, 'get' | 'list' | 'observe'>;
-  /** Keeps the last uses of access keys; see ActivityTracker. */
+  /** Persists the last uses of access keys; see `ActivityTracker`. */
   readonly saveUses: (lastUse: ReadonlyMap<string, number>) => Promise<void>;
   readonly clock: Clock;
   readonly limits: () => KeyLifetimeLimits;
-  /** What the namespaces of projects begin with, now. */
+  /** Current prefix of the namespaces of projects. */
   readonly projectPrefix: () => string;
   onError(error: unknown): void;
 }
@@ -47,37 +47,37 @@ export interface AccessControl {
   readonly authorizer: Authorizer;
   /** The same rights as rules, for escalation checks. */
   readonly rules: ScopedAuthorizer;
-  /** Users and teams as they are now. */
+  /** Current users and teams. */
   readonly directory: Directory;
-  /** The ClusterRoleBindings in clusters that teams and users stand for, but for users who are shut out. */
+  /** Current ClusterRoleBindings of teams and users in clusters, without those of disabled users. */
   readonly assignments: {
     all(): readonly KubeObject[];
-    /** Calls the listener after each change. Returns what ends it. */
+    /** Calls the listener after each change. Returns a function that unsubscribes it. */
     observe(listener: () => void): () => void;
   };
-  /** Whether the access key of that name exists, and has not ended. */
+  /** True if the access key exists and has not ended. */
   keyWorks(name: string): boolean;
-  /** Identity of the access key of that name; undefined while it does not work. */
+  /** Identity of an access key; undefined while the key does not work. */
   keyIdOf(name: string): string | undefined;
-  /** The holder of the access key of that name, as it authenticates; undefined while it does not. */
+  /** Holder of an access key, as it authenticates; undefined while the key does not work. */
   keyHolder(name: string): Authenticated | undefined;
-  /** Rules that scopes of keys and tokens are judged by. */
+  /** Context in which scopes of keys and tokens are evaluated. */
   readonly scopes: PermitContext;
-  /** True if a key that is none of a login acts under the name of a user or team. */
+  /** True if a key other than a login key acts under the name of a user or team. */
   isActedAs(as: ActingAs, name: string): boolean;
   /** Names of the keys that act under the name of a user or team. */
   keysOf(as: ActingAs, name: string): string[];
-  /** Why the owner of a key makes it useless; undefined: it does not. */
+  /** Reason why the owner makes a key useless; undefined: the key is usable. */
   ownerProblem(keyName: string): ReturnType<AccessKeyIndex['ownerProblem']>;
-  /** Name of the access key that a concealed key authenticates as, if any. */
+  /** Name of the access key that has this concealed text, if any. */
   holderOf(concealed: string): string | undefined;
-  /** Keys of logins, by name, with the users that they act as. */
+  /** Login keys by name, with the users that they act as. */
   logins(): readonly { readonly key: string; readonly user: string }[];
   /** Names of the access keys that ended longer ago than `keptMs`. */
   overdueKeys(keptMs: number): string[];
-  /** The access key behind a user that `authenticate` returned. */
+  /** Access key behind a user that `authenticate` returned. */
   session(user: User): Authenticated | undefined;
-  /** Saves what only memory knows and stops following the state. */
+  /** Persists the last uses and stops following the state. */
   close(): Promise<void>;
 }
 
@@ -147,7 +147,7 @@ function feeds(
     directory: DirectoryIndex;
     rules: RbacAuthorizer;
     keys: AccessKeyIndex;
-    /** Told of a change of `spec.clusterRoles`. */
+    /** Emits `change` after a change of `spec.clusterRoles`. */
     assigned: EventEmitter;
   },
 ): Feed[] {
@@ -216,7 +216,7 @@ function hiddenOfKey(hidden: JsonObject | undefined): JsonObject | undefined {
   return { ...(key !== undefined && { key }), ...(ownerUid !== undefined && { ownerUid }) };
 }
 
-/** Tells an index everything there is, and then every change. */
+/** Fills an index from the store, then passes every change to it. */
 function follow({ kinds, store }: AccessControlOptions, feed: Feed): () => void {
   const kind = kindOf(kinds, feed);
   const collection = { group: kind.group, kind: kind.kind };

@@ -1,11 +1,10 @@
-/** DirectClusterEndpointToken: a create that signs a token, returns it once and keeps nothing. */
+/** DirectClusterEndpointToken: a create signs a token and returns it once. Nothing is stored. */
 import {
   badRequest,
   type Clock,
   forbiddenError,
   invalidObject,
   isRecord,
-  type JsonObject,
   rfc3339,
   type User,
   unavailable,
@@ -30,12 +29,12 @@ import { revocationStore } from './revocation-store.ts';
 export interface TokenService extends TokenDocuments {
   readonly plural: string;
   readonly issue: Issuer;
-  /** The claims of a token that counts; throws with the reason for any other. */
+  /** Claims of a valid token. Throws with the reason for any other token. */
   review(token: string, audiences: readonly string[]): Promise<Readonly<Record<string, unknown>>>;
-  /** Users that the tokens stand for at the clusters that are served here. */
+  /** Users of the tokens in the clusters served here. */
   readonly holders: TokenHolders;
-  /** Rotates the signing keys that are due, and forgets revocations of tokens that ended. */
-  tend(): Promise<void>;
+  /** Rotates the signing keys that are due, and drops revocations of tokens that ended. */
+  rotateKeys(): Promise<void>;
 }
 
 const PLURAL = 'directclusterendpointtokens';
@@ -45,9 +44,9 @@ const ROTATE_AFTER_MS = 90 * DAY_MS;
 export interface TokenServiceOptions {
   /** File of the first signing key. */
   readonly keyFile: string;
-  /** The base URL of the service, without a slash at the end. */
+  /** Base URL of the service, without a trailing slash. */
   readonly issuer: string;
-  /** Seconds that a token lives at most. */
+  /** Longest lifetime of a token in seconds. */
   readonly maxTtlSeconds: number;
   readonly clock: Clock;
   readonly store: Store;
@@ -92,7 +91,7 @@ export async function openTokenService(options: TokenServiceOptions): Promise<To
     revocations: () => revocations.list(),
     revoke: async (token) => {
       const { jti = '', exp = 0 } = await tokens.verify(token).catch(() => {
-        throw badRequest('the token is none of this platform, or has ended');
+        throw badRequest('the token was not issued by this platform, or it has expired');
       });
       await end(revocations, { id: jti, expiresAt: exp * 1000 });
     },
@@ -101,7 +100,7 @@ export async function openTokenService(options: TokenServiceOptions): Promise<To
       const expiresAt = clock.now() + maxTtlSeconds * 1000;
       await end(revocations, { id, expiresAt });
     },
-    tend: async () => {
+    rotateKeys: async () => {
       await Promise.all([keys.tend(), revocations.sweep()]);
     },
   };
@@ -139,13 +138,13 @@ function issueWith(tokens: EndpointTokens, { access, clock }: TokenServiceOption
       owner: session.owner,
       keyId: session.keyId,
       ttl: typeof ttl === 'number' ? ttl : undefined,
-      scope: isRecord(scope) ? (scope as JsonObject) : undefined,
+      scope: isRecord(scope) ? scope : undefined,
       keyExpiresAt: session.keyExpiresAt,
     });
     if ('errors' in issued) throw invalidObject(kind, object.metadata.name ?? '', issued.errors);
     const metadata = { ...object.metadata, creationTimestamp: rfc3339(clock.now()) };
     const spec = { ...object.spec, ttl: issued.ttlSeconds };
-    // A dry run checks everything and hands out nothing that works.
+    // A dry run checks everything and returns no token.
     const status = options.dryRun ? {} : { token: issued.token };
     return { object: { ...object, metadata, spec, status }, warnings: issued.warnings };
   };

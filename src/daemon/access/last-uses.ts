@@ -1,4 +1,4 @@
-/** Last uses of access keys: in `status.lastActivity`, in the state store and never in git. */
+/** Last uses of access keys: `status.lastActivity` in the state store, never in git. */
 import { type ObjectKey, rfc3339 } from '../../apimachinery/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import { type Branch, noteActivity } from '../../registry/index.ts';
@@ -25,7 +25,7 @@ export async function saveActivity(
   }
 }
 
-/** Uses that share a turn of the write queue: more would only make writes wait. */
+/** Uses that share one batch of the write queue. A larger batch would delay writes of clients. */
 const USES_AT_ONCE = 100;
 
 async function saveUse(

@@ -1,10 +1,10 @@
-/** What objects grant by their owners and access rules, read from the objects as they are. */
+/** Rights that objects grant by `spec.owner` and `spec.access`, read from the current objects. */
 import type { User } from '../../apimachinery/index.ts';
 import type { AccessSource, ObjectName } from '../../auth/index.ts';
 import { accessGrants, type KindTable, namesInAccess } from '../../kinds/index.ts';
 import type { Store } from '../../state/index.ts';
 
-/** A request costs one look-up, however many objects there are. */
+/** A request costs one look-up, whatever the number of objects. */
 export function objectAccess(kinds: KindTable, store: Pick<Store, 'get' | 'list'>): AccessSource {
   return {
     on: ({ group, resource, namespace, name }) => {

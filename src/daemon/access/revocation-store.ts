@@ -1,10 +1,10 @@
-/** Revocations among the notes of the state store: they outlive restarts, and are in no git. */
+/** Revocations as metadata in the state store: they survive restarts and are not in git. */
 import type { RevocationStore } from '../../auth/index.ts';
 import type { Store } from '../../state/index.ts';
 
 const PREFIX = 'revoked-token:';
 
-/** Revocations of tokens, read from the state each time. */
+/** Reads revocations from the state at each call. */
 export function isRevokedIn(store: Pick<Store, 'notes'>): (id: string) => boolean {
   return (id) => [...store.notes(PREFIX + id)].some(([name]) => name === PREFIX + id);
 }

@@ -1,7 +1,7 @@
 /**
- * Events that clients write: in the same store as ours, in both forms, for an hour after they were
- * last written. There is room for so many of each namespace, and of all: the oldest go first. Ours
- * have room of their own, so that nobody can crowd them out.
+ * Events that clients write, in both API versions, for an hour after their last write. Capacity is
+ * limited per namespace and in total; the oldest events are evicted. Events of controllers have a
+ * ring of their own, so that clients cannot evict them.
  */
 import { type Clock, keyString, type ObjectKey, tooLarge } from '../../apimachinery/index.ts';
 import type { Guard } from '../../registry/index.ts';
@@ -11,7 +11,7 @@ import { inBothForms } from './event-objects.ts';
 export interface EventLimits {
   readonly events: number;
   readonly inNamespace: number;
-  /** JSON bytes of one, and of all together. */
+  /** JSON bytes of one event, and of all events. */
   readonly bytesOfOne: number;
   readonly bytes: number;
   readonly keepMs: number;
@@ -25,8 +25,8 @@ export const EVENT_LIMITS: EventLimits = {
   keepMs: 60 * 60_000,
 };
 
-/** An event that a client wrote. */
-interface Kept {
+/** Size and time of an event that a client wrote. */
+interface WrittenEvent {
   readonly key: ObjectKey;
   readonly bytes: number;
   /** Milliseconds since the epoch. */
@@ -37,10 +37,10 @@ export class ClientEvents {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #limits: EventLimits;
-  /** By namespace and name, the one that was written longest ago first. */
-  readonly #kept = new Map<string, Kept>();
-  /** The same of each namespace. */
-  readonly #namespaces = new Map<string, Map<string, Kept>>();
+  /** By namespace and name, least recently written first. */
+  readonly #written = new Map<string, WrittenEvent>();
+  /** The same entries per namespace. */
+  readonly #namespaces = new Map<string, Map<string, WrittenEvent>>();
   #bytes = 0;
 
   constructor(of: { store: Store; clock: Clock; limits?: EventLimits }) {
@@ -49,8 +49,8 @@ export class ClientEvents {
     this.#limits = of.limits ?? EVENT_LIMITS;
   }
 
-  /** What a registry writes events to; all else in the store can be read in it. */
-  get part(): ScopedStore {
+  /** Store of the event registry: writes pass the limits, reads see the whole store. */
+  get store(): ScopedStore {
     const store = this.#store;
     return {
       get resourceVersion(): number {
@@ -66,77 +66,77 @@ export class ClientEvents {
     };
   }
 
-  /** 413 for an event that no program should write. */
+  /** 413 for an event larger than `bytesOfOne`. */
   readonly guard: Guard = ({ object }) => {
     const { bytesOfOne } = this.#limits;
     return object !== undefined && bytesOf(object) > bytesOfOne ? tooLarge(bytesOfOne) : undefined;
   };
 
-  /** Drops those that were written too long ago. */
-  forget(): void {
+  /** Removes events whose last write is older than `keepMs`. */
+  removeOld(): void {
     const since = this.#clock.now() - this.#limits.keepMs;
-    const old: Kept[] = [];
-    for (const kept of this.#kept.values()) {
-      if (kept.written > since) break;
-      old.push(kept);
+    const old: WrittenEvent[] = [];
+    for (const event of this.#written.values()) {
+      if (event.written > since) break;
+      old.push(event);
     }
-    this.#store.apply(old.flatMap((kept) => this.#drop(kept)));
+    this.#store.apply(old.flatMap((event) => this.#drop(event)));
   }
 
   #apply(change: Change): ReturnType<Store['apply']>[number] {
-    const before = this.#kept.get(idOf(change.key));
-    if (before !== undefined) this.#forget(before);
-    const passed: Change[] = [];
+    const before = this.#written.get(idOf(change.key));
+    if (before !== undefined) this.#untrack(before);
+    const evictions: Change[] = [];
     if (change.type === 'put') {
-      this.#keep(change.key, bytesOf(change.object));
-      passed.push(...this.#surplus(change.key.namespace));
+      this.#track(change.key, bytesOf(change.object));
+      evictions.push(...this.#evictions(change.key.namespace));
     }
-    const [stored] = this.#store.apply([...inBothForms(change), ...passed]);
+    const [stored] = this.#store.apply([...inBothForms(change), ...evictions]);
     return stored;
   }
 
-  #keep(key: ObjectKey, bytes: number): void {
+  #track(key: ObjectKey, bytes: number): void {
     const id = idOf(key);
-    const kept = { key, bytes, written: this.#clock.now() };
-    this.#kept.set(id, kept);
-    const namespace = this.#namespaces.get(key.namespace) ?? new Map<string, Kept>();
-    this.#namespaces.set(key.namespace, namespace.set(id, kept));
+    const event = { key, bytes, written: this.#clock.now() };
+    this.#written.set(id, event);
+    const namespace = this.#namespaces.get(key.namespace) ?? new Map<string, WrittenEvent>();
+    this.#namespaces.set(key.namespace, namespace.set(id, event));
     this.#bytes += bytes;
   }
 
-  #forget({ key, bytes }: Kept): void {
+  #untrack({ key, bytes }: WrittenEvent): void {
     const id = idOf(key);
-    this.#kept.delete(id);
+    this.#written.delete(id);
     const namespace = this.#namespaces.get(key.namespace);
     namespace?.delete(id);
     if (namespace?.size === 0) this.#namespaces.delete(key.namespace);
     this.#bytes -= bytes;
   }
 
-  #drop(kept: Kept): Change[] {
-    this.#forget(kept);
-    return inBothForms({ type: 'remove', key: kept.key });
+  #drop(event: WrittenEvent): Change[] {
+    this.#untrack(event);
+    return inBothForms({ type: 'remove', key: event.key });
   }
 
-  /** The removals that make room for what was written last, in a namespace. */
-  #surplus(name: string): Change[] {
+  /** Removals that bring a namespace and the total back under the limits. */
+  #evictions(name: string): Change[] {
     const { events, inNamespace, bytes } = this.#limits;
-    const namespace = this.#namespaces.get(name) ?? new Map<string, Kept>();
+    const namespace = this.#namespaces.get(name) ?? new Map<string, WrittenEvent>();
     const removals: Change[] = [];
     while (namespace.size > inNamespace) removals.push(...this.#dropOldest(namespace));
-    while (this.#kept.size > events || this.#bytes > bytes) {
-      removals.push(...this.#dropOldest(this.#kept));
+    while (this.#written.size > events || this.#bytes > bytes) {
+      removals.push(...this.#dropOldest(this.#written));
     }
     return removals;
   }
 
-  #dropOldest(of: ReadonlyMap<string, Kept>): Change[] {
-    for (const kept of of.values()) return this.#drop(kept);
+  #dropOldest(of: ReadonlyMap<string, WrittenEvent>): Change[] {
+    for (const event of of.values()) return this.#drop(event);
     return [];
   }
 }
 
-/** The same in both forms. */
+/** Equal for both API versions of an event. */
 function idOf(key: ObjectKey): string {
   return keyString({ ...key, group: '' });
 }

@@ -1,7 +1,6 @@
 /**
- * State of clients that is in no commit: leases, releases of Helm, ConfigMaps. It is beside what is in the
- * clusters that are served here, in a part of its own (decisions 61 and 93). Nothing is opened before
- * somebody asks.
+ * State of clients that is in no commit: leases, Helm releases, ConfigMaps. It has a scoped store
+ * beside the objects of the clusters served here (decisions 61 and 93), opened on first use.
  */
 import { type Clock, forbiddenError, type KubeObject, tooLarge } from '../../apimachinery/index.ts';
 import { CLIENT_KINDS, CONFIG_MAP, type Kind, LEASE, RELEASE } from '../../kinds/index.ts';
@@ -10,41 +9,41 @@ import type { ServerDependencies } from '../../server/index.ts';
 import type { ScopedStore, StoredObject } from '../../state/index.ts';
 import type { Clusters } from '../tenants/clusters.ts';
 
-export interface Room {
+export interface Capacity {
   readonly objects: number;
   readonly inNamespace: number;
-  /** JSON bytes of one. */
+  /** JSON bytes of one object. */
   readonly bytes: number;
-  /** Of all together. Absent: the number of objects bounds it. */
+  /** JSON bytes of all objects. Absent: the number of objects bounds it. */
   readonly allBytes?: number;
 }
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** All of it is in memory. */
-const ROOM: ReadonlyMap<Kind, Room> = new Map([
+/** All of it is held in memory. */
+const ROOM: ReadonlyMap<Kind, Capacity> = new Map([
   [LEASE, { objects: 5000, inNamespace: 1000, bytes: 16 * KIB }],
   [RELEASE, { objects: 2000, inNamespace: 500, bytes: MIB, allBytes: 64 * MIB }],
   [CONFIG_MAP, { objects: 2000, inNamespace: 500, bytes: MIB, allBytes: 32 * MIB }],
 ]);
-/** The first kind gave the part its name on disk. */
+/** Name on disk, from the first kind that was stored there. */
 const PART = 'leases';
 
 export interface ClientStateOptions {
-  readonly clusters: Pick<Clusters, 'part'>;
+  readonly clusters: Pick<Clusters, 'scopedStore'>;
   readonly clock: Clock;
-  readonly room?: ReadonlyMap<Kind, Room>;
+  readonly capacity?: ReadonlyMap<Kind, Capacity>;
 }
 
-export function serveClientState(options: ClientStateOptions): ServerDependencies['clientState'] {
-  const { clusters, clock, room = ROOM } = options;
+export function openClientState(options: ClientStateOptions): ServerDependencies['clientState'] {
+  const { clusters, clock, capacity = ROOM } = options;
   const open = async (): ReturnType<ServerDependencies['clientState']['open']> => {
-    const store = await clusters.part(PART);
+    const store = await clusters.scopedStore(PART);
     const registry = new ClusterRegistry({
       kinds: CLIENT_KINDS,
       store,
       clock,
-      guards: [...room].map(([kind, limits]) => roomGuard(store, kind, limits)),
+      guards: [...capacity].map(([kind, limits]) => roomGuard(store, kind, limits)),
       complete: withoutGeneration,
     });
     return { store, registry };
@@ -63,12 +62,12 @@ export function serveClientState(options: ClientStateOptions): ServerDependencie
   };
 }
 
-/** 413 for an object that is too large, 403 for one too many. */
-function roomGuard(store: Pick<ScopedStore, 'list'>, kind: Kind, room: Room): Guard {
+/** 413 for an object that is too large, 403 for an object beyond the capacity. */
+function roomGuard(store: Pick<ScopedStore, 'list'>, kind: Kind, room: Capacity): Guard {
   const bytesOfAll = totalBytes();
   const itemsIn = (namespace?: string): readonly StoredObject[] =>
     store.list({ group: kind.group, kind: kind.kind, namespace }).items;
-  /** Undefined: there is room. */
+  /** The limit that is reached; undefined: none. */
   const full = (namespace: string, isNew: boolean, growth: number): string | undefined => {
     const { objects, inNamespace, allBytes } = room;
     const items = itemsIn();
@@ -96,7 +95,7 @@ function bytesOf(object: KubeObject): number {
   return Buffer.byteLength(JSON.stringify(object));
 }
 
-/** The size of each version is worked out once. */
+/** Sums sizes; the size of each version is computed once. */
 function totalBytes(): (items: readonly StoredObject[]) => number {
   const sizes = new WeakMap<StoredObject, number>();
   return (items) => {

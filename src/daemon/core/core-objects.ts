@@ -1,7 +1,7 @@
 /**
- * Objects of Kubernetes that follow from what is there: the namespaces in which something is, events
- * of what controllers did, ours and those of clients, definitions of the kinds. In memory only:
- * namespaces are made anew at each start, and events are of no use to who was not there.
+ * Kubernetes objects derived from the platform: namespaces in use, events of controllers and of
+ * clients, definitions of the kinds. They are in memory only: namespaces are derived anew at each
+ * start, and a client that was not connected has no use for old events.
  */
 import { randomBytes } from 'node:crypto';
 import { type Clock, EventRing } from '../../apimachinery/index.ts';
@@ -15,7 +15,7 @@ import { eventChanges } from './event-objects.ts';
 import { followNamespaces, type NamespacesOptions } from './namespaces.ts';
 
 export interface CoreObjectsOptions extends Pick<NamespacesOptions, 'kinds' | 'store'> {
-  /** At the state that is served. */
+  /** Positioned at the served state. */
   readonly branch: { readonly state: { readonly catalog: Pick<Catalog, 'object' | 'objects'> } };
   readonly clock: Clock;
   onError(error: unknown): void;
@@ -25,20 +25,20 @@ export interface CoreObjects {
   readonly kinds: KindTable;
   readonly store: Store;
   readonly registry: ObjectRegistry;
-  /** Whoever did something says so here. */
+  /** Events of controllers. */
   readonly events: EventRing;
-  /** Removes events that are too old. */
-  forget(): void;
+  /** Removes expired events. */
+  removeOldEvents(): void;
   close(): Promise<void>;
 }
 
-/** Events come and go; who has not followed for so long lists again. */
+/** Watch history: a client that falls further behind lists again. */
 const WINDOW = { maxEvents: 20_000, maxBytes: 32 * 1024 * 1024 };
 
 export async function openCoreObjects(options: CoreObjectsOptions): Promise<CoreObjects> {
   const { clock, onError } = options;
   const events = new EventRing();
-  // Nothing of it is kept, so its key need not be either.
+  // The store is never persisted, so a random key is enough.
   const codec = sealingCodec(randomBytes(32), () => false);
   const store = await openStore({ engine: new MemoryEngine(), codec, onError, window: WINDOW });
   const written = new ClientEvents({ store, clock });
@@ -56,15 +56,15 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
     store,
     registry: new ClusterRegistry({
       kinds: CORE_KINDS,
-      store: written.part,
+      store: written.store,
       clock,
       guards: [written.guard],
       complete: withoutGeneration,
     }),
     events,
-    forget: () => {
+    removeOldEvents: () => {
       events.forget(clock.now());
-      written.forget();
+      written.removeOld();
     },
     close: async () => {
       for (const stop of stops) stop();
@@ -73,7 +73,7 @@ export async function openCoreObjects(options: CoreObjectsOptions): Promise<Core
   };
 }
 
-/** Seconds since the epoch at which the oldest object began. */
+/** Birth of the oldest object, in seconds since the epoch. */
 function platformBirth({ branch, clock }: CoreObjectsOptions): number {
   let oldest = Math.floor(clock.now() / 1000);
   for (const { identity } of branch.state.catalog.objects()) {

@@ -1,12 +1,12 @@
 /**
- * Definitions of the platform's kinds as an API server shows those that it serves. Terraform writes no
- * object of a kind without one; k9s and Argo CD follow them.
+ * CustomResourceDefinitions of the platform's kinds. Terraform writes no object of a kind without
+ * one; k9s and Argo CD follow them.
  */
 import { type JsonObject, type KubeObject, nameUuids, rfc3339 } from '../../apimachinery/index.ts';
 import { customResourceDefinition, DEFINITION, type KindTable } from '../../kinds/index.ts';
 import type { Change } from '../../state/index.ts';
 
-/** `birth`: of the platform, in seconds since the epoch. */
+/** `birth` of the platform in seconds since the epoch. */
 export function definitionsOf({ kinds }: KindTable, birth: number): Change[] {
   const since = rfc3339(birth * 1000);
   return kinds
@@ -15,7 +15,7 @@ export function definitionsOf({ kinds }: KindTable, birth: number): Change[] {
     .map((definition) => definitionPut(definition as unknown as KubeObject, since));
 }
 
-/** The same name is the same definition, at every start. */
+/** Stable across starts: derived from the name. */
 const uidOf = nameUuids('6ba7b812-9dad-11d1-80b4-00c04fd430c8');
 
 function definitionPut(definition: KubeObject, since: string): Change {

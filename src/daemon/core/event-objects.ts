@@ -1,4 +1,4 @@
-/** Events as objects of Kubernetes, each twice: as core/v1 has it, and as `events.k8s.io` has it. */
+/** Events as Kubernetes objects, each in two API versions: `v1` and `events.k8s.io`. */
 import { createHash } from 'node:crypto';
 import {
   type CountedEvent,
@@ -18,7 +18,7 @@ import {
 } from '../../kinds/index.ts';
 import type { Change } from '../../state/index.ts';
 
-/** A change of an event in one of its forms, and then the same in the other. */
+/** A change of an event in one API version, followed by the same change in the other. */
 export function inBothForms(change: Change): [Change, Change] {
   const other = change.key.group === CORE_EVENT.group ? NEW_EVENT : CORE_EVENT;
   const key = { ...change.key, group: other.group };
@@ -26,7 +26,7 @@ export function inBothForms(change: Change): [Change, Change] {
   return [change, { type: 'put', key, object: inForm(change.object, other) }];
 }
 
-/** What an event that happened, or is forgotten, changes. */
+/** Changes for an event that happened, or that was removed from the ring. */
 export function eventChanges(
   kinds: Pick<KindTable, 'kinds'>,
   event: CountedEvent,

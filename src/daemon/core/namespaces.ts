@@ -1,6 +1,6 @@
 /**
- * Namespaces follow from the objects that are in them: each is there while something is in it, and as
- * old as the oldest of these. `default` is always there, and as old as anything of the platform.
+ * Namespaces derived from their objects: a namespace exists while an object is in it, and is as old as
+ * its oldest object. `default` always exists, and is as old as the platform.
  */
 import { type KubeObject, nameUuids, type ObjectKey, rfc3339 } from '../../apimachinery/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
@@ -9,18 +9,18 @@ import type { Change, Store, StoredObject } from '../../state/index.ts';
 
 export interface NamespacesOptions {
   readonly kinds: KindTable;
-  /** Of the platform, without what follows from its objects: that is where they are. */
+  /** Store of the platform without derived objects. */
   readonly store: Pick<Store, 'list' | 'observe'>;
-  /** Knows when objects began without parsing them. */
+  /** Knows the birth of objects without parsing them. */
   readonly catalog: Pick<Catalog, 'object'>;
-  /** Of the platform, in seconds since the epoch. */
+  /** Birth of the platform in seconds since the epoch. */
   readonly birth: number;
 }
 
-/** Is there as soon as anybody looks. */
+/** Exists without an object. */
 const ALWAYS = 'default';
 
-/** Keeps the namespaces in `core` in step with the store. Returns the way to stop. */
+/** Keeps the namespaces in `core` in step with the store. Returns a function that stops it. */
 export function followNamespaces(options: NamespacesOptions, core: Pick<Store, 'apply'>) {
   const { kinds, store } = options;
   const namespaces = new Map<string, Ages>([[ALWAYS, new Ages()]]);
@@ -41,7 +41,7 @@ export function followNamespaces(options: NamespacesOptions, core: Pick<Store, '
     for (const stored of store.list({ group, kind }).items) {
       const { namespace } = stored.key;
       const ages = namespaces.get(namespace) ?? new Ages();
-      namespaces.set(namespace, ages.add(keptBirth(options, stored)));
+      namespaces.set(namespace, ages.add(birthAtStart(options, stored)));
     }
   }
   core.apply([...namespaces].map(([name, { oldest }]) => namespaceChange(name, oldest)));
@@ -59,10 +59,10 @@ export function followNamespaces(options: NamespacesOptions, core: Pick<Store, '
   };
 }
 
-/** When the objects of a namespace began: how many of them in each second. */
+/** Births of the objects of a namespace: a count per second. */
 class Ages {
   readonly #counts = new Map<number, number>();
-  /** Seconds since the epoch; undefined where there is nothing. */
+  /** Seconds since the epoch; undefined without objects. */
   oldest: number | undefined;
 
   add(birth: number): this {
@@ -86,9 +86,9 @@ class Ages {
   }
 }
 
-/** Of an object that was there at the start. */
-function keptBirth({ catalog }: NamespacesOptions, stored: StoredObject): number {
-  // One that waits for its finalizers is not in git any more.
+/** Birth of an object that existed at the start. */
+function birthAtStart({ catalog }: NamespacesOptions, stored: StoredObject): number {
+  // An object that waits for its finalizers has left git.
   return catalog.object(stored.key)?.identity.bornAt ?? birthOf(stored);
 }
 
@@ -96,7 +96,7 @@ function birthOf({ object }: StoredObject): number {
   return Date.parse(object.metadata.creationTimestamp ?? '') / 1000 || 0;
 }
 
-/** The same name is the same namespace, at every start. */
+/** Stable across starts: derived from the name. */
 const uidOf = nameUuids('6ba7b812-9dad-11d1-80b4-00c04fd430c8');
 
 function namespaceChange(name: string, birth: number | undefined): Change {

@@ -6,7 +6,7 @@ import type { Guard } from '../../registry/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
 import { accessRoleGuard, delegationGuard, subresourceGuard } from './access-rules-guards.ts';
 import { clusterRolesGuard } from './cluster-roles-guard.ts';
-import { copyGuard } from './copy-guard.ts';
+import { derivedSecretGuard } from './derived-secret-guard.ts';
 import { impersonationGuard } from './impersonation-guard.ts';
 import { keyGuard } from './key-guard.ts';
 import { kubeconfigGuard } from './kubeconfig-guard.ts';
@@ -35,7 +35,7 @@ export function writeGuards(parts: GuardParts): readonly Guard[] {
     accessRoleGuard,
     subresourceGuard,
     ownerReferenceGuard(kinds, authorizer),
-    copyGuard(kinds, authorizer),
+    derivedSecretGuard(kinds, authorizer),
     impersonationGuard(authorizer),
     membershipGuard({ rights: rules, directory, group }),
     clusterRolesGuard(rules, group),

@@ -75,7 +75,7 @@ export class EtcdRecovery {
   }
 
   /** Resolves when nobody has more than this replica, as far as can be told in time. */
-  async giveWay(signal: AbortSignal): Promise<void> {
+  async deferToOthers(signal: AbortSignal): Promise<void> {
     const left = EMPTY_MS - (performance.now() - this.#begun);
     if (left > 0 && (await this.#wasEmpty)) await sleep(left, undefined, { signal });
     await this.#options.cluster.giveWay(() => this.#own());
@@ -95,7 +95,7 @@ export class EtcdRecovery {
   }
 
   /** To be called when etcd had forgotten this replica, and its offer with it. */
-  again(): void {
+  announceAgain(): void {
     if (this.#isOffered) void this.#offer().catch(() => undefined);
   }
 

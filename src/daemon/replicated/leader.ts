@@ -27,13 +27,13 @@ import type { JobObserver } from '../../scheduler/index.ts';
 import { buildServer } from '../../server/index.ts';
 import type { EtcdStateEngine, Writer } from '../../state/index.ts';
 import type { Logger, SlowSteps } from '../../telemetry/index.ts';
-import type { PushReception } from '../git-service.ts';
+import type { PushReception } from '../network/push-reception.ts';
 import type { DaemonOptions } from '../options.ts';
-import type { EngineListener } from '../replicated-platform.ts';
 import { openService, type Service } from '../service.ts';
-import { committed } from './committed.ts';
-import { leadingWriter } from './leading-writer.ts';
-import type { ReplicaOptions } from './options.ts';
+import { leaderWriter } from './leader-read-index.ts';
+import { objectAtCommit } from './object-at-commit.ts';
+import type { ReplicaOptions } from './replica-options.ts';
+import type { EngineListener } from './replicated-platform.ts';
 
 export interface LeaderParts extends RecordContext {
   readonly options: DaemonOptions;
@@ -100,7 +100,7 @@ async function open(
   steps.begin('the shared files');
   await files.pull();
   const led = mirror && (await takeOver({ ...parts, mirror }, term, undo));
-  undo.push(async () => pushes.leave(NOT_HERE));
+  undo.push(async () => pushes.refuse(NOT_HERE));
   const used = await etcd.range({
     key: keys.clustersState,
     prefix: true,
@@ -150,7 +150,7 @@ async function open(
   undo.push(compacting(parts, term));
   return {
     service,
-    writer: leadingWriter({ lease, seen: () => state?.seen() }),
+    writer: leaderWriter({ lease, seen: () => state?.seen() }),
     handle: (request, response) => app.routing(request, response),
     close: () => undoAll(undo, parts.logger, term),
   };
@@ -163,7 +163,7 @@ async function openRegistry({ platform }: Service): Promise<ObjectRegistry> {
   return await openIdempotentRegistry({
     registry,
     repository,
-    committed: (kind, key, commit) => committed(platform, { kind, key, commit }),
+    committed: (kind, key, commit) => objectAtCommit(platform, { kind, key, commit }),
   });
 }
 

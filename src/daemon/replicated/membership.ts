@@ -25,8 +25,8 @@ import type { Leaders } from '../../server/index.ts';
 import { deferred, openEtcdEngine } from '../../state/index.ts';
 import type { RoleSnapshot } from '../../telemetry/index.ts';
 import { VERSION } from '../../version.ts';
-import type { PushReception } from '../git-service.ts';
-import { openTls, shownHost } from '../listening.ts';
+import { openTls, urlHost } from '../network/listener.ts';
+import type { PushReception } from '../network/push-reception.ts';
 import { ensureIdentities } from '../repository/secrets.ts';
 import { EtcdRecovery } from './etcd-recovery.ts';
 import { fetchFromPeers } from './fetch-from-peers.ts';
@@ -55,7 +55,7 @@ export interface Membership {
   /** Follows the repository, and leads when it is our turn. */
   open(opened: Opened): void;
   /** A replica that reaches this one has asked. */
-  heard(): void;
+  askedByPeer(): void;
   /** Resolves when etcd knows all that replicas know that are here, or has not for long: it may have been put back. */
   current(): Promise<void>;
   /** Why etcd may have less than the disks of the replicas; undefined: it has not. */
@@ -65,7 +65,7 @@ export interface Membership {
   /** Maintains the repository on this disk. Rejects when that fails, or when the signal ended it. */
   maintain(signal: AbortSignal): Promise<void>;
   /** For metrics. */
-  shown(): RoleSnapshot;
+  snapshot(): RoleSnapshot;
 }
 
 /** A first start needs the files that the first leader makes; after that nobody is waited for. */
@@ -82,7 +82,7 @@ export async function joinPlatform(
   const { repository, url } = of;
   const { options, replica, data, logger, etcd, keys, undo, self } = ground;
   const { listenPeer, advertisePeer, leaseSeconds } = replica;
-  const peer = advertisePeer ?? `${shownHost(listenPeer)}:${listenPeer.port}`;
+  const peer = advertisePeer ?? `${urlHost(listenPeer)}:${listenPeer.port}`;
   const told = { id: self, peer, url, version: VERSION };
   const cluster = new Cluster(etcd, keys);
   let joinedTo: string | undefined;
@@ -95,7 +95,7 @@ export async function joinPlatform(
   };
   const onAgain = (): void => {
     void assertThere().catch(() => undefined);
-    offering.again();
+    offering.announceAgain();
   };
   const link = openReplicaCoordination({ etcd, keys, self: told, leaseSeconds, onAgain, logger });
   undo.push(() => link.close());
@@ -116,7 +116,7 @@ export async function joinPlatform(
       const isThere = (await assertThere()) !== undefined;
       if (!isThere || (await offering.isAhead())) return await offering.compete();
       await upToDate(mirror, data.root, signal);
-      await offering.giveWay(signal);
+      await offering.deferToOthers(signal);
       // One that its peers may not reach lets others go first.
       const isReached = (await reachability?.reachesItself()) ?? true;
       if (!isReached) await sleep(UNREACHED_MS, undefined, { signal });
@@ -158,7 +158,7 @@ export async function joinPlatform(
       undo.push(async () => await mirror?.stop());
       opened.resolve(parts);
     },
-    heard: () => reachability?.heard(),
+    askedByPeer: () => reachability?.askedByPeer(),
     current: () => offering.current(),
     get behind() {
       return offering.problem;
@@ -168,7 +168,7 @@ export async function joinPlatform(
       await files.pull();
     },
     maintain: (signal) => maintain({ role, mirror }, signal),
-    shown: () => snapshot({ role, link, mirror }),
+    snapshot: () => snapshot({ role, link, mirror }),
   };
 }
 

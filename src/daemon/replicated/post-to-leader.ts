@@ -3,7 +3,7 @@ import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import type { ForwardOptions } from '../../server/index.ts';
 
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /** Rejects unless the leader took it. */
 export async function postToLeader(
@@ -15,7 +15,7 @@ export async function postToLeader(
   if (leader?.ready !== true) throw new Error('no replica leads at the moment');
   const { host, port, agent, tls } = route(leader);
   const send = tls ? tlsRequest : plainRequest;
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   const text = JSON.stringify(body);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
   const code = await new Promise<number | undefined>((resolve, reject) => {

@@ -49,7 +49,7 @@ export class Reachability {
   }
 
   /** A replica that reaches this one has asked. */
-  heard(): void {
+  askedByPeer(): void {
     this.#isHeard = true;
   }
 

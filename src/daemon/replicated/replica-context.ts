@@ -6,7 +6,7 @@ import type { Keys } from '../../replication/index.ts';
 import type { RecordCodec } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { DaemonOptions } from '../options.ts';
-import type { ReplicaOptions } from './options.ts';
+import type { ReplicaOptions } from './replica-options.ts';
 
 export interface ReplicaContext {
   readonly options: DaemonOptions;

@@ -26,18 +26,18 @@ import { loadStateKey, openEtcdFeed, strictCodec, type Writer } from '../../stat
 import { createLogger, createRoleMetrics } from '../../telemetry/index.ts';
 import { formatKubeconfig } from '../../tls/index.ts';
 import { VERSION } from '../../version.ts';
-import { openAudit } from '../audit-service.ts';
-import { receivePushes } from '../git-service.ts';
-import { runDiskJobs } from '../jobs.ts';
-import { followCertificate, listenOn, openTls, shownHost, type Tls } from '../listening.ts';
+import { runDiskJobs } from '../background/scheduled-jobs.ts';
+import { followCertificate, listenOn, openTls, type Tls, urlHost } from '../network/listener.ts';
+import { openPushReception } from '../network/push-reception.ts';
+import { openAudit } from '../observability/open-audit.ts';
 import type { DaemonOptions } from '../options.ts';
+import { inProcessAgent } from './in-process-agent.ts';
 import { type LocalRepository, openLocalRepository } from './local-repository.ts';
 import { addressOf, joinPlatform, type Membership } from './membership.ts';
-import { openLeaderProxy, type ReplicaProxy } from './open-front.ts';
-import { etcdOptions, followEtcdFiles, type ReplicaOptions } from './options.ts';
-import { agentOf } from './own-server.ts';
+import { openLeaderProxy, type ReplicaProxy } from './open-leader-proxy.ts';
 import { listenForPeers } from './peer-listener.ts';
 import type { ReplicaContext } from './replica-context.ts';
+import { etcdOptions, followEtcdFiles, type ReplicaOptions } from './replica-options.ts';
 
 export interface RunningReplica {
   readonly url: string;
@@ -89,10 +89,10 @@ export async function startReplica(start: ReplicaStart): Promise<RunningReplica>
 
 async function startAll(ground: ReplicaContext): Promise<RunningReplica> {
   const { options, data, logger, undo, clock, self } = ground;
-  let base = `https://${shownHost(options.listen)}:${options.listen.port}`;
-  const pushes = await receivePushes(data.root, logger);
+  let base = `https://${urlHost(options.listen)}:${options.listen.port}`;
+  const pushes = await openPushReception(data.root, logger);
   undo.push(() => pushes.close());
-  pushes.leave('This replica does not lead: push over HTTP, to any of them');
+  pushes.refuse('This replica does not lead: push over HTTP, to any of them');
   const repository = await openHosted(ground);
   if (repository !== undefined) await pushes.install(repository.gitDir);
   const membership = await joinPlatform(ground, { repository, url: options.publicUrl ?? base });
@@ -153,7 +153,7 @@ function openReplicaFront(
   const { ca, cert, key } = identity;
   const agent = new Agent({ ca, cert, key, servername: PEER_NAME, keepAlive: true });
   undo.push(async () => agent.destroy());
-  const inner = agentOf((asked, response) => membership.role.handle(asked, response));
+  const inner = inProcessAgent((asked, response) => membership.role.handle(asked, response));
   undo.push(async () => inner.destroy());
   const newest = new ReadIndex({
     connect: (to) =>
@@ -176,7 +176,7 @@ function openReplicaFront(
     behind: () => membership.behind,
     ready: { draining: () => (drain.isDraining ? 'this replica is about to stop' : undefined) },
   });
-  createRoleMetrics(front.metrics.registry, () => membership.shown());
+  createRoleMetrics(front.metrics.registry, () => membership.snapshot());
   undo.push(() => front.close());
   return front;
 }
@@ -201,7 +201,7 @@ async function openPeers(
     identity: of.identity,
     gitDir: data.repository,
     handle: (asked, response) => of.membership.role.handle(asked, response),
-    heard: () => of.membership.heard(),
+    heard: () => of.membership.askedByPeer(),
     newest: async () => {
       const { writer } = of.membership.role;
       return writer?.known() ?? (await writer?.ask());
@@ -230,7 +230,7 @@ async function listen(
     undo.push(() => plain.close());
     await listenOn(plain, options.listenHttp);
   }
-  return `https://${shownHost(options.listen)}:${port}`;
+  return `https://${urlHost(options.listen)}:${port}`;
 }
 
 /** The leader writes into the status what is wrong with the audit log of its replica. */
@@ -243,7 +243,7 @@ function toldTo(
       return front.config.current;
     },
     subscribe: (listener) => front.config.subscribe(listener),
-    tellAudit: (message) => role.leader?.service.platform.config.tellAudit(message),
+    reportAudit: (message) => role.leader?.service.platform.config.reportAudit(message),
   };
 }
 

@@ -27,7 +27,7 @@ export interface Secrets {
   /** Differs with the keys. */
   readonly fingerprint: string;
   /** Says for whom to seal, and what is amiss where nothing is sealed, once the branch was read. */
-  tell(branch: Branch, observation: SecretsObservation): Promise<void>;
+  report(branch: Branch, observation: SecretsObservation): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -79,11 +79,11 @@ export async function openSecrets(of: {
     reader: { ...fileReader(kinds, under, { keyring, mindsClear }), crew },
     fingerprint: createHash('sha256').update(identities.toSorted().join()).digest('hex'),
     sealer: new Sealer({ keyring, kinds, clock, ...(pgpKeys && { pgpKeys }) }),
-    tell: async (branch, observation) => {
+    report: async (branch, observation) => {
       crew.settle();
       const here = await keyring.recipients();
       const lost = opened.missing ?? (hasSealProblem(branch) ? await missing(here) : undefined);
-      if (lost !== undefined) tellMissing(lost, { own, recipient, logger, observation });
+      if (lost !== undefined) reportMissing(lost, { own, recipient, logger, observation });
       if (branch.state.view.sealing !== undefined) {
         logger.info({ recipient }, 'Secrets are sealed in git');
         return;
@@ -105,7 +105,7 @@ function hasSealProblem(branch: Branch): boolean {
   return false;
 }
 
-function tellMissing(
+function reportMissing(
   { recipients: missing, files, all }: MissingKeys,
   of: {
     readonly own: string;

@@ -10,12 +10,12 @@ import {
 } from '../../git/index.ts';
 import type { KindTable } from '../../kinds/index.ts';
 import type { Sealer } from '../../registry/index.ts';
-import type { Opened, PlatformParts } from '../platform-parts.ts';
+import type { Opened, PlatformContext } from '../platform-context.ts';
 import { openFollowed } from './followed-repository.ts';
 import type { RemoteObservation } from './remote-observation.ts';
 import type { Signatures } from './signatures.ts';
 
-interface SourceParts extends PlatformParts {
+interface SourceParts extends PlatformContext {
   readonly kinds: KindTable;
   readonly opened: Opened;
   readonly remote: RemoteObservation | undefined;

@@ -40,7 +40,7 @@ export function withClaims(
   };
 }
 
-export function origin(
+export function writeOptions(
   user: string,
   { connector }: AdmittedIdentity,
   requestId: string | undefined,
@@ -64,14 +64,14 @@ export async function writing<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-export function shutOut(name: string): SignInError {
+export function disabledError(name: string): SignInError {
   return new SignInError(`user ${name} is disabled or gone`, {
     reason: 'user-disabled',
     code: 403,
   });
 }
 
-export function waitsForReview(name: string): SignInError {
+export function awaitingReviewError(name: string): SignInError {
   return new SignInError(`user ${name} waits for a review`, {
     reason: 'waits-for-review',
     code: 403,

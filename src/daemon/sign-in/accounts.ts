@@ -11,18 +11,18 @@ import type {
   ProvidedIdentity,
 } from '../../sign-in/index.ts';
 import type { AccountParts } from './account-parts.ts';
-import { shutOut } from './account-writes.ts';
+import { disabledError } from './account-writes.ts';
 import { LoginKeys } from './login-keys.ts';
-import { People } from './people.ts';
+import { UsersAndTeams } from './users-and-teams.ts';
 
 export class PlatformAccounts implements Accounts {
   readonly #directory: AccountParts['access']['directory'];
-  readonly #people: People;
+  readonly #people: UsersAndTeams;
   readonly #keys: LoginKeys;
 
   constructor(parts: AccountParts) {
     this.#directory = parts.access.directory;
-    this.#people = new People(parts);
+    this.#people = new UsersAndTeams(parts);
     this.#keys = new LoginKeys(parts);
   }
 
@@ -62,7 +62,7 @@ export class PlatformAccounts implements Accounts {
     const user = this.#keys.userOf(keyName);
     const { connector, userId: subject } = identity;
     const [known, ...more] = this.#directory.usersOf({ connector, subject });
-    if (known === undefined || known !== user || more.length > 0) throw shutOut(String(user));
+    if (known === undefined || known !== user || more.length > 0) throw disabledError(String(user));
     if (isNews) await this.enter(identity);
     await this.#keys.refreshed(keyName, identity);
   }

@@ -11,7 +11,7 @@ import type {
 } from '../../sign-in/index.ts';
 import type { StoredObject } from '../../state/index.ts';
 import { type AccountParts, findObject, kindOf } from './account-parts.ts';
-import { nameOf, shutOut, writing } from './account-writes.ts';
+import { disabledError, nameOf, writing } from './account-writes.ts';
 import {
   identitySpec,
   loginKeyManifest,
@@ -31,7 +31,7 @@ export class LoginKeys {
 
   async mint(key: NewLoginKey): Promise<LoginKey> {
     const user = this.#parts.access.directory.user(key.user);
-    if (user === undefined || user.disabled) throw shutOut(key.user);
+    if (user === undefined || user.disabled) throw disabledError(key.user);
     const kind = this.#kind;
     const now = this.#parts.clock.now();
     const body = loginKeyManifest({ ...key, user, apiVersion: apiVersionOf(kind), now });

@@ -36,7 +36,7 @@ export interface OidcServiceParts
 
 export interface RunningOidcService extends OidcService {
   /** Rotates the signing keys that are due, once the provider was wanted. */
-  tend(): Promise<void>;
+  rotateKeys(): Promise<void>;
   close(): void;
 }
 
@@ -79,7 +79,7 @@ export function openOidcService(parts: OidcServiceParts): RunningOidcService {
     },
     handle: (request, response, of) => server.handle(request, response, of),
     userOf,
-    tend: async () => {
+    rotateKeys: async () => {
       await Promise.all(rings.map((ring) => ring.tend()));
     },
     close: () => server.close(),

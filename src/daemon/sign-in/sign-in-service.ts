@@ -26,7 +26,7 @@ export interface SignInService {
   /** To be called when clients can reach the platform. */
   start(): void;
   /** The same answers, and whose key is used is asked about now and then. */
-  watched(authenticate: Authenticate): Authenticate;
+  trackUse(authenticate: Authenticate): Authenticate;
   readonly refresher: IdentityRefresher;
   /** Resolves when what changes of users began has ended. */
   settled(): Promise<void>;
@@ -66,7 +66,7 @@ export function openSignIn(parts: SignInParts): SignInService {
     refresher,
     start: () => connectors.start(),
     settled: () => passwords.settled(),
-    watched: (authenticate) => (token) => {
+    trackUse: (authenticate) => (token) => {
       const found = authenticate(token);
       if ('user' in found && found.user.accessKey !== undefined) {
         refresher.used(found.user.accessKey);

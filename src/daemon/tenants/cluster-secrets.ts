@@ -29,10 +29,10 @@ import type { Guard } from '../../registry/index.ts';
 import { type Change, type ScopedStore, type Store, scopedStore } from '../../state/index.ts';
 
 /** The cluster of a tenant, and that of a control plane. */
-export type Door = 'virtualcluster' | 'cluster';
+export type ClusterType = 'virtualcluster' | 'cluster';
 
 /** A cluster, as far as its Secrets go. */
-export interface SecretPlace {
+export interface SecretScope {
   readonly store: ScopedStore;
   /** The namespace of the project that owns a namespace of the cluster; undefined: no project does. */
   projectNamespace(namespace: string): string | undefined;
@@ -79,7 +79,7 @@ export class ClusterSecrets {
     this.#plan('all');
   }
 
-  place(clusters: Store, door: Door, name: string): SecretPlace {
+  place(clusters: Store, door: ClusterType, name: string): SecretScope {
     return {
       store: scopedStore(clusters, `${door}:${name}`),
       projectNamespace: (namespace) => {
@@ -90,7 +90,7 @@ export class ClusterSecrets {
   }
 
   /** A tenant cluster is all of its project; of a control plane, the namespaces of its tenants. */
-  #projectOf(door: Door, name: string, namespace: string): string | undefined {
+  #projectOf(door: ClusterType, name: string, namespace: string): string | undefined {
     const { tenants } = this.#options;
     if (door === 'virtualcluster') {
       const tenant = tenants.get(name);
@@ -104,7 +104,7 @@ export class ClusterSecrets {
   }
 
   /** Every cluster that there is now. */
-  *#places(): Iterable<SecretPlace> {
+  *#places(): Iterable<SecretScope> {
     const clusters = this.#options.clusters();
     if (clusters === undefined) return;
     const names = new Set<string>();
@@ -116,7 +116,7 @@ export class ClusterSecrets {
   }
 
   /** Asks whoever has a Secret follow a project secret for the right to get that. */
-  guard(place: SecretPlace): Guard {
+  guard(place: SecretScope): Guard {
     const { secret, authorizer, kinds } = this.#options;
     return ({ user, kind, object, old }) => {
       if (kind !== secret || object === undefined) return undefined;
@@ -136,7 +136,7 @@ export class ClusterSecrets {
   }
 
   /** The object as it is kept; it passed the guard. */
-  complete(place: SecretPlace, kind: Kind, object: KubeObject): KubeObject {
+  complete(place: SecretScope, kind: Kind, object: KubeObject): KubeObject {
     if (kind !== this.#options.secret) return object;
     const source = this.#wanted(place, object);
     const noted = { ...object, metadata: { ...object.metadata } };
@@ -144,7 +144,7 @@ export class ClusterSecrets {
     return this.#withData(noted, source) ?? noted;
   }
 
-  #wanted(place: SecretPlace, object: KubeObject): ObjectKey | undefined {
+  #wanted(place: SecretScope, object: KubeObject): ObjectKey | undefined {
     const namespace = place.projectNamespace(object.metadata.namespace ?? '');
     return wantedProjectSecret(this.#group, object, namespace);
   }
@@ -175,7 +175,7 @@ export class ClusterSecrets {
     }
   }
 
-  #renew(place: SecretPlace, due: Set<string> | 'all'): void {
+  #renew(place: SecretScope, due: Set<string> | 'all'): void {
     const { group, kind } = this.#options.secret;
     const changes: Change[] = [];
     for (const stored of place.store.list({ group, kind }).items) {

@@ -34,10 +34,10 @@ import {
   sealingCodec,
   strictCodec,
 } from '../../state/index.ts';
-import type { ReplicatedPlatform } from '../replicated-platform.ts';
-import { ClusterSecrets, type Door } from './cluster-secrets.ts';
+import type { ReplicatedPlatform } from '../replicated/replicated-platform.ts';
+import { ClusterSecrets, type ClusterType } from './cluster-secrets.ts';
 import { removeOldEvents } from './event-expiry.ts';
-import { SyncPlaces } from './sync-places.ts';
+import { SyncTargets } from './sync-targets.ts';
 
 export interface ClustersOptions {
   /** Where the data of all clusters is. */
@@ -71,9 +71,9 @@ export interface Clusters extends ClusterRoots {
   /** Resolves when what the present tenants need is open. */
   ready(): Promise<void>;
   /** Where tenants have put what they synced. */
-  places(): Promise<SyncPlaces>;
+  syncTargets(): Promise<SyncTargets>;
   /** A part of what is kept beside the state, for what is in no cluster and in no commit. */
-  part(name: string): Promise<ScopedStore>;
+  scopedStore(name: string): Promise<ScopedStore>;
   /** Whether there was a tenant before this process began. */
   readonly wasUsed: boolean;
   /** Called after each change of a tenant, with its name, when its surface is there. */
@@ -100,7 +100,7 @@ class ServedClusters implements Clusters {
   #listener: ((name: string) => void) | undefined;
   #store: Promise<Store> | undefined;
   #open: Store | undefined;
-  #places: SyncPlaces | undefined;
+  #places: SyncTargets | undefined;
 
   constructor(options: ClustersOptions) {
     this.#options = options;
@@ -133,14 +133,14 @@ class ServedClusters implements Clusters {
     };
   }
 
-  async places(): Promise<SyncPlaces> {
+  async syncTargets(): Promise<SyncTargets> {
     this.#store ??= this.#openStore();
     await this.#store;
     if (this.#places === undefined) throw new Error('The clusters are not open');
     return this.#places;
   }
 
-  async part(name: string): Promise<ScopedStore> {
+  async scopedStore(name: string): Promise<ScopedStore> {
     this.#store ??= this.#openStore();
     return scopedStore(await this.#store, name);
   }
@@ -155,9 +155,9 @@ class ServedClusters implements Clusters {
     const [, door, name = ''] = match ?? [];
     const store = this.#open;
     if (door === undefined || store === undefined) return undefined;
-    if (!this.#exists(door as Door, name)) return undefined;
+    if (!this.#exists(door as ClusterType, name)) return undefined;
     const id = `${door}/${name}`;
-    const surface = this.#found.get(id) ?? this.#surface(store, door as Door, name);
+    const surface = this.#found.get(id) ?? this.#surface(store, door as ClusterType, name);
     this.#found.set(id, surface);
     return surface;
   }
@@ -201,11 +201,11 @@ class ServedClusters implements Clusters {
     }, this.#options.onError);
   }
 
-  #exists(door: Door, name: string): boolean {
+  #exists(door: ClusterType, name: string): boolean {
     if (door === 'virtualcluster') return this.#tenants.has(name);
     return (
       [...this.#tenants.values()].some((object) => settingsOf(object).cluster === name) ||
-      this.#places?.isAt(name) === true
+      this.#places?.mayHaveObjectsIn(name) === true
     );
   }
 
@@ -224,11 +224,11 @@ class ServedClusters implements Clusters {
         : strictCodec(stateKey);
     const local = replicated === undefined && redo !== undefined ? { redo } : {};
     this.#open = await openStore({ engine, codec, onError, ...local });
-    this.#places = new SyncPlaces(scopedStore(this.#open, 'sync'));
+    this.#places = new SyncTargets(scopedStore(this.#open, 'sync'));
     return this.#open;
   }
 
-  #surface(whole: Store, door: Door, name: string): ClusterRoot {
+  #surface(whole: Store, door: ClusterType, name: string): ClusterRoot {
     const { clock, rights, prefix } = this.#options;
     const place = this.#secrets.place(whole, door, name);
     const { store } = place;
@@ -253,7 +253,7 @@ class ServedClusters implements Clusters {
     };
   }
 
-  #door(door: Door, name: string): ClusterDoor {
+  #door(door: ClusterType, name: string): ClusterDoor {
     const [group = ''] = this.#options.kinds.groups;
     if (door === 'cluster') {
       const target = { kind: 'Cluster', parts: { cluster: name } } as const;

@@ -54,7 +54,7 @@ export class Kubeconfigs {
 }
 
 /** Whether a kubeconfig is in the SharedSecret. */
-export function isIn(
+export function isInSecret(
   source: KubeconfigSource | undefined,
   { namespace, name }: { namespace: string; name: string },
 ): boolean {

@@ -15,40 +15,40 @@ import { exceeds, type PruneBudget } from '../../registry/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { isWanted, removeSynced, SYNCED_KINDS } from '../../tenant-sync/index.ts';
 import type { Tenants } from './clusters.ts';
-import { idOfPlace, isSameCluster, type SyncPlace, type SyncPlaces } from './sync-places.ts';
+import { idOfTarget, isSameCluster, type SyncTarget, type SyncTargets } from './sync-targets.ts';
 
 export interface OrphanCleanupOptions {
-  places(): Promise<SyncPlaces>;
-  access(place: SyncPlace): Promise<ClusterAccess>;
+  targets(): Promise<SyncTargets>;
+  access(target: SyncTarget): Promise<ClusterAccess>;
   readonly logger: Logger;
   /** It is time to try again. */
   retry(tenant: string): void;
   /** True if it is removed where nobody can tell that the cluster is another one, as rights are. */
   readonly removesInDoubt?: boolean;
-  /** Removes what is left at a place, and says how much it was. */
+  /** Removes what is left at a target, and says how much it was. */
   remove(of: Removal): Promise<number>;
 }
 
 export interface Removal {
   readonly client: KubeClient;
   readonly tenant: string;
-  readonly place: SyncPlace;
+  readonly target: SyncTarget;
   /** The tenant as it is, where it is at the same cluster still. */
-  readonly keep: CurrentPlace | undefined;
+  readonly keep: CurrentTarget | undefined;
 }
 
 /** The tenant as it is, where it is still there. */
-export interface CurrentPlace {
-  readonly place: SyncPlace;
+export interface CurrentTarget {
+  readonly target: SyncTarget;
   /** Absent where what is left does not depend on it. */
   readonly tenant?: TenantCluster;
 }
 
-const PATIENCE = { firstMs: 5_000, lastMs: 300_000 };
+const BACKOFF = { firstMs: 5_000, lastMs: 300_000 };
 
 export class OrphanCleanup {
   readonly #options: OrphanCleanupOptions;
-  /** How places were reached last: by now the kubeconfig may be gone with the tenant. */
+  /** How targets were reached last: by now the kubeconfig may be gone with the tenant. */
   readonly #access = new Map<string, ClusterAccess>();
   readonly #failures = new Map<string, number>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -60,32 +60,32 @@ export class OrphanCleanup {
     this.#options = options;
   }
 
-  /** How many places are still to be cleaned up. */
-  get left(): number {
+  /** How many targets are still to be cleaned up. */
+  get remaining(): number {
     return [...this.#left.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  reached(place: SyncPlace, access: ClusterAccess): void {
-    this.#access.set(idOfPlace(place), access);
+  reached(target: SyncTarget, access: ClusterAccess): void {
+    this.#access.set(idOfTarget(target), access);
   }
 
-  /** Tries each place once; never rejects for what a cluster does. */
-  async clean(tenant: string, current?: CurrentPlace): Promise<void> {
-    const places = await this.#options.places();
+  /** Tries each target once; never rejects for what a cluster does. */
+  async clean(tenant: string, current?: CurrentTarget): Promise<void> {
+    const targets = await this.#options.targets();
     clearTimeout(this.#timers.get(tenant));
     let failed = false;
-    for (const place of places.former(tenant)) {
+    for (const target of targets.former(tenant)) {
       if (this.#closed) return;
       try {
-        await this.#cleanOne(tenant, place, current);
-        await places.cleaned(tenant, place);
-        this.#access.delete(idOfPlace(place));
+        await this.#cleanOne(tenant, target, current);
+        await targets.cleaned(tenant, target);
+        this.#access.delete(idOfTarget(target));
       } catch (err) {
         failed = true;
         this.#options.logger.warn({ err, tenant }, 'What was synced cannot be removed yet');
       }
     }
-    this.#left.set(tenant, places.former(tenant).length);
+    this.#left.set(tenant, targets.former(tenant).length);
     if (failed) this.#later(tenant);
     else this.#failures.delete(tenant);
   }
@@ -102,35 +102,36 @@ export class OrphanCleanup {
     const failures = (this.#failures.get(tenant) ?? 0) + 1;
     this.#failures.set(tenant, failures);
     const retry = (): void => this.#options.retry(tenant);
-    this.#timers.set(tenant, setTimeout(retry, backoffAfter(failures, PATIENCE)));
+    this.#timers.set(tenant, setTimeout(retry, backoffAfter(failures, BACKOFF)));
   }
 
   async #cleanOne(
     tenant: string,
-    place: SyncPlace,
-    current: CurrentPlace | undefined,
+    target: SyncTarget,
+    current: CurrentTarget | undefined,
   ): Promise<void> {
     const { logger } = this.#options;
-    const client = await this.#connect(place);
+    const client = await this.#connect(target);
     try {
-      const same = current === undefined ? false : await this.#isSame(client, place, current.place);
+      const same =
+        current === undefined ? false : await this.#isSame(client, target, current.target);
       if (same === undefined && this.#options.removesInDoubt !== true) {
         const text =
           'What was synced stays: nobody can tell whether its cluster is the present one';
-        logger.warn({ tenant, place }, text);
+        logger.warn({ tenant, place: target }, text);
         return;
       }
       const keep = same === true ? current : undefined;
-      const removed = await this.#options.remove({ client, tenant, place, keep });
-      logger.info({ tenant, removed, place }, 'What was synced is removed');
+      const removed = await this.#options.remove({ client, tenant, target, keep });
+      logger.info({ tenant, removed, place: target }, 'What was synced is removed');
     } finally {
       this.#disconnect(client);
     }
   }
 
-  async #connect(place: SyncPlace): Promise<KubeClient> {
-    const known = this.#access.get(idOfPlace(place));
-    const client = new KubeClient(known ?? (await this.#options.access(place)));
+  async #connect(target: SyncTarget): Promise<KubeClient> {
+    const known = this.#access.get(idOfTarget(target));
+    const client = new KubeClient(known ?? (await this.#options.access(target)));
     this.#clients.add(client);
     return client;
   }
@@ -143,10 +144,10 @@ export class OrphanCleanup {
   /** Undefined: it cannot be told. The same cluster may have two kubeconfigs. */
   async #isSame(
     client: KubeClient,
-    place: SyncPlace,
-    current: SyncPlace,
+    target: SyncTarget,
+    current: SyncTarget,
   ): Promise<boolean | undefined> {
-    if (isSameCluster(place, current)) return true;
+    if (isSameCluster(target, current)) return true;
     const other = await this.#connect(current);
     try {
       const [a, b] = await Promise.all([client, other].map(uidOfCluster));
@@ -170,7 +171,7 @@ async function uidOfCluster(client: KubeClient): Promise<string | undefined> {
 
 /** Removes what endpoint sync wrote. */
 export async function removeSyncedObjects(
-  { client, tenant, place, keep }: Removal,
+  { client, tenant, target, keep }: Removal,
   logger: Logger,
 ): Promise<number> {
   const current = keep?.tenant;
@@ -179,7 +180,7 @@ export async function removeSyncedObjects(
   for (const kind of Object.values(SYNCED_KINDS)) {
     // A kubeconfig of a former version may reach Endpoints alone, and has synced nothing else.
     const isOptional = kind.name !== 'Endpoints';
-    const { namespace } = place;
+    const { namespace } = target;
     const removed = await removeSynced({ kind, client, tenant, namespace, keeps, isOptional });
     if (removed === undefined) {
       const text = 'Services that were synced, if any, stay: the kubeconfig may not list them';
@@ -191,16 +192,16 @@ export async function removeSyncedObjects(
 }
 
 /**
- * Tenants with places that are there no more. Those that went while no process saw it are held where
+ * Tenants with targets that are there no more. Those that went while no process saw it are held where
  * they are more than the budget lets go: a wrong folder looks like that.
  */
 export function goneTenants(
-  places: SyncPlaces,
+  targets: SyncTargets,
   tenants: Tenants,
   budget: PruneBudget,
 ): { readonly gone: readonly string[]; readonly held: readonly string[] } {
-  const gone = places.tenants.filter((name) => tenants.get(name) === undefined);
-  const unseen = gone.filter((name) => places.isIn(name));
+  const gone = targets.tenants.filter((name) => tenants.get(name) === undefined);
+  const unseen = gone.filter((name) => targets.isRecorded(name));
   const [prunes, after] = [unseen.length, tenants.names().length];
   if (!exceeds(budget, { prunes, before: after + prunes, after })) return { gone, held: [] };
   return { gone: gone.filter((name) => !unseen.includes(name)), held: unseen };

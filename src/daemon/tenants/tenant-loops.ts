@@ -29,15 +29,15 @@ import {
   TenantSync,
   worstOf,
 } from '../../tenant-sync/index.ts';
-import type { ReplicatedPlatform } from '../replicated-platform.ts';
+import type { ReplicatedPlatform } from '../replicated/replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
-import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import { isInSecret, Kubeconfigs } from './kubeconfigs.ts';
 import { goneTenants, OrphanCleanup, removeSyncedObjects } from './orphan-cleanup.ts';
-import { placeOf, type SyncPlace, type SyncPlaces } from './sync-places.ts';
+import { type SyncTarget, type SyncTargets, targetOf } from './sync-targets.ts';
 
 export interface TenantLoopsOptions {
   readonly tenants: Tenants;
-  places(): Promise<SyncPlaces>;
+  targets(): Promise<SyncTargets>;
   readonly kinds: KindTable;
   readonly store: Store;
   readonly branch: Pick<Branch, 'submit'>;
@@ -90,8 +90,8 @@ export class TenantLoops {
     const { kinds, store, kubeconfigs: folder, logger } = options;
     this.#kubeconfigs = new Kubeconfigs({ kinds, store, folder });
     this.#former = new OrphanCleanup({
-      places: () => options.places(),
-      access: (place) => this.#accessTo(place),
+      targets: () => options.targets(),
+      access: (syncTarget) => this.#accessTo(syncTarget),
       retry: (tenant) => this.follow(tenant),
       remove: (removal) => removeSyncedObjects(removal, logger),
       logger,
@@ -100,7 +100,7 @@ export class TenantLoops {
       for (const name of options.tenants.names()) if (this.#names(name, secret)) this.follow(name);
     });
     options.metrics.follow(() => this.#counts());
-    options.metrics.followLeftovers(() => this.#former.left);
+    options.metrics.followLeftovers(() => this.#former.remaining);
   }
 
   /** The tenant is there, is gone, or is another than before. Calls of one tenant take turns. */
@@ -118,7 +118,7 @@ export class TenantLoops {
    */
   async resume(budget: PruneBudget): Promise<void> {
     const { tenants, logger } = this.#options;
-    const { gone, held } = goneTenants(await this.#options.places(), tenants, budget);
+    const { gone, held } = goneTenants(await this.#options.targets(), tenants, budget);
     if (held.length > 0) {
       const text =
         'Tenants are gone that were there when this process stopped. What they have synced stays: remove it with kubectl delete endpoints,services -A -l gitplane.dev/managed-by=NAME';
@@ -165,7 +165,7 @@ export class TenantLoops {
     this.#broken.delete(name);
     if (settings === undefined) {
       await this.#stop(name);
-      await (await this.#options.places()).leave(name);
+      await (await this.#options.targets()).retire(name);
       await this.#former.clean(name);
       return;
     }
@@ -188,14 +188,14 @@ export class TenantLoops {
     const { prefix, referenceNames } = this.#options;
     const synced = syncedTenant(name, settings, referenceNames);
     const { tenant, patches } = synced;
-    const place = placeOf(settings, tenant.mode);
+    const syncTarget = targetOf(settings, tenant.mode);
     const source = await this.#access(settings.source, `${prefix}/virtualcluster/${name}`);
-    const target = await this.#accessTo(place);
+    const target = await this.#accessTo(syncTarget);
     const kinds = Object.keys(patches);
     const ends = JSON.stringify([source, target, settings.targetNamespace, tenant.mode, kinds]);
     const text = JSON.stringify(synced);
     const running = this.#loops.get(name);
-    this.#former.reached(place, target);
+    this.#former.reached(syncTarget, target);
     if (running?.ends === ends && running.patched !== text) {
       for (const { kind, sync } of running.syncs) {
         sync.update({ tenant, patches: patches[kind] ?? [] });
@@ -203,12 +203,12 @@ export class TenantLoops {
       running.patched = text;
     }
     const retain = settings.deletionPolicy === 'Retain';
-    await (await this.#options.places()).enter(name, place, retain);
+    await (await this.#options.targets()).record(name, syncTarget, retain);
     if (running?.ends !== ends) {
       await this.#stop(name);
       this.#start(name, { source, target, synced, ends, text });
     }
-    await this.#former.clean(name, { place, tenant });
+    await this.#former.clean(name, { target: syncTarget, tenant });
   }
 
   #start(
@@ -261,7 +261,7 @@ export class TenantLoops {
     return term === undefined ? access : { ...access, assertMayAct: () => assertHeld(term) };
   }
 
-  async #accessTo({ cluster, kubeconfig }: SyncPlace): Promise<ClusterAccess> {
+  async #accessTo({ cluster, kubeconfig }: SyncTarget): Promise<ClusterAccess> {
     return await this.#access(kubeconfig, `${this.#options.prefix}/cluster/${cluster}`);
   }
 
@@ -270,7 +270,7 @@ export class TenantLoops {
     const object = this.#options.tenants.get(tenant);
     if (object === undefined) return false;
     const { source, target } = settingsOf(object);
-    return isIn(source, secret) || isIn(target, secret);
+    return isInSecret(source, secret) || isInSecret(target, secret);
   }
 
   #publishSoon(name: string): void {

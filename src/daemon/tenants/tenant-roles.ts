@@ -21,16 +21,16 @@ import type { Store } from '../../state/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { RoleBindings, removeRoleBindings } from '../../tenant-sync/index.ts';
 import type { AccessControl } from '../access/access-control.ts';
-import type { ReplicatedPlatform } from '../replicated-platform.ts';
+import type { ReplicatedPlatform } from '../replicated/replicated-platform.ts';
 import type { Tenants } from './clusters.ts';
-import { isIn, Kubeconfigs } from './kubeconfigs.ts';
+import { isInSecret, Kubeconfigs } from './kubeconfigs.ts';
 import { goneTenants, OrphanCleanup } from './orphan-cleanup.ts';
-import type { SyncPlace, SyncPlaces } from './sync-places.ts';
+import type { SyncTarget, SyncTargets } from './sync-targets.ts';
 
 export interface TenantRolesOptions {
   readonly tenants: Tenants;
   /** Places of the bindings that were written, apart from what else is synced. */
-  places(): Promise<SyncPlaces>;
+  targets(): Promise<SyncTargets>;
   readonly assignments: AccessControl['assignments'];
   readonly kinds: KindTable;
   readonly store: Store;
@@ -67,7 +67,7 @@ export class TenantRoles {
     const { kinds, store, kubeconfigs: folder, logger, tenants, assignments } = options;
     this.#kubeconfigs = new Kubeconfigs({ kinds, store, folder });
     this.#former = new OrphanCleanup({
-      places: () => options.places(),
+      targets: () => options.targets(),
       access: ({ kubeconfig }) => this.#access(kubeconfig),
       retry: (tenant) => this.follow(tenant),
       removesInDoubt: true,
@@ -80,7 +80,8 @@ export class TenantRoles {
       this.#kubeconfigs.follow((secret) => {
         for (const name of tenants.names()) {
           const tenant = tenants.get(name);
-          if (tenant !== undefined && isIn(settingsOf(tenant).source, secret)) this.follow(name);
+          if (tenant !== undefined && isInSecret(settingsOf(tenant).source, secret))
+            this.follow(name);
         }
       }),
       assignments.observe(() => this.#changedSoon()),
@@ -100,7 +101,11 @@ export class TenantRoles {
 
   /** Cleans up after tenants that went while the process was stopped, within the prune budget. */
   async resume(budget: PruneBudget): Promise<void> {
-    const { gone, held } = goneTenants(await this.#options.places(), this.#options.tenants, budget);
+    const { gone, held } = goneTenants(
+      await this.#options.targets(),
+      this.#options.tenants,
+      budget,
+    );
     if (held.length > 0) {
       const text =
         'Tenants are gone that were there when this process stopped. Their ClusterRoleBindings stay: remove them with kubectl delete clusterrolebindings -l gitplane.dev/managed-by=NAME';
@@ -135,35 +140,35 @@ export class TenantRoles {
     if (this.#closed) return;
     const tenant = this.#options.tenants.get(name);
     const settings = tenant && settingsOf(tenant);
-    const places = await this.#options.places();
+    const targets = await this.#options.targets();
     if (settings?.source === undefined || !settings.clusterRoles.enabled) {
       await this.#stop(name);
-      await places.leave(name);
+      await targets.retire(name);
       await this.#former.clean(name);
       return this.#tell(name, undefined);
     }
-    const isIdle = this.#options.assignments.all().length === 0 && !places.isIn(name);
+    const isIdle = this.#options.assignments.all().length === 0 && !targets.isRecorded(name);
     if (isIdle) return;
-    await this.#run(name, settings, places).catch(async (error: unknown) => {
+    await this.#run(name, settings, targets).catch(async (error: unknown) => {
       await this.#stop(name);
       const message = error instanceof Error ? error.message : String(error);
       this.#tell(name, { reason: 'Kubeconfig', message });
     });
   }
 
-  async #run(name: string, settings: TenantSettings, places: SyncPlaces): Promise<void> {
+  async #run(name: string, settings: TenantSettings, targets: SyncTargets): Promise<void> {
     const { source, clusterRoles } = settings;
     if (source === undefined) return;
-    const place: SyncPlace = { cluster: '', kubeconfig: source };
+    const target: SyncTarget = { cluster: '', kubeconfig: source };
     const access = await this.#access(source);
     const text = JSON.stringify([access, clusterRoles]);
-    this.#former.reached(place, access);
-    await places.enter(name, place, false);
+    this.#former.reached(target, access);
+    await targets.record(name, target, false);
     if (this.#loops.get(name)?.text !== text) {
       await this.#stop(name);
       this.#start(name, { access, text, prefix: clusterRoles.groupsPrefix });
     }
-    await this.#former.clean(name, { place });
+    await this.#former.clean(name, { target });
   }
 
   #start(name: string, of: { access: ClusterAccess; text: string; prefix: string }): void {
@@ -186,7 +191,7 @@ export class TenantRoles {
     loop.client.close();
   }
 
-  async #access(source: SyncPlace['kubeconfig']): Promise<ClusterAccess> {
+  async #access(source: SyncTarget['kubeconfig']): Promise<ClusterAccess> {
     if (source === undefined) throw new Error('The tenant cluster has no kubeconfig');
     const access = await this.#kubeconfigs.access(source);
     const term = this.#options.replicated?.term;

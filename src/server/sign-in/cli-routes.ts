@@ -9,7 +9,7 @@ import { browserSession } from './browser.ts';
 import { confirmBody, messageBody } from './confirm-page.ts';
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
-import { answerPage } from './html-answer.ts';
+import { sendPage } from './html-response.ts';
 import { asOAuthError, csrfField, keyAnswer, ownForm } from './key-approval.ts';
 import { loginFirst } from './login-route.ts';
 
@@ -25,7 +25,7 @@ export function registerCli(app: FastifyInstance, deps: ServerDependencies): voi
   });
   for (const [end, { title, text }] of Object.entries(ENDS)) {
     const work = (exchange: Exchange): Promise<FastifyReply> =>
-      answerPage(exchange, { title, body: messageBody({ title, text }) });
+      sendPage(exchange, { title, body: messageBody({ title, text }) });
     app.get(`/auth/cli/${end}`, { ...ROUTE, handler: signInRoute(deps, { signsIn: false, work }) });
   }
 }
@@ -57,7 +57,7 @@ async function ask(exchange: Exchange): Promise<FastifyReply> {
   if (session === undefined) return loginFirst(exchange);
   facts['user'] = session.user.name;
   const { redirectUri, state, challenge, device, client } = wanted;
-  return await answerPage(exchange, {
+  return await sendPage(exchange, {
     title: 'Let this program sign in?',
     body: confirmBody({
       user: session.user.name,

@@ -15,7 +15,7 @@ import { type BrowserSession, browserSession } from './browser.ts';
 import { codeBody, confirmBody, messageBody } from './confirm-page.ts';
 import { type Exchange, limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
-import { answerPage } from './html-answer.ts';
+import { sendPage } from './html-response.ts';
 import { asOAuthError, csrfField, json, keyAnswer, ownForm } from './key-approval.ts';
 import { loginFirst } from './login-route.ts';
 
@@ -105,7 +105,7 @@ async function confirmPage(
   },
 ): Promise<FastifyReply> {
   const { session, code, asked } = of;
-  return await answerPage(exchange, {
+  return await sendPage(exchange, {
     title: 'Let this program sign in?',
     body: confirmBody({
       user: session.user.name,
@@ -130,7 +130,7 @@ async function codePage(
 ): Promise<FastifyReply> {
   const notice = problem === undefined ? undefined : ({ tone: 'alert', text: problem } as const);
   const title = 'Sign in a program';
-  return await answerPage(exchange, {
+  return await sendPage(exchange, {
     title: notice === undefined ? title : `Error: ${title}`,
     code: notice === undefined ? 200 : 400,
     body: codeBody({ user: session.user.name, csrf: csrfField(session), notice }),
@@ -163,7 +163,7 @@ async function decide(exchange: Exchange, tried: FailedLogins): Promise<FastifyR
   const end = isAgreed
     ? { title: 'The program is signed in', text: 'Go on there. You can close this window.' }
     : { title: 'Nothing was given', text: 'The program is told. You can close this window.' };
-  return await answerPage(exchange, { title: end.title, body: messageBody(end) });
+  return await sendPage(exchange, { title: end.title, body: messageBody(end) });
 }
 
 const NO_SUCH_CODE = 'There is no such code, or it is too old.';

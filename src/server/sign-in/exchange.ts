@@ -11,7 +11,7 @@ import { beginAudit } from '../filters/audit.ts';
 import { limitBody, secureHeaders } from '../filters/hardening.ts';
 import { signInHeaders } from './headers.ts';
 import { type Html, html } from './html.ts';
-import { answerPage } from './html-answer.ts';
+import { sendPage } from './html-response.ts';
 
 export interface Exchange {
   readonly deps: ServerDependencies;
@@ -77,7 +77,7 @@ export async function limitSlowBody(request: FastifyRequest): Promise<void> {
 
 const asPage: Refusal = (exchange, { error, reference }) => {
   const { code, shown } = error;
-  return answerPage(exchange, { code, title: REFUSED, body: refusedBody({ shown, reference }) });
+  return sendPage(exchange, { code, title: REFUSED, body: refusedBody({ shown, reference }) });
 };
 
 const REFUSED = 'Signing in did not work';

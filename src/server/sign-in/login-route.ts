@@ -5,7 +5,7 @@ import { csrfToken, safeReturnTo } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { browserSession } from './browser.ts';
 import { type Exchange, signInRoute } from './exchange.ts';
-import { answerPage } from './html-answer.ts';
+import { sendPage } from './html-response.ts';
 import { hidden, loginBody, signedInBody } from './login-page.ts';
 import type { Notice } from './page.ts';
 
@@ -38,7 +38,7 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
     facts['user'] = session.user.name;
     const isElsewhere = !returnTo.startsWith(LOGIN_PAGE);
     if (isElsewhere && notice === undefined) return reply.redirect(returnTo, 303);
-    return await answerPage(exchange, {
+    return await sendPage(exchange, {
       title: 'You are signed in',
       body: signedInBody({
         user: session.user.name,
@@ -53,7 +53,7 @@ async function loginPage(exchange: Exchange): Promise<FastifyReply> {
   }
   const { auth, platformHost: host } = deps.config.current;
   const { methods } = signInInfo(auth);
-  return await answerPage(exchange, {
+  return await sendPage(exchange, {
     title: notice?.tone === 'alert' ? 'Error: Sign in' : 'Sign in',
     body: loginBody({ methods, returnTo, notice, host }),
     isSignIn: true,

@@ -7,7 +7,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { refuseOtherSites } from './browser.ts';
 import { limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
-import { backToForm, letIn } from './own-forms.ts';
+import { redirectToForm, respondToLogin } from './form-response.ts';
 
 const MOST_BYTES = 16 * 1024;
 
@@ -19,7 +19,7 @@ export function registerPassword(app: FastifyInstance, deps: ServerDependencies)
     signInRoute(deps, {
       facts: () => ({ connector: 'password' }),
       signsIn: true,
-      refuse: backToForm,
+      refuse: redirectToForm,
       work: async (exchange) => {
         const { request } = exchange;
         refuseOtherSites(deps, request);
@@ -28,7 +28,7 @@ export function registerPassword(app: FastifyInstance, deps: ServerDependencies)
         const password = fields.get('password') ?? '';
         const of = { username, password, address: request.ip, requestId: request.id };
         const login = await deps.signIn.passwords.signIn(of);
-        return await letIn(exchange, { login, returnTo: fields.get('returnTo') });
+        return await respondToLogin(exchange, { login, returnTo: fields.get('returnTo') });
       },
     }),
   );

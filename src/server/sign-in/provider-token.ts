@@ -9,7 +9,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { refuseOtherSites } from './browser.ts';
 import { limitSlowBody, signInRoute } from './exchange.ts';
 import { readFields } from './forms.ts';
-import { backToForm, letIn } from './own-forms.ts';
+import { redirectToForm, respondToLogin } from './form-response.ts';
 
 const ID = 'providerE';
 const MOST_BYTES = 16 * 1024;
@@ -24,7 +24,7 @@ export function registerProviderToken(app: FastifyInstance, deps: ServerDependen
     signInRoute(deps, {
       facts: () => ({ connector: ID }),
       signsIn: true,
-      refuse: backToForm,
+      refuse: redirectToForm,
       work: async (exchange) => {
         const { request, signal } = exchange;
         refuseOtherSites(deps, request);
@@ -33,7 +33,7 @@ export function registerProviderToken(app: FastifyInstance, deps: ServerDependen
         const { login } = await tried.attempt(request.ip, tooManyAttempts, () =>
           deps.signIn.verify(ID, { token, requestId: request.id, signal }),
         );
-        return await letIn(exchange, { login, returnTo: fields.get('returnTo') });
+        return await respondToLogin(exchange, { login, returnTo: fields.get('returnTo') });
       },
     }),
   );

@@ -1,8 +1,8 @@
 /** Providers of OAuth that say who somebody is at an API, to whoever has a token of theirs. */
 import type { Connector, ProvidedIdentity } from '../connector.ts';
 import type { CodeFlow } from './code-flow.ts';
-import { within } from './patience.ts';
-import { samePerson } from './same-person.ts';
+import { withProviderTimeout } from './provider-timeout.ts';
+import { assertSameSubject } from './same-subject.ts';
 import { type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
 
 export interface CodeFlowConnectorOptions extends Pick<Connector, 'id' | 'type' | 'close'> {
@@ -26,15 +26,15 @@ export function codeFlowConnector({
       url: await flow.authorizationUrl(transaction),
     }),
     async complete(transaction, callback, caller) {
-      const signal = within(caller);
+      const signal = withProviderTimeout(caller);
       return await identityOf(await flow.exchange(transaction, callback, signal), signal);
     },
     async refresh(known, caller, keep) {
-      const signal = within(caller);
+      const signal = withProviderTimeout(caller);
       return await withGoodTokens(
         tokensOf(known),
         { clock, keep, renew: (token) => flow.renew(token, signal) },
-        async (tokens) => samePerson(known, await identityOf(tokens, signal)),
+        async (tokens) => assertSameSubject(known, await identityOf(tokens, signal)),
       );
     },
   };

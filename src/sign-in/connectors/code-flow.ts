@@ -7,7 +7,7 @@ import { isRecord } from '../../apimachinery/index.ts';
 import type { Callback, LoginTransaction } from '../connector.ts';
 import type { ProviderHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
-import { readAnswer } from './provider-answers.ts';
+import { readAnswer } from './provider-responses.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface CodeFlowOptions {

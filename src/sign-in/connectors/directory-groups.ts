@@ -14,7 +14,7 @@ import {
   recordOf,
   recordsOf,
   textOf,
-} from './provider-answers.ts';
+} from './provider-responses.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const BASE = 'https://admin.googleapis.com';

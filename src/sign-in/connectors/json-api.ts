@@ -4,7 +4,7 @@
  */
 import type { ProviderHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
-import { busy, type ProviderAnswer, readAnswer } from './provider-answers.ts';
+import { busy, type ProviderAnswer, readAnswer } from './provider-responses.ts';
 
 export interface JsonApi {
   /** `place`: below the base, beginning with `/`, or a whole URL of the same origin. */

@@ -6,7 +6,7 @@ import { isRecord } from '../../apimachinery/index.ts';
 import type { ProviderAConfig } from '../../config/index.ts';
 import { notAMember } from './group-gate.ts';
 import { type JsonApi, linkedNext, pagesFrom } from './json-api.ts';
-import { bodyOf, recordsOf, unexpected } from './provider-answers.ts';
+import { bodyOf, recordsOf, unexpected } from './provider-responses.ts';
 
 type Organizations = NonNullable<ProviderAConfig['orgs']>;
 

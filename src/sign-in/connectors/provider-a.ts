@@ -14,7 +14,7 @@ import {
   recordsOf,
   textOf,
   unexpected,
-} from './provider-answers.ts';
+} from './provider-responses.ts';
 import { trustingHttp } from './root-trust.ts';
 import { persistedTokens, type Tokens } from './tokens.ts';
 

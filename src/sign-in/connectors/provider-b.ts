@@ -7,7 +7,7 @@ import { codeFlow } from './code-flow.ts';
 import { codeFlowConnector } from './code-flow-connector.ts';
 import { listedGroups } from './group-gate.ts';
 import { type JsonApi, jsonApi } from './json-api.ts';
-import { numericId, recordOf, textOf, unexpected } from './provider-answers.ts';
+import { numericId, recordOf, textOf, unexpected } from './provider-responses.ts';
 import { persistedTokens, type Tokens } from './tokens.ts';
 
 const PUBLIC = 'https://gitlab.com';

@@ -9,9 +9,9 @@ import { codeFlow } from './code-flow.ts';
 import { type DirectoryGroups, directoryGroups } from './directory-groups.ts';
 import { listedGroups } from './group-gate.ts';
 import { idTokenReader } from './id-token.ts';
-import { within } from './patience.ts';
-import { textOf } from './provider-answers.ts';
-import { samePerson } from './same-person.ts';
+import { withProviderTimeout } from './provider-timeout.ts';
+import { textOf } from './provider-responses.ts';
+import { assertSameSubject } from './same-subject.ts';
 import { persistedTokens, type Tokens, tokensOf } from './tokens.ts';
 
 const ISSUERS = new Set<unknown>(['https://accounts.google.com', 'accounts.google.com']);
@@ -57,7 +57,7 @@ export function createProviderC(
       }),
     }),
     async complete(transaction, callback, caller) {
-      const signal = within(caller);
+      const signal = withProviderTimeout(caller);
       const tokens = await flow.exchange(transaction, callback, signal);
       const { nonce } = transaction;
       const { idToken = '', accessToken } = tokens;
@@ -66,7 +66,7 @@ export function createProviderC(
       return admitted(accountOf(claims), { gates, tokens, signal });
     },
     async refresh(known, caller, keep) {
-      const signal = within(caller);
+      const signal = withProviderTimeout(caller);
       const old = tokensOf(known);
       let account = knownAccount(known);
       let tokens = old;
@@ -87,7 +87,7 @@ export function createProviderC(
           };
         }
       }
-      return samePerson(known, await admitted(account, { gates, tokens, signal }));
+      return assertSameSubject(known, await admitted(account, { gates, tokens, signal }));
     },
     close: () => http.close(),
   };

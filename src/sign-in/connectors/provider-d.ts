@@ -10,9 +10,9 @@ import { codeFlow } from './code-flow.ts';
 import { listedGroups } from './group-gate.ts';
 import { idTokenReader } from './id-token.ts';
 import { type JsonApi, jsonApi } from './json-api.ts';
-import { within } from './patience.ts';
-import { recordOf, textOf, unexpected } from './provider-answers.ts';
-import { samePerson } from './same-person.ts';
+import { withProviderTimeout } from './provider-timeout.ts';
+import { recordOf, textOf, unexpected } from './provider-responses.ts';
+import { assertSameSubject } from './same-subject.ts';
 import { tenantGroups } from './tenant-groups.ts';
 import { persistedTokens, type Tokens, tokensOf, withGoodTokens } from './tokens.ts';
 
@@ -74,7 +74,7 @@ export function createProviderD(
       url: await flow.authorizationUrl(transaction, { nonce: transaction.nonce }),
     }),
     async complete(transaction, callback, caller) {
-      const signal = within(caller);
+      const signal = withProviderTimeout(caller);
       const tokens = await flow.exchange(transaction, callback, signal);
       const { tid } = await readIdToken(tokens.idToken ?? '', {
         ...{ clientId, isIssuer },
@@ -85,13 +85,13 @@ export function createProviderD(
       return identityOf(tokens, String(tid), signal);
     },
     async refresh(known, caller, keep) {
-      const signal = within(caller);
+      const signal = withProviderTimeout(caller);
       const tid = String(known.connectorData?.['tid']);
       const beside: JsonObject = { tid };
       return await withGoodTokens(
         tokensOf(known),
         { clock: context.clock, keep, beside, renew: (token) => flow.renew(token, signal) },
-        async (tokens) => samePerson(known, await identityOf(tokens, tid, signal)),
+        async (tokens) => assertSameSubject(known, await identityOf(tokens, tid, signal)),
       );
     },
     close: () => http.close(),

@@ -9,15 +9,15 @@ import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 
 import { type JsonApi, jsonApi, pagesFrom } from './json-api.ts';
-import { within } from './patience.ts';
+import { withProviderTimeout } from './provider-timeout.ts';
 import {
   type ProviderAnswer,
   recordOf,
   recordsOf,
   textOf,
   unexpected,
-} from './provider-answers.ts';
-import { samePerson } from './same-person.ts';
+} from './provider-responses.ts';
+import { assertSameSubject } from './same-subject.ts';
 
 export type ProviderEConfig = NonNullable<AuthConfig['providerE']>;
 
@@ -33,7 +33,7 @@ export function createProviderE(
   }
   const http = (context.http ?? providerHttp)({ isInsecure: block.insecure === true });
   const apiWith = (token: string, signal: AbortSignal): JsonApi =>
-    jsonApi({ http, base, token, signal: within(signal) });
+    jsonApi({ http, base, token, signal: withProviderTimeout(signal) });
   return {
     id,
     type: 'providerE',
@@ -105,7 +105,7 @@ async function stillEnabled(known: ProvidedIdentity, api: JsonApi): Promise<Prov
     throw new SignInError(message, { reason: 'client-refused', code: 502 });
   }
   const user = recordOf(answer);
-  return samePerson(known, { ...known, ...accountOf(answer.url, user) });
+  return assertSameSubject(known, { ...known, ...accountOf(answer.url, user) });
 }
 
 function noToken(): SignInError {

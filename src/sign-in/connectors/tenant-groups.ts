@@ -10,7 +10,7 @@ import {
   recordsOf,
   textOf,
   unexpected,
-} from './provider-answers.ts';
+} from './provider-responses.ts';
 
 /** The most that one question may ask the names of. */
 const AT_ONCE = 1000;

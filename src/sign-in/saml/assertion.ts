@@ -4,7 +4,7 @@
  * from the bytes that were signed; the second time is what counts.
  */
 import { ASSERTION } from './namespaces.ts';
-import type { AssertionFacts, Expected } from './reading.ts';
+import type { AssertionFacts, Expected } from './worker-messages.ts';
 import { demand } from './refusal.ts';
 import { attribute, childElements, childrenNamed, textOf, type XmlElement } from './xml.ts';
 

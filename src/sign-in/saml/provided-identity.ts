@@ -1,7 +1,7 @@
 /** Who an assertion speaks of, in the attributes that the configuration names (spec 2.8.7). */
 import type { SAMLConfig } from '../../config/index.ts';
 import type { ProvidedIdentity } from '../connector.ts';
-import type { AssertionFacts } from './reading.ts';
+import type { AssertionFacts } from './worker-messages.ts';
 import { Refusal } from './refusal.ts';
 
 type Mapping = Pick<

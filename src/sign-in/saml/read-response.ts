@@ -1,12 +1,12 @@
 /** A response from its text to what it says, or the reason why not. Runs in a thread of its own. */
 import { checkIssuers, checkResponse, readAssertion } from './assertion.ts';
-import type { AssertionFacts, ReadingAnswer, ReadingRequest } from './reading.ts';
+import type { AssertionFacts, ReadResult, ReadRequest } from './worker-messages.ts';
 import { demand, Refusal } from './refusal.ts';
 import { type ResponseShape, responseShape } from './response-shape.ts';
 import { signedAssertion } from './signed-assertion.ts';
 import { parseXml } from './xml.ts';
 
-export async function readResponse(request: ReadingRequest): Promise<ReadingAnswer> {
+export async function readResponse(request: ReadRequest): Promise<ReadResult> {
   try {
     return { facts: await factsOf(request) };
   } catch (error) {
@@ -19,7 +19,7 @@ export async function readResponse(request: ReadingRequest): Promise<ReadingAnsw
   }
 }
 
-async function factsOf(request: ReadingRequest): Promise<AssertionFacts> {
+async function factsOf(request: ReadRequest): Promise<AssertionFacts> {
   const { text, expected, trust } = request;
   const shape = responseShape(await parseXml(text));
   checkResponse(shape.response, expected);
@@ -29,7 +29,7 @@ async function factsOf(request: ReadingRequest): Promise<AssertionFacts> {
 }
 
 async function provenFacts(
-  request: ReadingRequest,
+  request: ReadRequest,
   shape: ResponseShape,
   claimed: AssertionFacts,
 ): Promise<AssertionFacts> {

@@ -4,7 +4,7 @@
  * started by the first login, and hold nothing of the one before.
  */
 import { Worker } from 'node:worker_threads';
-import type { AssertionFacts, ReadingAnswer, ReadingRequest } from './reading.ts';
+import type { AssertionFacts, ReadResult, ReadRequest } from './worker-messages.ts';
 import { Refusal } from './refusal.ts';
 
 const THREADS = 2;
@@ -16,7 +16,7 @@ const START_MS = 60_000;
 const HEAP_MEGABYTES = 128;
 
 interface Job {
-  readonly request: ReadingRequest;
+  readonly request: ReadRequest;
   resolve(facts: AssertionFacts): void;
   reject(error: unknown): void;
 }
@@ -52,7 +52,7 @@ export class ResponseReaders {
   }
 
   /** Throws Refusal; rejects with `signal.reason` when that comes first. */
-  async read(request: ReadingRequest, signal: AbortSignal): Promise<AssertionFacts> {
+  async read(request: ReadRequest, signal: AbortSignal): Promise<AssertionFacts> {
     signal.throwIfAborted();
     if (this.#closed)
       throw new Refusal('the configuration changed meanwhile', { reason: 'closed', code: 502 });
@@ -112,7 +112,7 @@ export class ResponseReaders {
     this.#readers.add(reader);
     this.#watch(reader, START_MS);
     worker.unref();
-    worker.on('message', (message: 'ready' | ReadingAnswer) => this.#accept(reader, message));
+    worker.on('message', (message: 'ready' | ReadResult) => this.#accept(reader, message));
     const lost = (): void => this.#lose(reader, reader.isReady ? broken() : notStarted());
     worker.on('error', lost);
     worker.on('exit', lost);
@@ -131,7 +131,7 @@ export class ResponseReaders {
     reader.timer = setTimeout(() => this.#lose(reader, late), ms).unref();
   }
 
-  #accept(reader: Reader, message: 'ready' | ReadingAnswer): void {
+  #accept(reader: Reader, message: 'ready' | ReadResult): void {
     clearTimeout(reader.timer);
     if (message === 'ready') {
       reader.isReady = true;
@@ -169,7 +169,7 @@ function refusalOf({
   reason,
   message,
   code,
-}: Extract<ReadingAnswer, { refused: unknown }>['refused']) {
+}: Extract<ReadResult, { refused: unknown }>['refused']) {
   return new Refusal(message, { reason, code });
 }
 

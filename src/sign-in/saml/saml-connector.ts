@@ -15,7 +15,7 @@ import type {
 import { SignInError } from '../sign-in-error.ts';
 import { encodedRequest } from './authn-request.ts';
 import { providedIdentity } from './provided-identity.ts';
-import type { AssertionFacts } from './reading.ts';
+import type { AssertionFacts } from './worker-messages.ts';
 import { demand, Refusal } from './refusal.ts';
 import { replays } from './replays.ts';
 import { responseText } from './response-text.ts';

@@ -6,14 +6,14 @@
 import { X509Certificate } from 'node:crypto';
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
 import { MOST_AGE_MS, SKEW_MS } from './assertion.ts';
-import type { ReadingRequest } from './reading.ts';
+import type { ReadRequest } from './worker-messages.ts';
 import { Refusal } from './refusal.ts';
 import type { ResponseShape } from './response-shape.ts';
 import { childElements, parseXml, type XmlElement } from './xml.ts';
 
 /** Throws Refusal. */
 export async function signedAssertion(
-  { text, expected, certificates }: ReadingRequest,
+  { text, expected, certificates }: ReadRequest,
   shape: ResponseShape,
 ): Promise<XmlElement> {
   // The library would take an unsigned document for one to be checked by nobody.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { ClientEvents } from '../../../src/daemon/core/client-events.ts';
-import { type Room, serveClientState } from '../../../src/daemon/core/client-state.ts';
+import { type Capacity, openClientState } from '../../../src/daemon/core/client-state.ts';
 import { CONFIG_MAP, RELEASE, RELEASE_TYPE } from '../../../src/kinds/client-kinds.ts';
 import { CORE_EVENT, CORE_KINDS, NEW_EVENT } from '../../../src/kinds/core-kinds.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
@@ -54,9 +54,9 @@ function lease(name: string, namespace = 'default', holder = 'a'): KubeObject {
 }
 
 /** State of clients over a store of clusters. */
-async function stateIn(store: Store, room?: ReadonlyMap<Kind, Room>) {
-  const clusters = { part: async (name: string) => scopedStore(store, name) };
-  const surface = serveClientState({ clusters, clock, ...(room && { room }) });
+async function stateIn(store: Store, capacity?: ReadonlyMap<Kind, Capacity>) {
+  const clusters = { scopedStore: async (name: string) => scopedStore(store, name) };
+  const surface = openClientState({ clusters, clock, ...(capacity && { capacity }) });
   return await surface.open();
 }
 
@@ -219,7 +219,7 @@ async function events(of: { events: number; inNamespace: number; bytes?: number 
   const limits = { bytesOfOne: 4000, bytes: 1_000_000, keepMs: HOUR, ...of };
   const written = new ClientEvents({ store, clock, limits });
   const registry = new ClusterRegistry({
-    ...{ kinds: CORE_KINDS, store: written.part, clock, guards: [written.guard] },
+    ...{ kinds: CORE_KINDS, store: written.store, clock, guards: [written.guard] },
   });
   const names = ({ group, kind }: Kind = CORE_EVENT): string[] =>
     store.list({ group, kind }).items.map(({ key }) => `${key.namespace}/${key.name}`);
@@ -270,10 +270,10 @@ test('events are dropped an hour after they were last written, and when they are
   now += HOUR / 2;
   await change(registry, CORE_EVENT, 'a', { count: 2 });
   now += HOUR / 2;
-  written.forget();
+  written.removeOld();
   expect(names()).toEqual(['default/a']);
   now += HOUR / 2;
-  written.forget();
+  written.removeOld();
   expect([...names(), ...names(NEW_EVENT)]).toEqual([]);
   for (const name of ['c', 'd', 'e']) {
     await create(registry, CORE_EVENT, event(name, 'default', 'x'.repeat(2000)));

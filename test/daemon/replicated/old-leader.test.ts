@@ -10,8 +10,8 @@ import { stringify } from 'yaml';
 import { EventRing } from '../../../src/apimachinery/object-events.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
 import { secretStoreBlocks } from '../../../src/config/secret-stores.ts';
+import { openSecretStoreSync } from '../../../src/daemon/background/secret-store-sync.ts';
 import { openFollowed } from '../../../src/daemon/repository/followed-repository.ts';
-import { openSecretStore } from '../../../src/daemon/secret-store.ts';
 import type { Etcd, TxnRequest } from '../../../src/etcd/etcd.ts';
 import { openEtcd } from '../../../src/etcd/open-etcd.ts';
 import { parseRemoteAddress } from '../../../src/git/remote/address.ts';
@@ -82,16 +82,16 @@ describe('a secret store', () => {
     const configured = { enabled: true, address: server.address, auth: { token: 'root' } };
     const secretStore = { ...configured, syncInterval: '1h' };
     const term = new TestTerm();
-    const { sync, close } = openSecretStore({
+    const { sync, close } = openSecretStoreSync({
       ...{ kinds, store, branch, registry, history, isReviewed: false, logger, clock: Date },
       options: { environment: {}, credentialFolders: [] },
       data: { stateKey: `${temporaryFolder()}/state.key` },
       config: {
         secretStores: secretStoreBlocks({ secretStore }),
         subscribe: () => () => undefined,
-        onMissingForStores: () => undefined,
-        tellSecretStore: () => undefined,
-        tellPulls: () => undefined,
+        onMissingVariables: () => undefined,
+        reportSecretStore: () => undefined,
+        reportPulls: () => undefined,
       },
       observation: { metrics: { registry: new Registry() } as never },
       events: new EventRing(),

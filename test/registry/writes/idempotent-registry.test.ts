@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { fileReader } from '../../../src/catalog/file-reader.ts';
-import { committed } from '../../../src/daemon/replicated/committed.ts';
+import { objectAtCommit } from '../../../src/daemon/replicated/object-at-commit.ts';
 import { StorageError } from '../../../src/git/git-error.ts';
 import { History } from '../../../src/history/history.ts';
 import type { ObjectRegistry } from '../../../src/registry/registry.ts';
@@ -43,7 +43,7 @@ async function open(
     openIdempotentRegistry({
       ...{ registry: around(registry), repository },
       committed: (kind, key, commit) =>
-        committed({ branch, history, repository }, { kind, key, commit }),
+        objectAtCommit({ branch, history, repository }, { kind, key, commit }),
     });
   const { gitDir } = repository;
   const commits = (): number => Number(git(gitDir, ['rev-list', '--count', 'HEAD']).trim());

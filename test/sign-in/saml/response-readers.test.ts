@@ -1,7 +1,7 @@
 /** A response that holds up its thread holds up nobody else. */
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import type { ReadingRequest } from '../../../src/sign-in/saml/reading.ts';
+import type { ReadRequest } from '../../../src/sign-in/saml/worker-messages.ts';
 import { Refusal } from '../../../src/sign-in/saml/refusal.ts';
 import { ResponseReaders } from '../../../src/sign-in/saml/response-readers.ts';
 import { type SigningKey, said, signedResponse, signingKey } from '../../support/saml-peer.ts';
@@ -19,7 +19,7 @@ afterEach(async () => {
   await readers?.close();
 });
 
-function request(text: string): ReadingRequest {
+function request(text: string): ReadRequest {
   return {
     text,
     expected: {

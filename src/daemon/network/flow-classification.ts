@@ -1,0 +1,9 @@
+/** Turns of requests as the daemon has them: one set for all of its servers, with metrics. */
+import { FlowClassifier } from '../../server/index.ts';
+import { createFairnessMetrics, type Metrics } from '../../telemetry/index.ts';
+
+export function openFlowClassifier({ registry }: Pick<Metrics, 'registry'>): FlowClassifier {
+  const fairness = new FlowClassifier();
+  createFairnessMetrics(registry, () => fairness.figures);
+  return fairness;
+}

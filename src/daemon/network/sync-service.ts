@@ -1,0 +1,30 @@
+/** What `/sync` tells and does, put together from the platform and what follows the branch. */
+import type { RepositoryFollower } from '../../controllers/index.ts';
+import { type Hold, SyncReport, unsignedHold } from '../../registry/index.ts';
+import type { SyncService } from '../../server/index.ts';
+import type { Platform } from '../platform.ts';
+
+/** Looks for news where the branch comes from. */
+export type RemoteNews = Required<Pick<SyncService, 'refresh' | 'look'>>;
+
+export function syncService(
+  { branch, repository, judge, observation, following }: Platform,
+  follower: RepositoryFollower,
+  /** Absent where the branch is here. */
+  news?: RemoteNews,
+): SyncService {
+  const outside = (): Hold | undefined => {
+    const untrusted = following?.untrusted;
+    if (untrusted === undefined) return undefined;
+    const { to: head, reasons } = untrusted;
+    return unsignedHold({ head, served: branch.state.revision, reasons });
+  };
+  return {
+    report: new SyncReport({ branch, repository, verdicts: judge.verdicts, outside }),
+    ...news,
+    catchUp: () => follower.catchUp(),
+    approve: (approval) => branch.approve(approval),
+    lastApplied: () => observation.lastApplied(),
+    problem: () => observation.health.ready['repository']?.(),
+  };
+}

@@ -1,0 +1,128 @@
+/** What the daemon tells about itself: metrics and log lines about the branch, health checks. */
+import type { Clock } from '../../apimachinery/index.ts';
+import type { Catalog } from '../../catalog/index.ts';
+import type { RepositoryPart } from '../../controllers/index.ts';
+import type { KindTable } from '../../kinds/index.ts';
+import type { Branch, BranchObserver } from '../../registry/index.ts';
+import type { HealthChecks } from '../../server/index.ts';
+import type { Store } from '../../state/index.ts';
+import {
+  createMetrics,
+  createRepositoryMetrics,
+  type Logger,
+  type Metrics,
+} from '../../telemetry/index.ts';
+import type { RemoteObservation } from '../repository/remote-observation.ts';
+
+/** In the order in which they are listed. */
+const READY_CHECKS = ['repository', 'repository-objects', 'secrets'] as const;
+type ReadyCheck = (typeof READY_CHECKS)[number];
+
+export interface Observation {
+  readonly metrics: Metrics;
+  readonly observer: BranchObserver;
+  readonly health: HealthChecks;
+  /** Called once, when the branch is open. */
+  follow(branch: Branch): void;
+  /** When readers last saw a new revision, in milliseconds. */
+  lastApplied(): number | undefined;
+  /** Something that reads or writes rely on failed, or works again (undefined). */
+  report(check: ReadyCheck, problem: string | undefined): void;
+  /** A part of the repository cannot be read, or can again. */
+  damaged(part: RepositoryPart, isDamaged: boolean): void;
+}
+
+export function observeBranch(of: {
+  kinds: KindTable;
+  store: Store;
+  clock: Clock;
+  logger: Logger;
+  remote: RemoteObservation | undefined;
+  /** Of the state, at this start. */
+  loss: string | undefined;
+  /** There: the process may have many of these, one after the other. */
+  replicated?: object | undefined;
+}): Observation {
+  const { kinds, store, clock, logger, remote, loss, replicated } = of;
+  const problems = new Map<string, string>();
+  let branch: Branch | undefined;
+  let lastApplied: number | undefined;
+  const metrics = createMetrics({
+    objects: () => countObjects(kinds, store, branch?.state.catalog),
+    lastCommitAge: () => {
+      const at = branch?.state.catalog.at;
+      return at === undefined ? undefined : clock.now() / 1000 - at.committerTime;
+    },
+    waitingWrites: () => branch?.waiting ?? 0,
+    hold: () => branch?.hold,
+    withoutProcess: replicated !== undefined,
+  });
+  const { damaged } = createRepositoryMetrics(metrics.registry);
+  remote?.measure(metrics.registry);
+  const observer: BranchObserver = {
+    published: (commits, milliseconds) => {
+      metrics.publishedCommits.inc(commits);
+      metrics.publish.observe(milliseconds / 1000);
+    },
+    applied: ({ revision, source, changes, milliseconds }) => {
+      lastApplied = clock.now();
+      metrics.reconciles.inc({ source, result: 'applied' });
+      metrics.reconcileDuration.observe({ source }, milliseconds / 1000);
+      const fields = {
+        revision,
+        source,
+        changes: changes.length,
+        milliseconds: Math.round(milliseconds),
+      };
+      if (source === 'push') {
+        metrics.pushToVisible.observe(milliseconds / 1000);
+        logger.info(fields, 'Revision applied');
+      } else logger.debug(fields, 'Revision applied');
+    },
+    replayed: (reason, milliseconds) => {
+      logger.info({ reason, milliseconds: Math.round(milliseconds) }, 'History read');
+    },
+  };
+  return {
+    metrics,
+    observer,
+    health: {
+      live: { ping: () => undefined },
+      ready: Object.fromEntries(READY_CHECKS.map((check) => [check, () => problems.get(check)])),
+      degraded: {
+        ...(remote === undefined ? {} : { remote: () => remote.problem() }),
+        ...(loss === undefined ? {} : { state: () => loss }),
+      },
+    },
+    lastApplied: () => lastApplied,
+    follow: (opened) => {
+      branch = opened;
+    },
+    report: (check, problem) => {
+      if (problem === undefined) {
+        problems.delete(check);
+        return;
+      }
+      problems.set(check, problem);
+      if (check === 'repository') metrics.reconciles.inc({ source: 'push', result: 'failed' });
+    },
+    damaged: (part, isDamaged) => damaged.set({ part }, isDamaged ? 1 : 0),
+  };
+}
+
+/** From the catalog, so that no object has to be parsed for it. */
+function* countObjects(
+  kinds: KindTable,
+  store: Store,
+  catalog: Catalog | undefined,
+): Iterable<{ kind: string; health: 'healthy' | 'degraded'; count: number }> {
+  const degraded = new Map<string, number>();
+  for (const { key, problems } of catalog?.objects() ?? []) {
+    if (problems.length > 0) degraded.set(key.kind, (degraded.get(key.kind) ?? 0) + 1);
+  }
+  for (const { group, kind } of kinds.kinds) {
+    const count = degraded.get(kind) ?? 0;
+    yield { kind, health: 'healthy', count: store.list({ group, kind }).items.length - count };
+    yield { kind, health: 'degraded', count };
+  }
+}

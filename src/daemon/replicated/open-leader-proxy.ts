@@ -1,0 +1,255 @@
+/**
+ * The front of a replica: what it needs to serve reads from a store that follows the leader's, and
+ * to hand everything else to the leader. It changes nothing: whoever leads does.
+ */
+import type { FastifyInstance } from 'fastify';
+import { type Clock, StatusError, unavailable } from '../../apimachinery/index.ts';
+import { FailedLogins } from '../../auth/index.ts';
+import type { DataDirectory } from '../../bootstrap/index.ts';
+import { buildKindTable, CLIENT_KINDS, CORE_KINDS, type KindTable } from '../../kinds/index.ts';
+import { ReadableView, readOnlyRegistry } from '../../registry/index.ts';
+import {
+  buildServer,
+  type FlowClassifier,
+  type HealthChecks,
+  LeaderProxy,
+  type LeaderProxyOptions,
+  type ServerDependencies,
+  type ServerOptions,
+  shownKey,
+  USES_PATH,
+} from '../../server/index.ts';
+import {
+  type FollowingStore,
+  openFollowingStore,
+  type RecordCodec,
+  type RecordFeed,
+  type Writer,
+} from '../../state/index.ts';
+import {
+  createMetrics,
+  createReplicaMetrics,
+  type Logger,
+  type Metrics,
+} from '../../telemetry/index.ts';
+import { VERSION } from '../../version.ts';
+import { type AccessControl, startAccessControl } from '../access/access-control.ts';
+import { type ConfigService, openConfig } from '../config/config-service.ts';
+import { openFlowClassifier } from '../network/flow-classification.ts';
+import type { DaemonOptions } from '../options.ts';
+import { followTokens } from './followed-tokens.ts';
+import { postToLeader } from './post-to-leader.ts';
+
+export interface LeaderProxyParts
+  extends Pick<LeaderProxyOptions, 'leaders' | 'route' | 'patienceMs' | 'answerMs'> {
+  readonly options: Pick<
+    DaemonOptions,
+    'apiGroup' | 'proxyPrefix' | 'configFile' | 'environment' | 'publicUrl'
+  >;
+  readonly data: Pick<DataDirectory, 'signingKey'>;
+  readonly feed: RecordFeed;
+  readonly codec: RecordCodec;
+  /** Whoever writes the state: absent, the feed is asked what is newest. */
+  readonly writer?: Writer;
+  /** Base URL of the listener, for whom no other was given. */
+  readonly url: () => string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Why the newest record of the feed is not the newest of the platform; undefined: it is. */
+  readonly behind?: () => string | undefined;
+  /** What else readers have to be sent elsewhere for. */
+  readonly ready?: HealthChecks['ready'];
+}
+
+export interface ReplicaProxy {
+  readonly store: FollowingStore;
+  readonly kinds: KindTable;
+  readonly config: ConfigService;
+  readonly metrics: Metrics;
+  /** A server for clients, which does not listen yet. */
+  server(audit: ServerDependencies['audit'], options: Pick<ServerOptions, 'tls'>): FastifyInstance;
+  close(): Promise<void>;
+}
+
+/** Readers are sent elsewhere when it has not been sure for so long to show the newest. */
+const UNSURE_AFTER_MS = 10_000;
+const BEHIND_RETRY_SECONDS = 1;
+
+/** Returns at once: until there is something to show, `/readyz` says so. */
+export function openLeaderProxy(parts: LeaderProxyParts): ReplicaProxy {
+  const { options, feed, codec, writer, clock, logger } = parts;
+  const onError = (err: unknown): void => logger.error({ err }, 'The state cannot be followed');
+  const kinds = buildKindTable(options.apiGroup);
+  const store = openFollowingStore({ feed, codec, writer, clock, onError });
+  const metrics = createMetrics({
+    objects: () => countObjects(kinds, store),
+    lastCommitAge: () => undefined,
+    waitingWrites: () => 0,
+    hold: () => undefined,
+  });
+  createReplicaMetrics(metrics.registry, store);
+  const config = openConfig({ options, kinds, store, clock, logger, metrics });
+  const access = startAccessControl({
+    kinds,
+    store,
+    clock,
+    limits: () => config.current.auth,
+    projectPrefix: () => config.current.projectNamespacePrefix,
+    saveUses: (uses) => reportUses(parts, uses),
+    onError: (err) => logger.warn({ err }, 'Uses of access keys could not be reported yet'),
+  });
+  const root = `/${options.proxyPrefix}/management`;
+  const isFilled = filledOnce(store);
+  const known = {
+    get loaded() {
+      return isFilled();
+    },
+    get resourceVersion() {
+      return store.resourceVersion;
+    },
+    barrier: async (patienceMs?: number) => {
+      await store.barrier(patienceMs);
+      const problem = parts.behind?.();
+      if (problem !== undefined) throw unavailable(problem, BEHIND_RETRY_SECONDS);
+    },
+    reached: (version: number, patienceMs?: number) => store.reached(version, patienceMs),
+  };
+  const fairness = openFlowClassifier(metrics);
+  const reading = { ...parts, store, isFilled, kinds, metrics, fairness, config, access, root };
+  const isToken = followTokens({ keyFile: parts.data.signingKey, store, access, clock });
+  const front = new LeaderProxy({
+    ...parts,
+    store: known,
+    kinds,
+    root,
+    coreGroups: [...CORE_KINDS.groups, ...CLIENT_KINDS.groups],
+    isKnown: (headers) => {
+      const key = shownKey({ signIn: placeOf(reading) }, headers);
+      return key !== undefined && ('user' in access.authenticate(key) || isToken(key));
+    },
+  });
+  const failedLogins = new FailedLogins(clock);
+  return {
+    store,
+    kinds,
+    config,
+    metrics,
+    server: (audit, { tls }) =>
+      buildServer(
+        { ...readingDependencies(reading), failedLogins, audit },
+        { front, ...(tls === undefined ? {} : { tls }) },
+      ),
+    close: async () => {
+      await access.close().catch(() => undefined);
+      await config.close();
+      await store.close();
+    },
+  };
+}
+
+/**
+ * The first leader of an empty etcd opens a state with nothing in it, before it fills it: until the
+ * catalog has left a note there, nobody's key would be known here.
+ */
+function filledOnce(store: Pick<FollowingStore, 'loaded' | 'notes'>): () => boolean {
+  let isFilled = false;
+  return () => {
+    isFilled ||= store.loaded && store.notes('').next().done !== true;
+    return isFilled;
+  };
+}
+
+interface ReadContext extends LeaderProxyParts {
+  readonly store: FollowingStore;
+  readonly isFilled: () => boolean;
+  readonly kinds: KindTable;
+  readonly metrics: Metrics;
+  readonly fairness: FlowClassifier;
+  readonly config: ConfigService;
+  readonly access: AccessControl;
+  readonly root: string;
+}
+
+function readingDependencies(of: ReadContext): Omit<ServerDependencies, 'failedLogins' | 'audit'> {
+  const { store, kinds, metrics, fairness, config, access, root, logger, clock } = of;
+  const readable = new ReadableView(store, kinds);
+  return {
+    kinds,
+    store: readable,
+    registry: readOnlyRegistry(readable),
+    authenticate: access.authenticate,
+    authorizer: access.authorizer,
+    rights: access.rules,
+    health: healthOf(of),
+    metrics,
+    fairness,
+    config,
+    logger,
+    clock,
+    version: VERSION,
+    root,
+    core: { kinds: CORE_KINDS, store: readable, registry: readOnlyRegistry(readable) },
+    clientState: onlyOnLeader('state of clients', { kinds: CLIENT_KINDS }),
+    clusters: { find: () => undefined },
+    signIn: onlyOnLeader('signing in', placeOf(of)),
+    history: onlyOnLeader('history'),
+    planner: onlyOnLeader('planner'),
+    git: onlyOnLeader('git'),
+    sync: onlyOnLeader('sync'),
+    oidc: onlyOnLeader('oidc'),
+    tokens: onlyOnLeader('tokens'),
+    tenants: onlyOnLeader('tenants'),
+    secretStore: onlyOnLeader('secret store'),
+  };
+}
+
+/** The name of the cookie of a session follows from it. */
+function placeOf({ options, config, url }: ReadContext): { readonly baseUrl: string } {
+  return {
+    get baseUrl() {
+      const { platformHost } = config.current;
+      return options.publicUrl ?? (platformHost ? `https://${platformHost}` : url());
+    },
+  };
+}
+
+/** A part whose requests never get here, since they are handed to the leader. */
+function onlyOnLeader<T extends object>(part: string, known: object = {}): T {
+  return new Proxy(known as T, {
+    get: (target, name) => {
+      if (Reflect.has(target, name)) return Reflect.get(target, name);
+      throw new StatusError(503, 'ServiceUnavailable', `Only the leader has this: ${part}`, {});
+    },
+  });
+}
+
+function healthOf({ store, isFilled, ready, behind = () => undefined }: ReadContext): HealthChecks {
+  const state = (): string | undefined => {
+    if (!isFilled()) return 'the state is not read yet';
+    if (store.unconfirmedMs <= UNSURE_AFTER_MS) return undefined;
+    return 'etcd has not said for a while whether what is shown is the newest';
+  };
+  return { live: { ping: () => undefined }, ready: { state, recovery: behind, ...ready } };
+}
+
+function* countObjects(
+  kinds: KindTable,
+  store: Pick<FollowingStore, 'list'>,
+): Iterable<{ kind: string; health: 'healthy' | 'degraded'; count: number }> {
+  for (const { group, kind } of kinds.kinds) {
+    yield { kind, health: 'healthy', count: store.list({ group, kind }).items.length };
+  }
+}
+
+const USES_AT_ONCE = 2000;
+
+/** Rejects when no leader takes them: they are reported with the next ones. */
+async function reportUses(
+  parts: Pick<LeaderProxyParts, 'leaders' | 'route'>,
+  uses: ReadonlyMap<string, number>,
+): Promise<void> {
+  const all = [...uses];
+  while (all.length > 0) {
+    await postToLeader(parts, USES_PATH, Object.fromEntries(all.splice(0, USES_AT_ONCE)));
+  }
+}

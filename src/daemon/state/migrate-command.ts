@@ -1,0 +1,145 @@
+/** `gitplane state migrate`: which two places are meant, and that nobody else is at work there. */
+import { existsSync } from 'node:fs';
+import { type DataDirectory, openDataDirectory, StartError } from '../../bootstrap/index.ts';
+import { type Etcd, openEtcd } from '../../etcd/index.ts';
+import { readRef } from '../../git/index.ts';
+import { buildKindTable, CLUSTER_KINDS, type Kind } from '../../kinds/index.ts';
+import { type ParsedOptions, UsageError } from '../../options/index.ts';
+import { type Keys, keysBelow, readHead } from '../../replication/index.ts';
+import {
+  isNewState,
+  loadStateKey,
+  openEtcdEngine,
+  openLmdbEngine,
+  sealingCodec,
+  strictCodec,
+} from '../../state/index.ts';
+import { createLogger } from '../../telemetry/index.ts';
+import { openPushReception } from '../network/push-reception.ts';
+import { type EtcdLocation, etcdOptions, readEtcdLocation } from '../replicated/replica-options.ts';
+import { migrateState, type StateLocation } from './migrate-state.ts';
+
+interface Migration {
+  readonly data: DataDirectory;
+  readonly etcd: Etcd;
+  readonly place: EtcdLocation;
+  readonly keys: Keys;
+  readonly toEtcd: boolean;
+  readonly branch: string;
+  readonly apiGroup: string;
+}
+
+/** What a daemon keeps apart from each other. */
+type Part = 'platform' | 'clusters';
+
+export async function state(
+  options: ParsedOptions,
+  out: { write(text: string): void },
+): Promise<number> {
+  if (options.operands.join(' ') !== 'migrate') {
+    throw new UsageError('Write gitplane state migrate --from WHERE --to WHERE');
+  }
+  const from = readEtcdLocation(options, 'from');
+  const place = from ?? readEtcdLocation(options, 'to');
+  if (place === undefined || (from !== undefined && options.required('to') !== 'embedded')) {
+    throw new UsageError('One of --from and --to is embedded, the other etcd://HOST:PORT');
+  }
+  if (!existsSync(place.stateKey)) {
+    throw new StartError(`Cannot read --state-key ${place.stateKey}: it does not exist`);
+  }
+  const data = openDataDirectory(options.required('data-dir'));
+  // Keeps daemons off the data directory, and finds one that is there.
+  const held = await openPushReception(data.root, createLogger('silent', process.stderr));
+  const etcd = await openEtcd(etcdOptions(place));
+  const branch = options.required('branch');
+  const apiGroup = options.required('api-group');
+  const keys = keysBelow(place.prefix);
+  try {
+    const migration = { data, etcd, place, keys, toEtcd: from === undefined, branch, apiGroup };
+    out.write(await migrate(migration));
+    return 0;
+  } finally {
+    await etcd.close();
+    await held.close();
+  }
+}
+
+async function migrate(migration: Migration): Promise<string> {
+  await assertNobodyLeads(migration);
+  if (!migration.toEtcd) await assertSameBranch(migration);
+  const done: string[] = [];
+  for (const part of ['clusters', 'platform'] as const) {
+    if (!(await isThere(migration, part))) continue;
+    const sides = [embedded(migration, part), inEtcd(migration, part)] as const;
+    const [from, to] = migration.toEtcd ? sides : [sides[1], sides[0]];
+    done.push(`${await migrateState(from, to)} records of the ${part}`);
+  }
+  if (done.length === 0) throw new StartError('There is no state: nothing was copied');
+  return `Copied and read back: ${done.join(', ')}. What was copied is still where it was.\n`;
+}
+
+async function assertNobodyLeads({ etcd, keys }: Migration): Promise<void> {
+  for (const key of [keys.leader, keys.replicas]) {
+    const { kvs } = await etcd.range({ key, prefix: true, limit: 1, keysOnly: true });
+    if (kvs.length === 0) continue;
+    throw new StartError(
+      `A replica runs on ${etcd.place} (${kvs[0]?.key}): stop all of them first; what one that was killed left goes within seconds`,
+    );
+  }
+}
+
+/** A state belongs to the history that it was made from. */
+async function assertSameBranch({ etcd, keys, data, branch }: Migration): Promise<void> {
+  const [kv] = (await etcd.range({ key: keys.head })).kvs;
+  if (kv === undefined) return;
+  const { commit } = readHead(kv.value);
+  const own = await readRef(data.repository, `refs/heads/${branch}`);
+  if (own === commit) return;
+  throw new StartError(
+    `The repository in ${data.root} is not where that of the replicas is (${own ?? 'nowhere'}, not ${commit}): run a replica on this data directory until it has caught up, or take that of another`,
+  );
+}
+
+async function isThere({ data, etcd, keys, toEtcd }: Migration, part: Part): Promise<boolean> {
+  if (toEtcd) return !isNewState(directoryOf(data, part));
+  const key = prefixOf(keys, part);
+  return (await etcd.range({ key, prefix: true, limit: 1, keysOnly: true })).kvs.length > 0;
+}
+
+function embedded({ data, apiGroup }: Migration, part: Part): StateLocation {
+  const codec = sealingCodec(loadStateKey(data.stateKey), isSecret(part, apiGroup));
+  const open = () => openLmdbEngine(directoryOf(data, part), { onError: () => undefined });
+  return { codec, followed: false, open };
+}
+
+function inEtcd({ etcd, place, keys }: Migration, part: Part): StateLocation {
+  const codec = strictCodec(loadStateKey(place.stateKey));
+  const open = () =>
+    openEtcdEngine({
+      etcd,
+      prefix: prefixOf(keys, part),
+      // Whoever begins to lead meanwhile goes first.
+      fence: [{ key: keys.leader, createRevision: 0n }],
+      ended: () => new StartError(`A replica has begun to lead on ${etcd.place}: stop it first`),
+      onError: () => undefined,
+    });
+  // Clients see what is in clusters where it is made.
+  return { codec, followed: part === 'platform', open };
+}
+
+function isSecret(part: Part, apiGroup: string): (key: { kind: string }) => boolean {
+  const kinds: readonly Kind[] =
+    part === 'clusters' ? CLUSTER_KINDS : buildKindTable(apiGroup).kinds;
+  const secret = new Set(
+    kinds.filter(({ secretPaths }) => secretPaths.length > 0).map(({ kind }) => kind),
+  );
+  return ({ kind }) => secret.has(kind);
+}
+
+function directoryOf(data: DataDirectory, part: Part): string {
+  return part === 'platform' ? data.state : data.clusters;
+}
+
+function prefixOf(keys: Keys, part: Part): string {
+  return part === 'platform' ? keys.platformState : keys.clustersState;
+}

@@ -1,0 +1,47 @@
+/**
+ * Forms of the sign-in page, which programs may post as JSON: browsers get a session and go on,
+ * programs get a key.
+ */
+import type { FastifyReply } from 'fastify';
+import { type LoginKey, safeReturnTo } from '../../sign-in/index.ts';
+import { mediaTypeOf } from '../input/body.ts';
+import { beginSession } from './browser.ts';
+import { asStatus, type Exchange, type Refusal } from './exchange.ts';
+import { readFields } from './forms.ts';
+
+/** `returnTo` as the form has it. */
+export async function respondToLogin(
+  exchange: Exchange,
+  { login, returnTo }: { login: LoginKey; returnTo: string | undefined },
+): Promise<FastifyReply> {
+  const { reply, facts } = exchange;
+  facts['user'] = login.user;
+  facts['access-key'] = login.name;
+  if (isForm(exchange)) {
+    await beginSession(exchange, login.key);
+    return reply.redirect(safeReturnTo(returnTo), 303);
+  }
+  const body = { user: login.user, username: login.user, accessKey: login.key };
+  return reply.header('content-type', 'application/json').send(JSON.stringify(body));
+}
+
+function isForm({ request }: Pick<Exchange, 'request'>): boolean {
+  return mediaTypeOf(request.headers['content-type']) !== 'application/json';
+}
+
+/** A form goes back to the page that it came from, which has words for the reason. */
+export const redirectToForm: Refusal = (exchange, of) => {
+  if (!isForm(exchange)) return asStatus(exchange, of);
+  const query = new URLSearchParams({ error: of.error.reason, reference: of.reference });
+  const returnTo = safeReturnTo(returnToOf(exchange));
+  if (returnTo !== '/') query.set('returnTo', returnTo);
+  return exchange.reply.redirect(`/login?${query.toString()}`, 303);
+};
+
+function returnToOf({ request }: Exchange): string | undefined {
+  try {
+    return readFields(request).get('returnTo');
+  } catch {
+    return undefined;
+  }
+}

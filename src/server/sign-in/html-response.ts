@@ -1,0 +1,49 @@
+/** Pages as answers: in the look of the configuration, with the policy that goes with it. */
+import type { FastifyReply } from 'fastify';
+import type { UISettingsConfig } from '../../config/index.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { type PageContent, renderPage } from './page.ts';
+import { type UiTheme, uiThemeOf } from './ui-theme.ts';
+
+const NO_SETTINGS: UISettingsConfig = {};
+/** Worked out once for each configuration; a configuration never changes, it is replaced. */
+const themes = new WeakMap<UISettingsConfig, Promise<UiTheme>>();
+
+function currentTheme({ config }: Pick<ServerDependencies, 'config'>): Promise<UiTheme> {
+  const settings = config.current.uiSettings ?? NO_SETTINGS;
+  const look = themes.get(settings) ?? uiThemeOf(settings);
+  themes.set(settings, look);
+  return look;
+}
+
+export interface PageResponse extends Omit<PageContent, 'name'> {
+  readonly code?: number;
+  /** Where its forms may lead beside this host, redirects included. */
+  readonly formTargets?: readonly string[];
+}
+
+/** Where a page is answered. */
+interface PageContext {
+  readonly deps: Pick<ServerDependencies, 'config'>;
+  readonly reply: FastifyReply;
+}
+
+export async function sendPage(
+  { deps, reply }: PageContext,
+  page: PageResponse,
+): Promise<FastifyReply> {
+  const { auth, platformHost: name } = deps.config.current;
+  const look = await currentTheme(deps);
+  const { code = 200, formTargets = [], isSignIn = false } = page;
+  // Who names a policy of their own has it, here as everywhere.
+  if (!hasOwnPolicy(auth.customHttpHeaders)) {
+    const policy = look.policy({ scripts: isSignIn, formTargets });
+    void reply.header('content-security-policy', policy);
+  }
+  const text = renderPage(look, { ...page, name });
+  return reply.code(code).header('content-type', 'text/html; charset=utf-8').send(text);
+}
+
+function hasOwnPolicy(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'content-security-policy');
+}
