@@ -3,9 +3,9 @@
  * refresh token: then it is the key of that login, and can be told from it after a restart.
  */
 import type { AdapterPayload } from 'oidc-provider';
+import type { Person } from './account-claims.ts';
 import type { ExpiringMap } from './expiring-map.ts';
 import type { Login } from './persisted-login.ts';
-import type { Person } from './account-claims.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 
 /** What a grant was given by, and what goes when it goes. */

@@ -6,9 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { decodeJwt } from 'jose';
 import type { InteractionResults, Provider } from 'oidc-provider';
+import type { PersonSession } from './account-claims.ts';
 import type { Clients } from './clients.ts';
 import type { ExpiringMap } from './expiring-map.ts';
-import type { PersonSession } from './account-claims.ts';
 
 export interface InteractionParts {
   readonly provider: Provider;

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Account, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { CLAIMS, claimsOf, type Person } from './account-claims.ts';
 import { followPlatform, type UsableSession } from './browser-session.ts';
 import type { Clients } from './clients.ts';
 import { STEP_SECONDS } from './interaction.ts';
 import type { Library, ProviderConfiguration } from './library.ts';
 import { errorPage, FORM_POLICY, logoutPage, PAGE_POLICY, signedOutPage } from './pages.ts';
-import { CLAIMS, claimsOf, type Person } from './account-claims.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 import { LONGEST_SECONDS, type Storage } from './storage.ts';
 

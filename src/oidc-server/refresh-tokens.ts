@@ -8,10 +8,11 @@ import { type Clock, StatusError } from '../apimachinery/index.ts';
 import { concealAccessKey, hasValidChecksum, type Kind } from '../kinds/index.ts';
 import { type ObjectRegistry, ownChange, ownCreate, type WriteOptions } from '../registry/index.ts';
 import type { Store, StoredObject } from '../state/index.ts';
+import type { Person } from './account-claims.ts';
 import {
   annotationsOf,
-  isPersistedLogin,
   isOf,
+  isPersistedLogin,
   type Login,
   mintToken,
   type NewLogin,
@@ -20,7 +21,6 @@ import {
   readLogin,
   specOf,
 } from './persisted-login.ts';
-import type { Person } from './account-claims.ts';
 
 /** How long a client that never saw the answer may ask again (two at once, a line that broke). */
 const GRACE_MS = 10_000;

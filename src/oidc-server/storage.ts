@@ -5,11 +5,11 @@
  */
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider';
 import type { Clock } from '../apimachinery/index.ts';
+import type { Person } from './account-claims.ts';
 import type { Clients } from './clients.ts';
 import { ExpiringMap, type ExpiringMapLimits } from './expiring-map.ts';
 import { Grants, grantIdOf } from './grants.ts';
 import type { Login } from './persisted-login.ts';
-import type { Person } from './account-claims.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
 
 /** What of the request that is answered matters to what is kept. */

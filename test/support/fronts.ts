@@ -11,7 +11,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { administratorToken } from '../../src/bootstrap/administrator.ts';
-import { openLeaderProxy, type ReplicaProxy } from '../../src/daemon/replicated/open-leader-proxy.ts';
+import {
+  openLeaderProxy,
+  type ReplicaProxy,
+} from '../../src/daemon/replicated/open-leader-proxy.ts';
 import type { LeaderPeer, Leaders } from '../../src/server/leader-proxy/leaders.ts';
 import { handlePeer } from '../../src/server/leader-proxy/peer.ts';
 import { createLogger } from '../../src/telemetry/logger.ts';

@@ -6,8 +6,8 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { refuseOtherSites } from './browser.ts';
 import { limitSlowBody, signInRoute } from './exchange.ts';
-import { readFields } from './forms.ts';
 import { redirectToForm, respondToLogin } from './form-response.ts';
+import { readFields } from './forms.ts';
 
 const MOST_BYTES = 16 * 1024;
 

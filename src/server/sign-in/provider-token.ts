@@ -8,8 +8,8 @@ import { tooManyAttempts } from '../../sign-in/index.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { refuseOtherSites } from './browser.ts';
 import { limitSlowBody, signInRoute } from './exchange.ts';
-import { readFields } from './forms.ts';
 import { redirectToForm, respondToLogin } from './form-response.ts';
+import { readFields } from './forms.ts';
 
 const ID = 'providerE';
 const MOST_BYTES = 16 * 1024;

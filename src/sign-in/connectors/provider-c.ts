@@ -9,8 +9,8 @@ import { codeFlow } from './code-flow.ts';
 import { type DirectoryGroups, directoryGroups } from './directory-groups.ts';
 import { listedGroups } from './group-gate.ts';
 import { idTokenReader } from './id-token.ts';
-import { withProviderTimeout } from './provider-timeout.ts';
 import { textOf } from './provider-responses.ts';
+import { withProviderTimeout } from './provider-timeout.ts';
 import { assertSameSubject } from './same-subject.ts';
 import { persistedTokens, type Tokens, tokensOf } from './tokens.ts';
 

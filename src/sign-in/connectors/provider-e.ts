@@ -9,7 +9,6 @@ import { providerHttp } from '../provider-http.ts';
 import { SignInError } from '../sign-in-error.ts';
 
 import { type JsonApi, jsonApi, pagesFrom } from './json-api.ts';
-import { withProviderTimeout } from './provider-timeout.ts';
 import {
   type ProviderAnswer,
   recordOf,
@@ -17,6 +16,7 @@ import {
   textOf,
   unexpected,
 } from './provider-responses.ts';
+import { withProviderTimeout } from './provider-timeout.ts';
 import { assertSameSubject } from './same-subject.ts';
 
 export type ProviderEConfig = NonNullable<AuthConfig['providerE']>;

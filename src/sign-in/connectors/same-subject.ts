@@ -3,7 +3,10 @@ import type { ProvidedIdentity } from '../connector.ts';
 import { SignInError } from '../sign-in-error.ts';
 
 /** Throws SignInError, final. */
-export function assertSameSubject(known: ProvidedIdentity, now: ProvidedIdentity): ProvidedIdentity {
+export function assertSameSubject(
+  known: ProvidedIdentity,
+  now: ProvidedIdentity,
+): ProvidedIdentity {
   if (known.userId === now.userId) return now;
   throw new SignInError('the provider speaks of another account than before', {
     reason: 'another-account',

@@ -4,8 +4,8 @@
  * from the bytes that were signed; the second time is what counts.
  */
 import { ASSERTION } from './namespaces.ts';
-import type { AssertionFacts, Expected } from './worker-messages.ts';
 import { demand } from './refusal.ts';
+import type { AssertionFacts, Expected } from './worker-messages.ts';
 import { attribute, childElements, childrenNamed, textOf, type XmlElement } from './xml.ts';
 
 /** Between our clock and the provider's. */

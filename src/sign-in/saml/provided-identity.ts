@@ -1,8 +1,8 @@
 /** Who an assertion speaks of, in the attributes that the configuration names (spec 2.8.7). */
 import type { SAMLConfig } from '../../config/index.ts';
 import type { ProvidedIdentity } from '../connector.ts';
-import type { AssertionFacts } from './worker-messages.ts';
 import { Refusal } from './refusal.ts';
+import type { AssertionFacts } from './worker-messages.ts';
 
 type Mapping = Pick<
   SAMLConfig,

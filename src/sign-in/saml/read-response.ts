@@ -1,9 +1,9 @@
 /** A response from its text to what it says, or the reason why not. Runs in a thread of its own. */
 import { checkIssuers, checkResponse, readAssertion } from './assertion.ts';
-import type { AssertionFacts, ReadResult, ReadRequest } from './worker-messages.ts';
 import { demand, Refusal } from './refusal.ts';
 import { type ResponseShape, responseShape } from './response-shape.ts';
 import { signedAssertion } from './signed-assertion.ts';
+import type { AssertionFacts, ReadRequest, ReadResult } from './worker-messages.ts';
 import { parseXml } from './xml.ts';
 
 export async function readResponse(request: ReadRequest): Promise<ReadResult> {

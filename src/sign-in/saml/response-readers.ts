@@ -4,8 +4,8 @@
  * started by the first login, and hold nothing of the one before.
  */
 import { Worker } from 'node:worker_threads';
-import type { AssertionFacts, ReadResult, ReadRequest } from './worker-messages.ts';
 import { Refusal } from './refusal.ts';
+import type { AssertionFacts, ReadRequest, ReadResult } from './worker-messages.ts';
 
 const THREADS = 2;
 const MOST_WAITING = 64;

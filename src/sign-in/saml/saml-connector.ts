@@ -15,12 +15,12 @@ import type {
 import { SignInError } from '../sign-in-error.ts';
 import { encodedRequest } from './authn-request.ts';
 import { providedIdentity } from './provided-identity.ts';
-import type { AssertionFacts } from './worker-messages.ts';
 import { demand, Refusal } from './refusal.ts';
 import { replays } from './replays.ts';
 import { responseText } from './response-text.ts';
 import { holdReaders } from './shared-readers.ts';
 import { TrustedCertificates } from './trusted-certificates.ts';
+import type { AssertionFacts } from './worker-messages.ts';
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';

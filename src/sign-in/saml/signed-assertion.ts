@@ -6,9 +6,9 @@
 import { X509Certificate } from 'node:crypto';
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
 import { MOST_AGE_MS, SKEW_MS } from './assertion.ts';
-import type { ReadRequest } from './worker-messages.ts';
 import { Refusal } from './refusal.ts';
 import type { ResponseShape } from './response-shape.ts';
+import type { ReadRequest } from './worker-messages.ts';
 import { childElements, parseXml, type XmlElement } from './xml.ts';
 
 /** Throws Refusal. */

@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readResponse } from '../../../src/sign-in/saml/read-response.ts';
-import type { Expected } from '../../../src/sign-in/saml/worker-messages.ts';
 import { Refusal } from '../../../src/sign-in/saml/refusal.ts';
 import { responseText } from '../../../src/sign-in/saml/response-text.ts';
+import type { Expected } from '../../../src/sign-in/saml/worker-messages.ts';
 import {
   assertionXml,
   responseXml,

@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { readResponse } from '../../../src/sign-in/saml/read-response.ts';
-import type { AssertionFacts } from '../../../src/sign-in/saml/worker-messages.ts';
 import { Refusal } from '../../../src/sign-in/saml/refusal.ts';
 import { responseText } from '../../../src/sign-in/saml/response-text.ts';
+import type { AssertionFacts } from '../../../src/sign-in/saml/worker-messages.ts';
 import { runs } from '../../support/properties.ts';
 import { type SigningMode, said, signedResponse, signingKey } from '../../support/saml-peer.ts';
 

@@ -1,9 +1,9 @@
 /** A response that holds up its thread holds up nobody else. */
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import type { ReadRequest } from '../../../src/sign-in/saml/worker-messages.ts';
 import { Refusal } from '../../../src/sign-in/saml/refusal.ts';
 import { ResponseReaders } from '../../../src/sign-in/saml/response-readers.ts';
+import type { ReadRequest } from '../../../src/sign-in/saml/worker-messages.ts';
 import { type SigningKey, said, signedResponse, signingKey } from '../../support/saml-peer.ts';
 
 const REDIRECT = 'https://p.example.com/auth/saml/callback';
