@@ -12,6 +12,7 @@ const SHARED = [
   'apimachinery',
   'auth',
   'catalog',
+  'concurrency',
   'config',
   'controllers',
   'field-management',

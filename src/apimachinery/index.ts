@@ -23,7 +23,6 @@ export { describeKey, keyString, type ObjectKey, parseKey, sameKey } from './key
 export { KeyMap } from './key-map.ts';
 export { type LinearRegExp, linearRegExp } from './linear-regexp.ts';
 export { memoize } from './memoize.ts';
-export { Mutex } from './mutex.ts';
 export { nameUuids } from './name-uuid.ts';
 export {
   dnsLabelProblems,

@@ -7,6 +7,7 @@ import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from 'nod
 import { basename, dirname, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { Mutex } from '../concurrency/index.ts';
 import type { AuditTarget } from './audit-queue.ts';
 
 export interface AuditFileOptions {
@@ -32,8 +33,8 @@ export class AuditFile implements AuditTarget {
   #handle: FileHandle | undefined;
   #inode = 0;
   #size = 0;
-  #keeping: Promise<void> = Promise.resolve();
-  #writing: Promise<void> = Promise.resolve();
+  readonly #backups = new Mutex();
+  readonly #writes = new Mutex();
   #isClosed = false;
 
   constructor(
@@ -77,23 +78,21 @@ export class AuditFile implements AuditTarget {
   }
 
   async append(lines: readonly Buffer[]): Promise<undefined> {
-    await this.#inTurn(() => this.#append(lines));
+    await this.#whileOpen(() => this.#append(lines));
   }
 
   async reopen(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#whileOpen(async () => {
       await this.#letGo();
       await this.open();
     });
   }
 
-  async #inTurn(step: () => Promise<void>): Promise<void> {
-    const done = this.#writing.then(() => {
+  #whileOpen(step: () => Promise<void>): Promise<void> {
+    return this.#writes.run(() => {
       if (this.#isClosed) throw new Error('The audit log is closed');
       return step();
     });
-    this.#writing = done.catch(() => undefined);
-    await done;
   }
 
   async #append(lines: readonly Buffer[]): Promise<void> {
@@ -113,10 +112,10 @@ export class AuditFile implements AuditTarget {
   }
 
   async close(): Promise<void> {
-    await this.#writing;
+    await this.#writes.idle();
     this.#isClosed = true;
     await this.#letGo();
-    await this.#keeping;
+    await this.#backups.idle();
   }
 
   /** What is in the log by now stays there, whatever becomes of the machine. */
@@ -139,10 +138,9 @@ export class AuditFile implements AuditTarget {
     await rename(this.#path, await this.#freeName());
     await this.#letGo();
     await this.open();
-    this.#keeping = this.#keeping.then(() =>
-      keepBackups({ ...this.#options, path: this.#path }, this.#clock.now()),
-    );
-    this.#keeping = this.#keeping.catch(this.#onError);
+    this.#backups
+      .run(() => keepBackups({ ...this.#options, path: this.#path }, this.#clock.now()))
+      .catch(this.#onError);
   }
 
   /** Two files of the same millisecond must not become one. */

@@ -1,4 +1,5 @@
 /** One place that events go to, which follows the configuration: opened, changed and closed with it. */
+import { Mutex } from '../concurrency/index.ts';
 import { AuditQueue, type AuditTarget } from './audit-queue.ts';
 import type { EventBlock } from './event-buffer.ts';
 
@@ -38,7 +39,7 @@ export class AuditSink {
   /** What the open log was opened with. */
   #opened = '';
   #isWanted = false;
-  #opening: Promise<void> = Promise.resolve();
+  readonly #opening = new Mutex();
   #target: AuditTarget | undefined;
   #written = 0;
   #dropped = 0;
@@ -113,16 +114,16 @@ export class AuditSink {
 
   /** Resolves when the log of the newest configuration is open, or could not be. */
   async opened(): Promise<void> {
-    await this.#opening;
+    await this.#opening.idle();
   }
 
   async close(): Promise<void> {
-    await this.#opening;
+    await this.#opening.idle();
     await this.#queue.close();
   }
 
   #then(step: () => Promise<void>): void {
-    this.#opening = this.#opening.then(step).catch(this.#options.observer.refused);
+    this.#opening.run(step).catch(this.#options.observer.refused);
   }
 
   async #open(wanted: string, make: (() => AuditTarget) | undefined): Promise<void> {

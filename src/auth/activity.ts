@@ -2,6 +2,7 @@
  * When each access key was last used. Kept in memory and written at a bounded rate, since every
  * request is a use; never in git.
  */
+import { Mutex } from '../concurrency/index.ts';
 
 export interface ActivityOptions {
   /**
@@ -21,7 +22,7 @@ export class ActivityTracker {
   readonly #options: ActivityOptions;
   readonly #lastUse = new Map<string, number>();
   #unsaved = new Map<string, number>();
-  #saving: Promise<void> = Promise.resolve();
+  readonly #mutex = new Mutex();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ActivityOptions) {
@@ -55,8 +56,7 @@ export class ActivityTracker {
   save(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#saving = this.#saving.catch(() => undefined).then(() => this.#saveBatch());
-    return this.#saving;
+    return this.#mutex.run(() => this.#saveBatch());
   }
 
   /** Saves the rest and stops the timer. */

@@ -6,6 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import { keyString, type ObjectKey } from '../apimachinery/index.ts';
 import type { CatalogObject, FileReader } from '../catalog/index.ts';
+import { Mutex } from '../concurrency/index.ts';
 import type { Repository } from '../git/index.ts';
 import type { Kind, KindTable } from '../kinds/index.ts';
 import type { Branch } from '../registry/index.ts';
@@ -54,7 +55,7 @@ const IDLE_MS = 10 * 60_000;
 export class History {
   readonly #options: HistoryOptions;
   #indexed: Indexed | undefined;
-  #following: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
   readonly #timelines = new LRUCache<string, Timeline>({ maxSize: TIMELINE_VERSIONS });
   readonly #lists = new LRUCache<string, readonly CatalogObject[]>({ maxSize: LIST_OBJECTS });
   #idle: NodeJS.Timeout | undefined;
@@ -153,9 +154,7 @@ export class History {
   async #follow(): Promise<Indexed | undefined> {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#forget(), this.#options.idleMs ?? IDLE_MS).unref();
-    const following = this.#following.then(() => this.#followNow());
-    this.#following = following.catch(() => undefined);
-    return await following;
+    return await this.#mutex.run(() => this.#followNow());
   }
 
   async #followNow(): Promise<Indexed | undefined> {

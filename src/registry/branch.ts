@@ -3,7 +3,8 @@
  * groups of API writes, pushes that moved the branch, pushes under judgement. Readers never wait.
  */
 
-import { Mutex, unavailable } from '../apimachinery/index.ts';
+import { unavailable } from '../apimachinery/index.ts';
+import { Mutex } from '../concurrency/index.ts';
 import type { Problem } from '../manifests/index.ts';
 import type { BranchOptions } from './branch-options.ts';
 import { DesiredState } from './desired-state.ts';

@@ -4,6 +4,7 @@
  * made to.
  */
 
+import { Mutex } from '../concurrency/index.ts';
 import { EtcdError } from '../etcd/index.ts';
 import {
   type Agreement,
@@ -55,7 +56,7 @@ export class LedRepository implements Agreement {
   readonly #options: LedRepositoryOptions;
   /** Until when the branch on the disk may be where it was before the last move. */
   #patientUntil = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
 
   constructor(options: LedRepositoryOptions) {
     this.#options = options;
@@ -107,7 +108,7 @@ export class LedRepository implements Agreement {
     const commit = log.head?.commit;
     if (found === commit) return found;
     const isOnItsWay = found === log.former && performance.now() < this.#patientUntil;
-    return isOnItsWay ? found : await this.#alone(() => this.#adopt());
+    return isOnItsWay ? found : await this.#mutex.run(() => this.#adopt());
   }
 
   async #append(
@@ -150,12 +151,6 @@ export class LedRepository implements Agreement {
       onStuck(error);
       throw error;
     }
-  }
-
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => undefined);
-    return done;
   }
 }
 

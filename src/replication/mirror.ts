@@ -5,6 +5,7 @@
  * back to an earlier time, when what is here beyond it stays for the next leader to take up again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Mutex } from '../concurrency/index.ts';
 import type { Etcd } from '../etcd/index.ts';
 import {
   GitError,
@@ -45,7 +46,7 @@ export class Mirror {
   readonly #mark: LastAcknowledgedCommit;
   #isToldAhead = false;
   #position: { readonly commit: string; readonly sequence: number } | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
   #following: { readonly keys: KeyFollower; readonly maintenance: Maintenance } | undefined;
   #wanted: BranchHead | undefined;
   #retry: AbortController | undefined;
@@ -69,9 +70,7 @@ export class Mirror {
 
   /** Brings the repository to where the branch is now, and returns that. */
   catchUp(): Promise<BranchHead | undefined> {
-    const done = this.#last.then(() => this.#catchUp());
-    this.#last = done.catch(() => undefined);
-    return done;
+    return this.#mutex.run(() => this.#catchUp());
   }
 
   /** The branch was moved here by the leader, which this replica is. */
@@ -116,7 +115,7 @@ export class Mirror {
     await following?.keys.close();
     await following?.maintenance.close();
     await this.#running;
-    await this.#last;
+    await this.#mutex.idle();
     this.#mark.close();
   }
 

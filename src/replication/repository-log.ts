@@ -4,6 +4,7 @@
  * disk then does cannot undo it. One move at a time.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Mutex } from '../concurrency/index.ts';
 import { type Compare, type Etcd, EtcdError, type Operation } from '../etcd/index.ts';
 import { GitError, HeadMovedError } from '../git/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -42,7 +43,7 @@ export class RepositoryLog {
   /** As in etcd, with the revision that it was put at. */
   #head: { readonly value: BranchHead; readonly revision: bigint } | undefined;
   #former: string | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
 
   private constructor(options: RepositoryLogOptions) {
     this.#options = options;
@@ -107,9 +108,7 @@ export class RepositoryLog {
   append(move: Move): Promise<void> {
     const { patienceMs = PATIENCE_MS } = this.#options;
     const attempts = { deadline: performance.now() + patienceMs, isUnsure: false };
-    const done = this.#last.then(() => this.#append(move, attempts));
-    this.#last = done.catch(() => undefined);
-    return done;
+    return this.#mutex.run(() => this.#append(move, attempts));
   }
 
   async #append(move: Move, attempts: Attempts): Promise<void> {

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OWNER_ONLY, replaceFile } from '../auth/index.ts';
+import { Mutex } from '../concurrency/index.ts';
 import type { Etcd, KeyValue } from '../etcd/index.ts';
 import type { RecordCodec } from '../state/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -45,7 +46,7 @@ const LOOK_EVERY_MS = 1_000;
 export class SharedFiles {
   readonly #options: SharedFilesOptions;
   #follower: KeyFollower | undefined;
-  #taking: Promise<void> = Promise.resolve();
+  readonly #taking = new Mutex();
 
   constructor(options: SharedFilesOptions) {
     this.#options = options;
@@ -62,8 +63,8 @@ export class SharedFiles {
   follow(): void {
     const { etcd, secrets, logger } = this.#options;
     const take = (kv: KeyValue): void => {
-      this.#taking = this.#taking
-        .then(() => this.#take(kv))
+      this.#taking
+        .run(() => this.#take(kv))
         .catch((err: unknown) => logger.error({ err }, 'A shared file cannot be written'));
     };
     this.#follower = followKeys(
@@ -80,7 +81,7 @@ export class SharedFiles {
 
   async close(): Promise<void> {
     await this.#follower?.close();
-    await this.#taking;
+    await this.#taking.idle();
   }
 
   /** As the leader: puts what is here and not there, or not the same. */
@@ -105,7 +106,7 @@ export class SharedFiles {
   /** As the leader: files that are made later are shared soon after. Returns the way to stop. */
   keepPushing(term: Term): () => Promise<void> {
     const { logger } = this.#options;
-    let last: Promise<void> = Promise.resolve();
+    const mutex = new Mutex();
     let seen = '';
     const look = async (): Promise<void> => {
       const now = (await this.#present()).join('\n');
@@ -114,13 +115,13 @@ export class SharedFiles {
       seen = now;
     };
     const timer = setInterval(() => {
-      last = last.then(look).catch((err: unknown) => {
+      mutex.run(look).catch((err: unknown) => {
         if (term.isHeld()) logger.warn({ err }, 'Files cannot be shared; trying again');
       });
     }, LOOK_EVERY_MS).unref();
     return async () => {
       clearInterval(timer);
-      await last;
+      await mutex.idle();
     };
   }
 

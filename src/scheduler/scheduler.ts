@@ -2,6 +2,7 @@
  * Runs the jobs of a table at their times, each at most once at a time. A job that fails is logged and
  * counted, and runs again at its next time.
  */
+import { Mutex } from '../concurrency/index.ts';
 import type { Schedule } from './schedule.ts';
 import {
   type Job,
@@ -30,8 +31,7 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #jobs: ReadonlyMap<string, ScheduledJob>;
   #records: Readonly<Record<string, JobRecord>> = {};
-  /** Settles when every record was written. */
-  #written: Promise<void> = Promise.resolve();
+  readonly #writes = new Mutex();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -58,15 +58,14 @@ export class Scheduler {
   /** Interrupts what runs. Resolves when all of it has ended. */
   async stop(): Promise<void> {
     await Promise.all([...this.#jobs.values()].map((job) => job.stop()));
-    await this.#written;
+    await this.#writes.idle();
   }
 
   #keep(name: string, record: JobRecord): Promise<void> {
     const { journal, logger } = this.#options;
     this.#records = { ...this.#records, [name]: record };
-    this.#written = this.#written
-      .then(() => journal?.write(this.#records))
+    return this.#writes
+      .run(() => journal?.write(this.#records))
       .catch((err: unknown) => logger.warn({ err }, 'The times of jobs cannot be kept'));
-    return this.#written;
   }
 }

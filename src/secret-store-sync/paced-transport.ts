@@ -3,6 +3,7 @@
  * refuses (429) has not been carried out: it is sent again at the lower pace.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { Mutex } from '../concurrency/index.ts';
 import {
   retryAfterMs,
   type StoreRequest,
@@ -38,17 +39,15 @@ const LONGEST_REFUSAL_MS = 30_000;
 export function pacedTransport(transport: Transport, options: PacedOptions): Transport {
   const { pace, timing, sending, refused } = options;
   const closed = new AbortController();
-  let last: Promise<void> = Promise.resolve();
-  const slot = async (before: Promise<void>): Promise<void> => {
-    await before.catch(() => undefined);
+  const slots = new Mutex();
+  const slot = async (): Promise<void> => {
     for (let ms = pace.wait(timing.now()); ms > 0; ms = pace.wait(timing.now())) {
       await timing.sleep(ms, closed.signal);
     }
     pace.sent(timing.now());
   };
   const nextSlot = async (): Promise<void> => {
-    last = slot(last);
-    await last.catch((cause: unknown) => {
+    await slots.run(slot).catch((cause: unknown) => {
       throw new TransportError('The connection to the secret store was closed', false, cause);
     });
   };

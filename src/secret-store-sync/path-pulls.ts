@@ -3,6 +3,7 @@
  * with the values that the store has. From then on it is a tied secret as any other. A listing only ever makes
  * objects: it changes and deletes none, so that one which is empty, cut short or refused does no harm.
  */
+
 import {
   type Clock,
   describeKey,
@@ -15,6 +16,7 @@ import {
   parseGoDuration,
   StatusError,
 } from '../apimachinery/index.ts';
+import { mapLimit } from '../concurrency/index.ts';
 import type { SecretStoreConfig } from '../config/index.ts';
 import {
   type Kind,
@@ -335,16 +337,9 @@ class PullRun {
 
   /** Rejects where the store as a whole does not answer. */
   async #makeAll(candidates: readonly Candidate[]): Promise<void> {
-    const waiting = candidates.values();
-    const work = async (): Promise<void> => {
-      for (const candidate of waiting) {
-        if (this.#options.isStopping()) return;
-        await this.#make(candidate);
-      }
-    };
-    const workers = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
-    const failed = workers.find((worker) => worker.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    await mapLimit(candidates, AT_ONCE, async (candidate) => {
+      if (!this.#options.isStopping()) await this.#make(candidate);
+    });
   }
 
   async #make(candidate: Candidate): Promise<void> {

@@ -2,7 +2,9 @@
  * Judges the signatures of a range of commits: of every commit that would be new, on every line of
  * a merge, not only of the last one.
  */
+
 import { type Clock, shownPath } from '../apimachinery/index.ts';
+import { mapLimit } from '../concurrency/index.ts';
 import { changedPaths, type HistoryCommit, ownPaths, type Repository } from '../git/index.ts';
 import type { PathRule } from './path-rules.ts';
 import { SignatureError, SignatureFileError } from './signature-error.ts';
@@ -55,7 +57,7 @@ export class SignatureJudge {
     const from = range.from ?? (await trustedStart(source, policy, range.to));
     for await (const group of grouped(source.history(from, range.to))) {
       const contents = await source.readCommits(group.map(({ id }) => id));
-      const found = await inParallel(group, async (commit, i) => {
+      const found = await mapLimit(group, AT_ONCE, async (commit, i) => {
         const content = contents[i] ?? Buffer.alloc(0);
         const inspected = { source, policy, commit, content, now: this.#clock.now() };
         const reasons = await objectionsTo(inspected);
@@ -177,20 +179,4 @@ async function* grouped(commits: AsyncIterable<HistoryCommit>): AsyncGenerator<H
     group = [];
   }
   if (group.length > 0) yield group;
-}
-
-/** Results in the order of the items. */
-async function inParallel<T, R>(
-  items: readonly T[],
-  work: (item: T, index: number) => Promise<R>,
-): Promise<R[]> {
-  const results = new Array<R>(items.length);
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let i = next++; i < items.length; i = next++) {
-      results[i] = await work(items[i] as T, i);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return results;
 }

@@ -1,5 +1,7 @@
 /** Removes what the sync of a tenant wrote, from a place that it does not write to any more. */
+
 import type { KubeObject } from '../apimachinery/index.ts';
+import { mapLimit } from '../concurrency/index.ts';
 import { hasReason, type KubeClient } from '../kubernetes-client/index.ts';
 import { isWhereItWasPut, MARKS, sourceOf } from './managed-annotations.ts';
 import type { SyncedKind } from './synced-kinds.ts';
@@ -34,13 +36,15 @@ export async function removeSynced(options: CleanupOptions): Promise<number | un
     (object) => sourceOf(object, tenant) !== undefined && isWhereItWasPut(object) && !keeps(object),
   );
   if (ours === undefined) return undefined;
-  const left = [...ours];
-  const worker = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      await remove(client, plural, next);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  // An object that cannot be removed keeps no other one.
+  const removals = await mapLimit(ours, AT_ONCE, (object) =>
+    remove(client, plural, object).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    ),
+  );
+  const failure = removals.find((removal) => removal !== undefined);
+  if (failure !== undefined) throw failure.error;
   return ours.length;
 }
 

@@ -3,6 +3,7 @@
  * removes what is too old. One thing after the other, in the order of the requests.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { Mutex } from '../../concurrency/index.ts';
 import type { DataStoreEndpoint } from '../../kinds/index.ts';
 import { eventRows } from './event-rows.ts';
 import type { EventStore } from './event-store.ts';
@@ -19,19 +20,15 @@ const REMOVED_AT_ONCE = 2000;
 const LEAST_MS = 60_000;
 const MOST_MS = 3_600_000;
 
-let last: Promise<void> = Promise.resolve();
+const mutex = new Mutex();
 let timer: NodeJS.Timeout | undefined;
 
 function reply(message: ThreadReply): void {
   parentPort?.postMessage(message);
 }
 
-function inTurn(step: () => Promise<void>): void {
-  last = last.then(step);
-}
-
 parentPort?.on('message', (request: ThreadRequest) => {
-  inTurn(async () => {
+  void mutex.run(async () => {
     const { id } = request;
     try {
       reply({ id, result: await act(request) });
@@ -67,7 +64,7 @@ async function act(request: ThreadRequest): Promise<unknown> {
 function removeOld(): void {
   if (keptMs === 0 || timer !== undefined) return;
   const again = (ms: number): void => {
-    timer = setTimeout(() => inTurn(removeSome), ms).unref();
+    timer = setTimeout(() => void mutex.run(removeSome), ms).unref();
   };
   const removeSome = async (): Promise<void> => {
     if (timer === undefined) return;

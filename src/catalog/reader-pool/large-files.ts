@@ -3,6 +3,7 @@
  * seconds: requests would wait for it on the main thread.
  */
 import type { Worker } from 'node:worker_threads';
+import { Mutex } from '../../concurrency/index.ts';
 import { type FileEntry, unreadableFile } from '../file.ts';
 import type { LargeFile } from '../file-reader.ts';
 import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
@@ -19,7 +20,7 @@ const REFUSED =
 export class LargeFiles {
   readonly #setup: () => ReaderSetup;
   readonly #limits: typeof LIMITS;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
   #worker: Worker | undefined;
   /** Settles what is being read. */
   #deliver: (delivery?: Delivery) => void = () => undefined;
@@ -33,9 +34,7 @@ export class LargeFiles {
 
   /** One call at a time. */
   read(files: readonly LargeFile[]): Promise<FileEntry[]> {
-    const entries = this.#last.then(() => this.#readAll(files));
-    this.#last = entries.catch(() => undefined);
-    return entries;
+    return this.#mutex.run(() => this.#readAll(files));
   }
 
   close(): void {

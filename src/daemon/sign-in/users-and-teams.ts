@@ -1,8 +1,10 @@
 /**
  * Users and teams of who signs in, as desired state: a commit by the daemon that names who it was for.
  */
+
 import { type JsonObject, jsonEqual, StatusError, type User } from '../../apimachinery/index.ts';
 import { membershipRefusal, userGroup } from '../../auth/index.ts';
+import { KeyedMutex } from '../../concurrency/index.ts';
 import type { Kind } from '../../kinds/index.ts';
 import {
   GITPLANE,
@@ -35,24 +37,15 @@ const MOST_NEW_TEAMS = 20;
 export class UsersAndTeams {
   readonly #parts: AccountParts;
   /** By identity: two first logins of one person make one user. */
-  readonly #entering = new Map<string, Promise<unknown>>();
+  readonly #entering = new KeyedMutex();
 
   constructor(parts: AccountParts) {
     this.#parts = parts;
   }
 
-  async enter(identity: AdmittedIdentity, requestId?: string): Promise<string> {
+  enter(identity: AdmittedIdentity, requestId?: string): Promise<string> {
     const id = JSON.stringify([identity.connector, identity.userId]);
-    const before = this.#entering.get(id);
-    const entering = Promise.resolve(before)
-      .catch(() => undefined)
-      .then(() => this.#enter(identity, requestId));
-    this.#entering.set(id, entering);
-    try {
-      return await entering;
-    } finally {
-      if (this.#entering.get(id) === entering) this.#entering.delete(id);
-    }
+    return this.#entering.run(id, () => this.#enter(identity, requestId));
   }
 
   /** The provider does not vouch for the user any more. */

@@ -1,5 +1,7 @@
 /** Runs the loop of each tenant that wants one, and shows in its status how far it is. */
+
 import { type Clock, type JsonObject, jsonEqual } from '../../apimachinery/index.ts';
+import { KeyedMutex } from '../../concurrency/index.ts';
 import type { SyncedKindName, SyncedTenant } from '../../endpoint-patches/index.ts';
 import {
   type KindTable,
@@ -78,7 +80,7 @@ export class TenantLoops {
   readonly #loops = new Map<string, Loop>();
   /** Tenants whose loop cannot run, and why. */
   readonly #broken = new Map<string, SyncSummary>();
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #mutexes = new KeyedMutex();
   readonly #due = new Map<string, NodeJS.Timeout>();
   readonly #kubeconfigs: Kubeconfigs;
   readonly #former: OrphanCleanup;
@@ -103,13 +105,12 @@ export class TenantLoops {
     options.metrics.followLeftovers(() => this.#former.remaining);
   }
 
-  /** The tenant is there, is gone, or is another than before. Calls of one tenant take turns. */
+  /** The tenant is there, is gone, or is another than before. Calls of one tenant run one at a time. */
   follow(name: string): void {
     if (this.#closed) return;
-    const turn = (this.#turns.get(name) ?? Promise.resolve())
-      .then(() => this.#bring(name))
+    this.#mutexes
+      .run(name, () => this.#bring(name))
       .catch((err: unknown) => this.#options.logger.error({ err, tenant: name }, 'No sync'));
-    this.#turns.set(name, turn);
   }
 
   /**
@@ -153,7 +154,7 @@ export class TenantLoops {
     this.#closed = true;
     this.#stopFollowing();
     this.#former.close();
-    await Promise.all(this.#turns.values());
+    await this.#mutexes.idle();
     for (const timer of this.#due.values()) clearTimeout(timer);
     await Promise.all([...this.#loops.keys()].map((name) => this.#stop(name)));
   }

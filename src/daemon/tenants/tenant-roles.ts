@@ -2,7 +2,9 @@
  * Keeps the ClusterRoleBindings of `spec.clusterRoles` in tenant clusters elsewhere: those that a
  * tenant reaches by a kubeconfig. Nothing is read there before a role is assigned to anybody.
  */
+
 import type { Clock } from '../../apimachinery/index.ts';
+import { KeyedMutex } from '../../concurrency/index.ts';
 import {
   type KindTable,
   settingsOf,
@@ -55,7 +57,7 @@ const CONDITION = 'ClusterRoles';
 export class TenantRoles {
   readonly #options: TenantRolesOptions;
   readonly #loops = new Map<string, Loop>();
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #mutexes = new KeyedMutex();
   readonly #kubeconfigs: Kubeconfigs;
   readonly #former: OrphanCleanup;
   readonly #stops: readonly (() => void)[];
@@ -88,15 +90,14 @@ export class TenantRoles {
     ];
   }
 
-  /** The tenant is there, is gone, or is another than before. Calls of one tenant take turns. */
+  /** The tenant is there, is gone, or is another than before. Calls of one tenant run one at a time. */
   follow(name: string): void {
     if (this.#closed) return;
-    const turn = (this.#turns.get(name) ?? Promise.resolve())
-      .then(() => this.#bring(name))
+    this.#mutexes
+      .run(name, () => this.#bring(name))
       .catch((err: unknown) =>
         this.#options.logger.error({ err, tenant: name }, 'No bindings of cluster roles'),
       );
-    this.#turns.set(name, turn);
   }
 
   /** Cleans up after tenants that went while the process was stopped, within the prune budget. */
@@ -118,7 +119,7 @@ export class TenantRoles {
     this.#closed = true;
     for (const stop of this.#stops) stop();
     this.#former.close();
-    await Promise.all(this.#turns.values());
+    await this.#mutexes.idle();
     await Promise.all([...this.#loops.keys()].map((name) => this.#stop(name)));
   }
 

@@ -1,5 +1,6 @@
 /** Chained commits, built in memory and published as one pack. */
 
+import { Mutex } from '../../concurrency/index.ts';
 import { GitError } from '../git-error.ts';
 import { type CommitSignature, encodeCommit, withSignature } from '../objects/commit-object.ts';
 import { applyDelta, reverseDelta } from '../objects/delta.ts';
@@ -54,7 +55,7 @@ export class Batch implements CommitBatch {
   /** The newest tree of every directory that was changed. */
   readonly #trees = new Map<string, Tree>();
   /** One commit is added at a time, whether or not callers wait. */
-  #adding: Promise<unknown> = Promise.resolve();
+  readonly #adding = new Mutex();
   #published = false;
 
   constructor(parent: string | undefined, parts: BatchParts) {
@@ -69,13 +70,11 @@ export class Batch implements CommitBatch {
   }
 
   add(commit: NewCommit): Promise<{ id: string; blobs: ReadonlyMap<string, string> }> {
-    const added = this.#adding.then(() => this.#add(commit));
-    this.#adding = added.catch(() => undefined);
-    return added;
+    return this.#adding.run(() => this.#add(commit));
   }
 
   async publish(): Promise<void> {
-    await this.#adding;
+    await this.#adding.idle();
     if (this.#published) throw new GitError('A batch can be published only once');
     this.#published = true;
     const [tip, tipTree] = [this.#tip, this.#tipTree];

@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Mutex } from '../../concurrency/index.ts';
 import { GitError } from '../git-error.ts';
 import { type GitLogger, silent } from '../logger.ts';
 import { removeAbandonedObjectDirectories } from '../packs/temporary-object-directory.ts';
@@ -56,7 +57,7 @@ const PAUSE_MS = 5_000;
 
 export class Following {
   readonly #options: FollowingOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
   /** Until when nobody needs to ask, because nobody answered. */
   #quietUntil = 0;
   /** Where the remote's branch is while its commits are held. */
@@ -94,7 +95,7 @@ export class Following {
     mkdirSync(join(gitDir, REF_LOCK_FOLDER), { recursive: true });
     await removeAbandonedObjectDirectories(gitDir);
     if ((await readRef(gitDir, ref)) === undefined || !isMarked(gitDir)) {
-      await this.#alone(() => this.#begin());
+      await this.#mutex.run(() => this.#begin());
       return undefined;
     }
     try {
@@ -115,12 +116,12 @@ export class Following {
    * RemoteError; the local branch then is where it was.
    */
   refresh(): Promise<string> {
-    return this.#alone(async () => await this.#adopt(await this.#fetch({ asksFirst: true })));
+    return this.#mutex.run(async () => await this.#adopt(await this.#fetch({ asksFirst: true })));
   }
 
   /** The gate: resolves when the remote has the commits. See `Gate`. */
   async admit(publication: Publication, objects: string): Promise<void> {
-    await this.#alone(async () => {
+    await this.#mutex.run(async () => {
       const { tip, parent } = publication;
       const started = performance.now();
       try {
@@ -142,13 +143,7 @@ export class Following {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#options.remote.close();
-    await this.#last;
-  }
-
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
-    return result;
+    await this.#mutex.idle();
   }
 
   async #begin(): Promise<void> {

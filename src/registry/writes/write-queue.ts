@@ -8,7 +8,8 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { keyString, type Mutex, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
+import { keyString, tooManyRequests, unavailable } from '../../apimachinery/index.ts';
+import type { Mutex } from '../../concurrency/index.ts';
 import { type CommitBatch, HeadMovedError } from '../../git/index.ts';
 import type { BranchObserver } from '../branch-options.ts';
 import { type Group, InFlightCommits } from './in-flight-commits.ts';

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
+import { Mutex } from '../../concurrency/index.ts';
 import { type Answer, bodyOf, lengthOf } from './answer.ts';
 
 /** Below it costs both sides more than it saves on the way. */
@@ -20,7 +21,8 @@ interface Asked {
 /** Of the bytes that answers share, with the head that was before them. */
 const known = new WeakMap<Buffer, { readonly head: Buffer; readonly packed: Promise<Buffer> }>();
 const compress = promisify(gzip);
-let before: Promise<unknown> = Promise.resolve();
+/** One at a time: libuv has few threads. */
+const mutex = new Mutex();
 
 /** Undefined: the answer goes out as it is. Never rejects. */
 export function compressed(asked: Asked, answer: Answer): Promise<Answer> | undefined {
@@ -52,16 +54,9 @@ function packedOf(answer: Answer): Promise<Buffer> {
   const [head, shared] = answer.rest === undefined ? [NOTHING, body] : [body, answer.rest];
   const found = known.get(shared);
   if (found?.head.equals(head) === true) return found.packed;
-  const packed = inTurn(() => compress(bodyOf(answer), { level: constants.Z_BEST_SPEED }));
+  const packed = mutex.run(() => compress(bodyOf(answer), { level: constants.Z_BEST_SPEED }));
   known.set(shared, { head, packed });
   return packed;
-}
-
-/** One after the other: there are few threads. */
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const result = before.then(work);
-  before = result.catch(() => undefined);
-  return result;
 }
 
 function withPacked(answer: Answer, body: Buffer): Answer {
