@@ -1,4 +1,4 @@
-/** Promises that are settled from elsewhere, or not in time. */
+/** A promise that is settled by another function. */
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;
@@ -16,7 +16,7 @@ export function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-/** Rejects with `late()` when it takes longer. */
+/** Rejects with `late()` when `work` takes longer than `timeoutMs`. */
 export async function within<T>(
   patienceMs: number,
   work: Promise<T>,

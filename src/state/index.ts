@@ -1,4 +1,4 @@
-/** Public names of `state/`: other folders import this file alone. */
+/** Public names of `state/`. */
 export { deferred } from './deferred.ts';
 export type { EngineEntry, EngineWrite, StateEngine } from './engines/engine.ts';
 export { type EtcdStateEngine, openEtcdEngine } from './engines/etcd/engine.ts';

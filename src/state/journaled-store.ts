@@ -1,7 +1,7 @@
 /**
- * The store: objects and journal in memory, where every read is answered, and an engine below that
- * is told each batch of changes. A change is visible at once and durable a little later; what must
- * wait for the disk asks `flush`.
+ * The store: objects and journal in memory, which answer every read, and an engine below that
+ * persists each batch of changes. A change is visible at once and durable a little later; a caller
+ * that needs durability awaits `flush`.
  */
 import {
   type Clock,
@@ -42,31 +42,31 @@ import type {
 } from './store.ts';
 
 export interface StoreOptions {
-  /** Belongs to the store from here on: closing the store closes it. */
+  /** Owned by the store: closing the store closes the engine. */
   readonly engine: StateEngine;
   readonly codec: RecordCodec;
-  /** What a listener threw. Must not throw itself. */
+  /** Receives errors that listeners throw. Must not throw itself. */
   readonly onError: (error: unknown) => void;
   readonly clock?: Clock;
   readonly window?: Partial<JournalWindow>;
   /**
-   * Clients are served by others, which follow the records of the engine and show only what is
-   * there. What happened is recorded for them, and versions go on where the records end.
+   * Other processes follow the records of the engine, serve the clients, and show only what is
+   * durable. The store writes events for them, and versions continue where the records end.
    */
   readonly followed?: boolean;
-  /** Watches go on after a crash. Absent: they list again. */
+  /** With a redo log, watches resume after a crash. Without one, clients list again. */
   readonly redo?: RedoOptions;
 }
 
-/** Reads what the engine holds. Throws StateError, and closes the engine, if that fails. */
+/** Reads the state of the engine. On failure it closes the engine and throws StateError. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { engine, codec } = options;
   try {
     const saved = await readState(engine, codec);
     await engine.loaded?.();
     const store = new JournaledStore(options, saved);
-    // The mark of a clean close goes before anybody is served: from here on, a state without it
-    // may lack changes that clients have seen.
+    // The clean-close flag is removed before the first read: from now on, a state without it may
+    // lack changes that clients have seen.
     engine.write([...saved.mending, store.meta(false)]);
     store.redo(saved.meta);
     await engine.flush();
@@ -77,13 +77,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** A stop must not take long; the next start can do without. */
+/** Time limit for the remaining packing at a shutdown. The next start can do it again. */
 const FINISH_WITHIN_MS = 4_000;
-/** Who fills a store has just started, and its clients have waited for all of that. */
+/**
+ * Delay before the first contents are saved: the daemon has just started, and clients wait for it.
+ */
 const SAVE_AFTER_MS = 1_000;
-/** Who made so many changes may make more. */
+/** Delay before packing: more changes may follow. */
 const PACK_AFTER_MS = 1_000;
-/** Changes that make packing worth while, however few objects there are. */
+/** Minimum number of changes before objects are packed again. */
 const PACK_AT = 1024;
 
 class JournaledStore extends ViewReader implements Store {
@@ -94,20 +96,20 @@ class JournaledStore extends ViewReader implements Store {
   readonly #preparation: Preparation;
   readonly #packs: Packs;
   readonly #packing: Packing;
-  /** Absent: nobody follows. */
+  /** Absent: no process follows the records. */
   readonly #recorded: PersistedEvents | undefined;
   #next: number;
-  /** Notes that count only when the first contents are saved to the end. */
+  /** Documents that are valid only after the first contents are saved completely. */
   #filling: readonly string[] | undefined;
   #awaitingFilled: (() => void)[] = [];
-  /** Since objects were packed. */
+  /** Changes since objects were last packed. */
   #changes = 0;
   #closing: Promise<void> | undefined;
-  /** Writes the rest of a step that readers see. */
+  /** Unfinished engine writes of a step that readers already see. */
   #writing: Generator<void, void> | undefined;
   readonly #options: StoreOptions;
   readonly #redo: RedoLog | undefined;
-  /** The position in the redo log of what is written. */
+  /** Position in the redo log of the written records. */
   #mark: RedoMark | undefined;
 
   constructor(options: StoreOptions, { meta, objects, packs, notes, events }: SavedState) {
@@ -156,12 +158,12 @@ class JournaledStore extends ViewReader implements Store {
     this.#view.fill(objects, objects.length === 0 ? this.#view.head : this.#next - 1);
     this.#view.skip(this.#next);
     this.#filling = Object.keys(notes);
-    // Counts when all of them are saved.
+    // Valid after all objects are saved.
     this.#beginLog();
     const news = this.#preparation.news(notes);
     for (const [name, text] of news) this.#view.keepNote(name, text);
     this.#engine.write([...this.#preparation.noteWrites(news), this.meta(false)]);
-    // Whoever follows waits for that; others have a start to finish first.
+    // Followers wait for the packed objects. Otherwise the start of the daemon goes first.
     this.#packing.start(objects, this.#recorded === undefined ? SAVE_AFTER_MS : 0);
   }
 
@@ -189,7 +191,7 @@ class JournaledStore extends ViewReader implements Store {
     return () => {
       this.assertOpen();
       if (step.next !== this.#next) throw new StateError('What was prepared is out of date');
-      // Others may have kept notes meanwhile: that takes no version.
+      // Another caller may have stored documents meanwhile. That takes no version.
       this.#take(this.#preparation.withNotes(step, notes));
     };
   }
@@ -203,7 +205,7 @@ class JournaledStore extends ViewReader implements Store {
     const wanted = { changes, notes, remarks };
     const step = await runYielding(this.#preparation.of(wanted, this.#next));
     const sealed = this.#redo && (await runYielding(this.#redo.seal(redone(step))));
-    // The versions it was given may be those of other changes by now.
+    // Another change may have taken the planned versions meanwhile.
     if (step.next !== this.#next || this.#closing !== undefined)
       this.apply(changes, notes, remarks);
     else await this.#takeInSlices(step, sealed);
@@ -222,8 +224,8 @@ class JournaledStore extends ViewReader implements Store {
   }
 
   /**
-   * Readers see it at once; it is written, and those who listen hear of it, little by little. Whoever
-   * writes something else meanwhile has the rest of it written first.
+   * Publishes the step at once. Engine writes and notifications yield to the event loop. The next
+   * write finishes an unfinished one first.
    */
   async #takeInSlices(step: PreparedStep, sealed: SealedStep | undefined): Promise<void> {
     const { events, remarked } = step.draft;
@@ -261,7 +263,7 @@ class JournaledStore extends ViewReader implements Store {
     return this.#closing;
   }
 
-  /** The entry that says where the versions are. */
+  /** The record of the versions and counts. */
   meta(clean: boolean): EngineWrite {
     const { size: objects, noteCount: notes, head } = this.#view;
     const last = clean ? head : this.#next - 1;
@@ -273,8 +275,8 @@ class JournaledStore extends ViewReader implements Store {
   }
 
   /**
-   * Brings back what the redo log has and the engine or the journal lacks. To be called once, before
-   * anybody reads.
+   * Replays the steps of the redo log that the engine or the journal lacks. Called once, before the
+   * first read.
    */
   redo(meta: Meta | undefined): void {
     if (this.#redo === undefined) return;
@@ -307,7 +309,7 @@ class JournaledStore extends ViewReader implements Store {
   #bringBack({ content, steps, head }: Restored, { clean, last, next }: Meta): void {
     this.#view.goBack(content.head);
     for (const step of steps) this.#redoStep(step, content.mark.log);
-    // Forgets what has left the window.
+    // Drops events outside the window.
     this.#view.announce(new Set(), []);
     const newest = clean ? head : Math.max(head, last);
     this.#next = firstVersions({ last: newest, next, clean, head }, this.#clock).next;
@@ -329,7 +331,7 @@ class JournaledStore extends ViewReader implements Store {
     runAtOnce(this.#write(prepared));
   }
 
-  /** To be called before anybody sees the step. */
+  /** Called before a reader sees the step. */
   #log(step: PreparedStep, sealed?: SealedStep): void {
     if (this.#redo === undefined) return;
     this.#redo.append(redone(step), this.#view.head, sealed);
@@ -341,7 +343,7 @@ class JournaledStore extends ViewReader implements Store {
     this.#finishWriting();
     if (this.#filling === undefined) this.#packing.stop();
     else this.#packing.finish(FINISH_WITHIN_MS);
-    // What is not saved by now is made again by the next start.
+    // The next start makes unsaved first contents again.
     this.#engine.write([this.meta(this.#filling === undefined)]);
     this.#redo?.close();
     await this.#engine.close();
@@ -360,7 +362,7 @@ class JournaledStore extends ViewReader implements Store {
     return touched;
   }
 
-  /** Hands to the engine, as one batch at the end, what readers see already. */
+  /** Passes a published step to the engine as one batch. */
   *#write({ draft, writes }: PreparedStep): Generator<void, void> {
     const { events, remarked } = draft;
     const vacated: EngineWrite[] = [];
@@ -372,14 +374,14 @@ class JournaledStore extends ViewReader implements Store {
     this.#engine.write([...writes, ...vacated, ...this.#record(events), this.meta(false)]);
   }
 
-  /** To be called before anything else is written, and before objects are put in other places. */
+  /** Called before any other write, and before objects move to another pack. */
   #finishWriting(): void {
     const writing = this.#writing;
     this.#writing = undefined;
     if (writing !== undefined) runAtOnce(writing);
   }
 
-  /** Keeps the records of what happened within the window. */
+  /** Persists the events within the window. */
   #record(events: readonly JournalEvent[]): EngineWrite[] {
     if (this.#recorded === undefined) return [];
     const now = this.#clock.now();
@@ -387,12 +389,12 @@ class JournaledStore extends ViewReader implements Store {
     return this.#recorded.trim(now);
   }
 
-  /** Packs what has left its pack when that has become much; never while the store fills. */
+  /** Packs loose objects after enough changes; never while the first contents are saved. */
   #packWhenDue(changes: number): void {
     this.#changes += changes;
     if (this.#packing.busy || this.#changes < Math.max(PACK_AT, this.#view.size / 8)) return;
     this.#changes = 0;
-    // What changed is written first: it is needed if nobody comes to packing it.
+    // The changes are already written, so skipping the packing loses nothing.
     this.#packing.start(this.#view.objects(), PACK_AFTER_MS);
   }
 
@@ -409,7 +411,7 @@ function redone({ draft: { events, remarked }, news }: PreparedStep): RedoneStep
   return { events, remarked, news };
 }
 
-/** What counts where clients were shown more than was durable. */
+/** Versions of a state whose clients saw changes before they were durable. */
 function unfollowed({ head: _shown, ...meta }: Meta): Meta {
   return meta;
 }

@@ -1,7 +1,4 @@
-/**
- * A batch of changes, worked out and encoded beside what readers see: what they will see, and the
- * records that are kept of it.
- */
+/** A batch of changes, computed and encoded before readers see it: the new view and its records. */
 import type { JsonObject, ObjectKey } from '../apimachinery/index.ts';
 import type { EngineWrite } from './engines/engine.ts';
 import { eventsWrite, superseded } from './journal/event-records.ts';
@@ -16,17 +13,17 @@ import type { Change, Provenance } from './store.ts';
 
 export type Notes = Readonly<Record<string, JsonObject | undefined>>;
 
-/** Changes of a step to objects. */
+/** Object changes of a step. */
 export interface StepDraft extends Pick<Draft, 'repeats'>, Pick<RedoneStep, 'events' | 'remarked'> {
-  /** One a change: the object as it will be stored, or undefined after a removal. */
+  /** One per change: the object as it will be stored, or undefined after a removal. */
   readonly results: (HeldObject | undefined)[];
 }
 
-/** Notes that say something else than before, by name. */
+/** Documents whose text changed, by name. */
 type News = RedoneStep['news'];
 
 export interface PreparedStep {
-  /** The version that it begins with. */
+  /** The first version of the step. */
   readonly next: number;
   readonly draft: StepDraft;
   readonly shown: ViewStep;
@@ -34,7 +31,7 @@ export interface PreparedStep {
   readonly writes: readonly EngineWrite[];
 }
 
-/** What a step is asked for. */
+/** Input of a step. */
 export interface Wanted {
   readonly changes: readonly Change[];
   readonly notes: Notes;
@@ -44,7 +41,7 @@ export interface Wanted {
 export class Preparation {
   readonly #view: View;
   readonly #codec: RecordCodec;
-  /** Whether others follow the records: what happened is recorded for them. */
+  /** Followers read the records: events are persisted for them. */
   readonly #isFollowed: boolean;
 
   constructor(view: View, codec: RecordCodec, isFollowed: boolean) {
@@ -54,8 +51,8 @@ export class Preparation {
   }
 
   /**
-   * The step that begins with a version. Whatever can fail, such as encoding an object, fails here,
-   * where nothing is changed.
+   * Computes the step that begins with version `next`. Every failure, such as an object that cannot
+   * be encoded, happens here, before any change.
    */
   *of({ changes, notes, remarks }: Wanted, next: number): Generator<void, PreparedStep> {
     const draft = new Draft((key) => this.#view.get(key), next);
@@ -65,7 +62,7 @@ export class Preparation {
     return yield* this.put(draft, this.news(notes), next);
   }
 
-  /** The same, where what happens is known. */
+  /** Encodes a step whose events are known. */
   *put(draft: StepDraft, news: News, next: number): Generator<void, PreparedStep> {
     const writes: EngineWrite[] = [];
     for (const event of lasting(draft)) yield void writes.push(this.#eventWrite(event));
@@ -80,7 +77,7 @@ export class Preparation {
     return { next, draft, shown, news, writes };
   }
 
-  /** The same step with notes, which take no version, as they are now. */
+  /** Adds the current documents to a prepared step. Documents take no version. */
   withNotes(step: PreparedStep, notes: Notes): PreparedStep {
     const news = this.news(notes);
     return { ...step, news, writes: [...step.writes, ...this.noteWrites(news)] };
@@ -102,7 +99,7 @@ export class Preparation {
   }
 }
 
-/** Of several events of one object only the last says what is written. */
+/** Of several events of one object, only the last one is written. */
 function lasting({ events, repeats }: StepDraft): readonly DraftEvent[] {
   if (!repeats) return events;
   const passed = new Set<unknown>(superseded(events));

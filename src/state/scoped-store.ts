@@ -1,6 +1,6 @@
 /**
- * A part of a store that looks like a store of its own: many clusters share one file, one journal
- * and one flush, and none sees the objects of another. Versions are those of the whole.
+ * A scope within a store: many clusters share one file, one journal and one flush. A scope sees
+ * only its own objects. Versions are those of the whole store.
  */
 import type { ObjectKey } from '../apimachinery/index.ts';
 import type {
@@ -13,13 +13,13 @@ import type {
   Watch,
 } from './store.ts';
 
-/** What a part offers: everything but what is about the store as a whole. */
+/** Operations of a scope. Those that concern the whole store are left out. */
 export type ScopedStore = Pick<
   Store,
   'resourceVersion' | 'get' | 'list' | 'listAt' | 'apply' | 'watch' | 'observe' | 'flush'
 >;
 
-/** `part` becomes a prefix of the groups that the store sees, and must not hold `/`. */
+/** `scope` becomes a prefix of the API groups in the store, and must not contain `/`. */
 export function scopedStore(store: Store, part: string): ScopedStore {
   const inPart = <T extends { readonly group: string }>(of: T): T => ({
     ...of,

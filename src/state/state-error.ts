@@ -1,9 +1,9 @@
-/** State that cannot be kept or read. The message names the place and says what to do about it. */
+/** State that cannot be stored or read. The message names the place and the remedy. */
 export class StateError extends Error {
   override readonly name = 'StateError';
   /**
-   * Of the disk below, as in `ENOSPC`; of etcd `EFULL` (its quota), `EUNREACH`, `EQUEUE` (too much
-   * waits for it); undefined when they are not to blame.
+   * Error code of the disk, such as `ENOSPC`; for etcd `EFULL` (quota), `EUNREACH` or `EQUEUE`
+   * (queue is full). Undefined for other causes.
    */
   readonly code: string | undefined;
 
@@ -13,7 +13,7 @@ export class StateError extends Error {
   }
 }
 
-/** For state that is there and makes no sense. Nothing in it is the only copy of desired state. */
+/** For records that exist and are invalid. The state is never the only copy of desired state. */
 export function unreadableState(place: string, why: string, cause?: unknown): StateError {
   return new StateError(
     `the state in ${place} cannot be read: ${why}; delete it, it is rebuilt from git`,

@@ -1,26 +1,26 @@
 /**
- * The state of the platform: objects by identity, a journal of what happened to them, and watches
- * on it. resourceVersion is the number of a journal entry (invariant 8). What is in here is never
- * desired state: that is in git, and this store can be filled from it again.
+ * The state of the platform: objects by identity, a journal of their changes, and watches. A
+ * resourceVersion is the number of a journal entry (invariant 8). Desired state is in git; this
+ * store can be rebuilt from it.
  */
 import type { JsonObject, JsonValue, KubeObject, ObjectKey } from '../apimachinery/index.ts';
 import type { Labels } from './objects/labels.ts';
 import type { StateError } from './state-error.ts';
 
-/** An object as it is served. Immutable; a change makes a new one. */
+/** An object as clients see it. Immutable; a change makes a new one. */
 export interface StoredObject {
   readonly key: ObjectKey;
   readonly resourceVersion: number;
-  /** Whether it has a deletionTimestamp; costs nothing to ask. */
+  /** True if the object has a deletionTimestamp; no parsing. */
   readonly terminating: boolean;
   /**
-   * With `metadata.resourceVersion` filled in. Shared by all readers: never mutate. Parsed when it
-   * is asked for: take it once, and where the bytes will do, take those.
+   * With `metadata.resourceVersion`. Shared by all readers: never mutate. Each access may parse:
+   * read it once, and prefer `json()` where bytes are enough.
    */
   readonly object: KubeObject;
-  /** `metadata.labels`; costs little where `object` would have to be parsed. Never mutate. */
+  /** `metadata.labels`; cheaper than parsing `object`. Never mutate. */
   readonly labels: Labels | undefined;
-  /** What the server knows beside the object and never serves (the hash of a key, for one). */
+  /** Server-side data that is never returned to clients, such as the hash of a key. */
   readonly hidden: JsonObject | undefined;
   /** The object as JSON; cheap. Never mutate. */
   json(): Buffer;
@@ -28,31 +28,31 @@ export interface StoredObject {
 }
 
 /**
- * What whoever puts an object keeps beside it, and never serves: short facts, which the start reads
- * of all objects, and a text that is rarely asked for.
+ * Facts that the writer of an object stores beside it, never returned to clients. The start reads
+ * `facts` of all objects; `text` is rarely read.
  */
 export interface Provenance {
   readonly facts: JsonValue;
   readonly text?: string | undefined;
 }
 
-/** An object and what is beside it, as they are made when they are first asked for. */
+/** An object and the data stored beside it, built on first access. */
 export interface Made {
   readonly object: KubeObject;
   readonly hidden: JsonObject | undefined;
   readonly remark: Provenance | undefined;
 }
 
-/** What an object can be made from. */
+/** Input from which an object can be built. */
 export interface Source {
   readonly key: ObjectKey;
 }
 
 /** The first contents of a store. */
 export interface Filling<S extends Source = Source> {
-  /** Must give the same whenever it is called. */
+  /** Must always return the same result for a source. */
   make(source: S): Made;
-  /** The store holds the object itself from now on; `make` is not called again for the source. */
+  /** The store now holds the object itself; `make` is not called again for this source. */
   settled(source: S, stored: StoredObject): void;
 }
 
@@ -77,7 +77,7 @@ export type Change =
     }
   | { readonly type: 'remove'; readonly key: ObjectKey };
 
-/** Which objects: a kind, and a namespace unless all are meant. */
+/** A kind, and one namespace of it or all. */
 export interface Collection {
   readonly group: string;
   readonly kind: string;
@@ -86,11 +86,14 @@ export interface Collection {
 
 export interface ObjectList {
   readonly resourceVersion: number;
-  /** In order of (namespace, name), bytewise. Never changes under the reader. */
+  /** In bytewise order of (namespace, name). Never changes after it is returned. */
   readonly items: readonly StoredObject[];
 }
 
-/** The journal no longer holds everything after the wanted version: list again (410 Gone). */
+/**
+ * The journal no longer holds every event after the wanted version; the client must list again (410
+ * Gone).
+ */
 export class CompactedError extends Error {
   readonly wanted: number;
   readonly oldest: number;
@@ -104,8 +107,10 @@ export class CompactedError extends Error {
 }
 
 export interface Watch extends AsyncDisposable {
-  /** Ends after `close()`, when the store closes, or when the reader fell too far behind; in the
-   * last case `dropped` is true. */
+  /**
+   * Ends after `close()`, when the store closes, or when the reader falls behind the window; then
+   * `dropped` is true.
+   */
   events(): AsyncIterableIterator<JournalEvent>;
   readonly dropped: boolean;
   close(): void;
@@ -118,27 +123,27 @@ export interface Store {
   list(collection: Collection): ObjectList;
   /** The list as it was at `resourceVersion`. Throws CompactedError when that is gone. */
   listAt(collection: Collection, resourceVersion: number): ObjectList;
-  /** Whether there is no object and nobody has followed the store yet. */
+  /** True while the store has no object and no reader has followed it. */
   readonly pristine: boolean;
   /**
-   * The first contents of a pristine store; each object gets the next resourceVersion, and there
-   * are no events, since nobody can have read before. Returns before the objects are made. They
-   * are made and saved in the background: a crash until then leaves a store without them and without
-   * `notes`, but with whatever changed. What was made can be made again.
+   * Sets the first contents of a pristine store. Each object gets the next resourceVersion. There
+   * are no events, since no client can have read before. Returns before the objects are built: they
+   * are built and saved in the background. A crash before that leaves a store with the later
+   * changes, without the first contents and without `documents`; the next start builds them again.
    */
   fill<S extends Source>(
     sources: readonly S[],
     filling: Filling<S>,
     notes: Readonly<Record<string, JsonObject | undefined>>,
   ): void;
-  /** Resolves when the first contents are saved; at once where there is nothing to save. */
+  /** Resolves when the first contents are saved; at once if there are none to save. */
   filled(): Promise<void>;
   /**
-   * Applies the changes in order, at once for every reader; each real change gets the next
-   * resourceVersion. A put that equals what is stored changes nothing. `notes` are kept beside the
-   * objects in the same durable step (undefined removes one), `remarks` beside one of the objects
-   * that are there after the changes; an object keeps its remark until it gets another. Returns
-   * one entry a change: the object as stored, or undefined after a removal.
+   * Applies the changes in order; every reader sees all of them at once. Each real change gets the
+   * next resourceVersion. A put that equals the stored object changes nothing. `documents` are
+   * stored in the same durable step (undefined removes one). `provenance` is for objects that exist
+   * after the changes; an object keeps its provenance until it gets another. Returns one entry per
+   * change: the stored object, or undefined after a removal.
    */
   apply(
     changes: readonly Change[],
@@ -146,8 +151,8 @@ export interface Store {
     remarks?: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): (StoredObject | undefined)[];
   /**
-   * Works out what `apply` would do, and changes nothing. What it returns applies it, at less cost,
-   * and as it is: whoever calls it sees to it that `resourceVersion` is what it was.
+   * Computes `apply` without applying it. The returned function applies the result, which is
+   * cheaper. The caller must make sure that `resourceVersion` has not changed in between.
    */
   prepare(
     changes: readonly Change[],
@@ -155,27 +160,30 @@ export interface Store {
     remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): () => void;
   /**
-   * As `apply`, for many changes: readers go on while they are worked out, and then see all of them
-   * at once. Whoever calls it sees to it that nobody else changes the same objects meanwhile.
+   * As `apply`, for many changes: the computation yields to the event loop, then readers see all
+   * changes at once. The caller must make sure that the same objects do not change meanwhile.
    */
   applyInSlices(
     changes: readonly Change[],
     notes: Readonly<Record<string, JsonObject | undefined>>,
     remarks: readonly (readonly [ObjectKey, Provenance | undefined])[],
   ): Promise<void>;
-  /** Every object that has a remark, with its facts. Meant for the start. */
+  /** Every object with provenance, and its facts. Used at the start. */
   remarks(): Iterable<readonly [StoredObject, JsonValue]>;
-  /** What `apply` kept under a name. */
+  /** The document that `apply` stored under a name. */
   note(name: string): JsonObject | undefined;
   notes(prefix: string): IterableIterator<[string, JsonObject]>;
   /**
    * Every event after `since`, in order, without gap. Throws CompactedError when the journal does
-   * not reach back that far. A version ahead of the store waits for it.
+   * not reach back that far. A version newer than the store waits for it.
    */
   watch(collection: Collection, since: number): Watch;
-  /** Calls back after each change of one kind, synchronously, in order. Returns the way to stop. */
+  /**
+   * Calls `listener` synchronously after each change in the collection, in order. Returns a
+   * function that stops it.
+   */
   observe(collection: Collection, listener: (event: JournalEvent) => void): () => void;
-  /** Why nothing more should be written at the moment; see StateEngine. */
+  /** Reason why writing is currently refused; see StateEngine. */
   readonly trouble?: StateError | undefined;
   /** Resolves when everything applied so far is on stable storage. */
   flush(): Promise<void>;

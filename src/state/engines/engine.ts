@@ -1,32 +1,31 @@
 /**
- * The durable seam below the store: an ordered map of text keys to bytes that takes atomic batches.
- * An engine knows nothing of objects, versions or secrets; the store knows nothing of files.
+ * The durable layer below the store: an ordered map of text keys to bytes, with atomic batches. An
+ * engine knows no objects, versions or secrets; the store knows no files.
  */
 import { runAtOnce } from '../../apimachinery/index.ts';
 import { StateError } from '../state-error.ts';
 
 /**
- * A value of undefined removes the key. The engine owns the bytes from here on, and makes those that
- * are still to be made when it writes them: of the values of a key that come shortly after each other
- * only the last one need be.
+ * Undefined removes the key. The engine takes ownership of the bytes. It calls a function when it
+ * writes; of several values in short succession, perhaps only the last one.
  */
 export interface EngineWrite {
   readonly key: string;
   readonly value: EngineValue | undefined;
 }
 
-/** A function must not fail. */
+/** A function must not throw. */
 export type EngineValue = Buffer | (() => Buffer);
 
-/** What engines keep until they write it. */
+/** Values that wait to be written. */
 export type EngineQueue = Map<string, EngineValue | undefined>;
 
-/** The same with every value made. */
+/** Evaluates all values. */
 export function madeValues(queue: EngineQueue): Map<string, Buffer | undefined> {
   return runAtOnce(valuesOf(queue));
 }
 
-/** The same, with a yield after each value. */
+/** Evaluates all values, and yields after each one. */
 export function* valuesOf(queue: EngineQueue): Generator<void, Map<string, Buffer | undefined>> {
   const made = new Map<string, Buffer | undefined>();
   for (const [key, value] of queue) {
@@ -41,40 +40,39 @@ export type EngineEntry = readonly [key: string, value: Buffer];
 export const MAX_KEY_BYTES = 1024;
 
 export interface StateEngine {
-  /** Where the state is, for messages: a directory, an address. */
+  /** Location of the state, for messages: a directory or an address. */
   readonly place: string;
   /**
-   * What is durable below a prefix ('' for everything), in bytewise order of the keys. Throws
-   * StateError when it cannot be read. Meant for the start: writes may not be seen before the next
-   * flush.
+   * Durable entries with a key prefix ('' for all), in bytewise order. Throws StateError when they
+   * cannot be read. For the start: writes may be missing before the next flush.
    */
   load(prefix: string): Iterable<EngineEntry> | AsyncIterable<EngineEntry>;
   /**
-   * Lets go of what only `load` needs. To be called before anything is written; loading works
-   * afterwards, too.
+   * Frees resources that only `load` needs. Called before the first write; `load` still works
+   * afterwards.
    */
   loaded?(): Promise<void>;
   /**
-   * Queues a batch and returns at once. Batches become durable each as a whole and in the order of
-   * the calls, so what a crash leaves is the state after some batch. A batch that cannot be written
-   * is tried again, together with those after it: the reason goes to `flush`.
+   * Queues a batch and returns at once. Batches become durable atomically and in the order of the
+   * calls, so that a crash leaves the state after some batch. A failed batch is retried together
+   * with those after it; `flush` reports the reason.
    */
   write(batch: readonly EngineWrite[]): void;
   /**
-   * Resolves when every batch written so far is on stable storage; rejects with StateError if one
-   * of them cannot be written at the moment.
+   * Resolves when every batch so far is on stable storage; rejects with StateError if one of them
+   * cannot be written at the moment.
    */
   flush(): Promise<void>;
   /**
-   * Why nothing more should be written at the moment: it would not become durable soon, and memory
-   * is not for waiting. Absent: nothing is known against it.
+   * Reason to refuse writes at the moment: they would not become durable soon, and the queue in
+   * memory is limited.
    */
   readonly trouble?: StateError | undefined;
-  /** Flushes and lets go of everything; rejects as `flush` does. Calling it again does nothing. */
+  /** Flushes and frees all resources; rejects as `flush` does. A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Engines call it on every key, so that all of them refuse the same ones. */
+/** Every engine calls it for every key, so that all refuse the same ones. */
 export function checkEngineKey(key: string): void {
   const bytes = Buffer.byteLength(key);
   if (bytes === 0 || bytes > MAX_KEY_BYTES) {

@@ -1,7 +1,7 @@
 /**
- * The embedded engine: one LMDB file in a directory of its own, readable by its owner alone.
- * One transaction is in flight at a time and everything written meanwhile goes into the next, so
- * many writers share one flush and a failed transaction leaves a prefix, never a hole.
+ * The embedded engine: one LMDB file in its own directory, readable only by its owner. One
+ * transaction is in flight at a time, and later writes share the next one. So many writers share
+ * one flush, and a failed transaction leaves a prefix, never a hole.
  */
 import * as fs from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
@@ -28,29 +28,32 @@ import { lmdbIsReadable } from './lmdb-probe.ts';
 import { commitReason, reason } from './lmdb-reason.ts';
 
 export interface LmdbEngineOptions {
-  /** Called when a batch cannot be written (a full disk, for one), once until writing works again. */
+  /**
+   * Called once when a batch cannot be written (for example, the disk is full), until writing works
+   * again.
+   */
   readonly onError: (error: StateError) => void;
   /** Called when writing works again and nothing is missing. */
   readonly onRecovered?: () => void;
-  /** Bytes that can still be written below a directory. */
+  /** Free bytes below a directory. */
   readonly freeBytes?: (directory: string) => number;
 }
 
 type Database = RootDatabase<Buffer, Buffer>;
 
-/** What a transaction takes beside its values: pages of the tree that are written anew. */
+/** Estimate of a transaction without its values: rewritten pages of the tree. */
 const TREE_BYTES = 4 * 1024 * 1024;
 const TREE_BYTES_PER_WRITE = 1024;
 /**
- * So long a transaction waits for more, unless somebody waits for it. What is in here can be read
- * from git again; a transaction a change would compete with the commits that cannot.
+ * Time in ms that a transaction waits for more writes, unless a caller waits for it. This data can
+ * be rebuilt from git; one transaction per change would compete with the commits, which cannot.
  */
 const GATHER_MS = 50;
 /** Between attempts of a transaction that failed: doubled each time. `flush` tries at once. */
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
 
-/** Makes the directory if there is none. Throws StateError if it cannot be used or read. */
+/** Creates the directory if it is absent. Throws StateError if it is unusable or unreadable. */
 export async function openLmdbEngine(
   directory: string,
   options: LmdbEngineOptions,
@@ -70,14 +73,14 @@ export async function openLmdbEngine(
 
 function openDatabase(directory: string): Database {
   try {
-    // Without overlappingSync a commit resolves after fsync and a failed one rejects. noMemInit
+    // Without overlappingSync a commit resolves after fsync, and a failed one rejects. noMemInit
     // stays off: it would leave old process memory in unused parts of the file.
     return open<Buffer, Buffer>(directory, {
       keyEncoding: 'binary',
       encoding: 'binary',
       overlappingSync: false,
-      // On, it makes a promise of its own that rejects with a failed commit and that nobody can
-      // handle, which ends the process.
+      // If enabled, lmdb creates a promise that rejects with a failed commit and that a caller
+      // cannot handle, which ends the process.
       eventTurnBatching: false,
       noSubdir: false,
       maxDbs: 1,
@@ -91,17 +94,17 @@ class LmdbEngine implements StateEngine {
   readonly place: string;
   #database: Database;
   readonly #options: LmdbEngineOptions & Required<Pick<LmdbEngineOptions, 'freeBytes'>>;
-  /** All of it goes into one transaction, so only the last value of a key counts. */
+  /** Goes into one transaction, so only the last value of a key counts. */
   #queue: EngineQueue = new Map();
-  /** Whether a transaction that will take the queue is already in the chain. */
+  /** True if the chain has a transaction that will take the queue. */
   #scheduled = false;
   /** Settles with the newest transaction in the chain; never rejects. */
   #tail: Promise<void> = Promise.resolve();
-  /** How many wait for everything to be durable. */
+  /** Number of callers that wait for durability. */
   #waiting = 0;
-  /** Ends the wait of the transaction that is gathering writes. */
+  /** Ends the delay of the transaction that gathers writes. */
   #hurry: (() => void) | undefined;
-  /** Why the newest attempt failed. What it was to write is in the queue again. */
+  /** Reason of the last failure. Its writes are in the queue again. */
   #failure: StateError | undefined;
   #retry: NodeJS.Timeout | undefined;
   #patience = FIRST_RETRY_MS;
@@ -126,7 +129,7 @@ class LmdbEngine implements StateEngine {
     }
   }
 
-  /** Pages of the map that were read count as memory of ours until the map is gone. */
+  /** Pages that were read count as memory of this process until the map is closed. */
   async loaded(): Promise<void> {
     await this.#database.close();
     this.#database = openDatabase(this.place);
@@ -140,7 +143,7 @@ class LmdbEngine implements StateEngine {
   }
 
   async flush(): Promise<void> {
-    // Whoever needs it to be durable finds out at once whether there is room again.
+    // A caller that needs durability retries at once.
     if (this.#failure !== undefined && this.#closing === undefined) this.#schedule();
     await this.#settled();
     if (this.#failure !== undefined) throw this.#failure;
@@ -167,7 +170,7 @@ class LmdbEngine implements StateEngine {
     this.#tail = this.#tail.then(() => this.#gather()).then(() => this.#commit());
   }
 
-  /** Waits for every transaction there is; none of them gathers any longer meanwhile. */
+  /** Waits for every transaction in the chain; none of them gathers meanwhile. */
   async #settled(): Promise<void> {
     this.#waiting += 1;
     this.#hurry?.();
@@ -226,15 +229,15 @@ class LmdbEngine implements StateEngine {
     this.#patience = Math.min(this.#patience * 2, LAST_RETRY_MS);
   }
 
-  /** Where something newer was written meanwhile, that counts. */
+  /** A newer write of the same key wins. */
   #putBack(writes: EngineQueue): void {
     const newer = this.#queue;
     this.#queue = new Map([...writes, ...newer]);
   }
 
   /**
-   * A write that the disk refuses makes lmdb 3.5 overrun a buffer, which can end the process, so a
-   * full disk is better noticed before. The estimate is rough and on the safe side.
+   * A write that the disk refuses makes lmdb 3.5 overrun a buffer, which can end the process. So a
+   * full disk is detected before. The estimate is high on purpose.
    */
   #checkRoom(writes: ReadonlyMap<string, Buffer | undefined>): void {
     let needed = TREE_BYTES + writes.size * TREE_BYTES_PER_WRITE;
@@ -246,7 +249,7 @@ class LmdbEngine implements StateEngine {
   }
 
   #put(writes: ReadonlyMap<string, Buffer | undefined>): void {
-    // The promise of the batch stands for those of its parts, which reject as well.
+    // The promise of the batch covers those of its parts, which reject as well.
     for (const [key, value] of writes) {
       const id = Buffer.from(key);
       const done = value === undefined ? this.#database.remove(id) : this.#database.put(id, value);

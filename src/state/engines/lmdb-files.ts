@@ -1,4 +1,4 @@
-/** The files of an LMDB database: who may read them, and whether the last owner closed them. */
+/** The files of an LMDB database: their mode, and the marker of a clean close. */
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../state-error.ts';
@@ -6,22 +6,25 @@ import { reason } from './lmdb-reason.ts';
 
 export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';
-/** Size and time of the data file as the last close left it; see `wasClosed`. */
+/** Size and time of the data file at the last close; see `wasClosed`. */
 const CLOSED_FILE = 'closed';
 
-/** Whether nothing was ever kept there: whoever opens it will have to make everything. */
+/** True if no state was ever stored there. */
 export function isNewState(directory: string): boolean {
   return !fs.existsSync(join(directory, DATA_FILE));
 }
 
-/** True if a database that was open has an empty file now. LMDB fills both files when it opens one. */
+/**
+ * True if a database that was opened has an empty file now. LMDB fills both files when it opens
+ * one.
+ */
 export function isTruncated(directory: string): boolean {
   const sizeOf = (file: string): number | undefined =>
     fs.statSync(join(directory, file), { throwIfNoEntry: false })?.size;
   return sizeOf(DATA_FILE) === 0 && (sizeOf(LOCK_FILE) ?? 0) > 0;
 }
 
-/** LMDB would make its files readable for the group; files that exist keep their mode. */
+/** LMDB would make its files readable for the group; existing files keep their mode. */
 export function prepareFiles(directory: string): void {
   try {
     fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -38,7 +41,7 @@ export function prepareFiles(directory: string): void {
   }
 }
 
-/** Reading the whole file before trusting it is only spared where the last owner closed it. */
+/** True after a clean close. Otherwise the whole file must be checked before use. */
 export function wasClosed(directory: string): boolean {
   const { size } = fs.statSync(join(directory, DATA_FILE));
   if (size === 0) return true;
@@ -54,7 +57,7 @@ function fingerprint(directory: string): string {
   return `${size} ${mtimeMs}\n`;
 }
 
-/** To be called when it was closed. */
+/** Called after a clean close. */
 export function noteClosed(directory: string): void {
   const path = join(directory, CLOSED_FILE);
   try {
@@ -64,7 +67,7 @@ export function noteClosed(directory: string): void {
   }
 }
 
-/** To be called before anything is written. */
+/** Called before the first write. */
 export function forgetClosed(directory: string): void {
   fs.rmSync(join(directory, CLOSED_FILE), { force: true });
 }

@@ -1,6 +1,6 @@
 /**
- * Whether an LMDB file can be read, found out in a process of its own: LMDB maps the file into
- * memory and trusts it, so a damaged or shortened one ends the reader with a signal, not an error.
+ * Checks an LMDB file in a child process: LMDB maps the file into memory and trusts it, so a
+ * damaged or truncated one ends the reader with a signal instead of an error.
  */
 import { execFile } from 'node:child_process';
 
@@ -12,10 +12,10 @@ let entries = 0;
 for (const { value } of db.getRange()) entries += value.length < 0 ? 0 : 1;
 process.exit(entries === db.getStats().entryCount ? 0 : 1);`;
 
-/** A damaged tree can hold a cycle. A hundred thousand records take well below a second. */
+/** A damaged tree can contain a cycle. A hundred thousand records take well below a second. */
 const TIMEOUT_MS = 120_000;
 
-/** Reads every record once; false when that fails in whatever way. */
+/** Reads every record once; false if that fails for any reason. */
 export function lmdbIsReadable(directory: string): Promise<boolean> {
   const args = ['--input-type=module', '-e', SCRIPT, import.meta.resolve('lmdb'), directory];
   return new Promise((resolve) => {

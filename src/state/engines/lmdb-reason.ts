@@ -1,15 +1,15 @@
-/** Why LMDB could not write, in words and as a code. */
+/** The reason of a failed LMDB write, as text and as a code. */
 import { getSystemErrorName } from 'node:util';
 
 export interface CommitReason {
   readonly why: string;
-  /** As in `ENOSPC`. */
+  /** Such as `ENOSPC`. */
   readonly code: string;
 }
 
 /**
- * LMDB says why a commit failed in a promise beside the error, which must be handled and may come a
- * moment later.
+ * LMDB gives the reason of a failed commit in a separate promise, which must be handled and may
+ * settle a moment later.
  */
 export function commitReason(error: unknown): Promise<CommitReason> {
   const { commitError } = error as { commitError?: Promise<never> };
@@ -19,11 +19,11 @@ export function commitReason(error: unknown): Promise<CommitReason> {
   return commitError === undefined ? general : Promise.race([commitError.catch(reasonOf), general]);
 }
 
-/** LMDB gives the number of an error, and the disk has its reasons. */
+/** Maps the error number of LMDB to the code of the operating system. */
 function reasonOf(error: unknown): CommitReason {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string') return { why: reason(error), code };
-  // Those of LMDB itself are negative.
+  // Error numbers of LMDB itself are negative.
   const isErrno = typeof code === 'number' && code > 0;
   return { why: reason(error), code: isErrno ? getSystemErrorName(-code) : 'EIO' };
 }

@@ -1,4 +1,4 @@
-/** State for tests and one-off tools: durable only as long as the map it is given. */
+/** State for tests and one-off tools: durable only as long as the map that it is given. */
 
 import { compareBytes } from '../objects/key-order.ts';
 import {
@@ -18,7 +18,7 @@ export class MemoryEngine implements StateEngine {
   #drain: NodeJS.Immediate | undefined;
   #closed = false;
 
-  /** `disk` plays stable storage: it changes with a flush, or a moment after a write. */
+  /** `disk` stands for stable storage: it changes with a flush, or shortly after a write. */
   constructor(disk = new Map<string, Buffer>()) {
     this.#disk = disk;
   }

@@ -1,4 +1,4 @@
-/** A view that is moved on by what was received: whole states, and steps from one to the next. */
+/** Applies received states and steps to a view. */
 import { runAtOnce } from '../../apimachinery/index.ts';
 import { difference } from '../objects/difference.ts';
 import type { HeldObject } from '../objects/held-object.ts';
@@ -7,7 +7,7 @@ import { noteRecordKey } from '../records/record.ts';
 import type { SavedState } from '../records/saved-state.ts';
 import { type ReceivedBatch, type ReceivedNote, UnfittingBatchError } from './received-batch.ts';
 
-/** Takes the place of what is shown. A state that is not whole is not shown: false. */
+/** Replaces the contents of the view. Returns false for an incomplete state, which is not shown. */
 export function install(view: View, { meta, objects, packs, notes }: SavedState): boolean {
   if (meta === undefined || meta.filling !== undefined) return false;
   for (const pack of packs) pack.release();
@@ -16,7 +16,7 @@ export function install(view: View, { meta, objects, packs, notes }: SavedState)
   return true;
 }
 
-/** All of a step is there at once for every reader. Throws UnfittingBatchError. */
+/** Applies a step at once for every reader. Throws UnfittingBatchError. */
 export function takeStep(view: View, { events, notes, packed }: ReceivedBatch): void {
   const [first] = events;
   if (first !== undefined && first.resourceVersion <= view.head) {
@@ -29,7 +29,7 @@ export function takeStep(view: View, { events, notes, packed }: ReceivedBatch): 
   view.announce(touched, events);
 }
 
-/** Objects share the bytes that they share there: so what is dead there is garbage here. */
+/** Objects are packed as in the followed store, so that its dead packs can be freed here. */
 function move(view: View, { key, resourceVersion, home, at }: HeldObject): void {
   const held = view.get(key);
   if (held?.resourceVersion === resourceVersion) held.move(home, at);

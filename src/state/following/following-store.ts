@@ -1,11 +1,10 @@
 /**
- * A store that follows one elsewhere by its records: it shows what was there at some moment, all of
- * it and nothing else, a moment later than that. Versions are those that were given there, so a
- * watch can move between stores that follow the same one.
+ * A store that follows another one by its records: it shows a complete state of that store,
+ * slightly later. It uses the same versions, so a watch can move between followers.
  *
- * It begins with the oldest state from which everything can be followed, so that watches that began
- * before it can go on here. When what happened meanwhile cannot be had any more, the newest state
- * takes the place of what it shows: watches end, listeners are told the difference.
+ * It starts with the oldest state from which every event is available, so that older watches can
+ * resume here. When events are no longer available, it switches to the newest state: watches end,
+ * and listeners get the difference.
  */
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import { type Clock, runYielding, systemClock } from '../../apimachinery/index.ts';
@@ -25,9 +24,9 @@ import { ForgottenRevisionError, type RecordChanges, type RecordFeed } from './r
 export interface FollowingStoreOptions {
   readonly feed: RecordFeed;
   readonly codec: RecordCodec;
-  /** Absent: the feed is asked what is newest, each time. */
+  /** Absent: every barrier reads the newest revision from the feed. */
   readonly writer?: Writer | undefined;
-  /** What a listener threw, and why following does not get on. Must not throw itself. */
+  /** Receives errors of listeners and of following. Must not throw itself. */
   readonly onError: (error: unknown) => void;
   readonly clock?: Clock;
   readonly window?: Partial<JournalWindow>;
@@ -39,33 +38,33 @@ type Reading = Pick<
 >;
 
 export interface FollowingStore extends Reading {
-  /** Whether it has been up to date at least once; nobody should be shown anything before. */
+  /** True once the store was up to date. Do not read from it before. */
   readonly loaded: boolean;
-  /** Resolves when it is; rejects when the store is closed before. */
+  /** Resolves when `loaded` is true; rejects when the store closes before. */
   ready(): Promise<void>;
   /**
-   * Resolves when everything is shown that was acknowledged anywhere before the call. Rejects with
-   * StateError when that takes longer than `patienceMs`.
+   * Resolves when every change is shown that was acknowledged before the call. Rejects with
+   * StateError after `timeoutMs`.
    */
   barrier(patienceMs?: number): Promise<void>;
   /**
-   * Resolves when a version is shown: true; false when none with that number will ever be, because
-   * who gave it out did not live to keep it; undefined when another state came meanwhile, and it may be
-   * in that or not. Rejects as `barrier` does.
+   * Resolves when a version is shown: true; false if no such version will exist, since its writer
+   * ended before it was durable; undefined if another state was loaded meanwhile, which may contain
+   * it. Rejects as `barrier` does.
    */
   reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
-  /** Milliseconds since it was last sure to show the newest; Infinity: never yet. */
+  /** Milliseconds since the store was last confirmed to be up to date; Infinity: never. */
   readonly unconfirmedMs: number;
-  /** Steps shown so far, and how often another state took the place of what was shown. */
+  /** Steps applied, and full reloads, so far. */
   readonly counts: { readonly steps: number; readonly reloads: number };
 }
 
-/** Whether the records were put back from a backup. */
+/** Interval of the check for restored backups. */
 const CHECK_EVERY_MS = 2000;
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5000;
 
-/** Returns at once; `ready` tells when there is something to show. */
+/** Returns at once; await `ready` before reading. */
 export function openFollowingStore(options: FollowingStoreOptions): FollowingStore {
   return new Follower(options);
 }
@@ -77,14 +76,14 @@ class Follower extends ViewReader implements FollowingStore {
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   readonly #checking: NodeJS.Timeout;
-  /** The newest revision that is known. */
+  /** The newest received revision. */
   #revision = -1n;
   #changes: RecordChanges | undefined;
   #steps = 0;
   #reloads = 0;
-  /** What is known does not fit together: it has to be read again. */
+  /** The state must be read again. */
   #stale = true;
-  /** Whether reading begins with what can be followed from, or with what is there now. */
+  /** True: the next load starts at the oldest available revision; false: at the newest. */
   #fromOldest = true;
 
   constructor(options: FollowingStoreOptions) {
@@ -165,7 +164,7 @@ class Follower extends ViewReader implements FollowingStore {
   #failed(error: unknown): void {
     if (this.#closing.signal.aborted) return;
     const isForgotten = error instanceof ForgottenRevisionError;
-    // Where etcd was not there for a while, what is known still is.
+    // After an outage of etcd, the known state is still valid.
     if (!(error instanceof EtcdError)) {
       this.#stale = true;
       this.#fromOldest = isForgotten;
@@ -208,7 +207,7 @@ class Follower extends ViewReader implements FollowingStore {
     }
   }
 
-  /** The records are older than what was read of them: somebody put a backup back. */
+  /** The records are older than those already read: a backup was restored. */
   #rewind(): void {
     this.#stale = true;
     this.#fromOldest = false;
@@ -225,12 +224,12 @@ class Follower extends ViewReader implements FollowingStore {
     this.#freshness.show(revision, this.#view.head);
   }
 
-  /** False: there is nothing whole to show. */
+  /** False if there is no complete state to show. */
   #take(step: ReceivedBatch): boolean {
     const { meta } = step;
     const isWhole = meta === undefined || meta.filling === undefined;
     if (!isWhole || !this.#freshness.isShowing) {
-      // When it is whole it is read at once.
+      // A state that has become complete is read again.
       this.#stale ||= isWhole && meta !== undefined;
       this.#fromOldest = false;
       this.#freshness.hide();

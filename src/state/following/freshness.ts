@@ -1,7 +1,7 @@
 /**
- * How new what a follower shows is, and who waits for it to be newer. What was written last is asked
- * of whoever writes, who knows it without asking anybody, and of the place of the records when that
- * one has no answer soon: both answers are of a moment after the question.
+ * Age of the state that a follower shows, and the callers that wait for a newer one. The newest
+ * written revision comes from the writer, which knows it without a request, or from the records if
+ * the writer does not answer soon. Both answers are from a moment after the question.
  */
 import { deferred, within } from '../deferred.ts';
 import { Waiters } from '../journal/waiters.ts';
@@ -9,28 +9,31 @@ import { StateError } from '../state-error.ts';
 import type { Newest } from './record-feed.ts';
 import { SingleFlight } from './single-flight.ts';
 
-/** Whoever writes the records. Revisions are those that everything is in that anybody may have seen before. */
+/**
+ * The process that writes the records. A revision includes every change that a client may have
+ * seen.
+ */
 export interface Writer {
-  /** Undefined: somebody has to be asked. */
+  /** Undefined: a request is needed. */
   known(): bigint | undefined;
-  /** Undefined: it cannot be told. Must not reject. */
+  /** Undefined: not known. Must not reject. */
   ask(): Promise<bigint | undefined>;
 }
 
 export interface FreshnessOptions {
-  /** Where the records are, for messages. */
+  /** Location of the records, for messages. */
   readonly place: string;
-  /** Asks where the records are. */
+  /** Reads from the records. */
   readonly newest: () => Promise<Newest>;
   readonly writer?: Writer | undefined;
-  /** The newest revision that was received, shown or not. */
+  /** The newest received revision, shown or not. */
   readonly received: () => bigint;
-  /** The records are older than what was received of them. */
+  /** Called when the records are older than those already received. */
   readonly onRewound: () => void;
 }
 
 const PATIENCE_MS = 3000;
-/** Whoever writes, and is asked, may take so long until the place of the records is asked as well. */
+/** Time in ms after which the records are asked as well as the writer. */
 const WRITER_MS = 25;
 const NOTHING = -1n;
 
@@ -40,7 +43,7 @@ export class Freshness {
   readonly #versions = new Waiters<number>();
   readonly #looks: SingleFlight<bigint>;
   readonly #loading = deferred<void>();
-  /** The revision that is shown: less than what was received while a state comes in parts. */
+  /** The shown revision: older than the received one while a state arrives in parts. */
   #shown = NOTHING;
   #head = 0;
   #confirmed: number | undefined;
@@ -55,7 +58,7 @@ export class Freshness {
     return this.#shown;
   }
 
-  /** Whether something whole is shown. */
+  /** True if a complete state is shown. */
   get isShowing(): boolean {
     return this.#shown !== NOTHING;
   }
@@ -72,7 +75,7 @@ export class Freshness {
     return this.#loading.promise;
   }
 
-  /** `head`: the newest version that can be read. */
+  /** `head`: the newest readable version. */
   show(revision: bigint, head: number): void {
     this.#shown = revision;
     this.#head = head;
@@ -80,7 +83,7 @@ export class Freshness {
     this.#versions.reached(head);
   }
 
-  /** There is nothing whole to show. */
+  /** No complete state is available. */
   hide(): void {
     this.#shown = NOTHING;
   }
@@ -92,7 +95,7 @@ export class Freshness {
     this.#confirm(asked);
   }
 
-  /** The same, by the place of the records itself: it also tells when that was put back. */
+  /** As `barrier`, but always asks the records, which also detects a restored backup. */
   async check(): Promise<void> {
     const asked = performance.now();
     await this.#reach(await this.#askRecords(), PATIENCE_MS);

@@ -1,4 +1,4 @@
-/** One step of a store elsewhere, read from its records: what happened, to which objects. */
+/** One step of another store, read from its records. */
 import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { decodeEvents, EVENT_PREFIX } from '../journal/event-records.ts';
 import { removedAt } from '../objects/difference.ts';
@@ -19,26 +19,26 @@ export interface ReceivedEvent extends JournalEvent {
 export interface ReceivedBatch {
   readonly revision: bigint;
   readonly events: readonly ReceivedEvent[];
-  /** Values as JSON; undefined: the note of that record went. */
+  /** Changed documents. */
   readonly notes: readonly ReceivedNote[];
-  /** The same versions as before, together in one place. */
+  /** Handles to unchanged versions in a new pack. */
   readonly packed: readonly HeldObject[];
   readonly meta: Meta | undefined;
 }
 
-/** A note that went is told by the key of its record. */
+/** A removed document is identified by the key of its record. */
 export type ReceivedNote =
   | { readonly name: string; readonly text: string }
   | { readonly record: string };
 
-/** The step does not follow from what is here. */
+/** The step does not follow from the current state. */
 export class UnfittingBatchError extends Error {
   override readonly name = 'UnfittingBatchError';
 }
 
 type Lookup = (key: ObjectKey) => HeldObject | undefined;
 
-/** Works in steps, so that others have their turn. Throws UnfittingBatchError, and for records that make no sense. */
+/** Yields between records. Throws UnfittingBatchError, and for invalid records. */
 export function* readBatch(
   batch: RecordBatch,
   codec: RecordCodec,
@@ -64,7 +64,7 @@ class BatchReading implements ReceivedBatch {
   readonly #batch: RecordBatch;
   readonly #codec: RecordCodec;
   readonly #stored: Lookup;
-  /** What the step itself has made of an identity. */
+  /** Objects that the step changed so far. */
   readonly #changed = new Map<string, HeldObject | undefined>();
 
   constructor(batch: RecordBatch, codec: RecordCodec, stored: Lookup) {

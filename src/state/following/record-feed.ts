@@ -1,7 +1,7 @@
-/** The records of a store that somebody else writes, at a point of their history, and what follows. */
+/** The records of a store that another process writes: a snapshot, and the changes after it. */
 import type { EngineEntry } from '../engines/engine.ts';
 
-/** All that one step changed, as whole records; a value of undefined: the record went. */
+/** Whole records that one step changed; undefined: removed. */
 export interface RecordBatch {
   readonly revision: bigint;
   readonly records: ReadonlyMap<string, Buffer | undefined>;
@@ -12,29 +12,28 @@ export interface RecordChanges extends AsyncIterable<RecordBatch> {
 }
 
 export interface Newest {
-  /** Of the newest step: whatever was acknowledged before the call is in it. */
+  /** Revision of the newest step: it includes every change acknowledged before the call. */
   readonly written: bigint;
-  /** The newest of all, at least that. */
+  /** The newest revision of all, at least `written`. */
   readonly clock: bigint;
 }
 
 export interface RecordFeed {
-  /** Where the records are, for messages. */
+  /** Location of the records, for messages. */
   readonly place: string;
-  /** Never answered from what a member remembers. */
+  /** Linearizable: never a stale answer of a member. */
   newest(): Promise<Newest>;
-  /** The oldest revision from which what happened since can be followed without gap. */
+  /** The oldest revision from which all events are available. */
   oldest(): Promise<bigint>;
   /** The records at a revision, in bytewise order. Throws ForgottenRevisionError. */
   load(revision: bigint): AsyncIterable<EngineEntry>;
   /**
-   * Every step from a revision on, in order. Goes on by itself over interruptions. Throws
-   * ForgottenRevisionError.
+   * Every step from a revision on, in order. Survives interruptions. Throws ForgottenRevisionError.
    */
   changes(from: bigint): RecordChanges;
 }
 
-/** What happened since that revision cannot be had any more. */
+/** The events after that revision are no longer available. */
 export class ForgottenRevisionError extends Error {
   override readonly name = 'ForgottenRevisionError';
 }

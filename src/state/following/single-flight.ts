@@ -1,6 +1,6 @@
 /**
- * One look for all who ask at about the same time. Nobody is given the result of a look that began
- * before they asked: who asks while one is under way shares the next.
+ * Shares one run of a function among concurrent callers. A caller never gets the result of a run
+ * that began before its call: callers during a run share the next one.
  */
 export class SingleFlight<T> {
   readonly #look: () => Promise<T>;

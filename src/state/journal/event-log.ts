@@ -1,13 +1,13 @@
-/** The part of the journal that one collection sees, and who follows it. */
+/** The events of one collection, and its readers. */
 
 import type { JournalEvent } from '../store.ts';
 import { Sequence } from './sequence.ts';
 
-/** Somebody who reads at a pace of their own and sleeps at the end of the log. */
+/** A reader with its own position, which sleeps at the end of the log. */
 export interface Reader {
-  /** There may be something new to read. */
+  /** A new event may be available. */
   wake(): void;
-  /** There will not be: the store closes. */
+  /** No more events follow: the store closes. */
   end(): void;
 }
 
@@ -24,14 +24,14 @@ export class EventLog {
     this.floor = floor;
   }
 
-  /** Nothing here that could not be had by making the log anew. */
+  /** True if a newly made log would be the same. */
   get idle(): boolean {
     return (
       this.events.first === this.events.end && this.readers.size === 0 && this.listeners.size === 0
     );
   }
 
-  /** The position of the first event later than a version. */
+  /** Position of the first event after a version. */
   after(version: number): number {
     let low = this.events.first;
     let high = this.events.end;
@@ -47,13 +47,13 @@ export class EventLog {
     for (const reader of this.readers) reader.wake();
   }
 
-  /** Forgets every event up to `floor`, the newest there was. */
+  /** Drops every event up to `floor`, the newest version. */
   restart(floor: number): void {
     this.floor = floor;
     this.events = new Sequence<JournalEvent>();
   }
 
-  /** Forgets the oldest event; readers that have not had it are lost. */
+  /** Drops the oldest event. Readers that have not read it are dropped. */
   forget(): void {
     const event = this.events.shift();
     if (event !== undefined) this.floor = event.resourceVersion;

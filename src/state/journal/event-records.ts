@@ -1,7 +1,7 @@
 /**
- * What happened, as records of the engine: one a batch of changes, for stores that follow this one
- * from afar. It says which event was which version, in order; the objects are in their own records
- * of the same batch, or beside the events where the batch itself changed them again.
+ * Events as engine records, one record per batch, for stores that follow this one from another
+ * process. A record lists type, key and version in order. The objects are in their own records of
+ * the same batch; an object that the batch changed again follows the list.
  */
 import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { EngineWrite } from '../engines/engine.ts';
@@ -13,10 +13,10 @@ import type { JournalWindow } from './journal.ts';
 import { Sequence } from './sequence.ts';
 
 export const EVENT_PREFIX = 'e/';
-/** Versions sort as their keys do. */
+/** Padding, so that keys sort as versions do. */
 const DIGITS = 16;
 
-/** `version` is that of the first event. */
+/** `version`: that of the first event. */
 export function eventRecordKey(version: number): string {
   return EVENT_PREFIX + String(version).padStart(DIGITS, '0');
 }
@@ -25,7 +25,9 @@ export interface RecordedEvent {
   readonly type: EventType;
   readonly key: ObjectKey;
   readonly version: number;
-  /** The object as a record; undefined where the batch has its own record, or it was removed. */
+  /**
+   * The object as a record; undefined for a removal, and where the batch has its own record of it.
+   */
   readonly object: Buffer | undefined;
 }
 
@@ -36,7 +38,7 @@ type Line = readonly [
   namespace: string,
   name: string,
   version: number,
-  /** Bytes of the object behind the lines. */
+  /** Bytes of the object after the list. */
   bytes: number,
 ];
 
@@ -44,7 +46,7 @@ const LF = 0x0a;
 
 type OwnEvent = JournalEvent & { readonly current: HeldObject };
 
-/** The record of a batch. `events` are not empty. */
+/** The record of a batch. `events` must not be empty. */
 export function eventsWrite(codec: RecordCodec, events: readonly OwnEvent[]): EngineWrite {
   const key = eventRecordKey(events[0]?.resourceVersion ?? 0);
   const passing = new Set(superseded(events).filter(({ type }) => type !== 'DELETED'));
@@ -52,7 +54,7 @@ export function eventsWrite(codec: RecordCodec, events: readonly OwnEvent[]): En
   return { key, value: () => codec.encode(key, encodeEvents(events, passing), secret) };
 }
 
-/** Those whose object the same batch changed again. */
+/** Events whose object the same batch changed again. */
 export function superseded(events: readonly OwnEvent[]): OwnEvent[] {
   if (events.length < 2) return [];
   const later = new Set<string>();
@@ -77,7 +79,7 @@ function encodeEvents(events: readonly OwnEvent[], passing: ReadonlySet<OwnEvent
   return Buffer.concat([Buffer.from(`${JSON.stringify(lines)}\n`), ...objects]);
 }
 
-/** Throws for what is no such record. */
+/** Throws for an invalid record. */
 export function decodeEvents(record: Buffer): RecordedEvent[] {
   const end = record.indexOf(LF);
   let at = end + 1;
@@ -89,10 +91,10 @@ export function decodeEvents(record: Buffer): RecordedEvent[] {
   });
 }
 
-/** A record of events that is there. */
+/** An event record in the engine. */
 export interface SavedEvents {
   readonly key: string;
-  /** How many events are in it. */
+  /** Number of events in the record. */
   readonly count: number;
 }
 
@@ -101,17 +103,17 @@ interface Kept extends SavedEvents {
   readonly at: number;
 }
 
-/** Removals that go along with a batch: more than one, to catch up; few, to keep it small. */
+/** Removals per batch: more than one, to catch up; few, to keep a batch small. */
 const MOST_AT_ONCE = 16;
 
-/** Which of the records are there, and when they go. */
+/** The event records in the engine, and when to remove them. */
 export class PersistedEvents {
   readonly #window: JournalWindow;
   readonly #kept = new Sequence<Kept>();
-  /** Events in all of them. Versions do not tell: some were given to nothing that is there. */
+  /** Events in all records. Not computable from versions, since some versions have no event. */
   #count = 0;
 
-  /** `saved`: those of a former run, in order, which count as of now. */
+  /** `saved`: records of an earlier run, in order; their age counts from now. */
   constructor(window: JournalWindow, saved: readonly SavedEvents[], now: number) {
     this.#window = window;
     for (const { key, count } of saved) this.#push({ key, count, at: now });
@@ -124,13 +126,13 @@ export class PersistedEvents {
     this.#push({ key, count: events.length, at: now });
   }
 
-  /** Removes what is beyond the window, the oldest first. */
+  /** Removes records outside the window, oldest first. */
   trim(now: number): EngineWrite[] {
     const { keepEvents, keepMs, maxEvents } = this.#window;
     const gone: EngineWrite[] = [];
     while (gone.length < MOST_AT_ONCE) {
       const oldest = this.#kept.at(this.#kept.first);
-      // The newest record says where a store that begins now can begin.
+      // A follower that starts now begins at the newest record.
       if (oldest === undefined || this.#kept.end - this.#kept.first === 1) break;
       const stale = this.#count - oldest.count >= keepEvents && now - oldest.at > keepMs;
       if (!stale && this.#count <= maxEvents) break;

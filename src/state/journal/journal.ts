@@ -1,9 +1,9 @@
 /**
- * The journal: the events of the last while, in memory, in order. Each event is in one log for its
- * kind and one for its namespace within the kind, so that a reader meets only events of the
- * collection it follows, a change wakes only those who asked for it, and a collection where little
- * happens stays resumable however busy the others are. Readers keep a position, not a queue: a slow
- * one costs nothing and is dropped when the window has moved past it.
+ * The journal: recent events, in memory, in order. Each event is in a log for its kind and in a log
+ * for its namespace and kind. So a reader meets only events of its collection, a change wakes only
+ * the readers that asked for it, and a quiet collection stays resumable beside busy ones. Readers
+ * have a position instead of a queue: a slow reader costs nothing, and is dropped when the window
+ * has moved past it.
  */
 import type { Clock } from '../../apimachinery/index.ts';
 import { collectionId } from '../objects/object-index.ts';
@@ -12,16 +12,19 @@ import { EventLog } from './event-log.ts';
 import { Sequence } from './sequence.ts';
 
 /**
- * How far back the journal reaches. An event is forgotten when it is both beyond the newest
- * `keepEvents` and older than `keepMs`, or as soon as one of the limits on memory is passed.
+ * Window of the journal. An event is dropped when it is both beyond the newest `keepEvents` and
+ * older than `keepMs`, or when a memory limit is exceeded.
  */
 export interface JournalWindow {
   readonly keepEvents: number;
-  /** Continue tokens and watches must hold for five minutes, as with the compaction of etcd. */
+  /**
+   * Continue tokens and watches must hold for five minutes, as with the etcd compaction of
+   * Kubernetes.
+   */
   readonly keepMs: number;
-  /** An event takes some 200 bytes beside its object. */
+  /** An event takes about 200 bytes beside its object. */
   readonly maxEvents: number;
-  /** JSON bytes of the object versions that the events brought; in memory about thrice that. */
+  /** JSON bytes of the object versions in the events; memory is about three times that. */
   readonly maxBytes: number;
 }
 
@@ -39,7 +42,7 @@ interface Entry {
   readonly at: number;
 }
 
-/** Events to be appended, put together beside the journal. */
+/** Events to append, collected before the journal changes. */
 export class JournalStep {
   readonly events: { readonly event: JournalEvent; readonly bytes: number }[] = [];
   readonly logs = new Map<
@@ -47,7 +50,7 @@ export class JournalStep {
     { readonly collection: Collection; readonly own: JournalEvent[] }
   >();
 
-  /** `bytes`: what the object version of the event is long. */
+  /** `bytes`: length of the object version as JSON. */
   add(event: JournalEvent, bytes: number): void {
     this.events.push({ event, bytes });
     for (const collection of collectionsOf(event)) {
@@ -67,7 +70,7 @@ export class Journal {
   readonly #logs = new Map<string, EventLog>();
   #bytes = 0;
 
-  /** `floor`: the version that the first event follows. */
+  /** `floor`: version before the first event. */
   constructor(floor: number, window: JournalWindow, clock: Clock) {
     this.#floor = floor;
     this.#window = window;
@@ -75,8 +78,8 @@ export class Journal {
   }
 
   /**
-   * Appends what happened `at` some time; `trim` forgets what has left the window then. Wakes nobody:
-   * returns the logs whose readers have something to read.
+   * Appends events that happened `at` a time; `trim` drops those outside the window. Does not wake
+   * readers: returns the logs whose readers have something to read.
    */
   take({ events, logs }: JournalStep, at = this.#clock.now()): Set<EventLog> {
     for (const { event, bytes } of events) {
@@ -92,7 +95,7 @@ export class Journal {
     return touched;
   }
 
-  /** Forgets everything, as of `floor`. Readers end; listeners stay. */
+  /** Drops every event, as of `floor`. Readers end; listeners stay. */
   restart(floor: number): void {
     this.close();
     this.#floor = floor;
@@ -104,14 +107,14 @@ export class Journal {
     }
   }
 
-  /** Nothing happened, and nobody follows. */
+  /** True if there is no event and no reader. */
   get quiet(): boolean {
     return (
       this.#entries.first === this.#entries.end && [...this.#logs.values()].every((log) => log.idle)
     );
   }
 
-  /** The log of a collection, made when there is none; give it back with `release`. */
+  /** The log of a collection, created on demand. Call `release` after use. */
   log(collection: Collection): EventLog {
     const id = collectionId(collection);
     let log = this.#logs.get(id);
@@ -122,14 +125,14 @@ export class Journal {
     return log;
   }
 
-  /** The log of a collection if it has one. */
+  /** The log of a collection, if it exists. */
   peek(collection: Collection): EventLog | undefined {
     return this.#logs.get(collectionId(collection));
   }
 
   /**
-   * The oldest version of a collection that can be read on from. A namespace without a log has had
-   * no event in the window; what it had before, its kind's floor bounds.
+   * The oldest version from which a collection can be read on. A namespace without a log had no
+   * event in the window; the floor of its kind bounds the time before.
    */
   floor({ group, kind, namespace }: Collection): number {
     const own = this.peek({ group, kind, namespace });
@@ -137,14 +140,14 @@ export class Journal {
     return namespace === undefined ? this.#floor : this.floor({ group, kind });
   }
 
-  /** To be called when a reader or listener has left. */
+  /** Called when a reader or listener has left. */
   release(collection: Collection): void {
-    // The log of a kind stays: it remembers the floor.
+    // The log of a kind stays, since it holds the floor.
     if (collection.namespace === undefined) return;
     if (this.peek(collection)?.idle === true) this.#logs.delete(collectionId(collection));
   }
 
-  /** Calls everybody who listens to the collections of an event. */
+  /** Calls every listener to the collections of an event. */
   tell(event: JournalEvent, onError: (error: unknown) => void): void {
     for (const collection of collectionsOf(event)) {
       const listeners = this.peek(collection)?.listeners;
@@ -163,7 +166,7 @@ export class Journal {
     for (const log of [...this.#logs.values()]) for (const reader of log.readers) reader.end();
   }
 
-  /** Yields after each event that it forgets; others may be appended then. */
+  /** Yields after each dropped event; events may be appended meanwhile. */
   *trim(): Generator<void, void> {
     const now = this.#clock.now();
     const { keepEvents, keepMs, maxEvents, maxBytes } = this.#window;

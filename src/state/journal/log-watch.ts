@@ -1,4 +1,4 @@
-/** A watch: a position in the log of its collection, and a hand held out for the next event. */
+/** A watch: a position in the log of its collection, and the pending calls of `next`. */
 
 import type { JournalEvent, Watch } from '../store.ts';
 import type { EventLog, Reader } from './event-log.ts';
@@ -7,11 +7,11 @@ type Result = IteratorResult<JournalEvent, undefined>;
 
 const DONE: Result = { value: undefined, done: true };
 
-/** It is its own iterator, since thousands of them may be open. */
+/** The watch is its own iterator, since thousands may be open. */
 export class LogWatch implements Watch, Reader, AsyncIterableIterator<JournalEvent, undefined> {
   readonly #log: EventLog;
   readonly #onClose: () => void;
-  /** The version up to which the reader knows everything. */
+  /** The reader knows everything up to this version. */
   #since: number;
   /** Position of the first event that may be new to the reader. */
   #position: number;
@@ -19,7 +19,7 @@ export class LogWatch implements Watch, Reader, AsyncIterableIterator<JournalEve
   #ended = false;
   #dropped = false;
 
-  /** `onClose` is called once, when the watch has left the log. */
+  /** `onClose` is called once, after the watch has left the log. */
   constructor(log: EventLog, since: number, onClose: () => void) {
     this.#log = log;
     this.#since = since;
@@ -61,7 +61,7 @@ export class LogWatch implements Watch, Reader, AsyncIterableIterator<JournalEve
     }
   }
 
-  /** Ends at once: what was not read before is not delivered. */
+  /** Ends at once: unread events are not delivered. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -79,7 +79,7 @@ export class LogWatch implements Watch, Reader, AsyncIterableIterator<JournalEve
     this.close();
   }
 
-  /** The next event that is here, the end, or undefined when the reader has to wait. */
+  /** The next available event, the end, or undefined when the reader has to wait. */
   #take(): Result | undefined {
     if (this.#lost()) {
       this.#dropped = true;
@@ -90,7 +90,7 @@ export class LogWatch implements Watch, Reader, AsyncIterableIterator<JournalEve
     this.#position = Math.max(this.#position, events.first);
     while (this.#position < events.end) {
       const event = events.at(this.#position++);
-      // Events up to a version that was ahead of the store are known to the reader.
+      // The reader knows events up to `since`, which may have been ahead of the store.
       if (event === undefined || event.resourceVersion <= this.#since) continue;
       this.#since = event.resourceVersion;
       return { value: event, done: false };
@@ -98,7 +98,7 @@ export class LogWatch implements Watch, Reader, AsyncIterableIterator<JournalEve
     return undefined;
   }
 
-  /** Whether an event was forgotten that this reader has not had. */
+  /** True if an event was dropped before this reader read it. */
   #lost(): boolean {
     return !this.#ended && this.#log.floor > this.#since;
   }

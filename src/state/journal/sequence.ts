@@ -1,21 +1,21 @@
-/** A list that grows at its end and is forgotten from its head; positions are absolute. */
+/** A queue with absolute positions: items are appended at the end and removed from the head. */
 export class Sequence<T extends object> {
   #slots: (T | undefined)[] = [];
-  /** Forgotten slots still at the head of `#slots`. */
+  /** Removed slots at the head of `#slots`. */
   #dead = 0;
   #first = 0;
 
-  /** Position of the oldest item that is still held. */
+  /** Position of the oldest item. */
   get first(): number {
     return this.#first;
   }
 
-  /** Position that the next item will have. */
+  /** Position of the next item. */
   get end(): number {
     return this.#first + this.#slots.length - this.#dead;
   }
 
-  /** The item at a position from `first` to before `end`. */
+  /** The item at a position in [`first`, `end`). */
   at(position: number): T | undefined {
     return position < this.#first ? undefined : this.#slots[position - this.#first + this.#dead];
   }

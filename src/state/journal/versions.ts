@@ -1,54 +1,54 @@
 /**
- * Which resourceVersions a store may give out and read on from, decided once, when it opens.
+ * Rules for the resourceVersions that a store may assign and read on from, decided when it opens.
  *
- * A number that a client has seen must never come back with another meaning: a watch that resumes
- * from it would miss what happened, silently. Numbers can get lost in two ways. The state directory
- * is deleted: then nothing is known, and the numbers start from the wall clock in microseconds,
- * which is above every number served before, since numbers too started from the clock and grow by
- * one a change, far slower than one a microsecond. Or the process dies: then the changes of its last
- * moments were seen by clients and never became durable. The clock is above those as well, and
- * should it have been set back meanwhile, `LOST_TAIL` is still above the persisted number plus all
- * that can have been waiting for the disk.
+ * A version that a client has seen must never come back with another meaning: a watch that resumes
+ * from it would miss events silently. Versions can be lost in two ways.
+ * 1. The state directory is deleted. Then versions start from the wall clock in microseconds. This
+ *   is above every earlier version, since those started from the clock too and grow by one per
+ *   change, far slower than one per microsecond.
+ * 2. The process dies. Then clients saw its last changes, which never became durable. The clock is
+ *   above those as well. If the clock was set back, `LOST_TAIL` is still above the persisted
+ *   version plus everything that can have waited for the disk.
  *
- * After a clean close nothing was lost: who has seen the last version has seen everything, and reads
- * on from there. The numbers between it and the new start were given out by no store that ended as
- * this state did (only by one whose later state was lost, when a backup was put back, for one), so
- * reading on from within that gap is refused, as is everything before: the journal lives in memory.
+ * After a clean close nothing is lost: a client that has seen the last version reads on from there.
+ * The versions between it and the new start belong to no existing state (only to a later one that
+ * was lost, for example when a backup was restored). Reading on from this gap is refused, as from
+ * everything before it, since the journal lives in memory.
  *
- * Where clients are shown only what is durable (replicas that follow a store), they all go on from the
- * last durable version, clean close or not. What the next store gives out begins above all that its
- * predecessor can have named in the answer to a write without making it durable, and above the clock:
- * where the state was put back to an earlier time, later stores gave out numbers that it does not know.
+ * Replicas that follow a store show clients only what is durable, so they read on from the last
+ * durable version, after a clean close or not. The next store starts above every version that its
+ * predecessor can have named in the answer to a write without making it durable, and above the
+ * clock: if an older state was restored, later stores assigned versions that it does not know.
  */
 import type { Clock } from '../../apimachinery/index.ts';
 import { CompactedError } from '../store.ts';
 
-/** What is kept of the numbers, in the same batch as the objects. */
+/** Persisted versions, written in the same batch as the objects. */
 export interface PersistedVersions {
   /**
-   * Of a clean state, the newest version given out. Otherwise the number before the next one: it is
-   * above the newest version from the opening until the first change.
+   * In a clean state, the newest assigned version. Otherwise the version before the next one: from
+   * opening until the first change it is above the newest version.
    */
   readonly last: number;
-  /** Of a clean state, the version that was to come next: a former crash may have left a gap before it. */
+  /** In a clean state, the next version: an earlier crash may have left a gap before it. */
   readonly next?: number | undefined;
-  /** Whether the store was closed with everything durable. Taken back as soon as it opens again. */
+  /** True if the store was closed with everything durable. Removed when it opens again. */
   readonly clean: boolean;
-  /** The newest version given out, where clients are shown only what is durable. */
+  /** The newest assigned version, where clients see only what is durable. */
   readonly head?: number | undefined;
 }
 
-/** More changes than can be queued for the disk, yet only a second of the clock. */
+/** More than the changes that can be queued for the disk, but only a second of the clock. */
 const LOST_TAIL = 2 ** 20;
 
 export interface FirstVersions {
-  /** The version of what is there at the start; events are readable from it on. */
+  /** Version of the contents at the start; events are readable from here on. */
   readonly head: number;
-  /** What the first change gets. Nobody may read on from between `head` and this. */
+  /** Version of the first change. Reading on from a version between `head` and this is refused. */
   readonly next: number;
 }
 
-/** Versions between two numbers, without either: given out by nobody whose state is still there. */
+/** Versions between two numbers, both excluded, that belong to no existing state. */
 export interface Gap {
   readonly head: number;
   readonly next: number;
@@ -66,13 +66,16 @@ export function firstVersions(
     const { last, next = last + 1 } = persisted;
     return { head: last, next: Math.max(next, microseconds) };
   }
-  // At least 1, for 0 means "any version" to clients.
+  // At least 1: 0 means "any version" to clients.
   const unserved = persisted === undefined ? 1 : persisted.last + LOST_TAIL;
   const head = Math.max(unserved, microseconds);
   return { head, next: head + 1 };
 }
 
-/** Throws CompactedError unless a reader can go on from `version`; `floor` is its collection's. */
+/**
+ * Throws CompactedError unless a reader can continue from `version`; `floor` is that of its
+ * collection.
+ */
 export function checkReadable(version: number, floor: number, gaps: readonly Gap[]): void {
   if (version < floor) throw new CompactedError(version, floor);
   for (const { head, next } of gaps) {

@@ -1,4 +1,4 @@
-/** Who waits for a number that only grows. */
+/** Callers that wait for a number that only grows. */
 
 interface Waiter {
   resolve(): void;
@@ -7,7 +7,7 @@ interface Waiter {
 
 export interface WaitLimits {
   readonly patienceMs: number;
-  /** What it is refused with when it takes longer. */
+  /** The error after the timeout. */
   late(): Error;
 }
 
@@ -15,7 +15,7 @@ export class Waiters<T extends number | bigint> {
   readonly #waiting = new Map<T, Set<Waiter>>();
   #failed: Error | undefined;
 
-  /** Resolves when `now()` is at least `wanted`, at once where it is. */
+  /** Resolves when `now()` is at least `wanted`. */
   reach(wanted: T, now: () => T, { patienceMs, late }: WaitLimits): Promise<void> {
     if (this.#failed !== undefined) return Promise.reject(this.#failed);
     if (now() >= wanted) return Promise.resolve();
@@ -49,7 +49,7 @@ export class Waiters<T extends number | bigint> {
     }
   }
 
-  /** Nothing more will be reached. */
+  /** Rejects all present and later waiters. */
   fail(error: Error): void {
     this.#failed = error;
     for (const all of this.#waiting.values()) for (const waiter of all) waiter.reject(error);

@@ -1,10 +1,10 @@
-/** What would have to happen for one state to become another, when what did happen is not known. */
+/** The events that turn one state into another, when the real ones are not known. */
 import { KeyMap } from '../../apimachinery/index.ts';
 import type { JournalEvent } from '../store.ts';
 import { HeldObject, withResourceVersion } from './held-object.ts';
 import { OwnVersion } from './own-version.ts';
 
-/** Removals first, under the version of the new state; then the rest in order of versions. */
+/** Removals first, at the version of the new state; then the rest in order of version. */
 export function difference(
   before: Iterable<HeldObject>,
   { objects, head }: { readonly objects: readonly HeldObject[]; readonly head: number },
@@ -28,7 +28,7 @@ export function difference(
   return [...gone, ...news];
 }
 
-/** The last state of an object under the version of its end. */
+/** The last state of an object, at the version of its removal. */
 export function removedAt(previous: HeldObject, version: number): HeldObject {
   const object = withResourceVersion(previous.object, version);
   return new HeldObject(previous.key, new OwnVersion(object, { hidden: previous.hidden }), 0);

@@ -1,4 +1,4 @@
-/** What a batch of changes comes to, worked out before anything is changed. */
+/** The events and results of a batch, computed before any change. */
 import { jsonEqual, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { Change, EventType, JournalEvent, Provenance } from '../store.ts';
 import { HeldObject, withResourceVersion } from './held-object.ts';
@@ -7,13 +7,13 @@ import { OwnVersion } from './own-version.ts';
 type Put = Extract<Change, { type: 'put' }>;
 type Lookup = (key: ObjectKey) => HeldObject | undefined;
 
-/** An event of the store's own objects. */
+/** An event whose objects belong to the store. */
 export interface DraftEvent extends JournalEvent {
   readonly current: HeldObject;
   readonly previous: HeldObject | undefined;
 }
 
-/** Another holder of the same version. */
+/** The same version with new provenance. */
 export interface Replaced {
   readonly current: HeldObject;
   readonly previous: HeldObject;
@@ -21,29 +21,29 @@ export interface Replaced {
 
 export class Draft {
   readonly events: DraftEvent[] = [];
-  /** Objects that stay as they are and get another remark. */
+  /** Objects that do not change and get new provenance. */
   readonly remarked: Replaced[] = [];
-  /** One a change: the object as it will be stored, or undefined after a removal. */
+  /** One per change: the object as it will be stored, or undefined after a removal. */
   readonly results: (HeldObject | undefined)[] = [];
   readonly #stored: Lookup;
-  /** Remarks that the batch brings. */
+  /** Provenance from the batch. */
   readonly #remarks = new Map<string, Remarked>();
-  /** What the batch itself has made of an identity. */
+  /** Objects that the batch changed so far. */
   readonly #changed = new Map<string, HeldObject | undefined>();
   #next: number;
 
-  /** `next` is the resourceVersion of the first change. */
+  /** `next`: resourceVersion of the first change. */
   constructor(stored: Lookup, next: number) {
     this.#stored = stored;
     this.#next = next;
   }
 
-  /** Whether an object was changed more than once. */
+  /** True if an object was changed more than once. */
   get repeats(): boolean {
     return this.events.length > this.#changed.size;
   }
 
-  /** To be called before changes are added. */
+  /** Called before changes are added. */
   *bring(remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>): Generator<void, void> {
     for (const [key, remark] of remarks) {
       yield;
@@ -58,12 +58,12 @@ export class Draft {
     else this.#remove(id, previous);
   }
 
-  /** To be called when every change was added. */
+  /** Called after every change was added. */
   *finish(): Generator<void, void> {
     for (const [id, { key, remark }] of this.#remarks) {
       yield;
       const previous = this.#current(id, key);
-      // What the batch put has its remark already.
+      // Objects that the batch stored already have their provenance.
       if (previous === undefined || this.#changed.has(id)) continue;
       if (jsonEqual(previous.remark(), remark)) continue;
       const home = new OwnVersion(previous.object, { hidden: previous.hidden, remark });
@@ -118,7 +118,7 @@ interface Remarked {
   readonly remark: Provenance | undefined;
 }
 
-/** Whether a put would change nothing; the resourceVersion it carries does not count. */
+/** True if a put changes nothing; its resourceVersion is ignored. */
 function isStored({ object, hidden }: Put, stored: HeldObject): boolean {
   return (
     jsonEqual(withResourceVersion(object, stored.resourceVersion), stored.object) &&

@@ -1,25 +1,25 @@
 /**
- * One version of an object as memory has it: a key, and a place where the rest is. The rest is
- * bytes wherever possible. An object that is parsed takes four times the memory, and most are
- * asked for rarely, and then as bytes.
+ * A handle to one version of an object: its key, and a position in a container. Containers keep
+ * bytes where possible: a parsed object takes four times the memory, and most are read rarely, and
+ * then as bytes.
  */
 import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { Provenance, StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
 
-/** Where versions of objects are, by position. */
+/** Storage of object versions, by position. */
 export interface Home {
   resourceVersion(at: number): number;
   terminating(at: number): boolean;
   json(at: number): Buffer;
-  /** Made anew at every call. */
+  /** A new copy per call. */
   object(at: number): KubeObject;
   labels(at: number): Labels | undefined;
   hidden(at: number): JsonObject | undefined;
   remark(at: number): Provenance | undefined;
 }
 
-/** Parsed objects that are kept, those that were asked for last. */
+/** Limit of the cache of parsed objects; the oldest are evicted. */
 const MOST_PARSED = 1024;
 
 const parsed = new Map<HeldObject, KubeObject>();
@@ -75,7 +75,7 @@ export class HeldObject implements StoredObject {
     return this.#home.remark(this.#at);
   }
 
-  /** The object is at hand and will soon be asked for. It is frozen and must be this version. */
+  /** Caches the parsed form of this version, and freezes it. */
   expect(object: KubeObject): void {
     Object.freeze(object);
     Object.freeze(object.metadata);
@@ -85,14 +85,14 @@ export class HeldObject implements StoredObject {
     if (oldest !== undefined) parsed.delete(oldest);
   }
 
-  /** The same version is somewhere else now. */
+  /** Points the handle to the same version in another container. */
   move(home: Home, at: number): void {
     this.#home = home;
     this.#at = at;
   }
 }
 
-/** A copy down to the metadata; what lies deeper is shared with the input. */
+/** Copies the object down to its metadata; deeper values are shared with the input. */
 export function withResourceVersion(object: KubeObject, resourceVersion: number): KubeObject {
   const metadata = { ...object.metadata, resourceVersion: String(resourceVersion) };
   return { ...object, metadata };

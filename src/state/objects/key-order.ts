@@ -1,7 +1,7 @@
-/** The order of lists: by namespace, then name, by their bytes in UTF-8. */
+/** The order of lists: by namespace, then name, as UTF-8 bytes. */
 import type { ObjectKey } from '../../apimachinery/index.ts';
 
-/** UTF-16 order and UTF-8 order part ways only where both texts hold units from here up. */
+/** UTF-16 and UTF-8 order differ only if both texts have units from here up. */
 const BEYOND = /[\ud800-\uffff]/;
 
 export function compareBytes(a: string, b: string): number {

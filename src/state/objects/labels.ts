@@ -1,12 +1,12 @@
 /**
- * Labels of an object from its JSON, without parsing the rest: selectors look at those of every
- * object of a collection. Equal labels are one value, as many objects have the same.
+ * Labels of an object from its JSON, without parsing the rest: selectors read the labels of every
+ * object in a collection. Equal labels are shared, since many objects have the same ones.
  */
 import { isRecord, type JsonObject, ownText } from '../../apimachinery/index.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Labels of objects that are in use; more are not shared. */
+/** Limit of the cache of shared labels. */
 const MOST_SHARED = 10_000;
 const shared = new Map<string, Labels>();
 
@@ -20,7 +20,7 @@ export function labelsOf(json: string): Labels | undefined {
   return isRecord(labels) ? share(text, labels as Labels) : undefined;
 }
 
-/** The same labels, frozen, in the one value for all that are equal. */
+/** The shared, frozen value that equals `labels`. */
 export function sharedLabels(labels: Labels | undefined): Labels | undefined {
   if (labels === undefined) return undefined;
   const text = JSON.stringify(labels);
@@ -28,7 +28,7 @@ export function sharedLabels(labels: Labels | undefined): Labels | undefined {
 }
 
 function share(text: string, labels: Labels): Labels {
-  // Forgets everything when it is full: what is in use stays with those who use it.
+  // Clears the cache when it is full; objects keep their labels.
   if (shared.size >= MOST_SHARED) shared.clear();
   shared.set(ownText(text), Object.freeze(labels));
   return labels;
@@ -42,7 +42,7 @@ const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
-/** The value of a member of an object as text; undefined where there is none. */
+/** Text of a member of an object; undefined if absent. */
 function memberText(json: string | undefined, name: string): string | undefined {
   if (json?.charCodeAt(0) !== OPEN_BRACE) return undefined;
   const wanted = `"${name}":`;
@@ -57,7 +57,7 @@ function memberText(json: string | undefined, name: string): string | undefined 
   return undefined;
 }
 
-/** The position behind the string that begins at `start`. */
+/** End of the string that begins at `start`. */
 function afterString(json: string, start: number): number {
   let end = start;
   for (;;) {
@@ -69,7 +69,7 @@ function afterString(json: string, start: number): number {
   }
 }
 
-/** The position behind the value that begins at `start`. */
+/** End of the value that begins at `start`. */
 function afterValue(json: string, start: number): number {
   const first = json.charCodeAt(start);
   if (first === QUOTE) return afterString(json, start);
@@ -79,7 +79,7 @@ function afterValue(json: string, start: number): number {
   return at;
 }
 
-/** The same of an object or a list. */
+/** End of the object or list that begins at `start`. */
 function afterNested(json: string, start: number): number {
   let depth = 0;
   let at = start;

@@ -1,4 +1,4 @@
-/** The home of versions that nobody has asked for yet: what they will be made from. */
+/** A container of versions that are built on first access. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import type { Filling, Made, Provenance, Source, StoredObject } from '../store.ts';
 import { type Home, withResourceVersion } from './held-object.ts';
@@ -8,10 +8,10 @@ export class LazyObject implements Home {
   readonly #first: number;
   readonly #filling: Filling;
   readonly #sources: readonly Source[];
-  /** One object is usually asked for several things in a row. */
+  /** The last built object: callers usually read several of its fields in a row. */
   #last: { at: number; made: Made } | undefined;
 
-  /** `first` is the resourceVersion of the first source. */
+  /** `first`: resourceVersion of the first source. */
   constructor(filling: Filling, sources: readonly Source[], first: number) {
     this.#filling = filling;
     this.#sources = sources;
@@ -46,7 +46,7 @@ export class LazyObject implements Home {
     return this.#make(at).remark;
   }
 
-  /** The version is held elsewhere now. */
+  /** Called when the version has moved to another container. */
   settled(at: number, stored: StoredObject): void {
     const source = this.#sources[at];
     if (source !== undefined) this.#filling.settled(source, stored);

@@ -1,10 +1,10 @@
-/** The objects that exist now, by identity and by collection. */
+/** The current objects, by identity and by collection. */
 import { KeyMap, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { Collection, StoredObject } from '../store.ts';
 import type { HeldObject } from './held-object.ts';
 import { type Replacement, SortedObjects } from './sorted-objects.ts';
 
-/** A map key for a collection. Kinds and namespaces hold no `/`, so it is unambiguous. */
+/** A map key for a collection. Kinds and namespaces contain no `/`, so it is unambiguous. */
 export function collectionId({ group, kind, namespace }: Collection): string {
   return namespace === undefined ? `${group}/${kind}` : `${group}/${kind}/${namespace}`;
 }
@@ -15,9 +15,9 @@ interface HeldReplacement extends Replacement {
   readonly object: HeldObject | undefined;
 }
 
-/** Changes of an index, put together beside it. */
+/** Changes to an index, collected before they are applied. */
 export class IndexStep {
-  /** What each identity becomes, by its id. */
+  /** The new object of each identity. */
   readonly objects = new Map<string, HeldReplacement>();
   readonly collections = new Map<
     string,
@@ -64,9 +64,9 @@ export class ObjectIndex {
     return this.#objects.values();
   }
 
-  /** As `replace` for each of many that are all new. */
+  /** As `replace`, for many objects that are all new. */
   load(objects: readonly HeldObject[]): void {
-    // Objects of one collection mostly follow one another.
+    // Consecutive objects mostly belong to the same collection.
     let last: { key: ObjectKey; all: SortedObjects; inNamespace: SortedObjects } | undefined;
     for (const stored of objects) {
       const { key } = stored;
@@ -89,10 +89,7 @@ export class ObjectIndex {
     return this.#objects.get(key);
   }
 
-  /**
-   * What replacements come to here, to be taken when all were added. The index must stay as it is
-   * until then.
-   */
+  /** A step to which replacements are added. The index must not change before `take`. */
   begin(): IndexStep {
     return new IndexStep((key) => this.#objects.has(key));
   }
@@ -105,7 +102,7 @@ export class ObjectIndex {
     for (const [id, { replacements, grown }] of collections) {
       const collection = this.#collection(id);
       collection.replace(replacements, grown);
-      // Namespaces come and go: a collection without objects is not kept.
+      // Namespaces come and go: empty collections are removed.
       if (collection.size === 0) this.#collections.delete(id);
     }
   }

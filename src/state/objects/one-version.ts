@@ -1,4 +1,4 @@
-/** The home of one version: its bytes, and what is asked of every object most. */
+/** A container of one version: its bytes, and the fields that are read most. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import type { Provenance } from '../store.ts';
 import type { Home } from './held-object.ts';

@@ -1,4 +1,4 @@
-/** The home of one version: what changed since objects were packed last. */
+/** One version that was written since objects were last packed. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import type { Provenance } from '../store.ts';
 import { type Labels, sharedLabels } from './labels.ts';
@@ -13,7 +13,7 @@ export class OwnVersion extends OneVersion {
   readonly #labels: Labels | undefined;
   readonly #beside: Beside;
 
-  /** `object` carries its `metadata.resourceVersion`. Throws for what is no JSON. */
+  /** `object` includes `metadata.resourceVersion`. Throws if it is not serializable as JSON. */
   constructor(object: KubeObject, beside: Beside) {
     const { resourceVersion, deletionTimestamp, labels } = object.metadata;
     const json = Buffer.from(JSON.stringify(object));

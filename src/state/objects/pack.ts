@@ -1,4 +1,4 @@
-/** Many versions in the bytes of one record; nothing is parsed before it is asked for. */
+/** Many versions in the bytes of one record, parsed on access. */
 import { isAscii } from 'node:buffer';
 import {
   type JsonObject,
@@ -12,10 +12,10 @@ import type { Provenance } from '../store.ts';
 import { HeldObject, type Home } from './held-object.ts';
 import { type Labels, labelsOf } from './labels.ts';
 
-/** Groups, kinds and namespaces: the same texts again and again. */
+/** Interned groups, kinds and namespaces, which repeat. */
 const shared = new TextPool(100_000);
 
-/** Texts of an object: as served, hidden, of its remark. */
+/** Texts per object: public JSON, hidden data, text of its provenance. */
 const TEXTS = 3;
 
 export class Pack implements Home {
@@ -25,18 +25,18 @@ export class Pack implements Home {
   readonly dead = new Set<number>();
   readonly size: number;
   readonly #bytes: Buffer;
-  /** Where each text begins, and where the last one ends. */
+  /** Offset of each text, and the end of the last one. */
   readonly #offsets: Uint32Array;
   readonly #versions: Float64Array;
   readonly #terminating: ReadonlySet<number>;
   readonly #ascii: boolean;
-  /** Positions of versions without a remark. */
+  /** Positions of versions without provenance. */
   readonly #bare: ReadonlySet<number>;
   #facts: readonly JsonValue[] | undefined;
-  /** Of each position that was asked for; null: it has none. */
+  /** Cached labels by position; null: the object has none. */
   #labels: (Labels | null | undefined)[] | undefined;
 
-  /** Throws for what is no record. Belongs to the pack from here on: `bytes`. */
+  /** Throws for an invalid record. The pack takes ownership of `bytes`. */
   static read(name: string, bytes: Buffer): { pack: Pack; keys: ObjectKey[] } {
     const { heads, start } = decodeHeads(bytes);
     const pack = new Pack(name, bytes, { heads, start });
@@ -112,7 +112,7 @@ export class Pack implements Home {
     const factsAt = (): JsonValue =>
       this.#facts?.[at] ?? decodeHeads(this.#bytes).heads[at]?.[9] ?? null;
     return {
-      // Rarely asked for, and to be found among those of all others.
+      // Rarely read: found by decoding the heads of the pack.
       get facts() {
         return factsAt();
       },
@@ -125,13 +125,13 @@ export class Pack implements Home {
     return text === '' ? undefined : text;
   }
 
-  /** Facts of the remark, or null. Keeps all of them at hand until `release`. */
+  /** Facts of the provenance, or null. Caches those of all objects until `release`. */
   facts(at: number): JsonValue {
     this.#facts ??= decodeHeads(this.#bytes).heads.map((head) => head[9]);
     return this.#facts[at] ?? null;
   }
 
-  /** Lets go of what only the start asks for. */
+  /** Drops the cached facts, which only the start reads. */
   release(): void {
     this.#facts = undefined;
   }
@@ -157,7 +157,7 @@ function keyOf([group, kind, namespace, name]: Head): ObjectKey {
   });
 }
 
-/** Versions at home in a pack, in order of position. */
+/** Handles to the versions of a pack, in order of position. */
 export function heldIn(pack: Pack, keys: readonly ObjectKey[]): HeldObject[] {
   return keys.map((key, at) => new HeldObject(key, pack, at));
 }

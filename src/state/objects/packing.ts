@@ -1,19 +1,19 @@
-/** Packs objects in the background, a few at a time, so that nobody waits long for it. */
+/** Packs objects in the background, a few per event-loop tick. */
 import type { EngineWrite } from '../engines/engine.ts';
 import type { HeldObject } from './held-object.ts';
 import { PackDraft, type Packs } from './packs.ts';
 
 export interface PackingHost {
   readonly packs: Packs;
-  /** Whether the object is still what it was, and not where it should be. */
+  /** True if the object is still current, and should move to a pack. */
   isDue(stored: HeldObject): boolean;
   write(writes: readonly EngineWrite[]): void;
-  /** Everything that was to be packed is. */
+  /** Called after all objects are packed. */
   done(): void;
   onError(error: unknown): void;
 }
 
-/** Whoever asks for an object meanwhile waits about so long. */
+/** Longest time in ms that packing blocks the event loop. */
 const LONGEST_HOLD_MS = 0.5;
 
 export class Packing {
@@ -31,7 +31,10 @@ export class Packing {
     return this.#waiting !== undefined || this.#draft.chosen.length > 0;
   }
 
-  /** Objects are looked at when it is their turn. `afterMs`: how long others come first. */
+  /**
+   * Packs `objects` after a delay of `afterMs`. Each object is checked when the iterator reaches
+   * it.
+   */
   start(objects: Iterable<HeldObject>, afterMs = 0): void {
     this.stop();
     this.#waiting = objects[Symbol.iterator]();
@@ -40,7 +43,7 @@ export class Packing {
     else this.#delay = setTimeout(() => this.#schedule(), afterMs);
   }
 
-  /** Packs what waits, now, for at most so long. */
+  /** Packs the remaining objects synchronously, within a time limit. */
   finish(milliseconds: number): void {
     this.stop();
     const end = performance.now() + milliseconds;
@@ -80,7 +83,7 @@ export class Packing {
     if (writes.length > 0) this.#host.write(writes);
   }
 
-  /** Looks at the next object. False: there is none. */
+  /** Checks the next object. Returns false at the end. */
   #take(): boolean {
     const next = this.#waiting?.next();
     if (next === undefined || next.done === true) {

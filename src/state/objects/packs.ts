@@ -1,7 +1,7 @@
 /**
- * Which objects are in which pack. Objects that change leave their pack for a record of their own;
- * when many have, they are packed anew, in the background: so the start reads few large records,
- * and a change writes a small one.
+ * The packs of a store. A changed object leaves its pack for a record of its own. After many
+ * changes objects are packed again in the background. So the start reads few large records, and a
+ * change writes a small one.
  */
 
 import type { EngineWrite } from '../engines/engine.ts';
@@ -15,10 +15,12 @@ import { Pack } from './pack.ts';
 const PACK_BYTES = 64 * 1024;
 const MOST_IN_PACK = 256;
 const DIGITS = 10;
-/** Any bytes that are no sealed record. */
+/** Any bytes that are not a sealed record. */
 const MARK = Buffer.from('-');
 
-/** A pack in the making: objects come one by one, and may change before it is finished. */
+/**
+ * A pack under construction: objects are added one by one, and may change before it is finished.
+ */
 export class PackDraft {
   readonly writer = new RecordWriter();
   readonly chosen: HeldObject[] = [];
@@ -51,8 +53,8 @@ export class Packs {
   }
 
   /**
-   * Ends a draft. Returns what has to be written for it; objects know their new home already.
-   * `isDue`: what has changed since it was taken down is where it should be.
+   * Ends a draft: points the objects to the pack, and returns its engine writes. `isDue`: false for
+   * an object that has changed since it was added.
    */
   finish({ chosen, writer }: PackDraft, isDue: (stored: HeldObject) => boolean): EngineWrite[] {
     const due = chosen.map(isDue);
@@ -85,7 +87,7 @@ export class Packs {
     return writes;
   }
 
-  /** What has to be written because an object is no longer where it was. */
+  /** Engine writes for an object that left its pack. */
   vacate({ home, at }: HeldObject): EngineWrite[] {
     if (!(home instanceof Pack)) return [];
     home.dead.add(at);
@@ -99,18 +101,18 @@ export class Packs {
   }
 }
 
-/** Whether an object would better be in another pack, or in one at all. */
+/** True if an object should move to a new pack: it is in none, or in one that is mostly dead. */
 export function isLoose({ home }: HeldObject): boolean {
   if (home instanceof Pack) return home.dead.size * 2 > home.size;
   return true;
 }
 
-/** The mark of an object of a pack that is another by now, or none. */
+/** Key of the mark for an object of a pack that was replaced or removed. */
 export function deadKey(pack: string, at: number): string {
   return `${DEAD_PREFIX}${pack.slice(PACK_PREFIX.length)}/${at}`;
 }
 
-/** The pack and the position that a mark of a dead object names. */
+/** The pack and the position in such a key. */
 export function readDeadKey(key: string): { pack: string; at: number } {
   const [number = '', at = ''] = key.slice(DEAD_PREFIX.length).split('/');
   return { pack: PACK_PREFIX + number, at: Number(at) };

@@ -1,4 +1,4 @@
-/** The home of one version that came as a record. */
+/** A container of one version that was read from a record. */
 import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
 import { decodeHeads, type Head } from '../records/record.ts';
 import type { Provenance } from '../store.ts';
@@ -6,18 +6,21 @@ import { HeldObject } from './held-object.ts';
 import { type Labels, labelsOf } from './labels.ts';
 import { OneVersion } from './one-version.ts';
 
-/** Only a writer needs what a remark says. A reader needs to know that there is one: git has the object. */
+/**
+ * Only a writer needs the provenance itself. A reader needs only its presence, which means that the
+ * object is in git.
+ */
 const SOME_REMARK: Provenance = Object.freeze({ facts: null });
 
 class Received extends OneVersion {
   readonly #hidden: string | undefined;
   readonly #isRemarked: boolean;
-  /** Null: it has none. */
+  /** Null: the object has none. */
   #labels: Labels | null | undefined;
 
   constructor(head: Head, record: Buffer, start: number) {
     const [, , , , version, terminating, object, hidden, , facts] = head;
-    // A copy: the bytes around it need not stay in memory.
+    // A copy, so that the surrounding bytes can be freed.
     super(Buffer.from(record.subarray(start, start + object)), version, terminating === 1);
     const beside = record.toString('utf8', start + object, start + object + hidden);
     this.#hidden = hidden === 0 ? undefined : beside;
@@ -38,7 +41,10 @@ class Received extends OneVersion {
   }
 }
 
-/** The object of a record that holds one. Throws for any other. `known`: its key, if it is at hand. */
+/**
+ * The object of a record. Throws unless the record holds exactly one. `known`: its key, if the
+ * caller has it.
+ */
 export function remoteVersion(record: Buffer, known?: ObjectKey): HeldObject {
   const { heads, start } = decodeHeads(record);
   const [head] = heads;

@@ -1,27 +1,27 @@
 /**
- * The objects of one collection as a sorted array that readers may keep: a change never touches
- * an array that was handed out. Changes wait in a map until somebody asks for the list; then they
- * are merged into a new array, once. So a change costs little, a list of an unchanged collection
- * costs nothing, and a list after one change costs a copy of the pointers.
+ * The objects of one collection as a sorted array that readers may keep: changes never touch a
+ * returned array. Changes wait in a map until the list is read, and are then merged into a new
+ * array, once. So a change costs little, a list of an unchanged collection costs nothing, and a
+ * list after one change costs a copy of the pointers.
  */
 import type { ObjectKey } from '../../apimachinery/index.ts';
 import type { StoredObject } from '../store.ts';
 import { compareKeys } from './key-order.ts';
 
-/** What an identity has become: an object, or undefined for none. */
+/** New value of an identity: an object, or undefined after a removal. */
 export interface Replacement {
-  /** Tells the identities of a collection apart. */
+  /** Unique within a collection. */
   readonly id: string;
   readonly key: ObjectKey;
   readonly object: StoredObject | undefined;
 }
 
-/** Fewer changes than this wait for a reader, however small the list. */
+/** Number of pending changes that are merged without a reader, also for a small list. */
 const MERGE_AT = 1024;
 
 export class SortedObjects {
   #items: readonly StoredObject[] = [];
-  /** What was added since the last look, in no order. */
+  /** Objects added since the last sort, in no order. */
   #added: StoredObject[] | undefined;
   #pending: Map<string, Replacement> | undefined;
   #size = 0;
@@ -30,22 +30,19 @@ export class SortedObjects {
     return this.#size;
   }
 
-  /** An object that is new; cheaper than `replace` for many in a row. */
+  /** Adds a new object; cheaper than `replace` for many in a row. */
   add(object: StoredObject): void {
     this.#size++;
     if (this.#added === undefined) this.#added = [object];
     else this.#added.push(object);
   }
 
-  /**
-   * Takes over a map of replacements by their ids; `grown` is by how much the number of objects
-   * changes.
-   */
+  /** Takes ownership of replacements by id; `grown`: change in the number of objects. */
   replace(replacements: Map<string, Replacement>, grown: number): void {
     this.#size += grown;
     if (this.#pending === undefined) this.#pending = replacements;
     else for (const [id, replacement] of replacements) this.#pending.set(id, replacement);
-    // Where nobody lists, removed identities must not pile up.
+    // Without readers, removed identities must not accumulate.
     if (this.#pending.size > Math.max(MERGE_AT, this.#size)) this.#merge();
   }
 
@@ -69,7 +66,7 @@ export class SortedObjects {
   }
 }
 
-/** A new array with the replacements made; at most one an identity, in any order. */
+/** A new array with the replacements applied; at most one per identity, in any order. */
 export function replaced(
   items: readonly StoredObject[],
   replacements: Replacement[],
@@ -89,7 +86,7 @@ export function replaced(
   return result;
 }
 
-/** The usual case: the built-in copies some three times as fast as a loop. */
+/** The common case: the built-in copies about three times as fast as a loop. */
 function replacedOne(
   items: readonly StoredObject[],
   { key, object }: Replacement,
@@ -114,7 +111,7 @@ function holds(items: readonly StoredObject[], key: ObjectKey, position: number)
   return item !== undefined && compareKeys(item.key, key) === 0;
 }
 
-/** The first position from `low` on whose key is not below `key`. */
+/** First position from `start` on whose key is not below `key`. */
 function lowerBound(items: readonly StoredObject[], key: ObjectKey, start: number): number {
   let low = start;
   let high = items.length;

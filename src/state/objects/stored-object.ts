@@ -1,4 +1,4 @@
-/** A version of an object that is put together for a reader, and kept by no store. */
+/** A version of an object that is built for a reader and not stored. */
 import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
@@ -9,7 +9,7 @@ export class ObjectVersion implements StoredObject {
   readonly hidden: JsonObject | undefined;
   #json: Buffer | undefined;
 
-  /** `object` carries its `metadata.resourceVersion`. */
+  /** `object` includes `metadata.resourceVersion`. */
   constructor(key: ObjectKey, object: KubeObject, hidden: JsonObject | undefined) {
     this.key = key;
     this.object = object;

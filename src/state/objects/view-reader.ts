@@ -1,4 +1,4 @@
-/** What every store answers from its view, however what is shown came to be. */
+/** Read operations that every store answers from its view. */
 import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
 import type { Collection, JournalEvent, ObjectList, StoredObject, Watch } from '../store.ts';
 import type { View } from './view.ts';

@@ -1,7 +1,6 @@
 /**
- * What readers of a store see: the objects that are there, what happened to them in the last while,
- * and who follows it. How it came to be is for others to say: changes made here, or followed from
- * afar.
+ * The state that readers see: objects, recent events, and watches. A view is changed by a local
+ * store, or by one that follows records of another process.
  */
 import {
   type Clock,
@@ -23,30 +22,30 @@ import { type IndexStep, ObjectIndex } from './object-index.ts';
 import { type Replacement, replaced } from './sorted-objects.ts';
 
 export interface ViewOptions {
-  /** What a listener threw. Must not throw itself. */
+  /** Receives errors that listeners throw. Must not throw itself. */
   readonly onError: (error: unknown) => void;
   readonly clock: Clock;
   readonly window?: Partial<JournalWindow> | undefined;
 }
 
-/** What a view begins with. */
+/** First contents of a view. */
 export interface Beginning {
   readonly objects: readonly HeldObject[];
-  /** As JSON. */
+  /** JSON texts by name. */
   readonly notes: ReadonlyMap<string, string>;
   readonly head: number;
 }
 
-/** An event of an object that is held here. */
+/** An event with a handle to its object. */
 export interface HeldEvent extends JournalEvent {
   readonly current: HeldObject;
 }
 
-/** From what readers see to what they are to see. */
+/** A change of the view, computed before it is shown. */
 export interface ViewStep {
   readonly index: IndexStep;
   readonly journal: JournalStep;
-  /** Undefined: it stays. */
+  /** Undefined: unchanged. */
   readonly head: number | undefined;
 }
 
@@ -55,14 +54,17 @@ export class View {
   readonly #options: ViewOptions;
   readonly #journal: Journal;
   #index = new ObjectIndex();
-  /** As JSON: small, and out of reach of a writer that goes on changing what it wrote. */
+  /** JSON texts: small, and safe from a writer that changes its value later. */
   #notes: Map<string, string>;
   #head: number;
-  /** Versions that nobody can read on from. */
+  /** Versions from which reading on is refused. */
   #gaps: Gap[] = [];
-  /** What was given out while another state came: it may be part of that, or may have been lost. */
+  /**
+   * Versions between the old state and the one that replaced it: the new state may contain them, or
+   * they were lost.
+   */
   #unknown: Gap | undefined;
-  /** Events that listeners have yet to hear, from `#told` on. */
+  /** Events to be delivered to listeners, from `#delivered` on. */
   #untold: JournalEvent[] = [];
   #told = 0;
   #telling = false;
@@ -88,7 +90,7 @@ export class View {
     return this.#notes.size;
   }
 
-  /** There is no object and nobody has followed yet. */
+  /** True while there is no object and no reader has followed the view. */
   get pristine(): boolean {
     return this.#index.size === 0 && this.#journal.quiet;
   }
@@ -105,7 +107,7 @@ export class View {
     return { resourceVersion: this.#head, items: this.#index.list(collection) };
   }
 
-  /** Throws CompactedError, and RangeError for a version that is ahead. */
+  /** Throws CompactedError, and RangeError for a version newer than the view. */
   listAt(collection: Collection, resourceVersion: number): ObjectList {
     checkReadable(resourceVersion, this.#journal.floor(collection), this.#gaps);
     if (resourceVersion > this.#head) {
@@ -122,10 +124,10 @@ export class View {
   }
 
   observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
-    // What is there already is no news to whoever begins to listen.
+    // Earlier events are delivered before a new listener is added.
     if (!this.#telling) this.#tellUntil(() => false);
     const { listeners } = this.#journal.log(collection);
-    // A function of its own, so that the same listener may be registered twice.
+    // A function of its own, so that the same listener can be added twice.
     const own = (event: JournalEvent): void => listener(event);
     listeners.add(own);
     return () => {
@@ -155,8 +157,8 @@ export class View {
   }
 
   /**
-   * Puts together what `show` does at once. Objects must stay as they are until then, and versions
-   * where they are. `remarked`: holders of versions that stay.
+   * Computes the change that `show` applies. Objects and containers must not change in between.
+   * `provenanceChanges`: handles that replace others of the same version.
    */
   *step(
     events: readonly HeldEvent[],
@@ -175,21 +177,21 @@ export class View {
     return { index, journal, head: events.at(-1)?.resourceVersion };
   }
 
-  /** Readers see all of it from here on; returns what `announce` takes. */
+  /** Publishes a step to readers. Returns the argument for `announce`. */
   show({ index, journal, head }: ViewStep, at?: number): Set<EventLog> {
     this.#index.take(index);
     this.#head = head ?? this.#head;
     return this.#journal.take(journal, at);
   }
 
-  /** The journal is to begin at an earlier version than what is here; to be called before anybody reads. */
+  /** Restarts the journal at an earlier version. Called before the first read. */
   goBack(head: number): void {
     this.#head = head;
     this.#gaps = [];
     this.#journal.restart(head);
   }
 
-  /** Only the journal lacked it. */
+  /** Adds events to the journal whose objects are already in the view. */
   recall(events: readonly HeldEvent[], at: number): void {
     const journal = new JournalStep();
     for (const event of events) {
@@ -199,13 +201,13 @@ export class View {
     this.#journal.take(journal, at);
   }
 
-  /** Versions after the head of which none will come; the next event has version `next`. */
+  /** Declares that no version between the head and `next` will be assigned. */
   skip(next: number): void {
     if (next <= this.#head + 1) return;
     this.#gaps.push({ head: this.#head, next });
   }
 
-  /** Whether a version was skipped: nothing that is here ever had it. Undefined: nobody knows. */
+  /** True if no object ever had this version; undefined if unknown. */
   isSkipped(version: number): boolean | undefined {
     const isIn = ({ head, next }: Gap): boolean => version > head && version < next;
     if (this.#gaps.some(isIn)) return true;
@@ -213,8 +215,8 @@ export class View {
   }
 
   /**
-   * Tells watches and listeners. A listener may change things: those events are told after the ones
-   * that come before, so that every listener hears one order.
+   * Wakes watches and calls listeners. Events of changes that a listener makes are delivered after
+   * the current ones, so that every listener sees one order.
    */
   announce(touched: Set<EventLog>, events: readonly JournalEvent[]): void {
     runAtOnce(this.#journal.trim());
@@ -222,15 +224,15 @@ export class View {
     this.#tell(events);
   }
 
-  /** First objects of a view that is pristine. */
+  /** First objects of a pristine view. */
   fill(objects: readonly HeldObject[], head: number): void {
     this.#index.load(objects);
     this.#restart(head);
   }
 
   /**
-   * Another state takes the place of this one. Watches end, for what happened in between is not
-   * known; listeners stay and are told the difference.
+   * Replaces the state. Watches end, since the events in between are not known; listeners stay and
+   * get the difference.
    */
   become({ objects, notes, head }: Beginning, difference: readonly JournalEvent[]): void {
     this.#index = new ObjectIndex();
@@ -252,8 +254,8 @@ export class View {
   }
 
   /**
-   * The same, with pauses while listeners are told; whoever changes or observes something meanwhile
-   * finds all of them told.
+   * As `announce`, yielding between listeners. A change or a new listener meanwhile first delivers
+   * the rest.
    */
   async announceInSlices(touched: Set<EventLog>, events: readonly JournalEvent[]): Promise<void> {
     for (const log of touched) log.wake();
@@ -265,11 +267,11 @@ export class View {
 
   #tell(events: readonly JournalEvent[]): void {
     for (const event of events) this.#untold.push(event);
-    // Those who are being told hear it after what came before.
+    // Otherwise the running delivery continues with these events.
     if (!this.#telling) this.#tellUntil(() => false);
   }
 
-  /** Whether all was told. */
+  /** True if everything was delivered. */
   #tellUntil(isDue: () => boolean): boolean {
     this.#telling = true;
     try {
@@ -286,7 +288,7 @@ export class View {
     }
   }
 
-  /** Today's list with the events after a version undone, the newest first. */
+  /** The current list with the events after a version undone, newest first. */
   #rewound(collection: Collection, version: number): readonly StoredObject[] {
     const items = this.#index.list(collection);
     const log = this.#journal.peek(collection);
@@ -303,7 +305,7 @@ export class View {
   }
 }
 
-/** A deletion brings no version into memory. */
+/** A deletion adds no version to memory. */
 function bytesOf({ type, current }: HeldEvent): number {
   return type === 'DELETED' ? 0 : current.json().length;
 }

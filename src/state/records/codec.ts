@@ -1,21 +1,20 @@
 /**
- * What a record looks like at rest. Records that may hold a secret are sealed with AES-256-GCM,
- * so that a copy of the state directory alone gives none away; the others stay plain JSON.
+ * Records at rest. Records that may hold a secret are sealed with AES-256-GCM, so that a copy of
+ * the state directory alone reveals none; the others stay plain JSON.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { ObjectKey } from '../../apimachinery/index.ts';
 
 export interface RecordCodec {
-  /** Whether the objects of this kind may hold secret values. */
+  /** True if objects of this kind may hold secret values. */
   isSecret(key: ObjectKey): boolean;
   encode(recordKey: string, plain: string | Buffer, secret: boolean): Buffer;
   /** Throws when the record was sealed with another key, moved, or damaged. */
   decode(recordKey: string, bytes: Buffer): Buffer;
-  /** Whether `bytes` are sealed. */
   isSealed(bytes: Buffer): boolean;
 }
 
-/** First byte of a sealed record. A plain one begins with JSON. */
+/** First byte of a sealed record. A plain record begins with JSON. */
 const SEALED = 1;
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
@@ -25,10 +24,10 @@ const HEADER_BYTES = 1 + SALT_BYTES + NONCE_BYTES;
 const CIPHER = 'aes-256-gcm';
 
 /**
- * Seals with a key derived for this run of the process from a random salt, and counts the nonces:
- * no nonce is used twice under one key, however many records are written over the years (random
- * nonces under the file's key would come near their limit). The key of the record is
- * authenticated, so a record cannot stand in for another.
+ * Seals with a key that is derived for this run of the process from a random salt, and counts the
+ * nonces. So no nonce is used twice with one key, however many records are written (random nonces
+ * with the key of the file would come near their limit). The record key is authenticated, so that
+ * one record cannot replace another.
  */
 export function sealingCodec(stateKey: Buffer, isSecret: (key: ObjectKey) => boolean): RecordCodec {
   const derived = new Map<string, Buffer>();
@@ -62,7 +61,7 @@ export function sealingCodec(stateKey: Buffer, isSecret: (key: ObjectKey) => boo
     decipher.setAAD(Buffer.from(recordKey)).setAuthTag(tag);
     const body = bytes.subarray(HEADER_BYTES + TAG_BYTES);
     const plain = decipher.update(body);
-    // Checks the tag; in this mode nothing is left over.
+    // Checks the tag; GCM has no remaining bytes here.
     decipher.final();
     return plain;
   }
@@ -79,8 +78,8 @@ export function sealingCodec(stateKey: Buffer, isSecret: (key: ObjectKey) => boo
 }
 
 /**
- * For a place that others can write to, as they can to etcd: everything is sealed, and what is not was
- * not written by us. A mark of one byte says nothing but that its key is there.
+ * For a store that other processes can write to, such as etcd: every record is sealed, and an
+ * unsealed one is refused. Only one-byte marks are exempt: they carry nothing beyond their key.
  */
 export function strictCodec(stateKey: Buffer): RecordCodec {
   const codec = sealingCodec(stateKey, () => true);

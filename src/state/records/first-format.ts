@@ -1,4 +1,4 @@
-/** What version 1 of the format kept: an object a record, `{key, hidden}` on a line of its own. */
+/** Version 1 of the format: one record per object, `{key, hidden}` on the first line. */
 import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
 import { HeldObject } from '../objects/held-object.ts';
 import { OwnVersion } from '../objects/own-version.ts';

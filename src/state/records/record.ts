@@ -1,10 +1,9 @@
 /**
- * Objects and notes as entries of the engine: what their keys and their bytes are. One record holds
- * one object that changed, or some hundred that were packed together: reading a record costs about
- * as much as reading its bytes, whatever is in it.
+ * Keys and bytes of engine records for objects and documents. One record holds one changed object,
+ * or some hundred packed ones: reading a record costs about as much as reading its bytes.
  *
- * A line of JSON with a head an object, then the texts that the heads give the lengths of: the
- * object as it is served, what is hidden, the text of its remark.
+ * The first line is JSON with a head per object, then come the texts whose lengths the heads give:
+ * the object as clients see it, its hidden data, the text of its provenance.
  */
 import { createHash } from 'node:crypto';
 import { type JsonValue, keyString, type ObjectKey } from '../../apimachinery/index.ts';
@@ -16,7 +15,7 @@ export const OBJECT_PREFIX = 'o/';
 export const NOTE_PREFIX = 'n/';
 /** Many objects. */
 export const PACK_PREFIX = 's/';
-/** An object of a pack that is another by now, or none. */
+/** An object of a pack that was replaced or removed. */
 export const DEAD_PREFIX = 'x/';
 
 export function objectRecordKey(key: ObjectKey): string {
@@ -34,7 +33,7 @@ function fitting(prefix: string, id: string): string {
   return `${prefix}sha256:${createHash('sha256').update(id).digest('hex')}`;
 }
 
-/** Lengths are in bytes; what is absent has none. */
+/** Lengths are in bytes; an absent part has length 0. */
 export type Head = readonly [
   group: string,
   kind: string,
@@ -50,7 +49,7 @@ export type Head = readonly [
 
 const LF = 0x0a;
 
-/** Takes objects one by one, since an object may be made only for the moment. */
+/** Takes objects one by one, since an object may exist only during the call. */
 export class RecordWriter {
   readonly #heads: Head[] = [];
   readonly #texts: Buffer[] = [];
@@ -98,7 +97,7 @@ export function encodeObject(stored: HeldObject): Buffer {
 
 const EMPTY = Buffer.alloc(0);
 
-/** The heads of a record, and where the texts begin. Throws for what is no record. */
+/** The heads of a record, and the offset of the texts. Throws for an invalid record. */
 export function decodeHeads(record: Buffer): { heads: readonly Head[]; start: number } {
   const end = record.indexOf(LF);
   const heads = JSON.parse(record.toString('utf8', 0, end)) as Head[];
@@ -113,7 +112,7 @@ export function encodeNote(name: string, text: string): string {
   return `${noteHead(name)}${text}}`;
 }
 
-/** The value comes as JSON, to be parsed when somebody asks for it. */
+/** Returns the value as JSON, to be parsed on first access. */
 export function decodeNote(record: Buffer): [name: string, text: string] {
   const json = record.toString();
   const name = JSON.parse(NOTE_NAME.exec(json)?.[1] ?? '') as string;

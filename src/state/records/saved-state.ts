@@ -1,4 +1,4 @@
-/** What an engine holds of a store: reading all of it at the start, writing what changes. */
+/** The state of a store in an engine: reading all of it at the start, encoding what changes. */
 import type { ObjectKey } from '../../apimachinery/index.ts';
 import type { EngineWrite, StateEngine } from '../engines/engine.ts';
 import { decodeEvents, EVENT_PREFIX, type SavedEvents } from '../journal/event-records.ts';
@@ -24,18 +24,18 @@ import {
 } from './record.ts';
 
 export const META_KEY = 'm/store';
-/** Another state is being copied here: what is there counts for nothing until it is gone. */
+/** A migration copies another state here: until this key is gone, the records are not valid. */
 export const MIGRATION_KEY = 'm/migration';
 const FORMAT = 2;
 const FIRST_FORMAT = 1;
 
-/** Beside the versions: how much there must be, for an engine that loses records without a word. */
+/** Versions, and the expected counts, for an engine that may lose records silently. */
 export interface Meta extends PersistedVersions {
   readonly objects: number;
   readonly notes: number;
-  /** The first contents were not saved to the end: notes that count for nothing then. */
+  /** Present: the first contents were not saved completely, and these documents are not valid. */
   readonly filling?: readonly string[] | undefined;
-  /** The position in the redo log that the records are of. */
+  /** Position in the redo log that the records correspond to. */
   readonly redo?: RedoMark | undefined;
 }
 
@@ -43,19 +43,21 @@ export interface SavedState {
   readonly meta: Meta | undefined;
   readonly objects: readonly HeldObject[];
   readonly packs: readonly Pack[];
-  /** As JSON. */
+  /** JSON texts by name. */
   readonly notes: ReadonlyMap<string, string>;
-  /** The records of what happened, in order. */
+  /** The event records, in order. */
   readonly events: readonly SavedEvents[];
-  /** What has to be written before the state is used: sealing what has become secret, and the
-   * step from an older format. */
+  /**
+   * Writes that must happen before use: sealing records that became secret, and upgrading from an
+   * older format.
+   */
   readonly mending: readonly EngineWrite[];
 }
 
-/** Where records can be read from. */
+/** A source of records. */
 export type SavedRecords = Pick<StateEngine, 'place' | 'load'>;
 
-/** Throws StateError, with the place and the remedy, unless all of it can be read. */
+/** Throws StateError, with place and remedy, unless all of it can be read. */
 export async function readState(engine: SavedRecords, codec: RecordCodec): Promise<SavedState> {
   const reading = new Reading(codec);
   for await (const [key, bytes] of engine.load('')) {
@@ -64,7 +66,7 @@ export async function readState(engine: SavedRecords, codec: RecordCodec): Promi
     try {
       reading.take(key, plain, codec.isSealed(bytes));
     } catch (error) {
-      // The cause is left out: a parser quotes what it could not parse, and that may be a secret.
+      // The cause is left out: a parser quotes its input, which may be a secret.
       throw unreadableState(engine.place, `a record makes no sense (${(error as Error).name})`);
     }
   }
@@ -92,7 +94,7 @@ class Reading {
     this.#codec = codec;
   }
 
-  /** The keys come in order: what tells the format is the first of them. */
+  /** Keys come in order: the first one gives the format. */
   take(key: string, plain: Buffer, isSealed: boolean): void {
     if (key === META_KEY) this.#meta = decodeMeta(plain);
     else if (key.startsWith(EVENT_PREFIX)) this.#takeEvents(key, plain);
@@ -103,7 +105,7 @@ class Reading {
     else throw new Error('another format');
   }
 
-  /** Undefined: not all of it is there. */
+  /** Undefined if records are missing. */
   finish(): SavedState | undefined {
     if (this.#meta?.filling !== undefined) this.#dropPacks();
     const packs = [...this.#packs.values()];
@@ -113,7 +115,7 @@ class Reading {
     const meta = this.#meta;
     if (!this.#isComplete()) return undefined;
     for (const name of meta?.filling ?? []) this.#dropNote(name);
-    // What the catalog of that format says is in history, too.
+    // Git history has the catalog data of that format, too.
     const old = meta?.format === FIRST_FORMAT ? [...this.#notes.keys()].filter(isOfCatalog) : [];
     for (const name of old) this.#dropNote(name);
     return {
@@ -158,7 +160,7 @@ class Reading {
     found.pack.dead.add(at);
   }
 
-  /** First contents of which some are missing are better made again as a whole. */
+  /** Incomplete first contents are built again as a whole. */
   #dropPacks(): void {
     for (const { pack } of this.#packs.values()) {
       this.#mending.push({ key: pack.name, value: undefined });
@@ -173,12 +175,14 @@ class Reading {
   }
 }
 
-/** The catalog of the first format had a note an object and a note a file. */
+/** The catalog of the first format had one document per object and per file. */
 function isOfCatalog(name: string): boolean {
   return name.startsWith('object:') || name.startsWith('file:');
 }
 
-/** The object of a record that holds one, as if it had just changed. `known`: its key, if it is at hand. */
+/**
+ * The object of a record that holds one, as a loose object. `known`: its key, if the caller has it.
+ */
 export function onlyOneIn(record: Buffer, known?: ObjectKey): HeldObject {
   const { pack, keys } = Pack.read(OBJECT_PREFIX, record);
   const only = known ?? keys[0];
@@ -210,7 +214,7 @@ export function decodeMeta(plain: Buffer): Meta & { format: number } {
   return meta;
 }
 
-/** Always sealed, so that a wrong key is noticed whatever else is there. */
+/** Always sealed, so that a wrong key is noticed in every case. */
 export function metaWrite(codec: RecordCodec, meta: Meta): EngineWrite {
   const value = (): Buffer =>
     codec.encode(META_KEY, JSON.stringify({ format: FORMAT, ...meta }), true);
@@ -223,7 +227,7 @@ export function objectWrite(codec: RecordCodec, stored: HeldObject): EngineWrite
   return { key, value };
 }
 
-/** Notes are always sealed: nobody declares what may be in them. */
+/** Always sealed: documents do not declare secret fields. */
 export function noteWrite(codec: RecordCodec, name: string, text: string | undefined): EngineWrite {
   const key = noteRecordKey(name);
   if (text === undefined) return { key, value: undefined };

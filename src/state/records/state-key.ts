@@ -7,7 +7,7 @@ import { StateError } from '../state-error.ts';
 
 const STATE_KEY_BYTES = 32;
 
-/** Reads the 32 bytes of the key, and makes one (mode 0600) on the first use. */
+/** Reads the 32 bytes of the key, or creates it (mode 0600) on first use. */
 export function loadStateKey(path: string): Buffer {
   try {
     return readKey(path) ?? makeKey(path);
@@ -36,8 +36,8 @@ function readKey(path: string): Buffer | undefined {
 }
 
 /**
- * The file appears under its name whole and on stable storage, or not at all; where two processes
- * race, `link` lets one win and both read the winner's.
+ * The file appears whole and on stable storage, or not at all. If two processes race, `link` lets
+ * one win, and both read that file.
  */
 function makeKey(path: string): Buffer {
   const key = randomBytes(STATE_KEY_BYTES);

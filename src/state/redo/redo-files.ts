@@ -1,21 +1,21 @@
-/** The files of a redo log: their names, their heads, and the frames in them. */
+/** Files of a redo log: names, heads and frames. */
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { RedoStep } from './redo-record.ts';
 
 /** A position in a log. */
 export interface RedoMark {
-  /** The same in all files that follow each other. */
+  /** Shared by all files that follow each other. */
   readonly log: string;
   /** The newest step. */
   readonly step: number;
 }
 
-/** The first frame of a file: it goes on behind a step. */
+/** The first frame of a file, which continues after a step. */
 export interface RedoHead extends RedoMark {
   readonly format: number;
   readonly boot: string;
-  /** The version that the first event follows. */
+  /** Version before the first event. */
   readonly head: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -23,13 +23,13 @@ export interface RedoHead extends RedoMark {
 
 /** Content of the files of a log. */
 export interface RedoContent {
-  /** The newest step in them. */
+  /** The newest step in the files. */
   readonly mark: RedoMark;
-  /** The version that the first event follows. */
+  /** Version before the first event. */
   readonly head: number;
   /** In order, without gap. */
   readonly steps: readonly RedoStep[];
-  /** The newest file, and where its last step ends. */
+  /** The newest file, and the end of its last step. */
   readonly end: { readonly number: number; readonly bytes: number; readonly head: RedoHead };
 }
 
@@ -59,7 +59,7 @@ export function frameOf(sealed: Buffer): Buffer[] {
   return [length, sealed];
 }
 
-/** Every whole frame, and where it ends. What the end of a process cut off is none. */
+/** Every complete frame, and its end. A frame that a crash cut off is skipped. */
 export function* framesIn(bytes: Buffer): Generator<{ frame: Buffer; end: number }> {
   let at = 0;
   while (at + LENGTH_BYTES <= bytes.length) {

@@ -1,11 +1,11 @@
 /**
- * The redo log: what a store did in the last while, in files beside its engine. A step is appended
- * with one write, before anybody sees it, and is never flushed: a killed process loses nothing that
- * it wrote, so that the next one brings back the steps that the engine does not have yet and the
- * journal that watches go on from. What a reboot leaves of the files is not believed.
+ * The redo log: recent steps of a store, in files beside its engine. A step is appended with one
+ * write, before a reader sees it, and is never flushed: a killed process loses nothing that it
+ * wrote. The next process replays the steps that the engine lacks, and restores the journal so that
+ * watches resume. After a reboot the files are not trusted.
  *
- * A file is a head and parts of steps, each sealed with the state key behind its length. The next file
- * begins where the last one ends, and makes the one before that unnecessary.
+ * A file is a head and parts of steps, each sealed with the state key and prefixed with its length.
+ * The next file begins where the last one ends, and makes the one before that unnecessary.
  */
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -27,26 +27,29 @@ import { encodeStep, type RedoneStep } from './redo-record.ts';
 
 export interface RedoOptions {
   readonly directory: string;
-  /** Another one after every start of the machine; empty where that is not known: no log is kept. */
+  /** Changes with every boot of the machine. Empty if unknown: then there is no log. */
   readonly boot: string;
-  /** Called when the log cannot be written, once until it can: after a crash watches will list again. */
+  /**
+   * Called once when the log cannot be written, until it can again. After a crash, clients list
+   * again.
+   */
   onLost(reason: string): void;
-  /** Called when the log of an earlier process is not gone on from, as after a start of the machine. */
+  /** Called when the log of an earlier process is not usable, for example after a reboot. */
   onUnused(reason: string, isExpected: boolean): void;
   readonly limits?: Partial<RedoLimits>;
 }
 
 export interface RedoLimits {
-  /** A file that is larger or older is followed by another one. */
+  /** Size and age at which the next file begins. */
   readonly bytes: number;
   readonly ms: number;
-  /** Bytes that must be free below the directory for a file to be begun. */
+  /** Free bytes that a new file requires. */
   readonly room: number;
 }
 
 /** Two files cover the time and the memory of the journal, see `DEFAULT_WINDOW`. */
 const LIMITS: RedoLimits = { bytes: 64 * 1024 * 1024, ms: 5 * 60_000, room: 256 * 1024 * 1024 };
-/** After a failure, or where there is no room. */
+/** Delay after a failure, or while the disk is full. */
 const RETRY_MS = 10_000;
 
 /** Sealed parts of a step, ready to be appended at one position. */
@@ -73,7 +76,7 @@ export class RedoLog {
   readonly #clock: Clock;
   #file: OpenFile | undefined;
   #mark: RedoMark | undefined;
-  /** Of the newest file; none comes twice. */
+  /** Number of the newest file; never reused. */
   #number = 0;
   #retryAt = 0;
   #isFailing = false;
@@ -85,12 +88,12 @@ export class RedoLog {
     this.#clock = clock;
   }
 
-  /** The position of what was appended last; undefined while no log is kept. */
+  /** Position of the last appended step; undefined while there is no log. */
   get mark(): RedoMark | undefined {
     return this.#mark;
   }
 
-  /** Forgets all that is there, and begins anew with what follows `head`. */
+  /** Drops the log, and begins a new one after version `head`. */
   begin(head: number): void {
     this.drop();
     if (this.#options.boot === '') return;
@@ -102,7 +105,7 @@ export class RedoLog {
     }
   }
 
-  /** Goes on behind what was read. */
+  /** Continues after the content that was read. */
   resume({ mark, end }: RedoContent): void {
     try {
       const { number, bytes, head } = end;
@@ -110,7 +113,7 @@ export class RedoLog {
       const fd = fs.openSync(path, 'r+');
       this.#number = number;
       this.#file = { fd, number, since: head.head, begun: head.at, bytes };
-      // A part that the end of the process cut off.
+      // Removes a part that a crash cut off.
       fs.ftruncateSync(fd, bytes);
       this.#mark = mark;
     } catch (error) {
@@ -118,7 +121,7 @@ export class RedoLog {
     }
   }
 
-  /** Seals a step for `append`, in steps. Undefined while no log is kept. */
+  /** Seals a step for `append`, yielding between parts. Undefined while there is no log. */
   *seal(step: RedoneStep): Generator<void, SealedStep | undefined> {
     const { mark } = this;
     const since = this.#file?.since;
@@ -134,8 +137,8 @@ export class RedoLog {
   }
 
   /**
-   * Appends a step that nobody has seen yet, and follows `head`. Never throws: where it cannot be
-   * written there is no log from here on. `sealed` counts if nothing was appended since.
+   * Appends a step after `head` that no reader has seen. Never throws: on failure there is no log
+   * from here on. `sealed` is used if nothing was appended since.
    */
   append(step: RedoneStep, head: number, sealed?: SealedStep): void {
     if (this.#mark === undefined) this.#retry(head);
@@ -152,14 +155,14 @@ export class RedoLog {
     }
   }
 
-  /** Removes all files: nothing goes on from them. */
+  /** Removes all files. */
   drop(): void {
     this.close();
     this.#mark = undefined;
     try {
       for (const number of redoFiles(this.#options.directory)) this.#remove(number);
     } catch {
-      // The files that are left name another log than the state.
+      // Files that remain belong to another log than the state.
     }
   }
 
@@ -170,7 +173,7 @@ export class RedoLog {
     try {
       fs.closeSync(fd);
     } catch {
-      // Nothing was promised of it.
+      // The log promises no durability.
     }
   }
 
@@ -184,7 +187,7 @@ export class RedoLog {
     if (this.#options.boot !== '' && this.#clock.now() >= this.#retryAt) this.begin(head);
   }
 
-  /** Goes on in another file, which begins behind `head`. */
+  /** Continues in the next file, which begins after `head`. */
   #turn(head: number): void {
     const { mark } = this;
     if (mark === undefined) return;
@@ -239,7 +242,7 @@ export class RedoLog {
     );
   }
 
-  /** Large files take a while to remove. */
+  /** Asynchronous: large files take a while to remove. */
   #remove(number: number): void {
     fs.unlink(redoPath(this.#options.directory, number), () => undefined);
   }

@@ -1,4 +1,4 @@
-/** Reading the redo log that an earlier process left. */
+/** Reads the redo log of an earlier process. */
 import { readFileSync } from 'node:fs';
 import type { RecordCodec } from '../records/codec.ts';
 import {
@@ -14,10 +14,10 @@ import {
 } from './redo-files.ts';
 import { decodePart, type RedoPart, type RedoStep } from './redo-record.ts';
 
-/** The log cannot be gone on from. */
+/** The log is not usable. */
 export class RedoLogError extends Error {
   override readonly name = 'RedoLogError';
-  /** Nothing is wrong with it: the machine was started anew since. */
+  /** True after a reboot, which is not a fault of the log. */
   readonly isExpected: boolean;
 
   constructor(message: string, isExpected = false) {
@@ -26,7 +26,7 @@ export class RedoLogError extends Error {
   }
 }
 
-/** The cause of what is no RedoLogError is left out: a parser quotes what it could not parse. */
+/** The cause of other errors is left out: a parser quotes its input. */
 export function unusable(error: unknown): RedoLogError {
   if (error instanceof RedoLogError) return error;
   return new RedoLogError(`it cannot be read (${(error as Error).name})`);
@@ -36,20 +36,23 @@ interface RedoFile {
   readonly number: number;
   readonly head: RedoHead;
   readonly steps: readonly RedoStep[];
-  /** End of the last step that is whole. */
+  /** End of the last complete step. */
   readonly end: number;
-  /** Something follows that. */
+  /** Bytes follow after `end`. */
   readonly isTorn: boolean;
 }
 
-/** Reads the log that a state has a mark of. Throws RedoLogError when not all of it is there, or not of this boot. */
+/**
+ * Reads the log that a state refers to. Throws RedoLogError when it is incomplete, or from another
+ * boot.
+ */
 export function readRedoLog(
   of: { readonly directory: string; readonly boot: string; readonly codec: RecordCodec },
   mark: RedoMark,
 ): RedoContent {
   const files = redoFiles(of.directory)
     .map((number) => readFile(of, number))
-    // Files of an earlier log that were not removed in time.
+    // Files of an earlier log may not be removed yet.
     .filter(({ head }) => head.log === mark.log);
   const [first] = files;
   const last = files.at(-1);
@@ -88,7 +91,7 @@ function readFile(
   try {
     return readWhole(readFileSync(redoPath(directory, number)), codec, number);
   } catch (error) {
-    // The cause is left out: a parser quotes what it could not parse, and that may be a secret.
+    // The cause is left out: a parser quotes its input, which may be a secret.
     throw error instanceof RedoLogError ? error : damaged(number);
   }
 }

@@ -1,40 +1,39 @@
 /**
- * A step of a store as the redo log has it: its events with the objects, remarks that changed, and
- * notes. A large step is cut into parts, so that sealing it can be done in slices.
+ * A step in the redo log: its events with the objects, changed provenance, and documents. A large
+ * step is split into parts, so that sealing can yield to the event loop.
  *
- * A part is a line of JSON that gives the lengths of the records behind it.
+ * A part is a line of JSON with the lengths of the records that follow it.
  */
 
 import type { DraftEvent, Replaced } from '../objects/draft.ts';
 import { encodeObject } from '../records/record.ts';
 import type { EventType } from '../store.ts';
 
-/** Changes of a step. */
 export interface RedoneStep {
   readonly events: readonly DraftEvent[];
   readonly remarked: readonly Replaced[];
-  /** As JSON; undefined: the note is removed. */
+  /** As JSON; undefined: the document is removed. */
   readonly news: readonly (readonly [name: string, text: string | undefined])[];
 }
 
 export interface RedoEvent {
   readonly type: EventType;
   readonly version: number;
-  /** Of the object before; 0 for ADDED. */
+  /** Version of the object before; 0 for ADDED. */
   readonly previousVersion: number;
-  /** The object before, as a record; undefined where the log has it further up. */
+  /** The object before, as a record; undefined where the log already has it. */
   readonly previous: Buffer | undefined;
   /** The object after, as a record; undefined for DELETED. */
   readonly current: Buffer | undefined;
 }
 
 export interface RedoStep {
-  /** Steps are counted from 1. */
+  /** Counted from 1. */
   readonly step: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly events: RedoEvent[];
-  /** Objects whose remark changed and whose version did not, as records. */
+  /** Objects whose provenance changed and whose version did not, as records. */
   readonly remarked: Buffer[];
   readonly news: [name: string, text: string | undefined][];
 }
@@ -68,8 +67,8 @@ const EMPTY = Buffer.alloc(0);
 const LF = 0x0a;
 
 /**
- * The parts of a step, one by one. `since`: objects of later versions are in the log already, and
- * are not repeated as what was there before.
+ * The parts of a step, one by one. `since`: the log has objects of later versions and does not
+ * repeat them as previous objects.
  */
 export function* encodeStep(
   { events, remarked, news }: RedoneStep,
@@ -129,7 +128,7 @@ class PartDraft {
   }
 }
 
-/** Throws for what is not a part. */
+/** Throws for an invalid part. */
 export function decodePart(bytes: Buffer): RedoPart {
   const end = bytes.indexOf(LF);
   const line = JSON.parse(bytes.toString('utf8', 0, end)) as PartLine;

@@ -1,4 +1,4 @@
-/** Result of a redo log on the state of the engine, computed before anything changes. */
+/** Replays a redo log on the state of the engine, computed before any change. */
 import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { removedAt } from '../objects/difference.ts';
 import type { DraftEvent, Replaced } from '../objects/draft.ts';
@@ -13,7 +13,7 @@ export interface RestoredStep extends RedoneStep {
   readonly step: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The engine has it: only the journal lacks it. */
+  /** The engine has it; only the journal lacks it. */
   readonly isSaved: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Restored {
 
 type Lookup = (key: ObjectKey) => HeldObject | undefined;
 
-/** Throws, as RedoLogError where it knows why, for a log that is not there as a whole or does not fit the state. */
+/** Throws when the log is incomplete or does not fit the state; RedoLogError for known causes. */
 export function readRestored(
   place: Parameters<typeof readRedoLog>[0],
   { meta, stored }: { readonly meta: Meta; readonly stored: Lookup },
@@ -43,9 +43,9 @@ export function readRestored(
 
 class Redoing {
   readonly #stored: Lookup;
-  /** The newest version of each object that the log has had so far; undefined: removed. */
+  /** The newest logged version of each object; undefined: removed. */
   readonly #logged = new Map<string, HeldObject | undefined>();
-  /** Effect of the steps that the engine lacks on an identity. */
+  /** State of each object that unsaved steps changed. */
   readonly #redone = new Map<string, HeldObject | undefined>();
   /** The newest version. */
   head: number;
@@ -92,7 +92,7 @@ class Redoing {
     return { id, stored, received: new HeldObject(key, received.home, 0) };
   }
 
-  /** The object before an event that the engine has, and what came after it as well. */
+  /** The object before an event that the engine already has, perhaps with later ones. */
   #before(
     { previous, previousVersion }: RedoEvent,
     { id, stored, received: { key } }: Found,
@@ -137,7 +137,7 @@ class Redoing {
 /** The object of a record. */
 interface Found {
   readonly id: string;
-  /** As the engine has it, in whatever version. */
+  /** The object in the engine, in any version. */
   readonly stored: HeldObject | undefined;
   readonly received: HeldObject;
 }

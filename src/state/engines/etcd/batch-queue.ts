@@ -1,7 +1,7 @@
 /**
- * Batches that wait for a transaction. Those that say what happened (they have a record of events)
- * stay apart from others that write the same records: who follows must find every version. Apart
- * from that as many as fit share a transaction.
+ * Batches that wait for a transaction. A batch with an event record is not joined with others that
+ * write the same records, since a follower must see every version. Otherwise, as many batches as
+ * fit share a transaction.
  */
 
 import { EVENT_PREFIX } from '../../journal/event-records.ts';
@@ -12,15 +12,15 @@ import { MOST_BYTES, MOST_OPERATIONS } from './big-batch.ts';
 interface Waiting {
   readonly writes: Map<string, EngineValue | undefined>;
   hasEvents: boolean;
-  /** How many batches it stands for. */
+  /** Number of joined batches. */
   count: number;
-  /** About; what is not made yet counts as a little. */
+  /** Approximate; a value that is not evaluated yet counts as a few KiB. */
   bytes: number;
 }
 
 export interface Group {
   readonly writes: Map<string, Buffer | undefined>;
-  /** How many batches are in it. */
+  /** Number of batches in it. */
   readonly count: number;
 }
 
@@ -35,7 +35,7 @@ export class BatchQueue {
     return this.#waiting.length === 0;
   }
 
-  /** About; what is not made yet counts as a little. */
+  /** Approximate; a value that is not evaluated yet counts as a few KiB. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -55,7 +55,10 @@ export class BatchQueue {
     this.#bytes = 0;
   }
 
-  /** The next ones, with every value made; at least one. Must not be called when it is empty. */
+  /**
+   * The next batches, with every value evaluated; at least one. Must not be called when the queue
+   * is empty.
+   */
   take(): Group {
     const group: Group & { count: number } = { writes: new Map(), count: 0 };
     let hasEvents = false;
@@ -64,12 +67,12 @@ export class BatchQueue {
     for (const next of this.#waiting) {
       const made = madeValues(next.writes);
       const size = bytesOf(made);
-      // It is made now: it need not be made again when its turn comes.
+      // Evaluated values stay in the queue, so that they are not computed twice.
       for (const [key, value] of made) next.writes.set(key, value);
       this.#bytes += size - next.bytes;
       next.bytes = size;
       if (taken > 0 && !fits(group.writes, next, { hasEvents, bytes })) break;
-      // A key that comes again keeps its first place, and the last write is to be the last.
+      // A Map keeps the first position of a key; the last write must come last.
       for (const [key, value] of made) {
         group.writes.delete(key);
         group.writes.set(key, value);
@@ -96,7 +99,7 @@ export class BatchQueue {
   }
 }
 
-/** What waits long, because etcd is away, should not grow by what is written over. */
+/** During an outage of etcd, overwritten values must not make the queue grow. */
 function joins(last: Waiting, next: Waiting): boolean {
   if (last.hasEvents || next.hasEvents) return false;
   if (last.bytes + next.bytes > MOST_JOINED_BYTES) return false;

@@ -1,27 +1,30 @@
 /**
- * A batch that is too large for one transaction of etcd. It is written down in parts first; one
- * transaction then makes it valid as a whole, and from there on readers count it as applied. Then it
- * is copied to where its records belong, in portions, and the parts go. Nothing else is written
- * before that is done, so there is never more than one.
+ * A batch that is too large for one etcd transaction. Its parts are written first. One transaction
+ * then makes the whole batch valid, and readers count it as applied. After that it is copied to its
+ * record keys in portions, and the parts are removed. Nothing else is written before that is done,
+ * so there is never more than one.
  */
 import type { Etcd, Operation } from '../../../etcd/index.ts';
 import { partsOf } from './chunked-value.ts';
 import type { Layout } from './layout.ts';
 
-/** What records hold; undefined: the record goes. */
+/** Bytes of records; undefined: removed. */
 export type StoredWrites = ReadonlyMap<string, Buffer | undefined>;
 
 export interface BigBatch {
   readonly id: string;
   readonly parts: number;
-  /** How many of its writes were copied; 0: it has just become valid. */
+  /** Number of copied writes; 0: it has just become valid. */
   readonly copied: number;
 }
 
-/** What etcd takes in one transaction by default, less what a step adds to it. */
+/** The default limits of etcd for one transaction, less what a step adds. */
 export const MOST_OPERATIONS = 120;
 export const MOST_BYTES = 1024 * 1024;
-/** So that a reader who looks for the last record of a batch sees the batch. */
+/**
+ * Size limit of a last record that is written with the commit, so that a reader of that record sees
+ * the batch.
+ */
 const PIVOT_BYTES = 64 * 1024;
 
 export function bytesOf(operation: Operation): number {
@@ -29,7 +32,7 @@ export function bytesOf(operation: Operation): number {
   return 'remove' in operation ? operation.remove.length + 16 : 0;
 }
 
-/** As few groups as the limits allow, in order. An operation of its own always fits. */
+/** As few groups as the limits allow, in order. A single operation always fits. */
 export function inPortions(operations: readonly Operation[]): Operation[][] {
   const portions: Operation[][] = [];
   let portion: Operation[] = [];
@@ -54,7 +57,7 @@ export function recordOperations(layout: Layout, writes: StoredWrites): Operatio
   );
 }
 
-/** The transactions that write it, one after the other. */
+/** The transactions of the batch, in order. */
 export function bigBatchSteps(layout: Layout, id: string, writes: StoredWrites): Operation[][] {
   const parts = partsOf(encodeWrites(writes));
   const puts = parts.map((value, part) => ({ put: layout.bigPart(id, part), value }));
@@ -65,7 +68,7 @@ export function bigBatchSteps(layout: Layout, id: string, writes: StoredWrites):
   return [...inPortions(puts), commit, ...copySteps(layout, batch, writes)];
 }
 
-/** What is still to be done when it is valid; may be done again from the beginning. */
+/** The remaining steps after the batch is valid; safe to repeat from the beginning. */
 export function copySteps(layout: Layout, batch: BigBatch, writes: StoredWrites): Operation[][] {
   let copied = 0;
   const copies = inPortions(recordOperations(layout, writes)).map((portion): Operation[] => {
@@ -79,7 +82,7 @@ export function copySteps(layout: Layout, batch: BigBatch, writes: StoredWrites)
   return [...copies, end];
 }
 
-/** What it writes, as of a revision. */
+/** The writes of the batch, as of a revision. */
 export async function readBigBatch(
   etcd: Etcd,
   layout: Layout,
@@ -103,7 +106,7 @@ function encodeBig(batch: BigBatch): Buffer {
 
 const LF = 0x0a;
 
-/** A line of JSON with the keys and the lengths of their values, then the values. */
+/** A line of JSON with keys and lengths, then the values. */
 function encodeWrites(writes: StoredWrites): Buffer {
   const lines = [...writes].map(([key, value]) => [key, value?.length ?? null]);
   const values = [...writes.values()].filter((value) => value !== undefined);

@@ -1,8 +1,7 @@
 /**
- * Transactions that happen once and in order, although it is not always known whether one happened.
- * Each of them moves one key, the head, on from where the last one left it. One that was delayed on
- * its way finds the head elsewhere and changes nothing, so asking again is safe: where the head names
- * the step already, it has happened.
+ * Transactions that are applied exactly once and in order, although the result of one may be
+ * unknown. Each of them moves one key, the head. A delayed transaction finds the head changed and
+ * does nothing. So retrying is safe: if the head already names the step, it was applied.
  */
 import { randomUUID } from 'node:crypto';
 import { type Compare, type Etcd, EtcdError, type Operation } from '../../../etcd/index.ts';
@@ -10,19 +9,19 @@ import { type Deferred, deferred } from '../../deferred.ts';
 import { StateError } from '../../state-error.ts';
 import type { Layout } from './layout.ts';
 
-/** Operations of one transaction; to be given again as it is until it has happened. */
+/** Operations of one transaction; retried unchanged until it is applied. */
 export interface Step {
   readonly operations: readonly Operation[];
-  /** Given to it with the first attempt. */
+  /** Assigned with the first attempt. */
   marker?: string;
 }
 
 export interface ChainOptions {
   readonly etcd: Etcd;
   readonly layout: Layout;
-  /** What must hold for whoever writes here. */
+  /** Conditions that must hold for this writer. */
   readonly fence: readonly Compare[];
-  /** Says that it does not hold any more. */
+  /** The error when they no longer hold. */
   ended(): Error;
 }
 
@@ -30,12 +29,12 @@ export class Chain {
   readonly #options: ChainOptions;
   readonly #session = randomUUID();
   #count = 0;
-  /** Of the head, as we left it. */
+  /** Revision of the head after the last step. */
   #revision = 0n;
-  /** Of a step that may have happened, as far as is known. */
+  /** The pending result of a step that may have been applied. */
   #underWay: Deferred<bigint> | undefined;
 
-  /** Takes the head over: whatever is still on its way from others changes nothing from now on. */
+  /** Takes over the head: in-flight transactions of other writers have no effect from now on. */
   static async claim(options: ChainOptions): Promise<Chain> {
     const chain = new Chain(options);
     const step: Step = { operations: [] };
@@ -55,21 +54,21 @@ export class Chain {
   }
 
   /**
-   * Whatever anybody may have seen of this chain before the call is in this revision. Waits for the
-   * step that is under way, for as long as that takes.
+   * A revision that includes everything a client may have seen of this chain before the call. Waits
+   * for the step in flight, however long that takes.
    */
   seen(): bigint | Promise<bigint> {
     return this.#underWay?.promise ?? this.#revision;
   }
 
-  /** A name that no other run has for anything. */
+  /** An id that no other run uses. */
   newId(): string {
     return `${this.#session}-${++this.#count}`;
   }
 
   /**
-   * Rejects with EtcdError when it is not known to have happened; with what `ended` says, or
-   * StateError, when nothing will happen here any more.
+   * Rejects with EtcdError if the result is unknown, and with StateError or the error of `ended` if
+   * this writer must stop.
    */
   async commit(step: Step): Promise<void> {
     this.#underWay ??= deferred();
@@ -84,7 +83,7 @@ export class Chain {
     );
   }
 
-  /** False: somebody else has moved the head. */
+  /** False if another process has moved the head. */
   async #happened(step: Step): Promise<boolean> {
     const { etcd, layout, fence, ended } = this.#options;
     step.marker ??= this.newId();

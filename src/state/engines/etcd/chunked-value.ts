@@ -1,6 +1,6 @@
 /**
- * Values that are too large for one entry of etcd: their parts are entries of their own, and the
- * record says where. Other values are kept byte for byte, but for those that look like such a record.
+ * Values that are too large for one etcd entry: their parts are separate entries, and the record
+ * refers to them. Other values are stored unchanged, unless they look like such a reference.
  */
 export const PART_BYTES = 512 * 1024;
 
@@ -12,18 +12,18 @@ export interface ChunkedValue {
   readonly parts: number;
 }
 
-/** What the record holds for a value that is small enough. */
+/** Record of a value that is small enough. */
 export function wholeValue(value: Buffer): Buffer {
   const [first] = value;
   return first === CUT || first === ESCAPE ? Buffer.concat([Buffer.of(ESCAPE), value]) : value;
 }
 
-/** What the record holds for one that is not. */
+/** Record of a chunked value. */
 export function chunkReference(cut: ChunkedValue): Buffer {
   return Buffer.concat([Buffer.of(CUT), Buffer.from(JSON.stringify([cut.id, cut.parts]))]);
 }
 
-/** What a record holds: the value, or where it is. */
+/** The value of a record, or the reference in it. */
 export function readValue(record: Buffer): Buffer | ChunkedValue {
   const [first] = record;
   if (first === ESCAPE) return record.subarray(1);

@@ -1,8 +1,8 @@
 /**
- * The state in etcd. One transaction is in flight at a time and what is written meanwhile shares the
- * next one, so many writers share a round trip. Each transaction compares what its owner may write by
- * (the fence), so one that has lost its right writes nothing any more. A lost etcd is tried again; the
- * reason goes to `flush`.
+ * The state in etcd. One transaction is in flight at a time, and later writes share the next one,
+ * so that many writers share a round trip. Each transaction compares the fence, the conditions
+ * under which its owner may write, so that a writer that lost its lease writes nothing more. Writes
+ * are retried during an outage of etcd; `flush` reports the reason.
  */
 import { type Compare, type Etcd, EtcdError, type Operation } from '../../../etcd/index.ts';
 import { StateError, unreadableState } from '../../state-error.ts';
@@ -22,33 +22,33 @@ import { readRecords } from './records.ts';
 
 export interface EtcdEngineOptions {
   readonly etcd: Etcd;
-  /** Ends with a slash. Nobody else writes below it. */
+  /** Ends with a slash. No other process writes below it. */
   readonly prefix: string;
-  /** What must hold whenever something is written; empty: nothing. */
+  /** Conditions of every write; empty: none. */
   readonly fence?: readonly Compare[];
-  /** Aborted when the owner must not write any more. */
+  /** Aborted when the owner must stop writing. */
   readonly signal?: AbortSignal;
-  /** What everything fails with from then on, and when the fence does not hold. */
+  /** Error of every call after that, and after a failed fence. */
   readonly ended?: () => Error;
-  /** Nothing is written before, but that this place has another owner. */
+  /** Writing starts after this promise; only the ownership of the prefix is written before. */
   readonly begins?: Promise<void>;
-  /** Called when a batch cannot be written, once until writing works again. */
+  /** Called once when a batch cannot be written, until writing works again. */
   readonly onError: (error: Error) => void;
   /** Called when writing works again and nothing is missing. */
   readonly onRecovered?: () => void;
-  /** Milliseconds that a batch may take before whoever waits for it is told. */
+  /** Time limit in ms for a batch, before waiting callers get an error. */
   readonly patience?: number;
 }
 
 export interface EtcdStateEngine extends StateEngine {
   /**
-   * The revision of etcd that everything is in which anybody may have seen before the call, as long as
-   * nobody else writes here. Waits for what is under way.
+   * An etcd revision that includes everything a client may have seen before the call, if no other
+   * process writes here. Waits for the step in flight.
    */
   seen(): bigint | Promise<bigint>;
 }
 
-/** What may wait until others are asked to wait. */
+/** Limits of the queue, above which writes are refused. */
 const MOST_WAITING = 4096;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
 const PATIENCE_MS = 8000;
@@ -56,7 +56,10 @@ const PATIENCE_AT_CLOSE_MS = 2000;
 const FIRST_RETRY_MS = 10;
 const LAST_RETRY_MS = 2000;
 
-/** Throws StateError when etcd cannot be asked, and what `ended` says when the fence does not hold. */
+/**
+ * Throws StateError when etcd is unreachable, and the error of `ended` when the fence does not
+ * hold.
+ */
 export async function openEtcdEngine(options: EtcdEngineOptions): Promise<EtcdStateEngine> {
   const { etcd, prefix, fence = [] } = options;
   const layout = new Layout(prefix);
@@ -75,7 +78,7 @@ interface Parts {
   readonly layout: Layout;
   readonly chain: Chain;
   readonly planner: Planner;
-  /** What an earlier run left to be done. */
+  /** Unfinished steps of an earlier run. */
   readonly steps: readonly Operation[][];
 }
 
@@ -85,14 +88,14 @@ class EtcdEngine implements EtcdStateEngine {
   readonly #parts: Parts;
   readonly #queue = new BatchQueue();
   readonly #progress = new Progress();
-  /** What the batches that were taken from the queue last still need. */
+  /** Remaining steps of the batches that were last taken from the queue. */
   #steps: Step[];
   #isRunning = false;
-  /** Why the newest attempt failed. */
+  /** Reason of the last failure. */
   #failure: StateError | undefined;
-  /** Writing works again, and something is still missing. */
+  /** Writing works again, but the queue is not empty yet. */
   #isRecovering = false;
-  /** Nothing is written any more. */
+  /** Set: writing has ended. */
   #final: Error | undefined;
   #retry: NodeJS.Timeout | undefined;
   #pauseMs = FIRST_RETRY_MS;
@@ -149,7 +152,7 @@ class EtcdEngine implements EtcdStateEngine {
     if (this.#final !== undefined) return Promise.reject(this.#final);
     if (this.#progress.isDurable && this.#steps.length === 0) return Promise.resolve();
     const flushed = this.#progress.wait();
-    // Whoever needs it to be durable finds out at once whether etcd is there again.
+    // A caller that needs durability retries at once.
     this.#start();
     return flushed;
   }
@@ -184,7 +187,7 @@ class EtcdEngine implements EtcdStateEngine {
     if (this.#isRunning || this.#final !== undefined) return;
     this.#isRunning = true;
     clearTimeout(this.#retry);
-    // What is written in one go goes together.
+    // Writes of the same tick share a transaction.
     queueMicrotask(() => void this.#run());
   }
 
@@ -264,7 +267,7 @@ class EtcdEngine implements EtcdStateEngine {
   }
 }
 
-/** Whether it may be otherwise in a moment. */
+/** True if a retry may succeed. */
 function isPassing(error: unknown): boolean {
   return error instanceof EtcdError && (error.unknown || error.code === 'EUNREACH');
 }

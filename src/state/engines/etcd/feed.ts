@@ -1,4 +1,4 @@
-/** The history of a store that is kept in etcd, for whoever follows it. */
+/** The history of a store in etcd, for followers. */
 import {
   CompactedRevisionError,
   type Etcd,
@@ -20,7 +20,7 @@ import { decodeBig, readBigBatch, type StoredWrites } from './big-batch.ts';
 import { Layout } from './layout.ts';
 import { type Place, readRecords, resolved } from './records.ts';
 
-/** `prefix` is that of the engine which writes the store. */
+/** `prefix`: that of the engine that writes the store. */
 export function openEtcdFeed(etcd: Etcd, prefix: string): RecordFeed {
   return new EtcdFeed({ etcd, layout: new Layout(prefix) });
 }
@@ -47,10 +47,10 @@ class EtcdFeed implements RecordFeed {
     const scan = etcd.scan({ key, prefix: true, keysOnly: true });
     for await (const kv of scan) events.push(kv);
     const now = await scan.revision;
-    // What came before the first of them is forgotten, or is about to be.
+    // Earlier revisions are compacted, or will be soon.
     const found = await firstThat(events, (kv) => this.#isThere(kv.modRevision));
     if (found === undefined) return now;
-    // Who has seen everything before the first event goes on with it.
+    // A reader that has seen everything before the first event can continue with it.
     const before = found.modRevision - 1n;
     return (await this.#isThere(before)) ? before : found.modRevision;
   }
@@ -91,7 +91,7 @@ class EtcdFeed implements RecordFeed {
     const big = events.find(({ kv }) => kv.key === layout.big);
     if (big === undefined) return changedRecords(layout, events);
     const batch = big.type === 'put' ? decodeBig(big.kv.value) : undefined;
-    // What is only copied was applied when it became valid.
+    // Copied records were applied when the batch became valid.
     if (batch?.copied !== 0) return new Map();
     return await readBigBatch(etcd, layout, { batch, revision });
   }
@@ -117,7 +117,7 @@ function changedRecords(layout: Layout, events: readonly WatchEvent[]): StoredWr
   return records;
 }
 
-/** Of a list in which it holds from some place on. */
+/** Binary search in a list where `holds` is true from some position on. */
 async function firstThat<T>(
   items: readonly T[],
   holds: (item: T) => Promise<boolean>,

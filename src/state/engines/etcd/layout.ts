@@ -1,7 +1,7 @@
 /**
- * Where the records of a store are in etcd. A record is below the prefix under its own key, so that
- * anybody who looks finds it. What the engine needs for itself is below `~/`, where no record is: one
- * whose key begins with `~` is kept under `~` and its key.
+ * Keys of the records of a store in etcd. A record is below the prefix under its own key, so that
+ * it is easy to find. Keys of the engine itself are below `~/`. A record key that begins with `~`
+ * gets a second `~`.
  */
 const OWN = '~/';
 const PART_DIGITS = 6;
@@ -10,7 +10,7 @@ export class Layout {
   readonly prefix: string;
   /** Every transaction of the engine writes it: see chain.ts. */
   readonly head: string;
-  /** The batch that is too large for a transaction: see big-batch.ts. */
+  /** A batch that is too large for a transaction: see big-batch.ts. */
   readonly big: string;
   readonly bigParts: string;
   readonly valueParts: string;
@@ -27,19 +27,19 @@ export class Layout {
     return `${this.prefix}${escaped(key)}`;
   }
 
-  /** The key of a record; undefined for what is not one. */
+  /** The key of a record; undefined for other keys. */
   keyOf(etcdKey: string): string | undefined {
     const key = etcdKey.slice(this.prefix.length);
     if (!key.startsWith('~')) return key;
     return key.startsWith(OWN) ? undefined : key.slice(1);
   }
 
-  /** The records below a prefix, as ranges of keys in order; nothing of ours is in them. */
+  /** Ranges of the records below a prefix, in order, without keys of the engine. */
   spans(prefix: string): { key: string; end?: string; prefix?: boolean }[] {
     if (prefix !== '') return [{ key: this.record(prefix), prefix: true }];
     return [
       { key: this.prefix, end: `${this.prefix}${OWN}` },
-      // The first key after all of ours: `0` comes after `/`.
+      // The first key after those of the engine: `0` comes after `/`.
       { key: `${this.prefix}~0`, end: endOf(this.prefix) },
     ];
   }
@@ -52,7 +52,7 @@ export class Layout {
     return `${this.bigParts}${id}/`;
   }
 
-  /** The key of the record is in it, for whoever tidies up. */
+  /** Includes the key of the record, so that orphans can be found. */
   valuePart(id: string, part: number, key: string): string {
     return `${this.valuePartsOf(id)}${numbered(part)}/${key}`;
   }
@@ -61,7 +61,7 @@ export class Layout {
     return `${this.valueParts}${id}/`;
   }
 
-  /** Of a key that `valuePart` made. */
+  /** `etcdKey`: a key from `valuePart`. */
   readValuePart(etcdKey: string): { id: string; key: string } {
     const [id = '', part = ''] = etcdKey.slice(this.valueParts.length).split('/', 2);
     return { id, key: etcdKey.slice(this.valuePartsOf(id).length + part.length + 1) };
@@ -76,7 +76,7 @@ function numbered(part: number): string {
   return String(part).padStart(PART_DIGITS, '0');
 }
 
-/** Prefixes are ours and end with a slash. */
+/** `prefix` must end with a slash. */
 function endOf(prefix: string): string {
   return `${prefix.slice(0, -1)}0`;
 }

@@ -1,4 +1,4 @@
-/** Which transactions a group of batches takes: one, where it fits. */
+/** Splits a group of batches into transactions: one, if it fits. */
 import type { Operation } from '../../../etcd/index.ts';
 import {
   bigBatchSteps,
@@ -19,7 +19,7 @@ import { type Place, readCopying } from './records.ts';
 export class Planner {
   readonly #layout: Layout;
   readonly #newId: () => string;
-  /** Where the parts of a value are, by the key of its record. */
+  /** Ids of chunked values, by record key. */
   readonly #cut = new Map<string, string>();
 
   constructor(layout: Layout, newId: () => string) {
@@ -27,7 +27,7 @@ export class Planner {
     this.#newId = newId;
   }
 
-  /** What an earlier run left to be done. To be called before anything is written. */
+  /** Unfinished steps of an earlier run. Called before the first write. */
   async recover(place: Place): Promise<Operation[][]> {
     const { etcd, layout } = place;
     const { kvs, revision } = await etcd.range({ key: layout.big });
@@ -39,7 +39,7 @@ export class Planner {
     return [...steps, ...inPortions(orphans)];
   }
 
-  /** To be done in order, each until it has happened. */
+  /** Steps to be applied in order. */
   plan(writes: ReadonlyMap<string, Buffer | undefined>): Operation[][] {
     const before: Operation[] = [];
     const after: Operation[] = [];
@@ -76,7 +76,7 @@ export class Planner {
     return { remove: this.#layout.valuePartsOf(id), prefix: true };
   }
 
-  /** Notes the values that are in parts; parts of no value are returned, to be removed. */
+  /** Records the chunked values; returns removals of orphaned parts. */
   async #findParts(place: Place, revision: bigint): Promise<Operation[]> {
     const { etcd, layout } = place;
     const found = new Map<string, string>();

@@ -1,7 +1,7 @@
-/** How far batches have got, by their number, and who waits for them to be durable. */
+/** Progress of the batches, by number, and the callers that wait for durability. */
 
 interface Waiting {
-  /** Number of the batch that is waited for. */
+  /** Number of the batch. */
   readonly batch: number;
   resolve(): void;
   reject(error: Error): void;
@@ -13,17 +13,17 @@ export class Progress {
   #durable = 0;
   #waiting: Waiting[] = [];
 
-  /** One more was given to the engine. */
+  /** Counts a batch that was given to the engine. */
   wrote(): void {
     this.#written++;
   }
 
-  /** So many more are being made durable. */
+  /** Counts batches that are being made durable. */
   took(count: number): void {
     this.#taken += count;
   }
 
-  /** Batches that nobody takes care of yet. */
+  /** Batches in the queue. */
   get left(): number {
     return this.#written - this.#taken;
   }
@@ -32,14 +32,14 @@ export class Progress {
     return this.#durable === this.#written;
   }
 
-  /** Resolves when all that is written by now is durable. */
+  /** Resolves when all batches so far are durable. */
   wait(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ batch: this.#written, resolve, reject });
     });
   }
 
-  /** What was taken is durable. */
+  /** Marks all taken batches as durable. */
   settle(): void {
     this.#durable = this.#taken;
     const waiting = this.#waiting;
@@ -47,7 +47,7 @@ export class Progress {
     for (const { batch, resolve } of waiting) if (batch <= this.#durable) resolve();
   }
 
-  /** Whoever waits now waits in vain. */
+  /** Rejects all waiting callers. */
   fail(error: Error): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error);
   }

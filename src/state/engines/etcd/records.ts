@@ -1,4 +1,4 @@
-/** The records of a store as they were at a revision of etcd, whole and in order. */
+/** The records of a store at an etcd revision, complete and in order. */
 import type { Etcd } from '../../../etcd/index.ts';
 import { compareBytes } from '../../objects/key-order.ts';
 import type { EngineEntry } from '../engine.ts';
@@ -12,12 +12,12 @@ export interface Place {
 }
 
 interface Moment {
-  /** Of the keys. */
+  /** Prefix of the keys. */
   readonly prefix: string;
   readonly revision: bigint;
 }
 
-/** Throws CompactedRevisionError when etcd does not have the revision any more. */
+/** Throws CompactedRevisionError when etcd has compacted the revision. */
 export async function* readRecords(place: Place, at: Moment): AsyncGenerator<EngineEntry> {
   const copying = await readCopying(place, at.revision);
   const newer = [...(copying ?? [])]
@@ -28,7 +28,7 @@ export async function* readRecords(place: Place, at: Moment): AsyncGenerator<Eng
   }
 }
 
-/** The batch that is valid and not yet copied to where its records are. */
+/** The batch that is valid and not yet copied to its record keys. */
 export async function readCopying(
   { etcd, layout }: Place,
   revision: bigint,
@@ -38,7 +38,7 @@ export async function readCopying(
   return await readBigBatch(etcd, layout, { batch: decodeBig(big.value), revision });
 }
 
-/** The value that a record stands for. */
+/** The value of a record, which may be chunked. */
 export async function resolved(
   { etcd, layout }: Place,
   record: Buffer,
