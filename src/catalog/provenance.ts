@@ -18,7 +18,7 @@ import type { Tie } from './tie.ts';
 export interface PersistedObject {
   readonly key: ObjectKey;
   readonly object: KubeObject;
-  remark(): PersistedProvenance | undefined;
+  provenance(): PersistedProvenance | undefined;
 }
 
 /** What the state store keeps beside an object. */
@@ -99,7 +99,7 @@ export function persistedProvenance(
   stored: PersistedObject,
   served: KubeObject,
 ): PersistedProvenance | undefined {
-  const facts = stored.remark()?.facts;
+  const facts = stored.provenance()?.facts;
   if (facts === undefined) return undefined;
   return { facts, text: textOf({ manifest: persistedManifest(stored), served }) };
 }
@@ -123,7 +123,7 @@ function manifestIn(served: KubeObject): KubeObject {
 
 /** The manifest of an object that has a remark of ours. */
 export function persistedManifest(stored: PersistedObject): KubeObject {
-  const text = stored.remark()?.text;
+  const text = stored.provenance()?.text;
   return text === undefined ? manifestIn(stored.object) : (JSON.parse(text) as KubeObject);
 }
 

@@ -25,9 +25,9 @@ import type { Sealing } from './tree.ts';
 
 /** The part of the state store's interface that keeps a catalog. */
 export interface NoteReader {
-  note(name: string): JsonObject | undefined;
-  notes(prefix: string): Iterable<[string, JsonObject]>;
-  remarks(): Iterable<readonly [PersistedObject, JsonValue]>;
+  document(name: string): JsonObject | undefined;
+  documents(prefix: string): Iterable<[string, JsonObject]>;
+  provenanceFacts(): Iterable<readonly [PersistedObject, JsonValue]>;
 }
 
 export type Notes = Record<string, JsonObject | undefined>;
@@ -116,8 +116,8 @@ function fileNoteName(path: string): string {
 }
 
 /** Paths of the files that have notes in a store. */
-export function* persistedPaths(notes: Pick<NoteReader, 'notes'>): Iterable<string> {
-  for (const [, value] of notes.notes(FILE_PREFIX)) yield (value as unknown as FileNote).path;
+export function* persistedPaths(notes: Pick<NoteReader, 'documents'>): Iterable<string> {
+  for (const [, value] of notes.documents(FILE_PREFIX)) yield (value as unknown as FileNote).path;
 }
 
 /** Paths of the files that have notes of their own. */
@@ -125,9 +125,9 @@ export function notedPaths(catalog: Catalog): string[] {
   return [...catalog.files()].filter((file) => !isPlain(catalog, file)).map(({ path }) => path);
 }
 
-/** A file whose documents all are objects needs no note of its own: the objects' remarks say it. */
+/** A file whose documents all are objects needs no note of its own: the provenance of the objects say it. */
 function isPlain(catalog: Catalog, file: FileEntry): boolean {
-  // A file without documents leaves no trace in the objects' remarks.
+  // A file without documents leaves no trace in the provenance of the objects.
   if (file.documents.length === 0) return false;
   return file.documents.every(({ key, index, problems }) => {
     if (key === undefined || problems.length > 0) return false;
@@ -144,12 +144,12 @@ interface KeptCatalog {
 
 /** The kept catalog, or undefined when there is none or it was made under other rules. */
 export function restore(notes: NoteReader, rules: string): KeptCatalog | undefined {
-  const head = notes.note(HEAD_NOTE) as HeadNote | undefined;
+  const head = notes.document(HEAD_NOTE) as HeadNote | undefined;
   if (head?.format !== FORMAT || head.rules !== rules || head.revision === '') return undefined;
   const births = new Births();
   const objects: CatalogObject[] = [];
   const files = new Map<string, RestoredFile>();
-  for (const [stored, value] of notes.remarks()) {
+  for (const [stored, value] of notes.provenanceFacts()) {
     const facts = value as unknown as ObjectFacts;
     const [path, index, line, blob, birth, birthTime, generation, problems, flaws] = facts;
     const { key } = stored;
@@ -169,7 +169,7 @@ export function restore(notes: NoteReader, rules: string): KeptCatalog | undefin
   for (const file of files.values()) {
     if (file.documents.length > 1) file.documents.sort((a, b) => a.index - b.index);
   }
-  for (const [, value] of notes.notes(FILE_PREFIX)) {
+  for (const [, value] of notes.documents(FILE_PREFIX)) {
     const { path, blob, documents } = value as unknown as FileNote;
     files.set(path, { path, blob, documents: [...documents] });
   }
@@ -235,17 +235,17 @@ class Births {
 
 /** Whether there is a kept catalog, made under whatever rules. */
 export function isPersisted(notes: NoteReader): boolean {
-  return notes.note(HEAD_NOTE) !== undefined;
+  return notes.document(HEAD_NOTE) !== undefined;
 }
 
 /** The revision of the kept catalog, made under whatever rules. */
 export function persistedRevision(notes: NoteReader): string | undefined {
-  return (notes.note(HEAD_NOTE) as HeadNote | undefined)?.revision;
+  return (notes.document(HEAD_NOTE) as HeadNote | undefined)?.revision;
 }
 
 /** Names of every note of a kept catalog: what to remove when it is replaced by a new one. */
 export function obsoleteNotes(notes: NoteReader): Notes {
   const gone: Notes = { [HEAD_NOTE]: undefined };
-  for (const [name] of notes.notes(FILE_PREFIX)) gone[name] = undefined;
+  for (const [name] of notes.documents(FILE_PREFIX)) gone[name] = undefined;
   return gone;
 }

@@ -45,7 +45,7 @@ export class PastObject implements StoredObject {
   }
 
   /** Git has it, whatever it was: the record of other managers is of the present. */
-  remark(): Provenance {
+  provenance(): Provenance {
     return { facts: null };
   }
 

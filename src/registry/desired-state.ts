@@ -253,7 +253,7 @@ export class DesiredState {
     if (isFirst) own.push(...leftovers);
     const projected = await this.#copies.completeInSlices(own, context.time);
     const remarks = await flatMapYielding(provenanceFor(store, projected, changes), (one) => [one]);
-    await store.applyInSlices(projected, notes, remarks);
+    await store.applyYielding(projected, notes, remarks);
   }
 
   /** What an earlier run served under other rules and is no part of the platform any more. */

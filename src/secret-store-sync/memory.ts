@@ -20,11 +20,11 @@ export interface PersistedSync {
 }
 
 export class SyncNotes {
-  readonly #store: Pick<Store, 'note' | 'notes' | 'apply' | 'flush'>;
+  readonly #store: Pick<Store, 'document' | 'documents' | 'apply' | 'flush'>;
   readonly #prefix: string;
 
   /** `name`: of the secret store. */
-  constructor(store: Pick<Store, 'note' | 'notes' | 'apply' | 'flush'>, name: string) {
+  constructor(store: Pick<Store, 'document' | 'documents' | 'apply' | 'flush'>, name: string) {
     this.#store = store;
     this.#prefix = name === DEFAULT_STORE ? 'secret-store:' : `secret-store/${name}:`;
   }
@@ -35,7 +35,7 @@ export class SyncNotes {
     const name = this.#prefix.replace(/:$/, '-cursor');
     let first: { readonly id: string | undefined } | undefined;
     const read = (): string | undefined => {
-      const id = this.#store.note(name)?.['id'];
+      const id = this.#store.document(name)?.['id'];
       return typeof id === 'string' ? id : undefined;
     };
     return {
@@ -48,19 +48,19 @@ export class SyncNotes {
   }
 
   get(id: string): PersistedSync | undefined {
-    const note = this.#store.note(this.#prefix + id);
+    const note = this.#store.document(this.#prefix + id);
     return note === undefined ? undefined : decode(note);
   }
 
   *all(): IterableIterator<[string, PersistedSync]> {
-    for (const [name, note] of this.#store.notes(this.#prefix)) {
+    for (const [name, note] of this.#store.documents(this.#prefix)) {
       const remembered = decode(note);
       if (remembered !== undefined) yield [name.slice(this.#prefix.length), remembered];
     }
   }
 
   async forget(id: string): Promise<void> {
-    if (this.#store.note(this.#prefix + id) === undefined) return;
+    if (this.#store.document(this.#prefix + id) === undefined) return;
     this.#store.apply([], { [this.#prefix + id]: undefined });
     await this.#store.flush();
   }

@@ -106,13 +106,13 @@ const lastStates = new WeakMap<JournalEvent, StoredObject>();
 /** The last state of an object, which git had if it had the one before. */
 function lastState(event: JournalEvent): StoredObject {
   const { current, previous } = event;
-  if (previous === undefined || current.remark() !== undefined) return current;
+  if (previous === undefined || current.provenance() !== undefined) return current;
   let known = lastStates.get(event);
   if (known === undefined) {
     const { key, resourceVersion, terminating, object, labels, hidden } = current;
     const json = (): Buffer => current.json();
-    const remark = (): ReturnType<StoredObject['remark']> => previous.remark();
-    known = { key, resourceVersion, terminating, object, labels, hidden, json, remark };
+    const provenance = (): ReturnType<StoredObject['provenance']> => previous.provenance();
+    known = { key, resourceVersion, terminating, object, labels, hidden, json, provenance };
     lastStates.set(event, known);
   }
   return known;
@@ -132,6 +132,6 @@ function atVersion(stored: StoredObject, resourceVersion: number): StoredObject 
     object,
     hidden: stored.hidden,
     json: () => Buffer.from(JSON.stringify(object)),
-    remark: () => stored.remark(),
+    provenance: () => stored.provenance(),
   };
 }

@@ -18,12 +18,12 @@ export function deferred<T>(): Deferred<T> {
 
 /** Rejects with `late()` when `work` takes longer than `timeoutMs`. */
 export async function within<T>(
-  patienceMs: number,
+  timeoutMs: number,
   work: Promise<T>,
   late: () => Error,
 ): Promise<T> {
   const timer = deferred<never>();
-  const timeout = setTimeout(() => timer.reject(late()), patienceMs);
+  const timeout = setTimeout(() => timer.reject(late()), timeoutMs);
   try {
     return await Promise.race([work, timer.promise]);
   } finally {

@@ -15,7 +15,7 @@ export { SingleFlight } from './following/single-flight.ts';
 export { EVENT_PREFIX } from './journal/event-records.ts';
 export { openStore } from './journaled-store.ts';
 export { compareKeys } from './objects/key-order.ts';
-export { ObjectVersion } from './objects/stored-object.ts';
+export { ObjectVersion } from './objects/object-version.ts';
 export { type RecordCodec, sealingCodec, strictCodec } from './records/codec.ts';
 export { META_KEY, MIGRATION_KEY } from './records/saved-state.ts';
 export { loadStateKey } from './records/state-key.ts';
@@ -27,9 +27,9 @@ export {
   type Collection,
   CompactedError,
   type EventType,
-  type Filling,
   type JournalEvent,
-  type Made,
+  type MadeObject,
+  type ObjectFactory,
   type ObjectList,
   type Provenance,
   type Store,

@@ -15,26 +15,26 @@ import type { EngineWrite, StateEngine } from './engines/engine.ts';
 import { PersistedEvents } from './journal/event-records.ts';
 import type { JournalWindow } from './journal/journal.ts';
 import { firstVersions } from './journal/versions.ts';
-import { HeldObject } from './objects/held-object.ts';
 import { LazyObject } from './objects/lazy-object.ts';
+import { ObjectHandle } from './objects/object-handle.ts';
 import { Pack } from './objects/pack.ts';
 import { Packing } from './objects/packing.ts';
 import { isLoose, Packs } from './objects/packs.ts';
 import { View } from './objects/view.ts';
 import { ViewReader } from './objects/view-reader.ts';
-import { type Notes, Preparation, type PreparedStep } from './prepared-step.ts';
+import { type Documents, Preparation, type PreparedStep } from './prepared-step.ts';
 import type { RecordCodec } from './records/codec.ts';
 import { type Meta, metaWrite, readState, type SavedState } from './records/saved-state.ts';
 import type { RedoMark } from './redo/redo-files.ts';
 import { RedoLog, type RedoOptions, type SealedStep } from './redo/redo-log.ts';
-import { unusable } from './redo/redo-reading.ts';
-import type { RedoneStep } from './redo/redo-record.ts';
+import { unusable } from './redo/redo-reader.ts';
+import type { StepChanges } from './redo/redo-record.ts';
 import { type Restored, type RestoredStep, readRestored } from './redo/redo-replay.ts';
 import { StateError } from './state-error.ts';
 import type {
   Change,
-  Filling,
   JournalEvent,
+  ObjectFactory,
   Provenance,
   Source,
   Store,
@@ -67,7 +67,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const store = new JournaledStore(options, saved);
     // The clean-close flag is removed before the first read: from now on, a state without it may
     // lack changes that clients have seen.
-    engine.write([...saved.mending, store.meta(false)]);
+    engine.write([...saved.repairs, store.meta(false)]);
     store.redo(saved.meta);
     await engine.flush();
     return store;
@@ -97,7 +97,7 @@ class JournaledStore extends ViewReader implements Store {
   readonly #packs: Packs;
   readonly #packing: Packing;
   /** Absent: no process follows the records. */
-  readonly #recorded: PersistedEvents | undefined;
+  readonly #persistedEvents: PersistedEvents | undefined;
   #next: number;
   /** Documents that are valid only after the first contents are saved completely. */
   #filling: readonly string[] | undefined;
@@ -110,26 +110,26 @@ class JournaledStore extends ViewReader implements Store {
   readonly #options: StoreOptions;
   readonly #redo: RedoLog | undefined;
   /** Position in the redo log of the written records. */
-  #mark: RedoMark | undefined;
+  #redoMark: RedoMark | undefined;
 
-  constructor(options: StoreOptions, { meta, objects, packs, notes, events }: SavedState) {
+  constructor(options: StoreOptions, { meta, objects, packs, documents, events }: SavedState) {
     const { onError, window, clock = systemClock, redo } = options;
     const isLogged = redo !== undefined && options.followed !== true;
-    const known = options.followed === true || meta === undefined ? meta : unfollowed(meta);
+    const known = options.followed === true || meta === undefined ? meta : withoutHead(meta);
     const { head, next } = firstVersions(known, clock);
-    const view = new View({ onError, window, clock }, { objects, notes, head });
+    const view = new View({ onError, window, clock }, { objects, documents, head });
     super(view);
     this.#view = view;
     this.#options = options;
     this.#redo = isLogged ? new RedoLog(redo, options.codec, clock) : undefined;
-    this.#mark = isLogged ? meta?.redo : undefined;
+    this.#redoMark = isLogged ? meta?.redo : undefined;
     this.#clock = clock;
     this.#engine = options.engine;
     this.#codec = options.codec;
     this.#view.skip(next);
     this.#next = next;
     if (options.followed === true) {
-      this.#recorded = new PersistedEvents(this.#view.window, events, clock.now());
+      this.#persistedEvents = new PersistedEvents(this.#view.window, events, clock.now());
     }
     this.#preparation = new Preparation(view, options.codec, options.followed === true);
     this.#packs = new Packs(options.codec, packs);
@@ -149,22 +149,26 @@ class JournaledStore extends ViewReader implements Store {
     return this.#view.pristine;
   }
 
-  fill<S extends Source>(sources: readonly S[], filling: Filling<S>, notes: Notes): void {
+  fill<S extends Source>(
+    sources: readonly S[],
+    filling: ObjectFactory<S>,
+    documents: Documents,
+  ): void {
     this.assertOpen();
     if (!this.pristine) throw new StateError(`the state in ${this.#engine.place} is in use`);
-    const home = new LazyObject(filling as unknown as Filling, sources, this.#next);
-    const objects = sources.map((source, at) => new HeldObject(source.key, home, at));
+    const container = new LazyObject(filling as unknown as ObjectFactory, sources, this.#next);
+    const objects = sources.map((source, at) => new ObjectHandle(source.key, container, at));
     this.#next += objects.length;
     this.#view.fill(objects, objects.length === 0 ? this.#view.head : this.#next - 1);
     this.#view.skip(this.#next);
-    this.#filling = Object.keys(notes);
+    this.#filling = Object.keys(documents);
     // Valid after all objects are saved.
     this.#beginLog();
-    const news = this.#preparation.news(notes);
-    for (const [name, text] of news) this.#view.keepNote(name, text);
-    this.#engine.write([...this.#preparation.noteWrites(news), this.meta(false)]);
+    const documentChanges = this.#preparation.documentChanges(documents);
+    for (const [name, text] of documentChanges) this.#view.setDocument(name, text);
+    this.#engine.write([...this.#preparation.documentWrites(documentChanges), this.meta(false)]);
     // Followers wait for the packed objects. Otherwise the start of the daemon goes first.
-    this.#packing.start(objects, this.#recorded === undefined ? SAVE_AFTER_MS : 0);
+    this.#packing.start(objects, this.#persistedEvents === undefined ? SAVE_AFTER_MS : 0);
   }
 
   filled(): Promise<void> {
@@ -174,52 +178,56 @@ class JournaledStore extends ViewReader implements Store {
 
   apply(
     changes: readonly Change[],
-    notes: Notes = {},
-    remarks: Iterable<readonly [ObjectKey, Provenance | undefined]> = [],
+    documents: Documents = {},
+    provenance: Iterable<readonly [ObjectKey, Provenance | undefined]> = [],
   ): (StoredObject | undefined)[] {
     this.assertOpen();
-    return this.#take(runAtOnce(this.#preparation.of({ changes, notes, remarks }, this.#next)));
+    return this.#commit(
+      runAtOnce(this.#preparation.prepare({ changes, documents, provenance }, this.#next)),
+    );
   }
 
   prepare(
     changes: readonly Change[],
-    notes: Notes,
-    remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>,
+    documents: Documents,
+    provenance: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): () => void {
     this.assertOpen();
-    const step = runAtOnce(this.#preparation.of({ changes, notes: {}, remarks }, this.#next));
+    const step = runAtOnce(
+      this.#preparation.prepare({ changes, documents: {}, provenance }, this.#next),
+    );
     return () => {
       this.assertOpen();
       if (step.next !== this.#next) throw new StateError('What was prepared is out of date');
       // Another caller may have stored documents meanwhile. That takes no version.
-      this.#take(this.#preparation.withNotes(step, notes));
+      this.#commit(this.#preparation.withDocuments(step, documents));
     };
   }
 
-  async applyInSlices(
+  async applyYielding(
     changes: readonly Change[],
-    notes: Notes,
-    remarks: readonly (readonly [ObjectKey, Provenance | undefined])[],
+    documents: Documents,
+    provenance: readonly (readonly [ObjectKey, Provenance | undefined])[],
   ): Promise<void> {
     this.assertOpen();
-    const wanted = { changes, notes, remarks };
-    const step = await runYielding(this.#preparation.of(wanted, this.#next));
-    const sealed = this.#redo && (await runYielding(this.#redo.seal(redone(step))));
+    const request = { changes, documents, provenance };
+    const step = await runYielding(this.#preparation.prepare(request, this.#next));
+    const sealed = this.#redo && (await runYielding(this.#redo.seal(changesOf(step))));
     // Another change may have taken the planned versions meanwhile.
     if (step.next !== this.#next || this.#closing !== undefined)
-      this.apply(changes, notes, remarks);
-    else await this.#takeInSlices(step, sealed);
+      this.apply(changes, documents, provenance);
+    else await this.#commitYielding(step, sealed);
   }
 
-  #take(step: PreparedStep): (StoredObject | undefined)[] {
-    const { events, remarked, results } = step.draft;
+  #commit(step: PreparedStep): (StoredObject | undefined)[] {
+    const { events, provenanceChanges, results } = step.draft;
     if (step.writes.length === 0) return results;
     this.#finishWriting();
     this.#log(step);
     const touched = this.#show(step);
     runAtOnce(this.#write(step));
     this.#view.announce(touched, events);
-    this.#packWhenDue(events.length + remarked.length);
+    this.#packWhenDue(events.length + provenanceChanges.length);
     return results;
   }
 
@@ -227,23 +235,24 @@ class JournaledStore extends ViewReader implements Store {
    * Publishes the step at once. Engine writes and notifications yield to the event loop. The next
    * write finishes an unfinished one first.
    */
-  async #takeInSlices(step: PreparedStep, sealed: SealedStep | undefined): Promise<void> {
-    const { events, remarked } = step.draft;
+  async #commitYielding(step: PreparedStep, sealed: SealedStep | undefined): Promise<void> {
+    const { events, provenanceChanges } = step.draft;
     if (step.writes.length === 0) return;
     this.#finishWriting();
     this.#log(step, sealed);
     const touched = this.#show(step);
     const writing = this.#write(step);
     this.#writing = writing;
-    await Promise.all([runYielding(writing), this.#view.announceInSlices(touched, events)]);
+    await Promise.all([runYielding(writing), this.#view.announceYielding(touched, events)]);
     if (this.#writing === writing) this.#writing = undefined;
-    if (this.#closing === undefined) this.#packWhenDue(events.length + remarked.length);
+    if (this.#closing === undefined) this.#packWhenDue(events.length + provenanceChanges.length);
   }
 
-  *remarks(): Iterable<readonly [StoredObject, JsonValue]> {
+  *provenanceFacts(): Iterable<readonly [StoredObject, JsonValue]> {
     for (const stored of this.#view.objects()) {
-      const { home, at } = stored;
-      const facts = home instanceof Pack ? home.facts(at) : (stored.remark()?.facts ?? null);
+      const { container, at } = stored;
+      const facts =
+        container instanceof Pack ? container.facts(at) : (stored.provenance()?.facts ?? null);
       if (facts !== null) yield [stored, facts];
     }
     for (const pack of this.#packs) pack.release();
@@ -265,11 +274,11 @@ class JournaledStore extends ViewReader implements Store {
 
   /** The record of the versions and counts. */
   meta(clean: boolean): EngineWrite {
-    const { size: objects, noteCount: notes, head } = this.#view;
+    const { size: objects, documentCount: notes, head } = this.#view;
     const last = clean ? head : this.#next - 1;
     const filling = this.#filling;
-    const shown = this.#recorded === undefined ? {} : { head };
-    const redo = this.#mark;
+    const shown = this.#persistedEvents === undefined ? {} : { head };
+    const redo = this.#redoMark;
     const next = clean ? this.#next : undefined;
     return metaWrite(this.#codec, { last, next, clean, objects, notes, filling, redo, ...shown });
   }
@@ -280,14 +289,14 @@ class JournaledStore extends ViewReader implements Store {
    */
   redo(meta: Meta | undefined): void {
     if (this.#redo === undefined) return;
-    if (this.#isRedone(meta)) this.#mark = this.#redo.mark;
+    if (this.#isRedone(meta)) this.#redoMark = this.#redo.mark;
     else this.#beginLog();
     this.#engine.write([this.meta(false)]);
   }
 
   #beginLog(): void {
     this.#redo?.begin(this.#view.head);
-    this.#mark = this.#redo?.mark;
+    this.#redoMark = this.#redo?.mark;
   }
 
   #isRedone(meta: Meta | undefined): boolean {
@@ -302,12 +311,12 @@ class JournaledStore extends ViewReader implements Store {
       redo.onUnused(message, isExpected);
       return false;
     }
-    this.#bringBack(found, meta);
+    this.#restore(found, meta);
     return true;
   }
 
-  #bringBack({ content, steps, head }: Restored, { clean, last, next }: Meta): void {
-    this.#view.goBack(content.head);
+  #restore({ content, steps, head }: Restored, { clean, last, next }: Meta): void {
+    this.#view.restartAt(content.head);
     for (const step of steps) this.#redoStep(step, content.mark.log);
     // Drops events outside the window.
     this.#view.announce(new Set(), []);
@@ -317,16 +326,21 @@ class JournaledStore extends ViewReader implements Store {
     this.#redo?.resume(content);
   }
 
-  #redoStep({ step, at, isSaved, events, remarked, news }: RestoredStep, log: string): void {
+  #redoStep(
+    { step, at, isSaved, events, provenanceChanges, documentChanges }: RestoredStep,
+    log: string,
+  ): void {
     const first = events[0]?.resourceVersion;
     if (first !== undefined) this.#view.skip(first);
     if (isSaved) {
-      this.#view.recall(events, at);
+      this.#view.restoreEvents(events, at);
       return;
     }
-    const draft = { events, remarked, results: [], repeats: true };
-    const prepared = runAtOnce(this.#preparation.put(draft, news, first ?? this.#next));
-    this.#mark = { log, step };
+    const draft = { events, provenanceChanges, results: [], repeats: true };
+    const prepared = runAtOnce(
+      this.#preparation.encode(draft, documentChanges, first ?? this.#next),
+    );
+    this.#redoMark = { log, step };
     this.#show(prepared, at);
     runAtOnce(this.#write(prepared));
   }
@@ -334,8 +348,8 @@ class JournaledStore extends ViewReader implements Store {
   /** Called before a reader sees the step. */
   #log(step: PreparedStep, sealed?: SealedStep): void {
     if (this.#redo === undefined) return;
-    this.#redo.append(redone(step), this.#view.head, sealed);
-    this.#mark = this.#redo.mark;
+    this.#redo.append(changesOf(step), this.#view.head, sealed);
+    this.#redoMark = this.#redo.mark;
   }
 
   async #close(): Promise<void> {
@@ -355,23 +369,23 @@ class JournaledStore extends ViewReader implements Store {
     }
   }
 
-  #show({ shown, news }: PreparedStep, at?: number): ReturnType<View['show']> {
-    for (const [name, text] of news) this.#view.keepNote(name, text);
-    const touched = this.#view.show(shown, at);
+  #show({ viewStep, documentChanges }: PreparedStep, at?: number): ReturnType<View['show']> {
+    for (const [name, text] of documentChanges) this.#view.setDocument(name, text);
+    const touched = this.#view.show(viewStep, at);
     this.#next = Math.max(this.#next, this.#view.head + 1);
     return touched;
   }
 
   /** Passes a published step to the engine as one batch. */
   *#write({ draft, writes }: PreparedStep): Generator<void, void> {
-    const { events, remarked } = draft;
+    const { events, provenanceChanges } = draft;
     const vacated: EngineWrite[] = [];
-    for (const { previous } of [...events, ...remarked]) {
+    for (const { previous } of [...events, ...provenanceChanges]) {
       if (previous === undefined) continue;
       vacated.push(...this.#packs.vacate(previous));
       yield;
     }
-    this.#engine.write([...writes, ...vacated, ...this.#record(events), this.meta(false)]);
+    this.#engine.write([...writes, ...vacated, ...this.#eventWrites(events), this.meta(false)]);
   }
 
   /** Called before any other write, and before objects move to another pack. */
@@ -382,11 +396,11 @@ class JournaledStore extends ViewReader implements Store {
   }
 
   /** Persists the events within the window. */
-  #record(events: readonly JournalEvent[]): EngineWrite[] {
-    if (this.#recorded === undefined) return [];
+  #eventWrites(events: readonly JournalEvent[]): EngineWrite[] {
+    if (this.#persistedEvents === undefined) return [];
     const now = this.#clock.now();
-    this.#recorded.add(events, now);
-    return this.#recorded.trim(now);
+    this.#persistedEvents.add(events, now);
+    return this.#persistedEvents.trim(now);
   }
 
   /** Packs loose objects after enough changes; never while the first contents are saved. */
@@ -407,11 +421,14 @@ class JournaledStore extends ViewReader implements Store {
   }
 }
 
-function redone({ draft: { events, remarked }, news }: PreparedStep): RedoneStep {
-  return { events, remarked, news };
+function changesOf({
+  draft: { events, provenanceChanges },
+  documentChanges,
+}: PreparedStep): StepChanges {
+  return { events, provenanceChanges, documentChanges };
 }
 
 /** Versions of a state whose clients saw changes before they were durable. */
-function unfollowed({ head: _shown, ...meta }: Meta): Meta {
+function withoutHead({ head: _shown, ...meta }: Meta): Meta {
   return meta;
 }

@@ -3,39 +3,41 @@ import type { JsonObject, ObjectKey } from '../apimachinery/index.ts';
 import type { EngineWrite } from './engines/engine.ts';
 import { eventsWrite, superseded } from './journal/event-records.ts';
 import { Draft, type DraftEvent } from './objects/draft.ts';
-import type { HeldObject } from './objects/held-object.ts';
+import type { ObjectHandle } from './objects/object-handle.ts';
 import type { View, ViewStep } from './objects/view.ts';
 import type { RecordCodec } from './records/codec.ts';
 import { objectRecordKey } from './records/record.ts';
-import { noteWrite, objectWrite } from './records/saved-state.ts';
-import type { RedoneStep } from './redo/redo-record.ts';
+import { documentWrite, objectWrite } from './records/saved-state.ts';
+import type { StepChanges } from './redo/redo-record.ts';
 import type { Change, Provenance } from './store.ts';
 
-export type Notes = Readonly<Record<string, JsonObject | undefined>>;
+export type Documents = Readonly<Record<string, JsonObject | undefined>>;
 
 /** Object changes of a step. */
-export interface StepDraft extends Pick<Draft, 'repeats'>, Pick<RedoneStep, 'events' | 'remarked'> {
+export interface StepDraft
+  extends Pick<Draft, 'repeats'>,
+    Pick<StepChanges, 'events' | 'provenanceChanges'> {
   /** One per change: the object as it will be stored, or undefined after a removal. */
-  readonly results: (HeldObject | undefined)[];
+  readonly results: (ObjectHandle | undefined)[];
 }
 
 /** Documents whose text changed, by name. */
-type News = RedoneStep['news'];
+type DocumentChanges = StepChanges['documentChanges'];
 
 export interface PreparedStep {
   /** The first version of the step. */
   readonly next: number;
   readonly draft: StepDraft;
-  readonly shown: ViewStep;
-  readonly news: News;
+  readonly viewStep: ViewStep;
+  readonly documentChanges: DocumentChanges;
   readonly writes: readonly EngineWrite[];
 }
 
 /** Input of a step. */
-export interface Wanted {
+export interface StepRequest {
   readonly changes: readonly Change[];
-  readonly notes: Notes;
-  readonly remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>;
+  readonly documents: Documents;
+  readonly provenance: Iterable<readonly [ObjectKey, Provenance | undefined]>;
 }
 
 export class Preparation {
@@ -54,43 +56,54 @@ export class Preparation {
    * Computes the step that begins with version `next`. Every failure, such as an object that cannot
    * be encoded, happens here, before any change.
    */
-  *of({ changes, notes, remarks }: Wanted, next: number): Generator<void, PreparedStep> {
+  *prepare(
+    { changes, documents, provenance }: StepRequest,
+    next: number,
+  ): Generator<void, PreparedStep> {
     const draft = new Draft((key) => this.#view.get(key), next);
-    yield* draft.bring(remarks);
+    yield* draft.addProvenance(provenance);
     for (const change of changes) yield draft.add(change);
     yield* draft.finish();
-    return yield* this.put(draft, this.news(notes), next);
+    return yield* this.encode(draft, this.documentChanges(documents), next);
   }
 
   /** Encodes a step whose events are known. */
-  *put(draft: StepDraft, news: News, next: number): Generator<void, PreparedStep> {
+  *encode(
+    draft: StepDraft,
+    documentChanges: DocumentChanges,
+    next: number,
+  ): Generator<void, PreparedStep> {
     const writes: EngineWrite[] = [];
-    for (const event of lasting(draft)) yield void writes.push(this.#eventWrite(event));
+    for (const event of lastOfEach(draft)) yield void writes.push(this.#eventWrite(event));
     if (this.#isFollowed && draft.events.length > 0) {
       writes.push(eventsWrite(this.#codec, draft.events));
     }
-    for (const { current } of draft.remarked) {
+    for (const { current } of draft.provenanceChanges) {
       yield void writes.push(objectWrite(this.#codec, current));
     }
-    for (const write of this.noteWrites(news)) writes.push(write);
-    const shown = yield* this.#view.step(draft.events, draft.remarked);
-    return { next, draft, shown, news, writes };
+    for (const write of this.documentWrites(documentChanges)) writes.push(write);
+    const viewStep = yield* this.#view.step(draft.events, draft.provenanceChanges);
+    return { next, draft, viewStep, documentChanges, writes };
   }
 
   /** Adds the current documents to a prepared step. Documents take no version. */
-  withNotes(step: PreparedStep, notes: Notes): PreparedStep {
-    const news = this.news(notes);
-    return { ...step, news, writes: [...step.writes, ...this.noteWrites(news)] };
+  withDocuments(step: PreparedStep, documents: Documents): PreparedStep {
+    const documentChanges = this.documentChanges(documents);
+    return {
+      ...step,
+      documentChanges,
+      writes: [...step.writes, ...this.documentWrites(documentChanges)],
+    };
   }
 
-  news(notes: Notes): News {
-    return Object.entries(notes)
+  documentChanges(documents: Documents): DocumentChanges {
+    return Object.entries(documents)
       .map(([name, value]) => [name, value && JSON.stringify(value)] as const)
-      .filter(([name, text]) => this.#view.noteText(name) !== text);
+      .filter(([name, text]) => this.#view.documentText(name) !== text);
   }
 
-  noteWrites(news: News): EngineWrite[] {
-    return news.map(([name, text]) => noteWrite(this.#codec, name, text));
+  documentWrites(documentChanges: DocumentChanges): EngineWrite[] {
+    return documentChanges.map(([name, text]) => documentWrite(this.#codec, name, text));
   }
 
   #eventWrite({ type, current }: DraftEvent): EngineWrite {
@@ -100,7 +113,7 @@ export class Preparation {
 }
 
 /** Of several events of one object, only the last one is written. */
-function lasting({ events, repeats }: StepDraft): readonly DraftEvent[] {
+function lastOfEach({ events, repeats }: StepDraft): readonly DraftEvent[] {
   if (!repeats) return events;
   const passed = new Set<unknown>(superseded(events));
   return events.filter((event) => !passed.has(event));

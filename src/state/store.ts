@@ -24,7 +24,7 @@ export interface StoredObject {
   readonly hidden: JsonObject | undefined;
   /** The object as JSON; cheap. Never mutate. */
   json(): Buffer;
-  remark(): Provenance | undefined;
+  provenance(): Provenance | undefined;
 }
 
 /**
@@ -37,10 +37,10 @@ export interface Provenance {
 }
 
 /** An object and the data stored beside it, built on first access. */
-export interface Made {
+export interface MadeObject {
   readonly object: KubeObject;
   readonly hidden: JsonObject | undefined;
-  readonly remark: Provenance | undefined;
+  readonly provenance: Provenance | undefined;
 }
 
 /** Input from which an object can be built. */
@@ -49,9 +49,9 @@ export interface Source {
 }
 
 /** The first contents of a store. */
-export interface Filling<S extends Source = Source> {
+export interface ObjectFactory<S extends Source = Source> {
   /** Must always return the same result for a source. */
-  make(source: S): Made;
+  make(source: S): MadeObject;
   /** The store now holds the object itself; `make` is not called again for this source. */
   settled(source: S, stored: StoredObject): void;
 }
@@ -133,8 +133,8 @@ export interface Store {
    */
   fill<S extends Source>(
     sources: readonly S[],
-    filling: Filling<S>,
-    notes: Readonly<Record<string, JsonObject | undefined>>,
+    filling: ObjectFactory<S>,
+    documents: Readonly<Record<string, JsonObject | undefined>>,
   ): void;
   /** Resolves when the first contents are saved; at once if there are none to save. */
   filled(): Promise<void>;
@@ -147,8 +147,8 @@ export interface Store {
    */
   apply(
     changes: readonly Change[],
-    notes?: Readonly<Record<string, JsonObject | undefined>>,
-    remarks?: Iterable<readonly [ObjectKey, Provenance | undefined]>,
+    documents?: Readonly<Record<string, JsonObject | undefined>>,
+    provenanceFacts?: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): (StoredObject | undefined)[];
   /**
    * Computes `apply` without applying it. The returned function applies the result, which is
@@ -156,23 +156,23 @@ export interface Store {
    */
   prepare(
     changes: readonly Change[],
-    notes: Readonly<Record<string, JsonObject | undefined>>,
-    remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>,
+    documents: Readonly<Record<string, JsonObject | undefined>>,
+    provenance: Iterable<readonly [ObjectKey, Provenance | undefined]>,
   ): () => void;
   /**
    * As `apply`, for many changes: the computation yields to the event loop, then readers see all
    * changes at once. The caller must make sure that the same objects do not change meanwhile.
    */
-  applyInSlices(
+  applyYielding(
     changes: readonly Change[],
-    notes: Readonly<Record<string, JsonObject | undefined>>,
-    remarks: readonly (readonly [ObjectKey, Provenance | undefined])[],
+    documents: Readonly<Record<string, JsonObject | undefined>>,
+    provenance: readonly (readonly [ObjectKey, Provenance | undefined])[],
   ): Promise<void>;
   /** Every object with provenance, and its facts. Used at the start. */
-  remarks(): Iterable<readonly [StoredObject, JsonValue]>;
+  provenanceFacts(): Iterable<readonly [StoredObject, JsonValue]>;
   /** The document that `apply` stored under a name. */
-  note(name: string): JsonObject | undefined;
-  notes(prefix: string): IterableIterator<[string, JsonObject]>;
+  document(name: string): JsonObject | undefined;
+  documents(prefix: string): IterableIterator<[string, JsonObject]>;
   /**
    * Every event after `since`, in order, without gap. Throws CompactedError when the journal does
    * not reach back that far. A version newer than the store waits for it.

@@ -5,10 +5,10 @@
 import { describe } from 'vitest';
 import { testBatches } from './store/batches.ts';
 import { testContents } from './store/contents.ts';
+import { testDocuments } from './store/documents.ts';
 import type { MakeHarness } from './store/fixture.ts';
 import { testListeners } from './store/listeners.ts';
 import { testLists } from './store/lists.ts';
-import { testNotes } from './store/notes.ts';
 import { testObjects } from './store/objects.ts';
 import { testPastLists } from './store/past-lists.ts';
 import { testRestarts } from './store/restarts.ts';
@@ -19,7 +19,7 @@ export function testStore(name: string, make: MakeHarness): void {
   describe(`${name} as a store`, () => {
     describe('objects', () => testObjects(make));
     describe('batches', () => testBatches(make));
-    describe('notes', () => testNotes(make));
+    describe('documents', () => testDocuments(make));
     describe('lists', () => testLists(make));
     describe('lists of the past', () => testPastLists(make));
     describe('watches', () => testWatches(make));

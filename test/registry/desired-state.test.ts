@@ -49,7 +49,8 @@ describe('what is kept of a file', () => {
     async (restarts) => {
       const first = await openTestPlatform();
       await first.commit({ 'a.yaml': team('a'), 'b.yaml': team('b') });
-      const kept = (platform: typeof first): number => [...platform.store.notes('file:')].length;
+      const kept = (platform: typeof first): number =>
+        [...platform.store.documents('file:')].length;
       expect(kept(first)).toBe(0);
       await publish(first.repository, commitOf({ 'a.yaml': 'apiVersion: [\n' }));
       await first.branch.sync();
@@ -69,11 +70,11 @@ describe('a step that fails half-way', () => {
   test('is made up for by the next one: no revision is skipped', async () => {
     const platform = await openTestPlatform();
     await platform.commit({ 'a.yaml': team('a') });
-    const { applyInSlices } = platform.store;
-    platform.store.applyInSlices = () => Promise.reject(new Error('the disk is full'));
+    const { applyYielding } = platform.store;
+    platform.store.applyYielding = () => Promise.reject(new Error('the disk is full'));
     await publish(platform.repository, commitOf({ 'b.yaml': team('b') }));
     await expect(platform.branch.sync()).rejects.toThrow('the disk is full');
-    platform.store.applyInSlices = applyInSlices;
+    platform.store.applyYielding = applyYielding;
 
     await platform.branch.sync();
 

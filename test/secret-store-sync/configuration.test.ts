@@ -449,7 +449,7 @@ test('neither tokens nor values are in logs, metrics, events, conditions, report
     JSON.stringify(synced.events.list()),
     JSON.stringify(synced.object()?.status),
     JSON.stringify(synced.sync.report()),
-    ...[...synced.platform.store.notes('secret-store:')].map((note) => JSON.stringify(note)),
+    ...[...synced.platform.store.documents('secret-store:')].map((note) => JSON.stringify(note)),
     git(synced.platform.repository.gitDir, ['log', '--format=%B', 'main']),
   ].join('\n');
   for (const value of SECRETS) {

@@ -159,7 +159,7 @@ describe('a secret that moves to another store', () => {
     expect(synced.conditions()).toEqual(['Synced=False AdoptionConflict']);
     expect(synced.data()).toEqual({ a: '1' });
     expect(mountOf(eu).live(PATH)).toEqual({ a: 'of eu' });
-    expect([...synced.platform.store.notes('secret-store:')]).toEqual([]);
+    expect([...synced.platform.store.documents('secret-store:')]).toEqual([]);
   });
 
   test('is pushed to a store that lacks it, and follows the former one no more', async () => {
@@ -225,7 +225,7 @@ describe('a secret that moves to another store', () => {
     await again.cycle();
 
     expect(again.conditions()).toEqual(['Synced=False AdoptionConflict']);
-    expect([...again.platform.store.notes('secret-store:')]).toEqual([]);
+    expect([...again.platform.store.documents('secret-store:')]).toEqual([]);
     expect(synced.mount.live(PATH)).toEqual({ a: '1' });
   });
 });

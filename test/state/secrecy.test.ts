@@ -83,7 +83,7 @@ describe('at rest', () => {
 
     expect(store.get(keyOf('a/1'))?.object.spec).toEqual({ data: 'ä'.repeat(10_000) });
     expect(store.get(keyOf('a/1'))?.hidden).toEqual({ hash: 'h' });
-    expect(store.note('base')).toEqual({ n: 1 });
+    expect(store.document('base')).toEqual({ n: 1 });
     await store.close();
   });
 

@@ -4,7 +4,7 @@
  */
 import type { EngineEntry, EngineWrite, StateEngine } from '../../src/state/engines/engine.ts';
 import {
-  ForgottenRevisionError,
+  CompactedFeedError,
   type Newest,
   type RecordBatch,
   type RecordChanges,
@@ -145,7 +145,7 @@ export class RecordedFeed implements RecordFeed {
   }
 
   async *load(revision: bigint): AsyncIterable<EngineEntry> {
-    if (Number(revision) < this.#history.floor) throw new ForgottenRevisionError();
+    if (Number(revision) < this.#history.floor) throw new CompactedFeedError();
     const records = this.#history.at(Number(revision));
     for (const key of [...records.keys()].sort(compareBytes)) {
       const found = records.get(key);
@@ -161,7 +161,7 @@ export class RecordedFeed implements RecordFeed {
       for (let next = Number(from); ; next++) {
         while (!closed && next > limit()) await history.sleep();
         if (closed) return;
-        if (next < history.floor) throw new ForgottenRevisionError();
+        if (next < history.floor) throw new CompactedFeedError();
         yield { revision: BigInt(next), records: history.steps[next - 1] ?? new Map() };
       }
     }

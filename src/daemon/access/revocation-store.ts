@@ -5,14 +5,14 @@ import type { Store } from '../../state/index.ts';
 const PREFIX = 'revoked-token:';
 
 /** Reads revocations from the state at each call. */
-export function isRevokedIn(store: Pick<Store, 'notes'>): (id: string) => boolean {
-  return (id) => [...store.notes(PREFIX + id)].some(([name]) => name === PREFIX + id);
+export function isRevokedIn(store: Pick<Store, 'documents'>): (id: string) => boolean {
+  return (id) => [...store.documents(PREFIX + id)].some(([name]) => name === PREFIX + id);
 }
 
 export function revocationStore(store: Store): RevocationStore {
   return {
     *load() {
-      for (const [name, { expiresAt }] of store.notes(PREFIX)) {
+      for (const [name, { expiresAt }] of store.documents(PREFIX)) {
         yield [name.slice(PREFIX.length), Number(expiresAt)];
       }
     },

@@ -19,7 +19,7 @@ import { isRevokedIn } from '../access/revocation-store.ts';
 export interface FollowedTokensParts {
   /** File of the first signing key. */
   readonly keyFile: string;
-  readonly store: Pick<Store, 'notes'>;
+  readonly store: Pick<Store, 'documents'>;
   readonly access: Pick<AccessControl, 'directory' | 'keyIdOf' | 'keyHolder' | 'scopes'>;
   readonly clock: Clock;
 }

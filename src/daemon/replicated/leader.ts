@@ -150,7 +150,7 @@ async function open(
   undo.push(compacting(parts, term));
   return {
     service,
-    writer: leaderWriter({ lease, seen: () => state?.seen() }),
+    writer: leaderWriter({ lease, seen: () => state?.seenRevision() }),
     handle: (request, response) => app.routing(request, response),
     close: () => undoAll(undo, parts.logger, term),
   };

@@ -151,10 +151,10 @@ export function openLeaderProxy(parts: LeaderProxyParts): ReplicaProxy {
  * The first leader of an empty etcd opens a state with nothing in it, before it fills it: until the
  * catalog has left a note there, nobody's key would be known here.
  */
-function filledOnce(store: Pick<FollowingStore, 'loaded' | 'notes'>): () => boolean {
+function filledOnce(store: Pick<FollowingStore, 'loaded' | 'documents'>): () => boolean {
   let isFilled = false;
   return () => {
-    isFilled ||= store.loaded && store.notes('').next().done !== true;
+    isFilled ||= store.loaded && store.documents('').next().done !== true;
     return isFilled;
   };
 }

@@ -14,7 +14,14 @@ import {
   ReadDocument,
 } from '../../catalog/index.ts';
 import type { Kind, KindTable } from '../../kinds/index.ts';
-import type { Change, Filling, Made, Provenance, Store, StoredObject } from '../../state/index.ts';
+import type {
+  Change,
+  MadeObject,
+  ObjectFactory,
+  Provenance,
+  Store,
+  StoredObject,
+} from '../../state/index.ts';
 import { withCopy } from './derived-secrets.ts';
 import { serveObject } from './served-object.ts';
 
@@ -56,7 +63,7 @@ export interface FillingContext {
 /** Serves everything in the catalog from a store that is pristine. */
 export function fillStore(context: FillingContext, catalog: Catalog, notes: Notes): void {
   const sources = copySources(context.kinds, catalog);
-  const filling: Filling<CatalogObject> = {
+  const filling: ObjectFactory<CatalogObject> = {
     make: (object) => made(context, object, sources),
     settled: ({ source }, stored) => {
       if (source instanceof ReadDocument) source.entrust(new Kept(stored));
@@ -85,16 +92,16 @@ function made(
   context: FillingContext,
   object: CatalogObject,
   sources: ReturnType<typeof copySources>,
-): Made {
+): MadeObject {
   const { manifest } = object;
   const { kind, object: served, hidden } = serve(context, object);
   if (!sources.has(object)) {
-    return { object: served, hidden, remark: provenanceOf(object, { manifest, served }) };
+    return { object: served, hidden, provenance: provenanceOf(object, { manifest, served }) };
   }
   const source = sources.get(object);
   const from = source && serve(context, source).object;
   const copy = withCopy(kind, served, { object: from, time: context.time });
-  return { object: copy, hidden, remark: provenanceOf(object, { manifest, served: copy }) };
+  return { object: copy, hidden, provenance: provenanceOf(object, { manifest, served: copy }) };
 }
 
 function serve(

@@ -34,8 +34,8 @@ export function ownVersion(kind: Kind, stored: StoredObject): StoredObject {
   const object = ownPart(kind, stored.object);
   const { key, resourceVersion, terminating, labels, hidden } = stored;
   const json = (): Buffer => stored.json();
-  const remark = (): ReturnType<StoredObject['remark']> => stored.remark();
-  return { key, resourceVersion, terminating, labels, object, hidden, json, remark };
+  const provenance = (): ReturnType<StoredObject['provenance']> => stored.provenance();
+  return { key, resourceVersion, terminating, labels, object, hidden, json, provenance };
 }
 
 /** A body that was read, changed and sent back brings the copy along. */

@@ -12,7 +12,7 @@ export interface MaybeStored {
   readonly object: KubeObject;
   json(): Buffer;
   /** The catalog keeps one beside what git has. */
-  remark?(): unknown;
+  provenance?(): unknown;
 }
 
 /** Without a schema nothing is known of the fields. */
@@ -107,10 +107,10 @@ export function withRecord(kind: Kind, stored: StoredObject): StoredObject {
   if (object === stored.object) return stored;
   const { key, resourceVersion, terminating, labels, hidden } = stored;
   const json = (): Buffer => shownBytes(kind, stored);
-  const remark = (): ReturnType<StoredObject['remark']> => stored.remark();
-  return { key, resourceVersion, terminating, labels, object, hidden, json, remark };
+  const provenance = (): ReturnType<StoredObject['provenance']> => stored.provenance();
+  return { key, resourceVersion, terminating, labels, object, hidden, json, provenance };
 }
 
 function isInGit(ready: MaybeStored): boolean {
-  return ready.remark?.() !== undefined;
+  return ready.provenance?.() !== undefined;
 }

@@ -22,22 +22,22 @@ export class ReadableStore extends ReadableView implements Store {
 
   prepare: Store['prepare'] = (...step) => this.#store.prepare(...step);
 
-  applyInSlices: Store['applyInSlices'] = (...step) => this.#store.applyInSlices(...step);
+  applyYielding: Store['applyYielding'] = (...step) => this.#store.applyYielding(...step);
 
   filled(): Promise<void> {
     return this.#store.filled();
   }
 
-  remarks(): ReturnType<Store['remarks']> {
-    return this.#store.remarks();
+  provenanceFacts(): ReturnType<Store['provenanceFacts']> {
+    return this.#store.provenanceFacts();
   }
 
-  note(name: string): JsonObject | undefined {
-    return this.#store.note(name);
+  document(name: string): JsonObject | undefined {
+    return this.#store.document(name);
   }
 
-  notes(prefix: string): IterableIterator<[string, JsonObject]> {
-    return this.#store.notes(prefix);
+  documents(prefix: string): IterableIterator<[string, JsonObject]> {
+    return this.#store.documents(prefix);
   }
 
   get trouble(): Store['trouble'] {

@@ -56,7 +56,7 @@ export interface Move {
 
 export interface PruneApprovalsOptions {
   readonly repository: Pick<Repository, 'ref' | 'noteOf' | 'isAncestor' | 'history'>;
-  readonly store: Pick<Store, 'apply' | 'note' | 'flush'>;
+  readonly store: Pick<Store, 'apply' | 'document' | 'flush'>;
   readonly clock: Clock;
   /** Undefined: whatever the branch does is agreed to. */
   readonly budget: PruneBudget | undefined;
@@ -91,7 +91,7 @@ export class PruneApprovals {
 
   /** What an earlier run served under other rules; there is no catalog of it to compare with. */
   get base(): string | undefined {
-    return this.#options.store.note(BASE)?.['revision'] as string | undefined;
+    return this.#options.store.document(BASE)?.['revision'] as string | undefined;
   }
 
   /** Keeps in mind what was served last, for when its catalog cannot be used any more. */
@@ -234,7 +234,7 @@ export class PruneApprovals {
   }
 
   #approvals(): JsonObject[] {
-    const kept = this.#options.store.note(APPROVALS)?.['approvals'];
+    const kept = this.#options.store.document(APPROVALS)?.['approvals'];
     return Array.isArray(kept) ? (kept as JsonObject[]) : [];
   }
 }

@@ -36,7 +36,7 @@ export interface ReadyObject {
   readonly object: KubeObject;
   json(): Buffer;
   /** Of what git has. */
-  remark?(): unknown;
+  provenance?(): unknown;
 }
 
 /** Which kind the objects are of, and its columns. */

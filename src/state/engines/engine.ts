@@ -21,12 +21,14 @@ export type EngineValue = Buffer | (() => Buffer);
 export type EngineQueue = Map<string, EngineValue | undefined>;
 
 /** Evaluates all values. */
-export function madeValues(queue: EngineQueue): Map<string, Buffer | undefined> {
-  return runAtOnce(valuesOf(queue));
+export function evaluated(queue: EngineQueue): Map<string, Buffer | undefined> {
+  return runAtOnce(evaluateEach(queue));
 }
 
 /** Evaluates all values, and yields after each one. */
-export function* valuesOf(queue: EngineQueue): Generator<void, Map<string, Buffer | undefined>> {
+export function* evaluateEach(
+  queue: EngineQueue,
+): Generator<void, Map<string, Buffer | undefined>> {
   const made = new Map<string, Buffer | undefined>();
   for (const [key, value] of queue) {
     yield void made.set(key, typeof value === 'function' ? value() : value);

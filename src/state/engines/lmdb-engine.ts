@@ -13,19 +13,19 @@ import {
   type EngineEntry,
   type EngineQueue,
   type EngineWrite,
+  evaluateEach,
   type StateEngine,
-  valuesOf,
 } from './engine.ts';
+import { commitReason, reason } from './lmdb-error.ts';
 import {
   DATA_FILE,
-  forgetClosed,
   isTruncated,
-  noteClosed,
+  markClosed,
   prepareFiles,
+  unmarkClosed,
   wasClosed,
 } from './lmdb-files.ts';
 import { lmdbIsReadable } from './lmdb-probe.ts';
-import { commitReason, reason } from './lmdb-reason.ts';
 
 export interface LmdbEngineOptions {
   /**
@@ -67,7 +67,7 @@ export async function openLmdbEngine(
   if (!wasClosed(directory) && !(await lmdbIsReadable(directory))) {
     throw unreadableState(directory, `the file ${DATA_FILE} is damaged`);
   }
-  forgetClosed(directory);
+  unmarkClosed(directory);
   return new LmdbEngine(directory, openDatabase(directory), options);
 }
 
@@ -103,7 +103,7 @@ class LmdbEngine implements StateEngine {
   /** Number of callers that wait for durability. */
   #waiting = 0;
   /** Ends the delay of the transaction that gathers writes. */
-  #hurry: (() => void) | undefined;
+  #stopGathering: (() => void) | undefined;
   /** Reason of the last failure. Its writes are in the queue again. */
   #failure: StateError | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -160,7 +160,7 @@ class LmdbEngine implements StateEngine {
     clearTimeout(this.#retry);
     await this.#database.close();
     if (this.#failure !== undefined) throw this.#failure;
-    noteClosed(this.place);
+    markClosed(this.place);
   }
 
   #schedule(): void {
@@ -173,7 +173,7 @@ class LmdbEngine implements StateEngine {
   /** Waits for every transaction in the chain; none of them gathers meanwhile. */
   async #settled(): Promise<void> {
     this.#waiting += 1;
-    this.#hurry?.();
+    this.#stopGathering?.();
     await this.#tail;
     this.#waiting -= 1;
   }
@@ -182,12 +182,12 @@ class LmdbEngine implements StateEngine {
     if (this.#waiting > 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, GATHER_MS);
-      this.#hurry = () => {
+      this.#stopGathering = () => {
         clearTimeout(timer);
         resolve();
       };
     });
-    this.#hurry = undefined;
+    this.#stopGathering = undefined;
   }
 
   async #commit(): Promise<void> {
@@ -195,13 +195,13 @@ class LmdbEngine implements StateEngine {
     this.#queue = new Map();
     this.#scheduled = false;
     try {
-      const made = await runYielding(valuesOf(writes));
+      const made = await runYielding(evaluateEach(writes));
       writes = made;
       this.#checkRoom(made);
       await this.#database.batch(() => this.#put(made));
       this.#succeeded();
     } catch (error) {
-      this.#putBack(writes);
+      this.#requeue(writes);
       const { why, code } = await commitReason(error);
       this.#failed(
         new StateError(
@@ -230,7 +230,7 @@ class LmdbEngine implements StateEngine {
   }
 
   /** A newer write of the same key wins. */
-  #putBack(writes: EngineQueue): void {
+  #requeue(writes: EngineQueue): void {
     const newer = this.#queue;
     this.#queue = new Map([...writes, ...newer]);
   }

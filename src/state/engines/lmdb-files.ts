@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { StateError } from '../state-error.ts';
-import { reason } from './lmdb-reason.ts';
+import { reason } from './lmdb-error.ts';
 
 export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';
@@ -58,7 +58,7 @@ function fingerprint(directory: string): string {
 }
 
 /** Called after a clean close. */
-export function noteClosed(directory: string): void {
+export function markClosed(directory: string): void {
   const path = join(directory, CLOSED_FILE);
   try {
     fs.writeFileSync(path, fingerprint(directory), { mode: 0o600 });
@@ -68,6 +68,6 @@ export function noteClosed(directory: string): void {
 }
 
 /** Called before the first write. */
-export function forgetClosed(directory: string): void {
+export function unmarkClosed(directory: string): void {
   fs.rmSync(join(directory, CLOSED_FILE), { force: true });
 }

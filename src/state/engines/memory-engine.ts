@@ -7,7 +7,7 @@ import {
   type EngineEntry,
   type EngineQueue,
   type EngineWrite,
-  madeValues,
+  evaluated,
   type StateEngine,
 } from './engine.ts';
 
@@ -50,7 +50,7 @@ export class MemoryEngine implements StateEngine {
   #settle(): void {
     clearImmediate(this.#drain);
     this.#drain = undefined;
-    for (const [key, value] of madeValues(this.#queue)) {
+    for (const [key, value] of evaluated(this.#queue)) {
       if (value === undefined) this.#disk.delete(key);
       else this.#disk.set(key, value);
     }

@@ -16,10 +16,10 @@ import type { RecordCodec } from '../records/codec.ts';
 import { readState } from '../records/saved-state.ts';
 import { StateError } from '../state-error.ts';
 import type { Store } from '../store.ts';
-import { install, takeStep } from './followed-view.ts';
+import { applyStep, installState } from './followed-view.ts';
 import { Freshness, type Writer } from './freshness.ts';
 import { type ReceivedBatch, readBatch } from './received-batch.ts';
-import { ForgottenRevisionError, type RecordChanges, type RecordFeed } from './record-feed.ts';
+import { CompactedFeedError, type RecordChanges, type RecordFeed } from './record-feed.ts';
 
 export interface FollowingStoreOptions {
   readonly feed: RecordFeed;
@@ -34,7 +34,15 @@ export interface FollowingStoreOptions {
 
 type Reading = Pick<
   Store,
-  'resourceVersion' | 'get' | 'list' | 'listAt' | 'watch' | 'observe' | 'note' | 'notes' | 'close'
+  | 'resourceVersion'
+  | 'get'
+  | 'list'
+  | 'listAt'
+  | 'watch'
+  | 'observe'
+  | 'document'
+  | 'documents'
+  | 'close'
 >;
 
 export interface FollowingStore extends Reading {
@@ -46,13 +54,13 @@ export interface FollowingStore extends Reading {
    * Resolves when every change is shown that was acknowledged before the call. Rejects with
    * StateError after `timeoutMs`.
    */
-  barrier(patienceMs?: number): Promise<void>;
+  barrier(timeoutMs?: number): Promise<void>;
   /**
    * Resolves when a version is shown: true; false if no such version will exist, since its writer
    * ended before it was durable; undefined if another state was loaded meanwhile, which may contain
    * it. Rejects as `barrier` does.
    */
-  reached(version: number, patienceMs?: number): Promise<boolean | undefined>;
+  reached(version: number, timeoutMs?: number): Promise<boolean | undefined>;
   /** Milliseconds since the store was last confirmed to be up to date; Infinity: never. */
   readonly unconfirmedMs: number;
   /** Steps applied, and full reloads, so far. */
@@ -88,7 +96,7 @@ class Follower extends ViewReader implements FollowingStore {
 
   constructor(options: FollowingStoreOptions) {
     const { feed, writer, onError, window, clock = systemClock } = options;
-    const begin = { objects: [], notes: new Map(), head: 0 };
+    const begin = { objects: [], documents: new Map(), head: 0 };
     const view = new View({ onError, window, clock }, begin);
     super(view);
     this.#view = view;
@@ -120,12 +128,12 @@ class Follower extends ViewReader implements FollowingStore {
     return this.#freshness.ready();
   }
 
-  barrier(patienceMs?: number): Promise<void> {
-    return this.#freshness.barrier(patienceMs);
+  barrier(timeoutMs?: number): Promise<void> {
+    return this.#freshness.barrier(timeoutMs);
   }
 
-  async reached(version: number, patienceMs?: number): Promise<boolean | undefined> {
-    await this.#freshness.reached(version, patienceMs);
+  async reached(version: number, timeoutMs?: number): Promise<boolean | undefined> {
+    await this.#freshness.reached(version, timeoutMs);
     const isSkipped = this.#view.isSkipped(version);
     return isSkipped === undefined ? undefined : !isSkipped;
   }
@@ -163,7 +171,7 @@ class Follower extends ViewReader implements FollowingStore {
 
   #failed(error: unknown): void {
     if (this.#closing.signal.aborted) return;
-    const isForgotten = error instanceof ForgottenRevisionError;
+    const isForgotten = error instanceof CompactedFeedError;
     // After an outage of etcd, the known state is still valid.
     if (!(error instanceof EtcdError)) {
       this.#stale = true;
@@ -182,7 +190,7 @@ class Follower extends ViewReader implements FollowingStore {
     this.#stale = false;
     this.#revision = revision;
     const isAgain = this.loaded;
-    if (install(this.#view, state)) {
+    if (installState(this.#view, state)) {
       if (isAgain) this.#reloads++;
       this.#show(revision);
     }
@@ -235,7 +243,7 @@ class Follower extends ViewReader implements FollowingStore {
       this.#freshness.hide();
       return false;
     }
-    takeStep(this.#view, step);
+    applyStep(this.#view, step);
     this.#steps++;
     return true;
   }

@@ -32,25 +32,25 @@ export interface FreshnessOptions {
   readonly onRewound: () => void;
 }
 
-const PATIENCE_MS = 3000;
+const TIMEOUT_MS = 3000;
 /** Time in ms after which the records are asked as well as the writer. */
 const WRITER_MS = 25;
-const NOTHING = -1n;
+const NONE = -1n;
 
 export class Freshness {
   readonly #options: FreshnessOptions;
   readonly #revisions = new Waiters<bigint>();
   readonly #versions = new Waiters<number>();
-  readonly #looks: SingleFlight<bigint>;
+  readonly #newest: SingleFlight<bigint>;
   readonly #loading = deferred<void>();
   /** The shown revision: older than the received one while a state arrives in parts. */
-  #shown = NOTHING;
+  #shown = NONE;
   #head = 0;
   #confirmed: number | undefined;
 
   constructor(options: FreshnessOptions) {
     this.#options = options;
-    this.#looks = new SingleFlight(() => this.#look());
+    this.#newest = new SingleFlight(() => this.#askNewest());
     this.#loading.promise.catch(() => undefined);
   }
 
@@ -60,7 +60,7 @@ export class Freshness {
 
   /** True if a complete state is shown. */
   get isShowing(): boolean {
-    return this.#shown !== NOTHING;
+    return this.#shown !== NONE;
   }
 
   get loaded(): boolean {
@@ -85,25 +85,25 @@ export class Freshness {
 
   /** No complete state is available. */
   hide(): void {
-    this.#shown = NOTHING;
+    this.#shown = NONE;
   }
 
-  async barrier(patienceMs = PATIENCE_MS): Promise<void> {
+  async barrier(timeoutMs = TIMEOUT_MS): Promise<void> {
     const asked = performance.now();
-    const written = this.#options.writer?.known() ?? (await this.#looks.look());
-    if (this.#shown < written) await this.#reach(written, patienceMs);
+    const written = this.#options.writer?.known() ?? (await this.#newest.look());
+    if (this.#shown < written) await this.#reach(written, timeoutMs);
     this.#confirm(asked);
   }
 
   /** As `barrier`, but always asks the records, which also detects a restored backup. */
   async check(): Promise<void> {
     const asked = performance.now();
-    await this.#reach(await this.#askRecords(), PATIENCE_MS);
+    await this.#reach(await this.#askRecords(), TIMEOUT_MS);
     this.#confirm(asked);
   }
 
-  async reached(version: number, patienceMs = PATIENCE_MS): Promise<void> {
-    await this.#versions.reach(version, () => this.#head, this.#patience(patienceMs));
+  async reached(version: number, timeoutMs = TIMEOUT_MS): Promise<void> {
+    await this.#versions.reach(version, () => this.#head, this.#limits(timeoutMs));
   }
 
   close(closed: Error): void {
@@ -117,22 +117,22 @@ export class Freshness {
     this.#loading.resolve();
   }
 
-  async #reach(written: bigint, patienceMs: number): Promise<void> {
-    await this.#revisions.reach(written, () => this.#shown, this.#patience(patienceMs));
+  async #reach(written: bigint, timeoutMs: number): Promise<void> {
+    await this.#revisions.reach(written, () => this.#shown, this.#limits(timeoutMs));
   }
 
-  #patience(patienceMs: number): Parameters<Waiters<bigint>['reach']>[2] {
-    return { patienceMs, late: () => this.#late() };
+  #limits(timeoutMs: number): Parameters<Waiters<bigint>['reach']>[2] {
+    return { timeoutMs, timeoutError: () => this.#timeoutError() };
   }
 
-  async #look(): Promise<bigint> {
+  async #askNewest(): Promise<bigint> {
     const { writer } = this.#options;
     if (writer === undefined) return await this.#askRecords();
-    return await within(PATIENCE_MS, this.#askBoth(writer.ask()), () => this.#late());
+    return await within(TIMEOUT_MS, this.#askBoth(writer.ask()), () => this.#timeoutError());
   }
 
   async #askBoth(answer: Promise<bigint | undefined>): Promise<bigint> {
-    const told = await Promise.race([answer, afterwards(WRITER_MS)]);
+    const told = await Promise.race([answer, delay(WRITER_MS)]);
     if (told !== undefined) return told;
     const records = this.#askRecords();
     const writer = answer.then((late) => late ?? records);
@@ -142,16 +142,16 @@ export class Freshness {
   async #askRecords(): Promise<bigint> {
     const { newest, received, onRewound } = this.#options;
     const before = received();
-    const { written, clock } = await within(PATIENCE_MS, newest(), () => this.#late());
+    const { written, clock } = await within(TIMEOUT_MS, newest(), () => this.#timeoutError());
     if (clock < before) onRewound();
     return written;
   }
 
-  #late(): StateError {
+  #timeoutError(): StateError {
     return new StateError(`the state in ${this.#options.place} cannot be followed at the moment`);
   }
 }
 
-async function afterwards(milliseconds: number): Promise<undefined> {
+async function delay(milliseconds: number): Promise<undefined> {
   await new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
 }

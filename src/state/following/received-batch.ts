@@ -2,41 +2,46 @@
 import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { decodeEvents, EVENT_PREFIX } from '../journal/event-records.ts';
 import { removedAt } from '../objects/difference.ts';
-import type { HeldObject } from '../objects/held-object.ts';
 import { compareBytes } from '../objects/key-order.ts';
-import { heldIn, Pack } from '../objects/pack.ts';
+import type { ObjectHandle } from '../objects/object-handle.ts';
+import { handlesIn, Pack } from '../objects/pack.ts';
 import { remoteVersion } from '../objects/remote-version.ts';
 import type { RecordCodec } from '../records/codec.ts';
-import { decodeNote, NOTE_PREFIX, objectRecordKey, PACK_PREFIX } from '../records/record.ts';
+import {
+  DOCUMENT_PREFIX,
+  decodeDocument,
+  objectRecordKey,
+  PACK_PREFIX,
+} from '../records/record.ts';
 import { decodeMeta, META_KEY, type Meta } from '../records/saved-state.ts';
 import type { JournalEvent } from '../store.ts';
 import type { RecordBatch } from './record-feed.ts';
 
 export interface ReceivedEvent extends JournalEvent {
-  readonly current: HeldObject;
+  readonly current: ObjectHandle;
 }
 
 export interface ReceivedBatch {
   readonly revision: bigint;
   readonly events: readonly ReceivedEvent[];
   /** Changed documents. */
-  readonly notes: readonly ReceivedNote[];
+  readonly documents: readonly ReceivedDocument[];
   /** Handles to unchanged versions in a new pack. */
-  readonly packed: readonly HeldObject[];
+  readonly packed: readonly ObjectHandle[];
   readonly meta: Meta | undefined;
 }
 
 /** A removed document is identified by the key of its record. */
-export type ReceivedNote =
+export type ReceivedDocument =
   | { readonly name: string; readonly text: string }
   | { readonly record: string };
 
 /** The step does not follow from the current state. */
-export class UnfittingBatchError extends Error {
+export class BatchMismatchError extends Error {
   override readonly name = 'UnfittingBatchError';
 }
 
-type Lookup = (key: ObjectKey) => HeldObject | undefined;
+type Lookup = (key: ObjectKey) => ObjectHandle | undefined;
 
 /** Yields between records. Throws UnfittingBatchError, and for invalid records. */
 export function* readBatch(
@@ -48,7 +53,7 @@ export function* readBatch(
   const keys = [...batch.records.keys()].sort(compareBytes);
   for (const key of keys) {
     if (key.startsWith(EVENT_PREFIX)) yield* reading.takeEvents(key);
-    else if (key.startsWith(NOTE_PREFIX)) reading.takeNote(key);
+    else if (key.startsWith(DOCUMENT_PREFIX)) reading.takeDocument(key);
     else if (key.startsWith(PACK_PREFIX)) yield* reading.takePack(key);
     else if (key === META_KEY) reading.takeMeta(key);
   }
@@ -58,14 +63,14 @@ export function* readBatch(
 class BatchReading implements ReceivedBatch {
   readonly revision: bigint;
   readonly events: ReceivedEvent[] = [];
-  readonly notes: ReceivedNote[] = [];
-  readonly packed: HeldObject[] = [];
+  readonly documents: ReceivedDocument[] = [];
+  readonly packed: ObjectHandle[] = [];
   meta: Meta | undefined;
   readonly #batch: RecordBatch;
   readonly #codec: RecordCodec;
   readonly #stored: Lookup;
   /** Objects that the step changed so far. */
-  readonly #changed = new Map<string, HeldObject | undefined>();
+  readonly #changed = new Map<string, ObjectHandle | undefined>();
 
   constructor(batch: RecordBatch, codec: RecordCodec, stored: Lookup) {
     this.#batch = batch;
@@ -82,7 +87,7 @@ class BatchReading implements ReceivedBatch {
       const id = keyString(asRead);
       const previous = this.#changed.has(id) ? this.#changed.get(id) : this.#stored(asRead);
       if ((type === 'ADDED') !== (previous === undefined)) {
-        throw new UnfittingBatchError(`${type} of ${id} at ${version} does not follow`);
+        throw new BatchMismatchError(`${type} of ${id} at ${version} does not follow`);
       }
       const own = previous?.key ?? Object.freeze(asRead);
       const current =
@@ -94,14 +99,14 @@ class BatchReading implements ReceivedBatch {
     }
   }
 
-  takeNote(key: string): void {
+  takeDocument(key: string): void {
     const record = this.#plain(key);
     if (record === undefined) {
-      this.notes.push({ record: key });
+      this.documents.push({ record: key });
       return;
     }
-    const [name, text] = decodeNote(record);
-    this.notes.push({ name, text });
+    const [name, text] = decodeDocument(record);
+    this.documents.push({ name, text });
   }
 
   *takePack(key: string): Generator<void> {
@@ -110,20 +115,20 @@ class BatchReading implements ReceivedBatch {
     const { pack, keys } = Pack.read(key, record);
     pack.release();
     yield;
-    this.packed.push(...heldIn(pack, keys));
+    this.packed.push(...handlesIn(pack, keys));
   }
 
   takeMeta(key: string): void {
     const record = this.#plain(key);
-    if (record === undefined) throw new UnfittingBatchError('the state was removed');
+    if (record === undefined) throw new BatchMismatchError('the state was removed');
     this.meta = decodeMeta(record);
   }
 
-  #object(key: ObjectKey, version: number, beside: Buffer | undefined): HeldObject {
+  #object(key: ObjectKey, version: number, beside: Buffer | undefined): ObjectHandle {
     const record = beside ?? this.#plain(objectRecordKey(key));
     const found = record && remoteVersion(record, key);
     if (found?.resourceVersion === version) return found;
-    throw new UnfittingBatchError(`version ${version} of ${keyString(key)} is missing`);
+    throw new BatchMismatchError(`version ${version} of ${keyString(key)} is missing`);
   }
 
   #plain(key: string): Buffer | undefined {

@@ -34,6 +34,6 @@ export interface RecordFeed {
 }
 
 /** The events after that revision are no longer available. */
-export class ForgottenRevisionError extends Error {
+export class CompactedFeedError extends Error {
   override readonly name = 'ForgottenRevisionError';
 }

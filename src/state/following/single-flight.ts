@@ -3,12 +3,12 @@
  * that began before its call: callers during a run share the next one.
  */
 export class SingleFlight<T> {
-  readonly #look: () => Promise<T>;
+  readonly #work: () => Promise<T>;
   #running: Promise<unknown> | undefined;
   #next: Promise<T> | undefined;
 
-  constructor(look: () => Promise<T>) {
-    this.#look = look;
+  constructor(run: () => Promise<T>) {
+    this.#work = run;
   }
 
   look(): Promise<T> {
@@ -19,7 +19,7 @@ export class SingleFlight<T> {
 
   #begin(): Promise<T> {
     this.#next = undefined;
-    const result = this.#look();
+    const result = this.#work();
     const running = result
       .catch(() => undefined)
       .then(() => {

@@ -5,7 +5,7 @@
  */
 import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { EngineWrite } from '../engines/engine.ts';
-import type { HeldObject } from '../objects/held-object.ts';
+import type { ObjectHandle } from '../objects/object-handle.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import { encodeObject } from '../records/record.ts';
 import type { EventType, JournalEvent } from '../store.ts';
@@ -44,7 +44,7 @@ type Line = readonly [
 
 const LF = 0x0a;
 
-type OwnEvent = JournalEvent & { readonly current: HeldObject };
+type OwnEvent = JournalEvent & { readonly current: ObjectHandle };
 
 /** The record of a batch. `events` must not be empty. */
 export function eventsWrite(codec: RecordCodec, events: readonly OwnEvent[]): EngineWrite {
@@ -98,18 +98,18 @@ export interface SavedEvents {
   readonly count: number;
 }
 
-interface Kept extends SavedEvents {
+interface PersistedRecord extends SavedEvents {
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
 /** Removals per batch: more than one, to catch up; few, to keep a batch small. */
-const MOST_AT_ONCE = 16;
+const MAX_REMOVALS = 16;
 
 /** The event records in the engine, and when to remove them. */
 export class PersistedEvents {
   readonly #window: JournalWindow;
-  readonly #kept = new Sequence<Kept>();
+  readonly #records = new Sequence<PersistedRecord>();
   /** Events in all records. Not computable from versions, since some versions have no event. */
   #count = 0;
 
@@ -130,21 +130,21 @@ export class PersistedEvents {
   trim(now: number): EngineWrite[] {
     const { keepEvents, keepMs, maxEvents } = this.#window;
     const gone: EngineWrite[] = [];
-    while (gone.length < MOST_AT_ONCE) {
-      const oldest = this.#kept.at(this.#kept.first);
+    while (gone.length < MAX_REMOVALS) {
+      const oldest = this.#records.at(this.#records.first);
       // A follower that starts now begins at the newest record.
-      if (oldest === undefined || this.#kept.end - this.#kept.first === 1) break;
+      if (oldest === undefined || this.#records.end - this.#records.first === 1) break;
       const stale = this.#count - oldest.count >= keepEvents && now - oldest.at > keepMs;
       if (!stale && this.#count <= maxEvents) break;
-      this.#kept.shift();
+      this.#records.shift();
       this.#count -= oldest.count;
       gone.push({ key: oldest.key, value: undefined });
     }
     return gone;
   }
 
-  #push(kept: Kept): void {
-    this.#kept.push(kept);
+  #push(kept: PersistedRecord): void {
+    this.#records.push(kept);
     this.#count += kept.count;
   }
 }

@@ -148,7 +148,7 @@ export class Journal {
   }
 
   /** Calls every listener to the collections of an event. */
-  tell(event: JournalEvent, onError: (error: unknown) => void): void {
+  notify(event: JournalEvent, onError: (error: unknown) => void): void {
     for (const collection of collectionsOf(event)) {
       const listeners = this.peek(collection)?.listeners;
       if (listeners === undefined || listeners.size === 0) continue;

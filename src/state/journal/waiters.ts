@@ -6,9 +6,9 @@ interface Waiter {
 }
 
 export interface WaitLimits {
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** The error after the timeout. */
-  late(): Error;
+  timeoutError(): Error;
 }
 
 export class Waiters<T extends number | bigint> {
@@ -16,7 +16,7 @@ export class Waiters<T extends number | bigint> {
   #failed: Error | undefined;
 
   /** Resolves when `now()` is at least `wanted`. */
-  reach(wanted: T, now: () => T, { patienceMs, late }: WaitLimits): Promise<void> {
+  reach(wanted: T, now: () => T, { timeoutMs, timeoutError }: WaitLimits): Promise<void> {
     if (this.#failed !== undefined) return Promise.reject(this.#failed);
     if (now() >= wanted) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -25,8 +25,8 @@ export class Waiters<T extends number | bigint> {
       const timer = setTimeout(() => {
         all.delete(waiter);
         if (all.size === 0) this.#waiting.delete(wanted);
-        reject(late());
-      }, patienceMs);
+        reject(timeoutError());
+      }, timeoutMs);
       const waiter: Waiter = {
         resolve: () => {
           clearTimeout(timer);

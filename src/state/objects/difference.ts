@@ -1,15 +1,15 @@
 /** The events that turn one state into another, when the real ones are not known. */
 import { KeyMap } from '../../apimachinery/index.ts';
 import type { JournalEvent } from '../store.ts';
-import { HeldObject, withResourceVersion } from './held-object.ts';
+import { ObjectHandle, withResourceVersion } from './object-handle.ts';
 import { OwnVersion } from './own-version.ts';
 
 /** Removals first, at the version of the new state; then the rest in order of version. */
 export function difference(
-  before: Iterable<HeldObject>,
-  { objects, head }: { readonly objects: readonly HeldObject[]; readonly head: number },
+  before: Iterable<ObjectHandle>,
+  { objects, head }: { readonly objects: readonly ObjectHandle[]; readonly head: number },
 ): JournalEvent[] {
-  const old = new KeyMap<HeldObject>();
+  const old = new KeyMap<ObjectHandle>();
   for (const stored of before) old.set(stored.key, stored);
   const news: JournalEvent[] = [];
   for (const current of objects) {
@@ -29,7 +29,7 @@ export function difference(
 }
 
 /** The last state of an object, at the version of its removal. */
-export function removedAt(previous: HeldObject, version: number): HeldObject {
+export function removedAt(previous: ObjectHandle, version: number): ObjectHandle {
   const object = withResourceVersion(previous.object, version);
-  return new HeldObject(previous.key, new OwnVersion(object, { hidden: previous.hidden }), 0);
+  return new ObjectHandle(previous.key, new OwnVersion(object, { hidden: previous.hidden }), 0);
 }

@@ -1,35 +1,35 @@
 /** The events and results of a batch, computed before any change. */
 import { jsonEqual, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { Change, EventType, JournalEvent, Provenance } from '../store.ts';
-import { HeldObject, withResourceVersion } from './held-object.ts';
+import { ObjectHandle, withResourceVersion } from './object-handle.ts';
 import { OwnVersion } from './own-version.ts';
 
 type Put = Extract<Change, { type: 'put' }>;
-type Lookup = (key: ObjectKey) => HeldObject | undefined;
+type Lookup = (key: ObjectKey) => ObjectHandle | undefined;
 
 /** An event whose objects belong to the store. */
 export interface DraftEvent extends JournalEvent {
-  readonly current: HeldObject;
-  readonly previous: HeldObject | undefined;
+  readonly current: ObjectHandle;
+  readonly previous: ObjectHandle | undefined;
 }
 
 /** The same version with new provenance. */
 export interface Replaced {
-  readonly current: HeldObject;
-  readonly previous: HeldObject;
+  readonly current: ObjectHandle;
+  readonly previous: ObjectHandle;
 }
 
 export class Draft {
   readonly events: DraftEvent[] = [];
   /** Objects that do not change and get new provenance. */
-  readonly remarked: Replaced[] = [];
+  readonly provenanceChanges: Replaced[] = [];
   /** One per change: the object as it will be stored, or undefined after a removal. */
-  readonly results: (HeldObject | undefined)[] = [];
+  readonly results: (ObjectHandle | undefined)[] = [];
   readonly #stored: Lookup;
   /** Provenance from the batch. */
-  readonly #remarks = new Map<string, Remarked>();
+  readonly #provenance = new Map<string, NewProvenance>();
   /** Objects that the batch changed so far. */
-  readonly #changed = new Map<string, HeldObject | undefined>();
+  readonly #changed = new Map<string, ObjectHandle | undefined>();
   #next: number;
 
   /** `next`: resourceVersion of the first change. */
@@ -44,10 +44,12 @@ export class Draft {
   }
 
   /** Called before changes are added. */
-  *bring(remarks: Iterable<readonly [ObjectKey, Provenance | undefined]>): Generator<void, void> {
-    for (const [key, remark] of remarks) {
+  *addProvenance(
+    added: Iterable<readonly [ObjectKey, Provenance | undefined]>,
+  ): Generator<void, void> {
+    for (const [key, provenance] of added) {
       yield;
-      this.#remarks.set(keyString(key), { key, remark });
+      this.#provenance.set(keyString(key), { key, provenance });
     }
   }
 
@@ -60,47 +62,50 @@ export class Draft {
 
   /** Called after every change was added. */
   *finish(): Generator<void, void> {
-    for (const [id, { key, remark }] of this.#remarks) {
+    for (const [id, { key, provenance }] of this.#provenance) {
       yield;
       const previous = this.#current(id, key);
       // Objects that the batch stored already have their provenance.
       if (previous === undefined || this.#changed.has(id)) continue;
-      if (jsonEqual(previous.remark(), remark)) continue;
-      const home = new OwnVersion(previous.object, { hidden: previous.hidden, remark });
-      this.remarked.push({ current: new HeldObject(previous.key, home, 0), previous });
+      if (jsonEqual(previous.provenance(), provenance)) continue;
+      const container = new OwnVersion(previous.object, { hidden: previous.hidden, provenance });
+      this.provenanceChanges.push({
+        current: new ObjectHandle(previous.key, container, 0),
+        previous,
+      });
     }
   }
 
-  #current(id: string, key: ObjectKey): HeldObject | undefined {
+  #current(id: string, key: ObjectKey): ObjectHandle | undefined {
     return this.#changed.has(id) ? this.#changed.get(id) : this.#stored(key);
   }
 
-  #put(id: string, change: Put, previous: HeldObject | undefined): void {
+  #put(id: string, change: Put, previous: ObjectHandle | undefined): void {
     if (previous !== undefined && isStored(change, previous)) {
       this.results.push(previous);
       return;
     }
     const object = withResourceVersion(change.object, this.#next);
     const key = previous?.key ?? ownKey(change.key);
-    const brought = this.#remarks.get(id);
-    const remark = brought === undefined ? previous?.remark() : brought.remark;
-    const current = new HeldObject(
+    const brought = this.#provenance.get(id);
+    const provenance = brought === undefined ? previous?.provenance() : brought.provenance;
+    const current = new ObjectHandle(
       key,
-      new OwnVersion(object, { hidden: change.hidden, remark }),
+      new OwnVersion(object, { hidden: change.hidden, provenance }),
       0,
     );
-    current.expect(object);
+    current.cacheParsed(object);
     this.#changed.set(id, current);
     this.results.push(current);
     this.#event(previous === undefined ? 'ADDED' : 'MODIFIED', current, previous);
   }
 
-  #remove(id: string, previous: HeldObject | undefined): void {
+  #remove(id: string, previous: ObjectHandle | undefined): void {
     this.results.push(undefined);
     if (previous === undefined) return;
     const object = withResourceVersion(previous.object, this.#next);
     this.#changed.set(id, undefined);
-    const current = new HeldObject(
+    const current = new ObjectHandle(
       previous.key,
       new OwnVersion(object, { hidden: previous.hidden }),
       0,
@@ -108,18 +113,18 @@ export class Draft {
     this.#event('DELETED', current, previous);
   }
 
-  #event(type: EventType, current: HeldObject, previous: HeldObject | undefined): void {
+  #event(type: EventType, current: ObjectHandle, previous: ObjectHandle | undefined): void {
     this.events.push(Object.freeze({ type, resourceVersion: this.#next++, current, previous }));
   }
 }
 
-interface Remarked {
+interface NewProvenance {
   readonly key: ObjectKey;
-  readonly remark: Provenance | undefined;
+  readonly provenance: Provenance | undefined;
 }
 
 /** True if a put changes nothing; its resourceVersion is ignored. */
-function isStored({ object, hidden }: Put, stored: HeldObject): boolean {
+function isStored({ object, hidden }: Put, stored: ObjectHandle): boolean {
   return (
     jsonEqual(withResourceVersion(object, stored.resourceVersion), stored.object) &&
     jsonEqual(hidden, stored.hidden)

@@ -7,7 +7,7 @@ import { isRecord, type JsonObject, ownText } from '../../apimachinery/index.ts'
 export type Labels = Readonly<Record<string, string>>;
 
 /** Limit of the cache of shared labels. */
-const MOST_SHARED = 10_000;
+const MAX_SHARED = 10_000;
 const shared = new Map<string, Labels>();
 
 /** `json`: an object as JSON.stringify writes it. */
@@ -29,7 +29,7 @@ export function sharedLabels(labels: Labels | undefined): Labels | undefined {
 
 function share(text: string, labels: Labels): Labels {
   // Clears the cache when it is full; objects keep their labels.
-  if (shared.size >= MOST_SHARED) shared.clear();
+  if (shared.size >= MAX_SHARED) shared.clear();
   shared.set(ownText(text), Object.freeze(labels));
   return labels;
 }

@@ -1,18 +1,18 @@
 /** A container of versions that are built on first access. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
-import type { Filling, Made, Provenance, Source, StoredObject } from '../store.ts';
-import { type Home, withResourceVersion } from './held-object.ts';
+import type { MadeObject, ObjectFactory, Provenance, Source, StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
+import { type VersionContainer, withResourceVersion } from './object-handle.ts';
 
-export class LazyObject implements Home {
+export class LazyObject implements VersionContainer {
   readonly #first: number;
-  readonly #filling: Filling;
+  readonly #filling: ObjectFactory;
   readonly #sources: readonly Source[];
   /** The last built object: callers usually read several of its fields in a row. */
-  #last: { at: number; made: Made } | undefined;
+  #last: { at: number; made: MadeObject } | undefined;
 
   /** `first`: resourceVersion of the first source. */
-  constructor(filling: Filling, sources: readonly Source[], first: number) {
+  constructor(filling: ObjectFactory, sources: readonly Source[], first: number) {
     this.#filling = filling;
     this.#sources = sources;
     this.#first = first;
@@ -42,8 +42,8 @@ export class LazyObject implements Home {
     return this.#make(at).hidden;
   }
 
-  remark(at: number): Provenance | undefined {
-    return this.#make(at).remark;
+  provenance(at: number): Provenance | undefined {
+    return this.#make(at).provenance;
   }
 
   /** Called when the version has moved to another container. */
@@ -53,7 +53,7 @@ export class LazyObject implements Home {
     this.#last = undefined;
   }
 
-  #make(at: number): Made {
+  #make(at: number): MadeObject {
     if (this.#last?.at !== at) {
       const source = this.#sources[at];
       if (source === undefined) throw new RangeError(`There is no source ${at}`);

@@ -1,7 +1,7 @@
 /** The current objects, by identity and by collection. */
 import { KeyMap, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import type { Collection, StoredObject } from '../store.ts';
-import type { HeldObject } from './held-object.ts';
+import type { ObjectHandle } from './object-handle.ts';
 import { type Replacement, SortedObjects } from './sorted-objects.ts';
 
 /** A map key for a collection. Kinds and namespaces contain no `/`, so it is unambiguous. */
@@ -11,14 +11,14 @@ export function collectionId({ group, kind, namespace }: Collection): string {
 
 const NONE: readonly StoredObject[] = [];
 
-interface HeldReplacement extends Replacement {
-  readonly object: HeldObject | undefined;
+interface HandleReplacement extends Replacement {
+  readonly object: ObjectHandle | undefined;
 }
 
 /** Changes to an index, collected before they are applied. */
 export class IndexStep {
   /** The new object of each identity. */
-  readonly objects = new Map<string, HeldReplacement>();
+  readonly objects = new Map<string, HandleReplacement>();
   readonly collections = new Map<
     string,
     { readonly replacements: Map<string, Replacement>; grown: number }
@@ -29,7 +29,7 @@ export class IndexStep {
     this.#isThere = isThere;
   }
 
-  add(key: ObjectKey, object: HeldObject | undefined): void {
+  add(key: ObjectKey, object: ObjectHandle | undefined): void {
     const id = keyString(key);
     const earlier = this.objects.get(id);
     const was = earlier === undefined ? this.#isThere(key) : earlier.object !== undefined;
@@ -53,19 +53,19 @@ export class IndexStep {
 }
 
 export class ObjectIndex {
-  readonly #objects = new KeyMap<HeldObject>();
+  readonly #objects = new KeyMap<ObjectHandle>();
   readonly #collections = new Map<string, SortedObjects>();
 
   get size(): number {
     return this.#objects.size;
   }
 
-  objects(): IterableIterator<HeldObject> {
+  objects(): IterableIterator<ObjectHandle> {
     return this.#objects.values();
   }
 
   /** As `replace`, for many objects that are all new. */
-  load(objects: readonly HeldObject[]): void {
+  load(objects: readonly ObjectHandle[]): void {
     // Consecutive objects mostly belong to the same collection.
     let last: { key: ObjectKey; all: SortedObjects; inNamespace: SortedObjects } | undefined;
     for (const stored of objects) {
@@ -85,7 +85,7 @@ export class ObjectIndex {
     }
   }
 
-  get(key: ObjectKey): HeldObject | undefined {
+  get(key: ObjectKey): ObjectHandle | undefined {
     return this.#objects.get(key);
   }
 
@@ -94,7 +94,7 @@ export class ObjectIndex {
     return new IndexStep((key) => this.#objects.has(key));
   }
 
-  take({ objects, collections }: IndexStep): void {
+  apply({ objects, collections }: IndexStep): void {
     for (const { key, object } of objects.values()) {
       if (object === undefined) this.#objects.delete(key);
       else this.#objects.set(key, object);

@@ -1,10 +1,10 @@
 /** A container of one version: its bytes, and the fields that are read most. */
 import type { JsonObject, KubeObject } from '../../apimachinery/index.ts';
 import type { Provenance } from '../store.ts';
-import type { Home } from './held-object.ts';
 import type { Labels } from './labels.ts';
+import type { VersionContainer } from './object-handle.ts';
 
-export abstract class OneVersion implements Home {
+export abstract class OneVersion implements VersionContainer {
   readonly #json: Buffer;
   readonly #resourceVersion: number;
   readonly #terminating: boolean;
@@ -33,5 +33,5 @@ export abstract class OneVersion implements Home {
 
   abstract labels(): Labels | undefined;
   abstract hidden(): JsonObject | undefined;
-  abstract remark(): Provenance | undefined;
+  abstract provenance(): Provenance | undefined;
 }

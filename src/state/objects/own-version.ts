@@ -4,22 +4,22 @@ import type { Provenance } from '../store.ts';
 import { type Labels, sharedLabels } from './labels.ts';
 import { OneVersion } from './one-version.ts';
 
-interface Beside {
+interface SideData {
   readonly hidden?: JsonObject | undefined;
-  readonly remark?: Provenance | undefined;
+  readonly provenance?: Provenance | undefined;
 }
 
 export class OwnVersion extends OneVersion {
   readonly #labels: Labels | undefined;
-  readonly #beside: Beside;
+  readonly #side: SideData;
 
   /** `object` includes `metadata.resourceVersion`. Throws if it is not serializable as JSON. */
-  constructor(object: KubeObject, beside: Beside) {
+  constructor(object: KubeObject, beside: SideData) {
     const { resourceVersion, deletionTimestamp, labels } = object.metadata;
     const json = Buffer.from(JSON.stringify(object));
     super(json, Number(resourceVersion), deletionTimestamp !== undefined);
     this.#labels = sharedLabels(labels);
-    this.#beside = beside;
+    this.#side = beside;
   }
 
   labels(): Labels | undefined {
@@ -27,10 +27,10 @@ export class OwnVersion extends OneVersion {
   }
 
   hidden(): JsonObject | undefined {
-    return this.#beside.hidden;
+    return this.#side.hidden;
   }
 
-  remark(): Provenance | undefined {
-    return this.#beside.remark;
+  provenance(): Provenance | undefined {
+    return this.#side.provenance;
   }
 }

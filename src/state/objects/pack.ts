@@ -9,8 +9,8 @@ import {
 } from '../../apimachinery/index.ts';
 import { decodeHeads, type Head } from '../records/record.ts';
 import type { Provenance } from '../store.ts';
-import { HeldObject, type Home } from './held-object.ts';
 import { type Labels, labelsOf } from './labels.ts';
+import { ObjectHandle, type VersionContainer } from './object-handle.ts';
 
 /** Interned groups, kinds and namespaces, which repeat. */
 const shared = new TextPool(100_000);
@@ -18,7 +18,7 @@ const shared = new TextPool(100_000);
 /** Texts per object: public JSON, hidden data, text of its provenance. */
 const TEXTS = 3;
 
-export class Pack implements Home {
+export class Pack implements VersionContainer {
   /** Key of the record. */
   readonly name: string;
   /** Positions of versions that are no longer current. */
@@ -107,7 +107,7 @@ export class Pack implements Home {
     return text === '' ? undefined : (JSON.parse(text) as JsonObject);
   }
 
-  remark(at: number): Provenance | undefined {
+  provenance(at: number): Provenance | undefined {
     if (this.#bare.has(at)) return undefined;
     const factsAt = (): JsonValue =>
       this.#facts?.[at] ?? decodeHeads(this.#bytes).heads[at]?.[9] ?? null;
@@ -116,11 +116,11 @@ export class Pack implements Home {
       get facts() {
         return factsAt();
       },
-      text: this.#remarkText(at),
+      text: this.#provenanceText(at),
     };
   }
 
-  #remarkText(at: number): string | undefined {
+  #provenanceText(at: number): string | undefined {
     const text = this.#text(at, 2);
     return text === '' ? undefined : text;
   }
@@ -158,6 +158,6 @@ function keyOf([group, kind, namespace, name]: Head): ObjectKey {
 }
 
 /** Handles to the versions of a pack, in order of position. */
-export function heldIn(pack: Pack, keys: readonly ObjectKey[]): HeldObject[] {
-  return keys.map((key, at) => new HeldObject(key, pack, at));
+export function handlesIn(pack: Pack, keys: readonly ObjectKey[]): ObjectHandle[] {
+  return keys.map((key, at) => new ObjectHandle(key, pack, at));
 }

@@ -1,12 +1,12 @@
 /** Packs objects in the background, a few per event-loop tick. */
 import type { EngineWrite } from '../engines/engine.ts';
-import type { HeldObject } from './held-object.ts';
+import type { ObjectHandle } from './object-handle.ts';
 import { PackDraft, type Packs } from './packs.ts';
 
 export interface PackingHost {
   readonly packs: Packs;
   /** True if the object is still current, and should move to a pack. */
-  isDue(stored: HeldObject): boolean;
+  isDue(stored: ObjectHandle): boolean;
   write(writes: readonly EngineWrite[]): void;
   /** Called after all objects are packed. */
   done(): void;
@@ -14,14 +14,14 @@ export interface PackingHost {
 }
 
 /** Longest time in ms that packing blocks the event loop. */
-const LONGEST_HOLD_MS = 0.5;
+const MAX_BLOCK_MS = 0.5;
 
 export class Packing {
   readonly #host: PackingHost;
-  #waiting: Iterator<HeldObject> | undefined;
+  #waiting: Iterator<ObjectHandle> | undefined;
   #draft = new PackDraft();
   #delay: NodeJS.Timeout | undefined;
-  #turn: NodeJS.Immediate | undefined;
+  #tick: NodeJS.Immediate | undefined;
 
   constructor(host: PackingHost) {
     this.#host = host;
@@ -35,7 +35,7 @@ export class Packing {
    * Packs `objects` after a delay of `afterMs`. Each object is checked when the iterator reaches
    * it.
    */
-  start(objects: Iterable<HeldObject>, afterMs = 0): void {
+  start(objects: Iterable<ObjectHandle>, afterMs = 0): void {
     this.stop();
     this.#waiting = objects[Symbol.iterator]();
     this.#draft = new PackDraft();
@@ -52,13 +52,13 @@ export class Packing {
 
   stop(): void {
     clearTimeout(this.#delay);
-    clearImmediate(this.#turn);
-    this.#turn = undefined;
+    clearImmediate(this.#tick);
+    this.#tick = undefined;
   }
 
   #schedule(): void {
-    this.#turn ??= setImmediate(() => {
-      this.#turn = undefined;
+    this.#tick ??= setImmediate(() => {
+      this.#tick = undefined;
       try {
         this.#step();
         if (this.busy) this.#schedule();
@@ -69,7 +69,7 @@ export class Packing {
   }
 
   #step(): void {
-    const end = performance.now() + LONGEST_HOLD_MS;
+    const end = performance.now() + MAX_BLOCK_MS;
     while (!this.#draft.isFull && this.#take()) if (performance.now() > end) return;
     this.#finishDraft();
     if (this.busy) return;

@@ -7,13 +7,13 @@
 import type { EngineWrite } from '../engines/engine.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import { DEAD_PREFIX, objectRecordKey, PACK_PREFIX, RecordWriter } from '../records/record.ts';
-import type { HeldObject } from './held-object.ts';
 import { LazyObject } from './lazy-object.ts';
+import type { ObjectHandle } from './object-handle.ts';
 import { OwnVersion } from './own-version.ts';
 import { Pack } from './pack.ts';
 
 const PACK_BYTES = 64 * 1024;
-const MOST_IN_PACK = 256;
+const MAX_OBJECTS = 256;
 const DIGITS = 10;
 /** Any bytes that are not a sealed record. */
 const MARK = Buffer.from('-');
@@ -23,13 +23,13 @@ const MARK = Buffer.from('-');
  */
 export class PackDraft {
   readonly writer = new RecordWriter();
-  readonly chosen: HeldObject[] = [];
+  readonly chosen: ObjectHandle[] = [];
 
   get isFull(): boolean {
-    return this.chosen.length >= MOST_IN_PACK || this.writer.bytes >= PACK_BYTES;
+    return this.chosen.length >= MAX_OBJECTS || this.writer.bytes >= PACK_BYTES;
   }
 
-  add(stored: HeldObject): void {
+  add(stored: ObjectHandle): void {
     this.writer.add(stored);
     this.chosen.push(stored);
   }
@@ -56,7 +56,7 @@ export class Packs {
    * Ends a draft: points the objects to the pack, and returns its engine writes. `isDue`: false for
    * an object that has changed since it was added.
    */
-  finish({ chosen, writer }: PackDraft, isDue: (stored: HeldObject) => boolean): EngineWrite[] {
+  finish({ chosen, writer }: PackDraft, isDue: (stored: ObjectHandle) => boolean): EngineWrite[] {
     const due = chosen.map(isDue);
     if (!due.includes(true)) return [];
     const name = PACK_PREFIX + String(this.#next++).padStart(DIGITS, '0');
@@ -76,34 +76,34 @@ export class Packs {
     return writes;
   }
 
-  #moveIn(stored: HeldObject, pack: Pack, at: number): EngineWrite[] {
-    const { home, at: before } = stored;
+  #moveIn(stored: ObjectHandle, pack: Pack, at: number): EngineWrite[] {
+    const { container, at: before } = stored;
     const writes = this.vacate(stored);
-    if (home instanceof OwnVersion) {
+    if (container instanceof OwnVersion) {
       writes.push({ key: objectRecordKey(stored.key), value: undefined });
     }
     stored.move(pack, at);
-    if (home instanceof LazyObject) home.settled(before, stored);
+    if (container instanceof LazyObject) container.settled(before, stored);
     return writes;
   }
 
   /** Engine writes for an object that left its pack. */
-  vacate({ home, at }: HeldObject): EngineWrite[] {
-    if (!(home instanceof Pack)) return [];
-    home.dead.add(at);
-    if (home.live > 0) return [{ key: deadKey(home.name, at), value: MARK }];
-    this.#packs.delete(home);
-    const marks = [...home.dead].map((dead) => ({
-      key: deadKey(home.name, dead),
+  vacate({ container, at }: ObjectHandle): EngineWrite[] {
+    if (!(container instanceof Pack)) return [];
+    container.dead.add(at);
+    if (container.live > 0) return [{ key: deadKey(container.name, at), value: MARK }];
+    this.#packs.delete(container);
+    const marks = [...container.dead].map((dead) => ({
+      key: deadKey(container.name, dead),
       value: undefined,
     }));
-    return [{ key: home.name, value: undefined }, ...marks];
+    return [{ key: container.name, value: undefined }, ...marks];
   }
 }
 
 /** True if an object should move to a new pack: it is in none, or in one that is mostly dead. */
-export function isLoose({ home }: HeldObject): boolean {
-  if (home instanceof Pack) return home.dead.size * 2 > home.size;
+export function isLoose({ container }: ObjectHandle): boolean {
+  if (container instanceof Pack) return container.dead.size * 2 > container.size;
   return true;
 }
 

@@ -2,19 +2,19 @@
 import type { JsonObject, ObjectKey } from '../../apimachinery/index.ts';
 import { decodeHeads, type Head } from '../records/record.ts';
 import type { Provenance } from '../store.ts';
-import { HeldObject } from './held-object.ts';
 import { type Labels, labelsOf } from './labels.ts';
+import { ObjectHandle } from './object-handle.ts';
 import { OneVersion } from './one-version.ts';
 
 /**
  * Only a writer needs the provenance itself. A reader needs only its presence, which means that the
  * object is in git.
  */
-const SOME_REMARK: Provenance = Object.freeze({ facts: null });
+const SOME_PROVENANCE: Provenance = Object.freeze({ facts: null });
 
-class Received extends OneVersion {
+class RecordVersion extends OneVersion {
   readonly #hidden: string | undefined;
-  readonly #isRemarked: boolean;
+  readonly #hasProvenance: boolean;
   /** Null: the object has none. */
   #labels: Labels | null | undefined;
 
@@ -24,7 +24,7 @@ class Received extends OneVersion {
     super(Buffer.from(record.subarray(start, start + object)), version, terminating === 1);
     const beside = record.toString('utf8', start + object, start + object + hidden);
     this.#hidden = hidden === 0 ? undefined : beside;
-    this.#isRemarked = facts !== null;
+    this.#hasProvenance = facts !== null;
   }
 
   labels(): Labels | undefined {
@@ -36,8 +36,8 @@ class Received extends OneVersion {
     return this.#hidden === undefined ? undefined : (JSON.parse(this.#hidden) as JsonObject);
   }
 
-  remark(): Provenance | undefined {
-    return this.#isRemarked ? SOME_REMARK : undefined;
+  provenance(): Provenance | undefined {
+    return this.#hasProvenance ? SOME_PROVENANCE : undefined;
   }
 }
 
@@ -45,11 +45,11 @@ class Received extends OneVersion {
  * The object of a record. Throws unless the record holds exactly one. `known`: its key, if the
  * caller has it.
  */
-export function remoteVersion(record: Buffer, known?: ObjectKey): HeldObject {
+export function remoteVersion(record: Buffer, known?: ObjectKey): ObjectHandle {
   const { heads, start } = decodeHeads(record);
   const [head] = heads;
   if (head === undefined || heads.length !== 1) throw new Error('not one object');
   const [group, kind, namespace, name] = head;
   const key = known ?? Object.freeze({ group, kind, namespace, name });
-  return new HeldObject(key, new Received(head, record, start), 0);
+  return new ObjectHandle(key, new RecordVersion(head, record, start), 0);
 }

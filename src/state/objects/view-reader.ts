@@ -38,11 +38,11 @@ export abstract class ViewReader {
     return this.#view.observe(collection, listener);
   }
 
-  note(name: string): JsonObject | undefined {
-    return this.#view.note(name);
+  document(name: string): JsonObject | undefined {
+    return this.#view.document(name);
   }
 
-  notes(prefix: string): IterableIterator<[string, JsonObject]> {
-    return this.#view.notes(prefix);
+  documents(prefix: string): IterableIterator<[string, JsonObject]> {
+    return this.#view.documents(prefix);
   }
 }

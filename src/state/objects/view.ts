@@ -16,8 +16,8 @@ import { DEFAULT_WINDOW, Journal, JournalStep, type JournalWindow } from '../jou
 import { LogWatch } from '../journal/log-watch.ts';
 import { checkReadable, type Gap } from '../journal/versions.ts';
 import type { Collection, JournalEvent, ObjectList, StoredObject, Watch } from '../store.ts';
-import type { HeldObject } from './held-object.ts';
 import { compareBytes } from './key-order.ts';
+import type { ObjectHandle } from './object-handle.ts';
 import { type IndexStep, ObjectIndex } from './object-index.ts';
 import { type Replacement, replaced } from './sorted-objects.ts';
 
@@ -29,16 +29,16 @@ export interface ViewOptions {
 }
 
 /** First contents of a view. */
-export interface Beginning {
-  readonly objects: readonly HeldObject[];
+export interface ViewContents {
+  readonly objects: readonly ObjectHandle[];
   /** JSON texts by name. */
-  readonly notes: ReadonlyMap<string, string>;
+  readonly documents: ReadonlyMap<string, string>;
   readonly head: number;
 }
 
 /** An event with a handle to its object. */
-export interface HeldEvent extends JournalEvent {
-  readonly current: HeldObject;
+export interface HandleEvent extends JournalEvent {
+  readonly current: ObjectHandle;
 }
 
 /** A change of the view, computed before it is shown. */
@@ -55,7 +55,7 @@ export class View {
   readonly #journal: Journal;
   #index = new ObjectIndex();
   /** JSON texts: small, and safe from a writer that changes its value later. */
-  #notes: Map<string, string>;
+  #documents: Map<string, string>;
   #head: number;
   /** Versions from which reading on is refused. */
   #gaps: Gap[] = [];
@@ -65,15 +65,15 @@ export class View {
    */
   #unknown: Gap | undefined;
   /** Events to be delivered to listeners, from `#delivered` on. */
-  #untold: JournalEvent[] = [];
-  #told = 0;
-  #telling = false;
+  #undelivered: JournalEvent[] = [];
+  #delivered = 0;
+  #isDelivering = false;
 
-  constructor(options: ViewOptions, { objects, notes, head }: Beginning) {
+  constructor(options: ViewOptions, { objects, documents, head }: ViewContents) {
     this.#options = options;
     this.window = { ...DEFAULT_WINDOW, ...options.window };
     this.#index.load(objects);
-    this.#notes = new Map(notes);
+    this.#documents = new Map(documents);
     this.#head = head;
     this.#journal = new Journal(head, this.window, options.clock);
   }
@@ -86,8 +86,8 @@ export class View {
     return this.#index.size;
   }
 
-  get noteCount(): number {
-    return this.#notes.size;
+  get documentCount(): number {
+    return this.#documents.size;
   }
 
   /** True while there is no object and no reader has followed the view. */
@@ -95,11 +95,11 @@ export class View {
     return this.#index.size === 0 && this.#journal.quiet;
   }
 
-  objects(): IterableIterator<HeldObject> {
+  objects(): IterableIterator<ObjectHandle> {
     return this.#index.objects();
   }
 
-  get(key: ObjectKey): HeldObject | undefined {
+  get(key: ObjectKey): ObjectHandle | undefined {
     return this.#index.get(key);
   }
 
@@ -113,7 +113,7 @@ export class View {
     if (resourceVersion > this.#head) {
       throw new RangeError(`resourceVersion ${resourceVersion} is ahead of ${this.#head}`);
     }
-    return { resourceVersion, items: this.#rewound(collection, resourceVersion) };
+    return { resourceVersion, items: this.#listBefore(collection, resourceVersion) };
   }
 
   /** Throws CompactedError. */
@@ -125,7 +125,7 @@ export class View {
 
   observe(collection: Collection, listener: (event: JournalEvent) => void): () => void {
     // Earlier events are delivered before a new listener is added.
-    if (!this.#telling) this.#tellUntil(() => false);
+    if (!this.#isDelivering) this.#deliverUntil(() => false);
     const { listeners } = this.#journal.log(collection);
     // A function of its own, so that the same listener can be added twice.
     const own = (event: JournalEvent): void => listener(event);
@@ -136,24 +136,24 @@ export class View {
     };
   }
 
-  note(name: string): JsonObject | undefined {
-    const text = this.#notes.get(name);
+  document(name: string): JsonObject | undefined {
+    const text = this.#documents.get(name);
     return text === undefined ? undefined : JSON.parse(text);
   }
 
-  *notes(prefix: string): IterableIterator<[string, JsonObject]> {
-    const found = [...this.#notes].filter(([name]) => name.startsWith(prefix));
+  *documents(prefix: string): IterableIterator<[string, JsonObject]> {
+    const found = [...this.#documents].filter(([name]) => name.startsWith(prefix));
     found.sort(([a], [b]) => compareBytes(a, b));
     for (const [name, text] of found) yield [name, JSON.parse(text)];
   }
 
-  noteText(name: string): string | undefined {
-    return this.#notes.get(name);
+  documentText(name: string): string | undefined {
+    return this.#documents.get(name);
   }
 
-  keepNote(name: string, text: string | undefined): void {
-    if (text === undefined) this.#notes.delete(name);
-    else this.#notes.set(name, text);
+  setDocument(name: string, text: string | undefined): void {
+    if (text === undefined) this.#documents.delete(name);
+    else this.#documents.set(name, text);
   }
 
   /**
@@ -161,8 +161,8 @@ export class View {
    * `provenanceChanges`: handles that replace others of the same version.
    */
   *step(
-    events: readonly HeldEvent[],
-    remarked: readonly { readonly current: HeldObject }[] = [],
+    events: readonly HandleEvent[],
+    provenanceChanges: readonly { readonly current: ObjectHandle }[] = [],
   ): Generator<void, ViewStep> {
     const index = this.#index.begin();
     const journal = new JournalStep();
@@ -173,26 +173,26 @@ export class View {
       journal.add(event, bytesOf(event));
       yield;
     }
-    for (const { current } of remarked) yield index.add(current.key, current);
+    for (const { current } of provenanceChanges) yield index.add(current.key, current);
     return { index, journal, head: events.at(-1)?.resourceVersion };
   }
 
   /** Publishes a step to readers. Returns the argument for `announce`. */
   show({ index, journal, head }: ViewStep, at?: number): Set<EventLog> {
-    this.#index.take(index);
+    this.#index.apply(index);
     this.#head = head ?? this.#head;
     return this.#journal.take(journal, at);
   }
 
   /** Restarts the journal at an earlier version. Called before the first read. */
-  goBack(head: number): void {
+  restartAt(head: number): void {
     this.#head = head;
     this.#gaps = [];
     this.#journal.restart(head);
   }
 
   /** Adds events to the journal whose objects are already in the view. */
-  recall(events: readonly HeldEvent[], at: number): void {
+  restoreEvents(events: readonly HandleEvent[], at: number): void {
     const journal = new JournalStep();
     for (const event of events) {
       journal.add(event, bytesOf(event));
@@ -221,11 +221,11 @@ export class View {
   announce(touched: Set<EventLog>, events: readonly JournalEvent[]): void {
     runAtOnce(this.#journal.trim());
     for (const log of touched) log.wake();
-    this.#tell(events);
+    this.#notify(events);
   }
 
   /** First objects of a pristine view. */
-  fill(objects: readonly HeldObject[], head: number): void {
+  fill(objects: readonly ObjectHandle[], head: number): void {
     this.#index.load(objects);
     this.#restart(head);
   }
@@ -234,12 +234,15 @@ export class View {
    * Replaces the state. Watches end, since the events in between are not known; listeners stay and
    * get the difference.
    */
-  become({ objects, notes, head }: Beginning, difference: readonly JournalEvent[]): void {
+  replaceAll(
+    { objects, documents, head }: ViewContents,
+    difference: readonly JournalEvent[],
+  ): void {
     this.#index = new ObjectIndex();
     this.#index.load(objects);
-    this.#notes = new Map(notes);
+    this.#documents = new Map(documents);
     this.#restart(head);
-    this.#tell(difference);
+    this.#notify(difference);
   }
 
   close(): void {
@@ -257,39 +260,39 @@ export class View {
    * As `announce`, yielding between listeners. A change or a new listener meanwhile first delivers
    * the rest.
    */
-  async announceInSlices(touched: Set<EventLog>, events: readonly JournalEvent[]): Promise<void> {
+  async announceYielding(touched: Set<EventLog>, events: readonly JournalEvent[]): Promise<void> {
     for (const log of touched) log.wake();
-    for (const event of events) this.#untold.push(event);
+    for (const event of events) this.#undelivered.push(event);
     const pauses = new Yielding();
-    while (!this.#tellUntil(() => pauses.due)) await pauses.pause();
+    while (!this.#deliverUntil(() => pauses.due)) await pauses.pause();
     await runYielding(this.#journal.trim());
   }
 
-  #tell(events: readonly JournalEvent[]): void {
-    for (const event of events) this.#untold.push(event);
+  #notify(events: readonly JournalEvent[]): void {
+    for (const event of events) this.#undelivered.push(event);
     // Otherwise the running delivery continues with these events.
-    if (!this.#telling) this.#tellUntil(() => false);
+    if (!this.#isDelivering) this.#deliverUntil(() => false);
   }
 
   /** True if everything was delivered. */
-  #tellUntil(isDue: () => boolean): boolean {
-    this.#telling = true;
+  #deliverUntil(isDue: () => boolean): boolean {
+    this.#isDelivering = true;
     try {
-      while (this.#told < this.#untold.length) {
+      while (this.#delivered < this.#undelivered.length) {
         if (isDue()) return false;
-        const event = this.#untold[this.#told++] as JournalEvent;
-        this.#journal.tell(event, this.#options.onError);
+        const event = this.#undelivered[this.#delivered++] as JournalEvent;
+        this.#journal.notify(event, this.#options.onError);
       }
-      this.#untold = [];
-      this.#told = 0;
+      this.#undelivered = [];
+      this.#delivered = 0;
       return true;
     } finally {
-      this.#telling = false;
+      this.#isDelivering = false;
     }
   }
 
   /** The current list with the events after a version undone, newest first. */
-  #rewound(collection: Collection, version: number): readonly StoredObject[] {
+  #listBefore(collection: Collection, version: number): readonly StoredObject[] {
     const items = this.#index.list(collection);
     const log = this.#journal.peek(collection);
     if (log === undefined) return items;
@@ -306,6 +309,6 @@ export class View {
 }
 
 /** A deletion adds no version to memory. */
-function bytesOf({ type, current }: HeldEvent): number {
+function bytesOf({ type, current }: HandleEvent): number {
   return type === 'DELETED' ? 0 : current.json().length;
 }

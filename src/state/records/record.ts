@@ -8,26 +8,26 @@
 import { createHash } from 'node:crypto';
 import { type JsonValue, keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { MAX_KEY_BYTES } from '../engines/engine.ts';
-import type { HeldObject } from '../objects/held-object.ts';
+import type { ObjectHandle } from '../objects/object-handle.ts';
 
 /** One object that changed since it was packed, or was never packed. */
 export const OBJECT_PREFIX = 'o/';
-export const NOTE_PREFIX = 'n/';
+export const DOCUMENT_PREFIX = 'n/';
 /** Many objects. */
 export const PACK_PREFIX = 's/';
 /** An object of a pack that was replaced or removed. */
 export const DEAD_PREFIX = 'x/';
 
 export function objectRecordKey(key: ObjectKey): string {
-  return fitting(OBJECT_PREFIX, keyString(key));
+  return shortened(OBJECT_PREFIX, keyString(key));
 }
 
-export function noteRecordKey(name: string): string {
-  return fitting(NOTE_PREFIX, name);
+export function documentRecordKey(name: string): string {
+  return shortened(DOCUMENT_PREFIX, name);
 }
 
 /** Records repeat their identity inside, so a key need only be unique: long ones are hashed. */
-function fitting(prefix: string, id: string): string {
+function shortened(prefix: string, id: string): string {
   const key = prefix + id;
   if (Buffer.byteLength(key) <= MAX_KEY_BYTES) return key;
   return `${prefix}sha256:${createHash('sha256').update(id).digest('hex')}`;
@@ -60,12 +60,12 @@ export class RecordWriter {
     return this.#bytes;
   }
 
-  add(stored: HeldObject): void {
+  add(stored: ObjectHandle): void {
     const { key, hidden } = stored;
-    const remark = stored.remark();
+    const provenance = stored.provenance();
     const object = stored.json();
     const beside = hidden === undefined ? EMPTY : Buffer.from(JSON.stringify(hidden));
-    const text = remark?.text === undefined ? EMPTY : Buffer.from(remark.text);
+    const text = provenance?.text === undefined ? EMPTY : Buffer.from(provenance.text);
     for (const part of [object, beside, text]) {
       this.#texts.push(part);
       this.#bytes += part.length;
@@ -80,7 +80,7 @@ export class RecordWriter {
       object.length,
       beside.length,
       text.length,
-      remark?.facts ?? null,
+      provenance?.facts ?? null,
     ]);
   }
 
@@ -89,7 +89,7 @@ export class RecordWriter {
   }
 }
 
-export function encodeObject(stored: HeldObject): Buffer {
+export function encodeObject(stored: ObjectHandle): Buffer {
   const writer = new RecordWriter();
   writer.add(stored);
   return writer.finish();
@@ -108,19 +108,19 @@ export function decodeHeads(record: Buffer): { heads: readonly Head[]; start: nu
 }
 
 /** `{"name":…,"value":…}`; `text` is the value as JSON. */
-export function encodeNote(name: string, text: string): string {
-  return `${noteHead(name)}${text}}`;
+export function encodeDocument(name: string, text: string): string {
+  return `${documentHead(name)}${text}}`;
 }
 
 /** Returns the value as JSON, to be parsed on first access. */
-export function decodeNote(record: Buffer): [name: string, text: string] {
+export function decodeDocument(record: Buffer): [name: string, text: string] {
   const json = record.toString();
-  const name = JSON.parse(NOTE_NAME.exec(json)?.[1] ?? '') as string;
-  return [name, json.slice(noteHead(name).length, -1)];
+  const name = JSON.parse(DOCUMENT_NAME.exec(json)?.[1] ?? '') as string;
+  return [name, json.slice(documentHead(name).length, -1)];
 }
 
-const NOTE_NAME = /^\{"name":("(?:[^"\\]|\\.)*")/;
+const DOCUMENT_NAME = /^\{"name":("(?:[^"\\]|\\.)*")/;
 
-function noteHead(name: string): string {
+function documentHead(name: string): string {
   return `{"name":${JSON.stringify(name)},"value":`;
 }

@@ -3,21 +3,21 @@ import type { ObjectKey } from '../../apimachinery/index.ts';
 import type { EngineWrite, StateEngine } from '../engines/engine.ts';
 import { decodeEvents, EVENT_PREFIX, type SavedEvents } from '../journal/event-records.ts';
 import type { PersistedVersions } from '../journal/versions.ts';
-import { HeldObject } from '../objects/held-object.ts';
+import { ObjectHandle } from '../objects/object-handle.ts';
 import { OwnVersion } from '../objects/own-version.ts';
-import { heldIn, Pack } from '../objects/pack.ts';
+import { handlesIn, Pack } from '../objects/pack.ts';
 import { deadKey, readDeadKey } from '../objects/packs.ts';
 import type { RedoMark } from '../redo/redo-files.ts';
 import { StateError, unreadableState } from '../state-error.ts';
 import type { RecordCodec } from './codec.ts';
-import { decodeFirstFormat } from './first-format.ts';
+import { decodeFirstFormat } from './format-v1.ts';
 import {
   DEAD_PREFIX,
-  decodeNote,
-  encodeNote,
+  DOCUMENT_PREFIX,
+  decodeDocument,
+  documentRecordKey,
+  encodeDocument,
   encodeObject,
-  NOTE_PREFIX,
-  noteRecordKey,
   OBJECT_PREFIX,
   objectRecordKey,
   PACK_PREFIX,
@@ -41,17 +41,17 @@ export interface Meta extends PersistedVersions {
 
 export interface SavedState {
   readonly meta: Meta | undefined;
-  readonly objects: readonly HeldObject[];
+  readonly objects: readonly ObjectHandle[];
   readonly packs: readonly Pack[];
   /** JSON texts by name. */
-  readonly notes: ReadonlyMap<string, string>;
+  readonly documents: ReadonlyMap<string, string>;
   /** The event records, in order. */
   readonly events: readonly SavedEvents[];
   /**
    * Writes that must happen before use: sealing records that became secret, and upgrading from an
    * older format.
    */
-  readonly mending: readonly EngineWrite[];
+  readonly repairs: readonly EngineWrite[];
 }
 
 /** A source of records. */
@@ -83,10 +83,10 @@ function halfMigrated(place: string): StateError {
 
 class Reading {
   readonly #codec: RecordCodec;
-  readonly #objects: HeldObject[] = [];
-  readonly #packs = new Map<string, { pack: Pack; held: readonly HeldObject[] }>();
-  readonly #notes = new Map<string, string>();
-  readonly #mending: EngineWrite[] = [];
+  readonly #objects: ObjectHandle[] = [];
+  readonly #packs = new Map<string, { pack: Pack; held: readonly ObjectHandle[] }>();
+  readonly #documents = new Map<string, string>();
+  readonly #repairs: EngineWrite[] = [];
   readonly #events: SavedEvents[] = [];
   #meta: (Meta & { readonly format: number }) | undefined;
 
@@ -99,7 +99,7 @@ class Reading {
     if (key === META_KEY) this.#meta = decodeMeta(plain);
     else if (key.startsWith(EVENT_PREFIX)) this.#takeEvents(key, plain);
     else if (key.startsWith(OBJECT_PREFIX)) this.#takeObject(plain, isSealed);
-    else if (key.startsWith(NOTE_PREFIX)) this.#notes.set(...decodeNote(plain));
+    else if (key.startsWith(DOCUMENT_PREFIX)) this.#documents.set(...decodeDocument(plain));
     else if (key.startsWith(PACK_PREFIX)) this.#takePack(key, plain, isSealed);
     else if (key.startsWith(DEAD_PREFIX)) this.#takeDead(key);
     else throw new Error('another format');
@@ -114,32 +114,33 @@ class Reading {
     }
     const meta = this.#meta;
     if (!this.#isComplete()) return undefined;
-    for (const name of meta?.filling ?? []) this.#dropNote(name);
+    for (const name of meta?.filling ?? []) this.#dropDocument(name);
     // Git history has the catalog data of that format, too.
-    const old = meta?.format === FIRST_FORMAT ? [...this.#notes.keys()].filter(isOfCatalog) : [];
-    for (const name of old) this.#dropNote(name);
+    const old =
+      meta?.format === FIRST_FORMAT ? [...this.#documents.keys()].filter(isOfCatalog) : [];
+    for (const name of old) this.#dropDocument(name);
     return {
       meta,
       objects: this.#objects,
       packs: packs.map(({ pack }) => pack),
-      notes: this.#notes,
+      documents: this.#documents,
       events: this.#events,
-      mending: this.#mending,
+      repairs: this.#repairs,
     };
   }
 
   #isComplete(): boolean {
     const { filling, objects = 0, notes = 0 } = this.#meta ?? {};
     if (filling !== undefined) return true;
-    return objects === this.#objects.length && notes === this.#notes.size;
+    return objects === this.#objects.length && notes === this.#documents.size;
   }
 
   #takeObject(plain: Buffer, isSealed: boolean): void {
     const first = this.#meta?.format === FIRST_FORMAT;
-    const stored = first ? decodeFirstFormat(plain) : onlyOneIn(plain);
+    const stored = first ? decodeFirstFormat(plain) : looseObject(plain);
     this.#objects.push(stored);
     const exposed = this.#codec.isSecret(stored.key) && !isSealed;
-    if (first || exposed) this.#mending.push(objectWrite(this.#codec, stored));
+    if (first || exposed) this.#repairs.push(objectWrite(this.#codec, stored));
   }
 
   #takeEvents(key: string, plain: Buffer): void {
@@ -148,9 +149,9 @@ class Reading {
 
   #takePack(key: string, plain: Buffer, isSealed: boolean): void {
     const { pack, keys } = Pack.read(key, plain);
-    this.#packs.set(key, { pack, held: heldIn(pack, keys) });
+    this.#packs.set(key, { pack, held: handlesIn(pack, keys) });
     if (isSealed || !keys.some((each) => this.#codec.isSecret(each))) return;
-    this.#mending.push({ key, value: this.#codec.encode(key, plain, true) });
+    this.#repairs.push({ key, value: this.#codec.encode(key, plain, true) });
   }
 
   #takeDead(key: string): void {
@@ -163,15 +164,16 @@ class Reading {
   /** Incomplete first contents are built again as a whole. */
   #dropPacks(): void {
     for (const { pack } of this.#packs.values()) {
-      this.#mending.push({ key: pack.name, value: undefined });
+      this.#repairs.push({ key: pack.name, value: undefined });
       for (const at of pack.dead)
-        this.#mending.push({ key: deadKey(pack.name, at), value: undefined });
+        this.#repairs.push({ key: deadKey(pack.name, at), value: undefined });
     }
     this.#packs.clear();
   }
 
-  #dropNote(name: string): void {
-    if (this.#notes.delete(name)) this.#mending.push(noteWrite(this.#codec, name, undefined));
+  #dropDocument(name: string): void {
+    if (this.#documents.delete(name))
+      this.#repairs.push(documentWrite(this.#codec, name, undefined));
   }
 }
 
@@ -183,13 +185,13 @@ function isOfCatalog(name: string): boolean {
 /**
  * The object of a record that holds one, as a loose object. `known`: its key, if the caller has it.
  */
-export function onlyOneIn(record: Buffer, known?: ObjectKey): HeldObject {
+export function looseObject(record: Buffer, known?: ObjectKey): ObjectHandle {
   const { pack, keys } = Pack.read(OBJECT_PREFIX, record);
   const only = known ?? keys[0];
   if (only === undefined || keys.length !== 1) throw new Error('not one object');
-  const { hidden } = new HeldObject(only, pack, 0);
-  const home = new OwnVersion(pack.object(0), { hidden, remark: pack.remark(0) });
-  return new HeldObject(only, home, 0);
+  const { hidden } = new ObjectHandle(only, pack, 0);
+  const container = new OwnVersion(pack.object(0), { hidden, provenance: pack.provenance(0) });
+  return new ObjectHandle(only, container, 0);
 }
 
 function decoded(
@@ -221,15 +223,19 @@ export function metaWrite(codec: RecordCodec, meta: Meta): EngineWrite {
   return { key: META_KEY, value };
 }
 
-export function objectWrite(codec: RecordCodec, stored: HeldObject): EngineWrite {
+export function objectWrite(codec: RecordCodec, stored: ObjectHandle): EngineWrite {
   const key = objectRecordKey(stored.key);
   const value = (): Buffer => codec.encode(key, encodeObject(stored), codec.isSecret(stored.key));
   return { key, value };
 }
 
 /** Always sealed: documents do not declare secret fields. */
-export function noteWrite(codec: RecordCodec, name: string, text: string | undefined): EngineWrite {
-  const key = noteRecordKey(name);
+export function documentWrite(
+  codec: RecordCodec,
+  name: string,
+  text: string | undefined,
+): EngineWrite {
+  const key = documentRecordKey(name);
   if (text === undefined) return { key, value: undefined };
-  return { key, value: () => codec.encode(key, encodeNote(name, text), true) };
+  return { key, value: () => codec.encode(key, encodeDocument(name, text), true) };
 }

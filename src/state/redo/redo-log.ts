@@ -10,7 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { type Clock, runAtOnce } from '../../apimachinery/index.ts';
-import { reason } from '../engines/lmdb-reason.ts';
+import { reason } from '../engines/lmdb-error.ts';
 import type { RecordCodec } from '../records/codec.ts';
 import {
   frameOf,
@@ -23,7 +23,7 @@ import {
   redoFiles,
   redoPath,
 } from './redo-files.ts';
-import { encodeStep, type RedoneStep } from './redo-record.ts';
+import { encodeStep, type StepChanges } from './redo-record.ts';
 
 export interface RedoOptions {
   readonly directory: string;
@@ -122,7 +122,7 @@ export class RedoLog {
   }
 
   /** Seals a step for `append`, yielding between parts. Undefined while there is no log. */
-  *seal(step: RedoneStep): Generator<void, SealedStep | undefined> {
+  *seal(step: StepChanges): Generator<void, SealedStep | undefined> {
     const { mark } = this;
     const since = this.#file?.since;
     if (mark === undefined || since === undefined) return undefined;
@@ -140,7 +140,7 @@ export class RedoLog {
    * Appends a step after `head` that no reader has seen. Never throws: on failure there is no log
    * from here on. `sealed` is used if nothing was appended since.
    */
-  append(step: RedoneStep, head: number, sealed?: SealedStep): void {
+  append(step: StepChanges, head: number, sealed?: SealedStep): void {
     if (this.#mark === undefined) this.#retry(head);
     if (this.#mark === undefined) return;
     const isNext = sealed?.mark.step === this.#mark.step + 1 && sealed.since === this.#file?.since;
@@ -149,7 +149,7 @@ export class RedoLog {
     try {
       this.#write(found.frames);
       this.#mark = found.mark;
-      if (this.#isFull) this.#turn(step.events.at(-1)?.resourceVersion ?? head);
+      if (this.#isFull) this.#rotate(step.events.at(-1)?.resourceVersion ?? head);
     } catch (error) {
       this.#failed(error);
     }
@@ -188,7 +188,7 @@ export class RedoLog {
   }
 
   /** Continues in the next file, which begins after `head`. */
-  #turn(head: number): void {
+  #rotate(head: number): void {
     const { mark } = this;
     if (mark === undefined) return;
     const previous = this.#file?.number ?? 0;

@@ -9,11 +9,11 @@ import type { DraftEvent, Replaced } from '../objects/draft.ts';
 import { encodeObject } from '../records/record.ts';
 import type { EventType } from '../store.ts';
 
-export interface RedoneStep {
+export interface StepChanges {
   readonly events: readonly DraftEvent[];
-  readonly remarked: readonly Replaced[];
+  readonly provenanceChanges: readonly Replaced[];
   /** As JSON; undefined: the document is removed. */
-  readonly news: readonly (readonly [name: string, text: string | undefined])[];
+  readonly documentChanges: readonly (readonly [name: string, text: string | undefined])[];
 }
 
 export interface RedoEvent {
@@ -34,8 +34,8 @@ export interface RedoStep {
   readonly at: number;
   readonly events: RedoEvent[];
   /** Objects whose provenance changed and whose version did not, as records. */
-  readonly remarked: Buffer[];
-  readonly news: [name: string, text: string | undefined][];
+  readonly provenanceChanges: Buffer[];
+  readonly documentChanges: [name: string, text: string | undefined][];
 }
 
 /** One part of a step; the last one completes it. */
@@ -71,11 +71,11 @@ const LF = 0x0a;
  * repeat them as previous objects.
  */
 export function* encodeStep(
-  { events, remarked, news }: RedoneStep,
+  { events, provenanceChanges, documentChanges }: StepChanges,
   { step, at, since }: { readonly step: number; readonly at: number; readonly since: number },
 ): Generator<Buffer | undefined, void> {
   let draft = new PartDraft({ step, at, part: 0 });
-  for (const [name, text] of news) draft.notes.push([name, text ?? null]);
+  for (const [name, text] of documentChanges) draft.notes.push([name, text ?? null]);
   for (const event of events) {
     if (draft.bytes >= PART_BYTES) {
       yield draft.finish(false);
@@ -83,7 +83,7 @@ export function* encodeStep(
     } else yield;
     draft.addEvent(event, since);
   }
-  for (const { current } of remarked) {
+  for (const { current } of provenanceChanges) {
     yield;
     draft.remarked.push(draft.addObject(encodeObject(current)));
   }
@@ -143,9 +143,9 @@ export function decodePart(bytes: Buffer): RedoPart {
     const previous = optional(before);
     return { type, version, previousVersion, previous, current: optional(after) };
   });
-  const remarked = line.remarked.map(next);
+  const provenanceChanges = line.remarked.map(next);
   if (at !== bytes.length) throw new Error('the lengths do not fit');
-  const news = line.notes.map(([name, text]): RedoStep['news'][number] => [
+  const documentChanges = line.notes.map(([name, text]): RedoStep['documentChanges'][number] => [
     name,
     text ?? undefined,
   ]);
@@ -155,7 +155,7 @@ export function decodePart(bytes: Buffer): RedoPart {
     part: line.part,
     isLast: line.last,
     events,
-    remarked,
-    news,
+    provenanceChanges,
+    documentChanges,
   };
 }

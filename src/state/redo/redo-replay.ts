@@ -2,14 +2,14 @@
 import { keyString, type ObjectKey } from '../../apimachinery/index.ts';
 import { removedAt } from '../objects/difference.ts';
 import type { DraftEvent, Replaced } from '../objects/draft.ts';
-import { HeldObject } from '../objects/held-object.ts';
+import { ObjectHandle } from '../objects/object-handle.ts';
 import { remoteVersion } from '../objects/remote-version.ts';
-import { type Meta, onlyOneIn } from '../records/saved-state.ts';
+import { looseObject, type Meta } from '../records/saved-state.ts';
 import type { RedoContent } from './redo-files.ts';
-import { RedoLogError, readRedoLog } from './redo-reading.ts';
-import type { RedoEvent, RedoneStep, RedoStep } from './redo-record.ts';
+import { RedoLogError, readRedoLog } from './redo-reader.ts';
+import type { RedoEvent, RedoStep, StepChanges } from './redo-record.ts';
 
-export interface RestoredStep extends RedoneStep {
+export interface RestoredStep extends StepChanges {
   readonly step: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -24,7 +24,7 @@ export interface Restored {
   readonly head: number;
 }
 
-type Lookup = (key: ObjectKey) => HeldObject | undefined;
+type Lookup = (key: ObjectKey) => ObjectHandle | undefined;
 
 /** Throws when the log is incomplete or does not fit the state; RedoLogError for known causes. */
 export function readRestored(
@@ -33,7 +33,7 @@ export function readRestored(
 ): Restored {
   const { redo = { log: '', step: 0 }, clean, last } = meta;
   const content = readRedoLog(place, redo);
-  const redoing = new Redoing(content.head, stored);
+  const redoing = new Replay(content.head, stored);
   const steps = content.steps.map((step) => redoing.step(step, step.step <= redo.step));
   const { head } = redoing;
   if (clean && head !== last)
@@ -41,12 +41,12 @@ export function readRestored(
   return { content, steps, head };
 }
 
-class Redoing {
+class Replay {
   readonly #stored: Lookup;
   /** The newest logged version of each object; undefined: removed. */
-  readonly #logged = new Map<string, HeldObject | undefined>();
+  readonly #logged = new Map<string, ObjectHandle | undefined>();
   /** State of each object that unsaved steps changed. */
-  readonly #redone = new Map<string, HeldObject | undefined>();
+  readonly #unsaved = new Map<string, ObjectHandle | undefined>();
   /** The newest version. */
   head: number;
 
@@ -55,14 +55,19 @@ class Redoing {
     this.#stored = stored;
   }
 
-  step({ step, at, events, remarked, news }: RedoStep, isSaved: boolean): RestoredStep {
+  step(
+    { step, at, events, provenanceChanges, documentChanges }: RedoStep,
+    isSaved: boolean,
+  ): RestoredStep {
     return {
       step,
       at,
       isSaved,
       events: events.map((event) => this.#event(event, isSaved)),
-      remarked: isSaved ? [] : remarked.map((record) => this.#remarked(record)),
-      news,
+      provenanceChanges: isSaved
+        ? []
+        : provenanceChanges.map((record) => this.#provenanceChange(record)),
+      documentChanges,
     };
   }
 
@@ -72,15 +77,15 @@ class Redoing {
     this.head = version;
     const record = event.current ?? event.previous;
     if (record === undefined || (type === 'ADDED') !== (previousVersion === 0))
-      throw unfitting(event);
+      throw doesNotFollow(event);
     const found = this.#found(record);
     const previous = isSaved ? this.#before(event, found) : this.#now(found);
-    if ((previous?.resourceVersion ?? 0) !== previousVersion) throw unfitting(event);
+    if ((previous?.resourceVersion ?? 0) !== previousVersion) throw doesNotFollow(event);
     const current = this.#after(event, { ...found, previous, isSaved });
-    if (current.resourceVersion !== version) throw unfitting(event);
+    if (current.resourceVersion !== version) throw doesNotFollow(event);
     const left = type === 'DELETED' ? undefined : current;
     this.#logged.set(found.id, left);
-    if (!isSaved) this.#redone.set(found.id, left);
+    if (!isSaved) this.#unsaved.set(found.id, left);
     return Object.freeze({ type, resourceVersion: version, current, previous });
   }
 
@@ -89,14 +94,14 @@ class Redoing {
     const id = keyString(received.key);
     const stored = this.#stored(received.key);
     const key = stored?.key ?? this.#logged.get(id)?.key ?? received.key;
-    return { id, stored, received: new HeldObject(key, received.home, 0) };
+    return { id, stored, received: new ObjectHandle(key, received.container, 0) };
   }
 
   /** The object before an event that the engine already has, perhaps with later ones. */
   #before(
     { previous, previousVersion }: RedoEvent,
     { id, stored, received: { key } }: Found,
-  ): HeldObject | undefined {
+  ): ObjectHandle | undefined {
     if (previousVersion === 0) return undefined;
     const known = [this.#logged.get(id), stored];
     const found = known.find((one) => one?.resourceVersion === previousVersion);
@@ -110,26 +115,26 @@ class Redoing {
       received,
       previous,
       isSaved,
-    }: Found & { previous: HeldObject | undefined; isSaved: boolean },
-  ): HeldObject {
+    }: Found & { previous: ObjectHandle | undefined; isSaved: boolean },
+  ): ObjectHandle {
     if (type === 'DELETED' && previous !== undefined) return removedAt(previous, version);
     if (current === undefined) throw new RedoLogError(`version ${version} is missing`);
-    if (!isSaved) return onlyOneIn(current, received.key);
+    if (!isSaved) return looseObject(current, received.key);
     return stored?.resourceVersion === version ? stored : received;
   }
 
-  #now({ id, stored }: Found): HeldObject | undefined {
-    return this.#redone.has(id) ? this.#redone.get(id) : stored;
+  #now({ id, stored }: Found): ObjectHandle | undefined {
+    return this.#unsaved.has(id) ? this.#unsaved.get(id) : stored;
   }
 
-  #remarked(record: Buffer): Replaced {
+  #provenanceChange(record: Buffer): Replaced {
     const found = this.#found(record);
     const previous = this.#now(found);
-    const current = onlyOneIn(record, found.received.key);
+    const current = looseObject(record, found.received.key);
     if (previous?.resourceVersion !== current.resourceVersion) {
       throw new RedoLogError(`version ${current.resourceVersion} of ${found.id} is missing`);
     }
-    this.#redone.set(found.id, current);
+    this.#unsaved.set(found.id, current);
     return { current, previous };
   }
 }
@@ -138,10 +143,10 @@ class Redoing {
 interface Found {
   readonly id: string;
   /** The object in the engine, in any version. */
-  readonly stored: HeldObject | undefined;
-  readonly received: HeldObject;
+  readonly stored: ObjectHandle | undefined;
+  readonly received: ObjectHandle;
 }
 
-function unfitting({ type, version }: RedoEvent): RedoLogError {
+function doesNotFollow({ type, version }: RedoEvent): RedoLogError {
   return new RedoLogError(`${type} at ${version} does not follow from the state`);
 }

@@ -64,12 +64,12 @@ export function testBatches(make: MakeHarness): void {
     });
 
     const changes = names.map((name) => put(name, { a: 2 }));
-    await store.applyInSlices(changes, { head: { revision: 'two' } }, []);
+    await store.applyYielding(changes, { head: { revision: 'two' } }, []);
     clearInterval(reading);
 
     expect([...seen].every((count) => count === 0 || count === 300)).toBe(true);
     expect(store.resourceVersion).toBe(since + 300);
-    expect(store.note('head')).toEqual({ revision: 'two' });
+    expect(store.document('head')).toEqual({ revision: 'two' });
     await fixture.restart();
     expect(fixture.store.get(keyOf('t299'))?.object.spec).toEqual({ a: 2 });
   });
@@ -78,7 +78,7 @@ export function testBatches(make: MakeHarness): void {
     const { store } = fixture;
     await using watch = store.watch(TEAMS, store.resourceVersion);
 
-    const slow = store.applyInSlices([put('slow', { a: 1 }), put('slower', { a: 1 })], {}, []);
+    const slow = store.applyYielding([put('slow', { a: 1 }), put('slower', { a: 1 })], {}, []);
     store.apply([put('quick', { a: 1 })]);
     await slow;
 
@@ -101,7 +101,7 @@ export function testBatches(make: MakeHarness): void {
     const names = Array.from({ length: 40 }, (_, i) => `t${String(i).padStart(3, '0')}`);
     const since = store.resourceVersion;
 
-    const slow = store.applyInSlices(
+    const slow = store.applyYielding(
       names.map((name) => put(name, { a: 1 })),
       {},
       [],
@@ -131,7 +131,7 @@ export function testBatches(make: MakeHarness): void {
     const again = fixture.store;
     const sees = (name: string): unknown => again.get(keyOf(name))?.object.spec?.['a'];
 
-    const slow = again.applyInSlices(
+    const slow = again.applyYielding(
       names.map((name) => put(name, { a: 2 })),
       {},
       [],
@@ -154,13 +154,13 @@ export function testBatches(make: MakeHarness): void {
     store.apply([], { head: { revision: 'kept by somebody else' } });
 
     first();
-    expect(store.note('head')).toEqual({ revision: 'two' });
+    expect(store.document('head')).toEqual({ revision: 'two' });
     expect(() => second()).toThrow('out of date');
 
     expect(store.get(keyOf('ops'))?.object.spec).toEqual({ a: 2 });
     await fixture.restart();
     expect(fixture.store.get(keyOf('ops'))?.object.spec).toEqual({ a: 2 });
-    expect(fixture.store.note('head')).toEqual({ revision: 'two' });
+    expect(fixture.store.document('head')).toEqual({ revision: 'two' });
   });
 
   test('what was prepared is not applied to a store that is closed', async () => {
@@ -187,7 +187,7 @@ export function testBatches(make: MakeHarness): void {
 
     expect(store.resourceVersion).toBe(resourceVersion);
     expect(store.get(keyOf('ops'))?.object.spec).toEqual({ a: 1 });
-    expect(store.note('head')).toEqual({ revision: 'one' });
+    expect(store.document('head')).toEqual({ revision: 'one' });
     expect(paths(store.list(TEAMS))).toEqual(['ops']);
     await using watch = store.watch(TEAMS, resourceVersion);
     store.apply([put('after')]);
@@ -217,7 +217,7 @@ export function testBatches(make: MakeHarness): void {
     expect(() => store.apply([])).toThrow('is closed');
     expect(() => store.prepare([], {}, [])).toThrow('is closed');
     for (const step of steps) expect(step).toThrow('is closed');
-    await expect(store.applyInSlices([], {}, [])).rejects.toThrow('is closed');
+    await expect(store.applyYielding([], {}, [])).rejects.toThrow('is closed');
     expect([store.get(keyOf('ops')), store.get(keyOf('a'))]).toEqual([undefined, undefined]);
     expect(() => store.watch(TEAMS, store.resourceVersion)).toThrow('is closed');
   });

@@ -1,7 +1,12 @@
 /** First contents, what is kept beside objects, and how objects are kept when there are many. */
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { CompactedError, type Filling, type Source, type Store } from '../../../src/state/store.ts';
+import {
+  CompactedError,
+  type ObjectFactory,
+  type Source,
+  type Store,
+} from '../../../src/state/store.ts';
 import {
   describeEvent,
   keyOf,
@@ -27,14 +32,14 @@ function teams(count: number): Team[] {
 }
 
 /** Counts what was made, and keeps what was settled. */
-function fillingOf(made: string[] = [], settled: string[] = []): Filling<Team> {
+function fillingOf(made: string[] = [], settled: string[] = []): ObjectFactory<Team> {
   return {
     make: ({ key, n }) => {
       made.push(key.name);
       return {
         object: objectOf(key.name, { n, text: 'ä'.repeat(50) }),
         hidden: n % 3 === 0 ? { secret: n } : undefined,
-        remark: { facts: [n, key.name], text: n % 2 === 0 ? `text ${n}` : undefined },
+        provenance: { facts: [n, key.name], text: n % 2 === 0 ? `text ${n}` : undefined },
       };
     },
     settled: ({ key }) => void settled.push(key.name),
@@ -48,7 +53,7 @@ function picture(store: Store): unknown {
       version: stored.resourceVersion,
       json: stored.json().toString(),
       hidden: stored.hidden,
-      remark: stored.remark(),
+      remark: stored.provenance(),
       terminating: stored.terminating,
     })),
   );
@@ -71,7 +76,7 @@ export function testContents(make: MakeHarness): void {
     expect(store.list(TEAMS).items).toHaveLength(MANY);
     expect(store.get(keyOf('team-7'))?.object.spec).toMatchObject({ n: 7 });
     expect(new Set(made)).toEqual(new Set(['team-7']));
-    expect(store.note('head')).toEqual({ revision: 'x' });
+    expect(store.document('head')).toEqual({ revision: 'x' });
   });
 
   test('they get versions of their own, and nobody can read on from before', async () => {
@@ -110,7 +115,7 @@ export function testContents(make: MakeHarness): void {
     await fixture.restart();
 
     expect(picture(fixture.store)).toEqual(before);
-    expect(fixture.store.note('head')).toEqual({ revision: 'x' });
+    expect(fixture.store.document('head')).toEqual({ revision: 'x' });
     expect(fixture.store.pristine).toBe(false);
   });
 
@@ -127,7 +132,7 @@ export function testContents(make: MakeHarness): void {
     const after = await harness.open({ clock: fixture.clock });
 
     expect(picture(after)).toEqual(before);
-    expect(after.note('head')).toEqual({ revision: 'x' });
+    expect(after.document('head')).toEqual({ revision: 'x' });
     await after.close();
   });
 
@@ -139,7 +144,7 @@ export function testContents(make: MakeHarness): void {
 
     const after = await harness.open({ clock: fixture.clock });
 
-    expect(after.note('head')).toBeUndefined();
+    expect(after.document('head')).toBeUndefined();
     expect(after.resourceVersion).toBeGreaterThan(store.resourceVersion);
     await after.close();
   });
@@ -178,7 +183,7 @@ export function testContents(make: MakeHarness): void {
     const after = await harness.open({ clock: fixture.clock });
 
     expect(picture(after)).toEqual(before);
-    expect(after.note('head')).toEqual({ revision: 'x' });
+    expect(after.document('head')).toEqual({ revision: 'x' });
     await after.close();
   });
 
@@ -192,13 +197,13 @@ export function testContents(make: MakeHarness): void {
 
     const after = await harness.open({ clock: fixture.clock });
 
-    expect(after.note('head')).toBeUndefined();
-    expect(after.note('own')).toEqual({ n: 1 });
+    expect(after.document('head')).toBeUndefined();
+    expect(after.document('own')).toEqual({ n: 1 });
     expect(after.resourceVersion).toBeGreaterThan(store.resourceVersion);
     expect(paths(after.list(TEAMS))).toEqual(['team-4']);
     await after.close();
     const again = await harness.open({ clock: fixture.clock });
-    expect(again.note('head')).toBeUndefined();
+    expect(again.document('head')).toBeUndefined();
     await again.close();
   });
 
@@ -212,14 +217,14 @@ export function testContents(make: MakeHarness): void {
     ]);
     const { resourceVersion } = store;
     store.apply([put('ops', { v: 2 }), remove('gone')]);
-    expect(store.get(keyOf('ops'))?.remark()).toEqual(remark);
+    expect(store.get(keyOf('ops'))?.provenance()).toEqual(remark);
     store.apply([put('gone')]);
 
     await fixture.restart();
 
-    expect(fixture.store.get(keyOf('ops'))?.remark()).toEqual(remark);
-    expect(fixture.store.get(keyOf('gone'))?.remark()).toBeUndefined();
-    const all = [...fixture.store.remarks()].map(([{ key }, facts]) => [key.name, facts]);
+    expect(fixture.store.get(keyOf('ops'))?.provenance()).toEqual(remark);
+    expect(fixture.store.get(keyOf('gone'))?.provenance()).toBeUndefined();
+    const all = [...fixture.store.provenanceFacts()].map(([{ key }, facts]) => [key.name, facts]);
     expect(all).toEqual([['ops', ['path', 1]]]);
     expect(fixture.store.resourceVersion).toBeGreaterThan(resourceVersion);
   });
@@ -233,7 +238,7 @@ export function testContents(make: MakeHarness): void {
 
     expect(store.get(keyOf('ops'))?.resourceVersion).toBe(before?.resourceVersion);
     await fixture.restart();
-    expect(fixture.store.get(keyOf('ops'))?.remark()?.facts).toBe(2);
+    expect(fixture.store.get(keyOf('ops'))?.provenance()?.facts).toBe(2);
     expect(fixture.store.get(keyOf('ops'))?.json()).toEqual(before?.json());
   });
 

@@ -180,7 +180,7 @@ export function testRestarts(make: MakeHarness): void {
     const store = await fixture.harness.open({ clock: fixture.clock });
 
     expect(paths(store.list(SECRETS))).toEqual(['a/2', 'a/3']);
-    expect(store.note('head')).toEqual({ revision: 'two' });
+    expect(store.document('head')).toEqual({ revision: 'two' });
     await store.close();
   });
 

@@ -86,7 +86,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(
       const there = await storeAt(inEtcd(prefix));
       expect(contents(there)).toEqual(kept.objects);
       expect(there.resourceVersion).toBe(kept.version);
-      expect(there.note('cursor')).toEqual({ revision: 'abc' });
+      expect(there.document('cursor')).toEqual({ revision: 'abc' });
       const [made] = there.apply([put('later')]);
       expect(made?.resourceVersion).toBeGreaterThan(kept.version);
       const changed = contents(there);

@@ -224,7 +224,7 @@ test('an approval is on stable storage when it is acknowledged', async () => {
   const consent = new PruneApprovals({
     repository: platform.repository,
     store: {
-      note: () => undefined,
+      document: () => undefined,
       apply: () => {
         done.push('applied');
         return [];

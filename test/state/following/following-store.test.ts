@@ -216,7 +216,7 @@ test('every follower shows the history up to some moment, and a watch moves betw
         got.push(...(await drained(store, since)));
         since = store.resourceVersion;
         expect(contents(store)).toEqual(contents(leading.store));
-        expect([...store.notes('')]).toEqual([...leading.store.notes('')]);
+        expect([...store.documents('')]).toEqual([...leading.store.documents('')]);
         expect(store.counts.reloads).toBe(0);
       }
       expect(got).toEqual(leading.durable);
@@ -342,7 +342,11 @@ test('first contents are shown when they are whole, not before', async () => {
   leading.store.fill(
     sources,
     {
-      make: ({ key }) => ({ object: objectOf(pathOf(key)), hidden: undefined, remark: undefined }),
+      make: ({ key }) => ({
+        object: objectOf(pathOf(key)),
+        hidden: undefined,
+        provenance: undefined,
+      }),
       settled: () => undefined,
     },
     { revision: { of: 'x' } },
@@ -350,12 +354,12 @@ test('first contents are shown when they are whole, not before', async () => {
   leading.engine.commit();
   await expect(store.barrier(1)).rejects.toThrow(StateError);
   expect(contents(store)).toEqual([]);
-  expect(store.note('revision')).toBeUndefined();
+  expect(store.document('revision')).toBeUndefined();
   await leading.store.filled();
   leading.engine.commit();
   await store.barrier();
   expect(contents(store)).toEqual(contents(leading.store));
-  expect(store.note('revision')).toEqual({ of: 'x' });
+  expect(store.document('revision')).toEqual({ of: 'x' });
 
   // What is packed anew there changes nothing here.
   for (let v = 0; v < 4; v++) {

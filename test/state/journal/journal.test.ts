@@ -133,7 +133,7 @@ test('listeners of the kind and of the namespace are called, each past the error
   journal.log(SECRETS).listeners.add(() => heard.push('kind'));
   journal.log(secretsIn('x')).listeners.add(() => heard.push('x'));
   journal.log(secretsIn('y')).listeners.add(() => heard.push('y'));
-  journal.tell(event('x/s', 1), (error) => errors.push(error));
+  journal.notify(event('x/s', 1), (error) => errors.push(error));
   expect(heard).toEqual(['kind', 'x']);
   expect(errors).toEqual([new Error('mine')]);
 });
@@ -149,7 +149,7 @@ test('a listener that leaves while it is called takes no call from the others', 
   };
   listeners.add(first);
   listeners.add(() => heard.push('second'));
-  journal.tell(event('a', 1), () => undefined);
+  journal.notify(event('a', 1), () => undefined);
   expect(heard).toEqual(['first', 'second']);
 });
 
@@ -184,6 +184,6 @@ test('a restart ends readers, keeps listeners and their logs, and forgets every 
   expect(journal.peek(SECRETS)).toBeUndefined();
   // Bytes of before count no more.
   expect(take(journal, [event('a', 21)], 10)).toBe(0);
-  journal.tell(event('a', 21), () => undefined);
+  journal.notify(event('a', 21), () => undefined);
   expect(heard).toEqual(['a']);
 });

@@ -141,9 +141,9 @@ async function soon(): Promise<undefined> {
 
 function contentsOf(store: Store): unknown {
   const lists = [TEAMS, SECRETS].map((of) =>
-    store.list(of).items.map((one) => [one.json().toString(), one.hidden, one.remark()]),
+    store.list(of).items.map((one) => [one.json().toString(), one.hidden, one.provenance()]),
   );
-  return [store.resourceVersion, lists, [...store.notes('')]];
+  return [store.resourceVersion, lists, [...store.documents('')]];
 }
 
 function expectUnreadable(store: Store, versions: readonly number[]): void {
@@ -231,7 +231,7 @@ describe('after a kill', () => {
         make: ({ key }) => ({
           object: { ...objectAt(pathOf(key)) },
           hidden: undefined,
-          remark: undefined,
+          provenance: undefined,
         }),
         settled: () => undefined,
       },
@@ -257,7 +257,7 @@ describe('after a kill', () => {
     const store = await life.open();
     const since = store.resourceVersion;
     const many = Array.from({ length: 300 }, (_, i) => put(`a/${i}`, { data: 'x'.repeat(4000) }));
-    await store.applyInSlices(many, { base: {} }, []);
+    await store.applyYielding(many, { base: {} }, []);
     const whole = fs.statSync(life.file).size;
     expect(whole).toBeGreaterThan(4 * 256 * 1024);
     const before = contentsOf(store);
@@ -281,7 +281,7 @@ describe('after a kill', () => {
     const since = store.resourceVersion;
     record(store, events);
     const many = Array.from({ length: 2000 }, (_, i) => put(`a/${i}`));
-    const applying = store.applyInSlices(many, {}, []);
+    const applying = store.applyYielding(many, {}, []);
     await new Promise((resolve) => setImmediate(resolve));
     store.apply([], { note: { n: 1 } });
     store.apply([put('ops')]);
@@ -362,7 +362,7 @@ async function randomStep(store: Store, random: Random): Promise<void> {
   const isThere = store.get(about) !== undefined && changes.length === 0;
   const remarks = isThere ? ([[about, { facts: random.below(99) }]] as const) : [];
   const roll = random.below(3);
-  if (roll === 0) await store.applyInSlices(changes, notes, remarks);
+  if (roll === 0) await store.applyYielding(changes, notes, remarks);
   else if (roll === 1) store.apply(changes, notes, remarks);
   else {
     const apply = store.prepare(changes, notes, remarks);

@@ -6,8 +6,8 @@
 
 import { EVENT_PREFIX } from '../../journal/event-records.ts';
 import { META_KEY } from '../../records/saved-state.ts';
-import { type EngineValue, type EngineWrite, madeValues } from '../engine.ts';
-import { MOST_BYTES, MOST_OPERATIONS } from './big-batch.ts';
+import { type EngineValue, type EngineWrite, evaluated } from '../engine.ts';
+import { MAX_BYTES, MAX_OPERATIONS } from './big-batch.ts';
 
 interface Waiting {
   readonly writes: Map<string, EngineValue | undefined>;
@@ -24,8 +24,8 @@ export interface Group {
   readonly count: number;
 }
 
-const UNMADE_BYTES = 4096;
-const MOST_JOINED_BYTES = MOST_BYTES / 2;
+const UNEVALUATED_BYTES = 4096;
+const MAX_JOINED_BYTES = MAX_BYTES / 2;
 
 export class BatchQueue {
   #waiting: Waiting[] = [];
@@ -65,7 +65,7 @@ export class BatchQueue {
     let bytes = 0;
     let taken = 0;
     for (const next of this.#waiting) {
-      const made = madeValues(next.writes);
+      const made = evaluated(next.writes);
       const size = bytesOf(made);
       // Evaluated values stay in the queue, so that they are not computed twice.
       for (const [key, value] of made) next.writes.set(key, value);
@@ -102,8 +102,8 @@ export class BatchQueue {
 /** During an outage of etcd, overwritten values must not make the queue grow. */
 function joins(last: Waiting, next: Waiting): boolean {
   if (last.hasEvents || next.hasEvents) return false;
-  if (last.bytes + next.bytes > MOST_JOINED_BYTES) return false;
-  return last.writes.size + next.writes.size <= MOST_OPERATIONS;
+  if (last.bytes + next.bytes > MAX_JOINED_BYTES) return false;
+  return last.writes.size + next.writes.size <= MAX_OPERATIONS;
 }
 
 function fits(
@@ -111,8 +111,8 @@ function fits(
   next: Waiting,
   of: { hasEvents: boolean; bytes: number },
 ): boolean {
-  if (writes.size + next.writes.size > MOST_OPERATIONS) return false;
-  if (of.bytes + next.bytes > MOST_BYTES) return false;
+  if (writes.size + next.writes.size > MAX_OPERATIONS) return false;
+  if (of.bytes + next.bytes > MAX_BYTES) return false;
   if (!of.hasEvents) return true;
   return ![...next.writes.keys()].some((key) => key !== META_KEY && writes.has(key));
 }
@@ -120,7 +120,7 @@ function fits(
 function bytesOf(writes: ReadonlyMap<string, EngineValue | undefined>): number {
   let bytes = 0;
   for (const [key, value] of writes) {
-    bytes += key.length + (typeof value === 'function' ? UNMADE_BYTES : (value?.length ?? 0));
+    bytes += key.length + (typeof value === 'function' ? UNEVALUATED_BYTES : (value?.length ?? 0));
   }
   return bytes;
 }

@@ -19,8 +19,8 @@ export interface BigBatch {
 }
 
 /** The default limits of etcd for one transaction, less what a step adds. */
-export const MOST_OPERATIONS = 120;
-export const MOST_BYTES = 1024 * 1024;
+export const MAX_OPERATIONS = 120;
+export const MAX_BYTES = 1024 * 1024;
 /**
  * Size limit of a last record that is written with the commit, so that a reader of that record sees
  * the batch.
@@ -39,7 +39,7 @@ export function inPortions(operations: readonly Operation[]): Operation[][] {
   let bytes = 0;
   for (const operation of operations) {
     const size = bytesOf(operation);
-    if (portion.length >= MOST_OPERATIONS || (portion.length > 0 && bytes + size > MOST_BYTES)) {
+    if (portion.length >= MAX_OPERATIONS || (portion.length > 0 && bytes + size > MAX_BYTES)) {
       portions.push(portion);
       portion = [];
       bytes = 0;

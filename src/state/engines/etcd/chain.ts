@@ -32,17 +32,17 @@ export class Chain {
   /** Revision of the head after the last step. */
   #revision = 0n;
   /** The pending result of a step that may have been applied. */
-  #underWay: Deferred<bigint> | undefined;
+  #pending: Deferred<bigint> | undefined;
 
   /** Takes over the head: in-flight transactions of other writers have no effect from now on. */
-  static async claim(options: ChainOptions): Promise<Chain> {
+  static async takeOver(options: ChainOptions): Promise<Chain> {
     const chain = new Chain(options);
     const step: Step = { operations: [] };
     for (;;) {
       const { kvs } = await options.etcd.range({ key: options.layout.head });
       chain.#revision = kvs[0]?.modRevision ?? 0n;
       try {
-        if (await chain.#happened(step)) return chain;
+        if (await chain.#isApplied(step)) return chain;
       } catch (error) {
         if (!(error instanceof EtcdError && error.unknown)) throw error;
       }
@@ -57,8 +57,8 @@ export class Chain {
    * A revision that includes everything a client may have seen of this chain before the call. Waits
    * for the step in flight, however long that takes.
    */
-  seen(): bigint | Promise<bigint> {
-    return this.#underWay?.promise ?? this.#revision;
+  seenRevision(): bigint | Promise<bigint> {
+    return this.#pending?.promise ?? this.#revision;
   }
 
   /** An id that no other run uses. */
@@ -71,10 +71,10 @@ export class Chain {
    * this writer must stop.
    */
   async commit(step: Step): Promise<void> {
-    this.#underWay ??= deferred();
-    if (await this.#happened(step)) {
-      this.#underWay.resolve(this.#revision);
-      this.#underWay = undefined;
+    this.#pending ??= deferred();
+    if (await this.#isApplied(step)) {
+      this.#pending.resolve(this.#revision);
+      this.#pending = undefined;
       return;
     }
     const { layout, etcd } = this.#options;
@@ -84,7 +84,7 @@ export class Chain {
   }
 
   /** False if another process has moved the head. */
-  async #happened(step: Step): Promise<boolean> {
+  async #isApplied(step: Step): Promise<boolean> {
     const { etcd, layout, fence, ended } = this.#options;
     step.marker ??= this.newId();
     const { succeeded, revision, ranges } = await etcd.txn({

@@ -4,7 +4,7 @@
  */
 export const PART_BYTES = 512 * 1024;
 
-const CUT = 2;
+const CHUNKED = 2;
 const ESCAPE = 3;
 
 export interface ChunkedValue {
@@ -15,19 +15,19 @@ export interface ChunkedValue {
 /** Record of a value that is small enough. */
 export function wholeValue(value: Buffer): Buffer {
   const [first] = value;
-  return first === CUT || first === ESCAPE ? Buffer.concat([Buffer.of(ESCAPE), value]) : value;
+  return first === CHUNKED || first === ESCAPE ? Buffer.concat([Buffer.of(ESCAPE), value]) : value;
 }
 
 /** Record of a chunked value. */
 export function chunkReference(cut: ChunkedValue): Buffer {
-  return Buffer.concat([Buffer.of(CUT), Buffer.from(JSON.stringify([cut.id, cut.parts]))]);
+  return Buffer.concat([Buffer.of(CHUNKED), Buffer.from(JSON.stringify([cut.id, cut.parts]))]);
 }
 
 /** The value of a record, or the reference in it. */
 export function readValue(record: Buffer): Buffer | ChunkedValue {
   const [first] = record;
   if (first === ESCAPE) return record.subarray(1);
-  if (first !== CUT) return record;
+  if (first !== CHUNKED) return record;
   const [id, parts] = JSON.parse(record.toString('utf8', 1)) as [string, number];
   return { id, parts };
 }

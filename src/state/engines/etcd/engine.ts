@@ -45,12 +45,12 @@ export interface EtcdStateEngine extends StateEngine {
    * An etcd revision that includes everything a client may have seen before the call, if no other
    * process writes here. Waits for the step in flight.
    */
-  seen(): bigint | Promise<bigint>;
+  seenRevision(): bigint | Promise<bigint>;
 }
 
 /** Limits of the queue, above which writes are refused. */
-const MOST_WAITING = 4096;
-const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+const MAX_WAITING = 4096;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const PATIENCE_MS = 8000;
 const PATIENCE_AT_CLOSE_MS = 2000;
 const FIRST_RETRY_MS = 10;
@@ -65,7 +65,7 @@ export async function openEtcdEngine(options: EtcdEngineOptions): Promise<EtcdSt
   const layout = new Layout(prefix);
   const ended = options.ended ?? ((): Error => closedEngine(etcd.place));
   try {
-    const chain = await Chain.claim({ etcd, layout, fence, ended });
+    const chain = await Chain.takeOver({ etcd, layout, fence, ended });
     const planner = new Planner(layout, () => chain.newId());
     const steps = await planner.recover({ etcd, layout });
     return new EtcdEngine({ ...options, ended }, { layout, chain, planner, steps });
@@ -116,15 +116,15 @@ class EtcdEngine implements EtcdStateEngine {
     if (this.#failure !== undefined) return this.#failure;
     const { bytes } = this.#queue;
     const count = this.#progress.left;
-    if (bytes < MOST_WAITING_BYTES && count < MOST_WAITING) return undefined;
+    if (bytes < MAX_WAITING_BYTES && count < MAX_WAITING) return undefined;
     const problem = `${count} batches of about ${bytes} bytes wait to be written`;
     return new StateError(`the state in ${this.place} does not keep up: ${problem}`, {
       code: 'EQUEUE',
     });
   }
 
-  seen(): bigint | Promise<bigint> {
-    return this.#parts.chain.seen();
+  seenRevision(): bigint | Promise<bigint> {
+    return this.#parts.chain.seenRevision();
   }
 
   async *load(prefix: string): AsyncGenerator<EngineEntry> {
@@ -236,7 +236,7 @@ class EtcdEngine implements EtcdStateEngine {
       } catch (error) {
         const most = this.#closing === undefined ? patience : PATIENCE_AT_CLOSE_MS;
         const isOver = this.#failure !== undefined || performance.now() - start > most;
-        if (isOver || !isPassing(error) || this.#final !== undefined) throw error;
+        if (isOver || !isTransient(error) || this.#final !== undefined) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
@@ -268,7 +268,7 @@ class EtcdEngine implements EtcdStateEngine {
 }
 
 /** True if a retry may succeed. */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof EtcdError && (error.unknown || error.code === 'EUNREACH');
 }
 

@@ -7,7 +7,7 @@ import {
   type WatchEvent,
 } from '../../../etcd/index.ts';
 import {
-  ForgottenRevisionError,
+  CompactedFeedError,
   type Newest,
   type RecordBatch,
   type RecordChanges,
@@ -18,7 +18,7 @@ import { META_KEY } from '../../records/saved-state.ts';
 import type { EngineEntry } from '../engine.ts';
 import { decodeBig, readBigBatch, type StoredWrites } from './big-batch.ts';
 import { Layout } from './layout.ts';
-import { type Place, readRecords, resolved } from './records.ts';
+import { type EtcdRecords, readRecords, resolved } from './records.ts';
 
 /** `prefix`: that of the engine that writes the store. */
 export function openEtcdFeed(etcd: Etcd, prefix: string): RecordFeed {
@@ -27,9 +27,9 @@ export function openEtcdFeed(etcd: Etcd, prefix: string): RecordFeed {
 
 class EtcdFeed implements RecordFeed {
   readonly place: string;
-  readonly #place: Place;
+  readonly #place: EtcdRecords;
 
-  constructor(place: Place) {
+  constructor(place: EtcdRecords) {
     this.#place = place;
     this.place = `${place.etcd.place} below ${place.layout.prefix}`;
   }
@@ -48,18 +48,18 @@ class EtcdFeed implements RecordFeed {
     for await (const kv of scan) events.push(kv);
     const now = await scan.revision;
     // Earlier revisions are compacted, or will be soon.
-    const found = await firstThat(events, (kv) => this.#isThere(kv.modRevision));
+    const found = await firstWhere(events, (kv) => this.#isAvailable(kv.modRevision));
     if (found === undefined) return now;
     // A reader that has seen everything before the first event can continue with it.
     const before = found.modRevision - 1n;
-    return (await this.#isThere(before)) ? before : found.modRevision;
+    return (await this.#isAvailable(before)) ? before : found.modRevision;
   }
 
   async *load(revision: bigint): AsyncGenerator<EngineEntry> {
     try {
       yield* readRecords(this.#place, { prefix: '', revision });
     } catch (error) {
-      throw forgotten(error);
+      throw compacted(error);
     }
   }
 
@@ -71,7 +71,7 @@ class EtcdFeed implements RecordFeed {
       try {
         for await (const batch of watch) yield await read(batch);
       } catch (error) {
-        throw forgotten(error);
+        throw compacted(error);
       }
     }
     return { [Symbol.asyncIterator]: follow, close: () => watch.close() };
@@ -96,7 +96,7 @@ class EtcdFeed implements RecordFeed {
     return await readBigBatch(etcd, layout, { batch, revision });
   }
 
-  async #isThere(revision: bigint): Promise<boolean> {
+  async #isAvailable(revision: bigint): Promise<boolean> {
     const { etcd, layout } = this.#place;
     try {
       await etcd.range({ key: layout.head, keysOnly: true, revision });
@@ -118,7 +118,7 @@ function changedRecords(layout: Layout, events: readonly WatchEvent[]): StoredWr
 }
 
 /** Binary search in a list where `holds` is true from some position on. */
-async function firstThat<T>(
+async function firstWhere<T>(
   items: readonly T[],
   holds: (item: T) => Promise<boolean>,
 ): Promise<T | undefined> {
@@ -133,7 +133,7 @@ async function firstThat<T>(
   return items[low];
 }
 
-function forgotten(error: unknown): unknown {
+function compacted(error: unknown): unknown {
   if (!(error instanceof CompactedRevisionError)) return error;
-  return new ForgottenRevisionError(error.message, { cause: error });
+  return new CompactedFeedError(error.message, { cause: error });
 }

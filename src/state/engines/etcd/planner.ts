@@ -6,21 +6,21 @@ import {
   copySteps,
   decodeBig,
   inPortions,
-  MOST_BYTES,
-  MOST_OPERATIONS,
+  MAX_BYTES,
+  MAX_OPERATIONS,
   readBigBatch,
   recordOperations,
   type StoredWrites,
 } from './big-batch.ts';
 import { chunkReference, PART_BYTES, partsOf, readValue, wholeValue } from './chunked-value.ts';
 import type { Layout } from './layout.ts';
-import { type Place, readCopying } from './records.ts';
+import { type EtcdRecords, readCopying } from './records.ts';
 
 export class Planner {
   readonly #layout: Layout;
   readonly #newId: () => string;
   /** Ids of chunked values, by record key. */
-  readonly #cut = new Map<string, string>();
+  readonly #chunked = new Map<string, string>();
 
   constructor(layout: Layout, newId: () => string) {
     this.#layout = layout;
@@ -28,7 +28,7 @@ export class Planner {
   }
 
   /** Unfinished steps of an earlier run. Called before the first write. */
-  async recover(place: Place): Promise<Operation[][]> {
+  async recover(place: EtcdRecords): Promise<Operation[][]> {
     const { etcd, layout } = place;
     const { kvs, revision } = await etcd.range({ key: layout.big });
     const big = kvs[0] && decodeBig(kvs[0].value);
@@ -45,12 +45,12 @@ export class Planner {
     const after: Operation[] = [];
     const stored = new Map<string, Buffer | undefined>();
     for (const [key, value] of writes) {
-      const parts = this.#cut.get(key);
+      const parts = this.#chunked.get(key);
       if (parts !== undefined) after.push(this.#removal(parts));
-      this.#cut.delete(key);
+      this.#chunked.delete(key);
       if (value === undefined) stored.set(key, undefined);
       else if (value.length <= PART_BYTES) stored.set(key, wholeValue(value));
-      else stored.set(key, this.#cutUp(key, value, before));
+      else stored.set(key, this.#chunk(key, value, before));
     }
     return [...inPortions(before), ...this.#commit(stored, after)];
   }
@@ -58,17 +58,17 @@ export class Planner {
   #commit(stored: StoredWrites, after: readonly Operation[]): Operation[][] {
     const records = [...after, ...recordOperations(this.#layout, stored)];
     const bytes = records.reduce((sum, operation) => sum + bytesOf(operation), 0);
-    if (records.length <= MOST_OPERATIONS && bytes <= MOST_BYTES) return [records];
+    if (records.length <= MAX_OPERATIONS && bytes <= MAX_BYTES) return [records];
     return [...bigBatchSteps(this.#layout, this.#newId(), stored), ...inPortions(after)];
   }
 
-  #cutUp(key: string, value: Buffer, puts: Operation[]): Buffer {
+  #chunk(key: string, value: Buffer, puts: Operation[]): Buffer {
     const id = this.#newId();
     const parts = partsOf(value);
     for (const [part, bytes] of parts.entries()) {
       puts.push({ put: this.#layout.valuePart(id, part, key), value: bytes });
     }
-    this.#cut.set(key, id);
+    this.#chunked.set(key, id);
     return chunkReference({ id, parts: parts.length });
   }
 
@@ -77,7 +77,7 @@ export class Planner {
   }
 
   /** Records the chunked values; returns removals of orphaned parts. */
-  async #findParts(place: Place, revision: bigint): Promise<Operation[]> {
+  async #findParts(place: EtcdRecords, revision: bigint): Promise<Operation[]> {
     const { etcd, layout } = place;
     const found = new Map<string, string>();
     const scan = etcd.scan({ key: layout.valueParts, prefix: true, keysOnly: true, revision });
@@ -92,7 +92,8 @@ export class Planner {
       const kvs = (await etcd.range({ key: layout.record(key), revision })).kvs;
       const record = copying?.has(key) === true ? copying.get(key) : kvs[0]?.value;
       const value = record && readValue(record);
-      if (value !== undefined && !Buffer.isBuffer(value) && value.id === id) this.#cut.set(key, id);
+      if (value !== undefined && !Buffer.isBuffer(value) && value.id === id)
+        this.#chunked.set(key, id);
       else orphans.push(this.#removal(id));
     }
     return orphans;

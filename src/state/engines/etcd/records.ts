@@ -6,19 +6,19 @@ import { decodeBig, readBigBatch, type StoredWrites } from './big-batch.ts';
 import { readValue } from './chunked-value.ts';
 import type { Layout } from './layout.ts';
 
-export interface Place {
+export interface EtcdRecords {
   readonly etcd: Etcd;
   readonly layout: Layout;
 }
 
-interface Moment {
+interface Snapshot {
   /** Prefix of the keys. */
   readonly prefix: string;
   readonly revision: bigint;
 }
 
 /** Throws CompactedRevisionError when etcd has compacted the revision. */
-export async function* readRecords(place: Place, at: Moment): AsyncGenerator<EngineEntry> {
+export async function* readRecords(place: EtcdRecords, at: Snapshot): AsyncGenerator<EngineEntry> {
   const copying = await readCopying(place, at.revision);
   const newer = [...(copying ?? [])]
     .filter(([key]) => key.startsWith(at.prefix))
@@ -30,7 +30,7 @@ export async function* readRecords(place: Place, at: Moment): AsyncGenerator<Eng
 
 /** The batch that is valid and not yet copied to its record keys. */
 export async function readCopying(
-  { etcd, layout }: Place,
+  { etcd, layout }: EtcdRecords,
   revision: bigint,
 ): Promise<StoredWrites | undefined> {
   const [big] = (await etcd.range({ key: layout.big, revision })).kvs;
@@ -40,7 +40,7 @@ export async function readCopying(
 
 /** The value of a record, which may be chunked. */
 export async function resolved(
-  { etcd, layout }: Place,
+  { etcd, layout }: EtcdRecords,
   record: Buffer,
   revision: bigint,
 ): Promise<Buffer> {
@@ -53,7 +53,7 @@ export async function resolved(
   return Buffer.concat(parts);
 }
 
-async function* stored({ etcd, layout }: Place, at: Moment): AsyncGenerator<EngineEntry> {
+async function* stored({ etcd, layout }: EtcdRecords, at: Snapshot): AsyncGenerator<EngineEntry> {
   for (const span of layout.spans(at.prefix)) {
     for await (const { key, value } of etcd.scan({ ...span, revision: at.revision })) {
       const own = layout.keyOf(key);

@@ -4,7 +4,7 @@ import type { Etcd } from '../../../../src/etcd/etcd.ts';
 import type { EngineWrite } from '../../../../src/state/engines/engine.ts';
 import { openEtcdFeed } from '../../../../src/state/engines/etcd/feed.ts';
 import {
-  ForgottenRevisionError,
+  CompactedFeedError,
   type RecordFeed,
 } from '../../../../src/state/following/record-feed.ts';
 import { compareBytes } from '../../../../src/state/objects/key-order.ts';
@@ -127,12 +127,12 @@ describe.skipIf(ETCD_MISSING !== undefined)(
 
       expect(await feed.oldest()).toBe(revisions[5]);
       expect(await loaded(feed, await feed.oldest())).toHaveLength(7);
-      await expect(loaded(feed, revisions[4] ?? 0n)).rejects.toThrow(ForgottenRevisionError);
+      await expect(loaded(feed, revisions[4] ?? 0n)).rejects.toThrow(CompactedFeedError);
       const lost = feed
         .changes(revisions[4] ?? 0n)
         [Symbol.asyncIterator]()
         .next();
-      await expect(lost).rejects.toThrow(ForgottenRevisionError);
+      await expect(lost).rejects.toThrow(CompactedFeedError);
       await engine.close();
     });
   },

@@ -8,7 +8,7 @@ import type { Provenance, StoredObject } from '../store.ts';
 import type { Labels } from './labels.ts';
 
 /** Storage of object versions, by position. */
-export interface Home {
+export interface VersionContainer {
   resourceVersion(at: number): number;
   terminating(at: number): boolean;
   json(at: number): Buffer;
@@ -16,27 +16,27 @@ export interface Home {
   object(at: number): KubeObject;
   labels(at: number): Labels | undefined;
   hidden(at: number): JsonObject | undefined;
-  remark(at: number): Provenance | undefined;
+  provenance(at: number): Provenance | undefined;
 }
 
 /** Limit of the cache of parsed objects; the oldest are evicted. */
-const MOST_PARSED = 1024;
+const MAX_PARSED = 1024;
 
-const parsed = new Map<HeldObject, KubeObject>();
+const parsed = new Map<ObjectHandle, KubeObject>();
 
-export class HeldObject implements StoredObject {
+export class ObjectHandle implements StoredObject {
   readonly key: ObjectKey;
-  #home: Home;
+  #container: VersionContainer;
   #at: number;
 
-  constructor(key: ObjectKey, home: Home, at: number) {
+  constructor(key: ObjectKey, container: VersionContainer, at: number) {
     this.key = key;
-    this.#home = home;
+    this.#container = container;
     this.#at = at;
   }
 
-  get home(): Home {
-    return this.#home;
+  get container(): VersionContainer {
+    return this.#container;
   }
 
   get at(): number {
@@ -44,50 +44,50 @@ export class HeldObject implements StoredObject {
   }
 
   get resourceVersion(): number {
-    return this.#home.resourceVersion(this.#at);
+    return this.#container.resourceVersion(this.#at);
   }
 
   get terminating(): boolean {
-    return this.#home.terminating(this.#at);
+    return this.#container.terminating(this.#at);
   }
 
   get object(): KubeObject {
     const known = parsed.get(this);
     if (known !== undefined) return known;
-    const object = this.#home.object(this.#at);
-    this.expect(object);
+    const object = this.#container.object(this.#at);
+    this.cacheParsed(object);
     return object;
   }
 
   get labels(): Labels | undefined {
-    return this.#home.labels(this.#at);
+    return this.#container.labels(this.#at);
   }
 
   get hidden(): JsonObject | undefined {
-    return this.#home.hidden(this.#at);
+    return this.#container.hidden(this.#at);
   }
 
   json(): Buffer {
-    return this.#home.json(this.#at);
+    return this.#container.json(this.#at);
   }
 
-  remark(): Provenance | undefined {
-    return this.#home.remark(this.#at);
+  provenance(): Provenance | undefined {
+    return this.#container.provenance(this.#at);
   }
 
   /** Caches the parsed form of this version, and freezes it. */
-  expect(object: KubeObject): void {
+  cacheParsed(object: KubeObject): void {
     Object.freeze(object);
     Object.freeze(object.metadata);
     parsed.set(this, object);
-    if (parsed.size <= MOST_PARSED) return;
+    if (parsed.size <= MAX_PARSED) return;
     const [oldest] = parsed.keys();
     if (oldest !== undefined) parsed.delete(oldest);
   }
 
   /** Points the handle to the same version in another container. */
-  move(home: Home, at: number): void {
-    this.#home = home;
+  move(container: VersionContainer, at: number): void {
+    this.#container = container;
     this.#at = at;
   }
 }

@@ -1,14 +1,14 @@
 /** Version 1 of the format: one record per object, `{key, hidden}` on the first line. */
 import type { JsonObject, KubeObject, ObjectKey } from '../../apimachinery/index.ts';
-import { HeldObject } from '../objects/held-object.ts';
+import { ObjectHandle } from '../objects/object-handle.ts';
 import { OwnVersion } from '../objects/own-version.ts';
 
-export function decodeFirstFormat(record: Buffer): HeldObject {
+export function decodeFirstFormat(record: Buffer): ObjectHandle {
   const end = record.indexOf('\n');
   const head = JSON.parse(record.toString('utf8', 0, end)) as {
     key: ObjectKey;
     hidden?: JsonObject;
   };
   const object = JSON.parse(record.toString('utf8', end + 1)) as KubeObject;
-  return new HeldObject(head.key, new OwnVersion(object, { hidden: head.hidden }), 0);
+  return new ObjectHandle(head.key, new OwnVersion(object, { hidden: head.hidden }), 0);
 }

@@ -35,7 +35,7 @@ export class ObjectVersion implements StoredObject {
     return this.#json;
   }
 
-  remark(): undefined {
+  provenance(): undefined {
     return undefined;
   }
 }

@@ -127,7 +127,7 @@ function joined({ step, at }: RedoPart, parts: readonly RedoPart[]): RedoStep {
     step,
     at,
     events: parts.flatMap(({ events }) => events),
-    remarked: parts.flatMap(({ remarked }) => remarked),
-    news: parts.flatMap(({ news }) => news),
+    provenanceChanges: parts.flatMap(({ provenanceChanges }) => provenanceChanges),
+    documentChanges: parts.flatMap(({ documentChanges }) => documentChanges),
   };
 }

@@ -47,8 +47,8 @@ test('objects, versions and other notes stay; what the catalog kept of each obje
     expect(store.resourceVersion).toBe(VERSION);
     expect(store.list(TEAMS).items.map(({ object }) => object.spec)).toEqual([{ text: 'ops' }]);
     expect(store.get(keyOf('a/1'))?.hidden).toEqual({ hash: 'h' });
-    expect([...store.notes('')].map(([name]) => name)).toEqual(['catalog', 'revoked/z']);
-    expect([...store.remarks()]).toEqual([]);
+    expect([...store.documents('')].map(([name]) => name)).toEqual(['catalog', 'revoked/z']);
+    expect([...store.provenanceFacts()]).toEqual([]);
     await store.close();
   }
 });

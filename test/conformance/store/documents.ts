@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { put } from '../../state/builders.ts';
 import { type MakeHarness, useStore } from './fixture.ts';
 
-export function testNotes(make: MakeHarness): void {
+export function testDocuments(make: MakeHarness): void {
   const fixture = useStore(make);
 
   test('notes are kept, replaced and removed by name', () => {
@@ -12,9 +12,9 @@ export function testNotes(make: MakeHarness): void {
     store.apply([], { 'base/a': { n: 1 }, 'base/b': { n: 2 }, head: { revision: 'x' } });
     store.apply([], { 'base/a': { n: 3 }, 'base/b': undefined, never: undefined });
 
-    expect(store.note('base/a')).toEqual({ n: 3 });
-    expect(store.note('base/b')).toBeUndefined();
-    expect(store.note('head')).toEqual({ revision: 'x' });
+    expect(store.document('base/a')).toEqual({ n: 3 });
+    expect(store.document('base/b')).toBeUndefined();
+    expect(store.document('head')).toEqual({ revision: 'x' });
   });
 
   test('notes come by prefix, in order of their names', () => {
@@ -22,24 +22,24 @@ export function testNotes(make: MakeHarness): void {
 
     store.apply([], { 'b/2': { n: 2 }, 'b/10': { n: 10 }, a: { n: 0 }, 'b/1': { n: 1 } });
 
-    expect([...store.notes('b/')]).toEqual([
+    expect([...store.documents('b/')]).toEqual([
       ['b/1', { n: 1 }],
       ['b/10', { n: 10 }],
       ['b/2', { n: 2 }],
     ]);
-    expect([...store.notes('')].map(([name]) => name)).toEqual(['a', 'b/1', 'b/10', 'b/2']);
+    expect([...store.documents('')].map(([name]) => name)).toEqual(['a', 'b/1', 'b/10', 'b/2']);
   });
 
   test('a note that is changed in place and kept again is kept as changed', async () => {
     const note = { seen: ['a'] };
     fixture.store.apply([], { base: note });
     note.seen.push('b');
-    expect(fixture.store.note('base')).toEqual({ seen: ['a'] });
+    expect(fixture.store.document('base')).toEqual({ seen: ['a'] });
 
     fixture.store.apply([], { base: note });
     await fixture.restart();
 
-    expect(fixture.store.note('base')).toEqual({ seen: ['a', 'b'] });
+    expect(fixture.store.document('base')).toEqual({ seen: ['a', 'b'] });
   });
 
   test('a note is no change of any object: the version stays', () => {
@@ -57,7 +57,7 @@ export function testNotes(make: MakeHarness): void {
 
     await fixture.restart();
 
-    expect([...fixture.store.notes('')]).toEqual([
+    expect([...fixture.store.documents('')]).toEqual([
       ['head', { revision: 'x' }],
       [`long${'g'.repeat(3000)}`, { n: 2 }],
     ]);

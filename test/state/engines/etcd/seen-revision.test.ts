@@ -35,7 +35,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`what was seen in etcd ${ETCD_MISSIN
       (most, { modRevision }) => (modRevision > most ? modRevision : most),
       0n,
     );
-    expect(engine.seen()).toBe(newest);
+    expect(engine.seenRevision()).toBe(newest);
   });
 
   test('what is under way may have been seen, though its answer is still to come', async () => {
@@ -56,7 +56,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(`what was seen in etcd ${ETCD_MISSIN
     isOpen = true;
     engine.write([{ key: 'a', value: Buffer.from('1') }]);
     await expect.poll(() => done, { timeout: 20_000, interval: 1 }).toBe(true);
-    const asked = engine.seen();
+    const asked = engine.seenRevision();
     expect(asked).toBeInstanceOf(Promise);
     release();
     const { kvs } = await etcd.range({ key: prefix, prefix: true });
@@ -78,10 +78,10 @@ describe.skipIf(ETCD_MISSING !== undefined)(`what was seen in etcd ${ETCD_MISSIN
       throw new EtcdError('the answer was lost', { unknown: true });
     });
     isOpen = true;
-    const before = engine.seen();
+    const before = engine.seenRevision();
     engine.write([{ key: 'a', value: Buffer.from('1') }]);
     await expect.poll(() => lost, { timeout: 20_000, interval: 1 }).toBeGreaterThan(0);
-    const told = await engine.seen();
+    const told = await engine.seenRevision();
     expect(told).toBeGreaterThan(before as bigint);
   });
 
