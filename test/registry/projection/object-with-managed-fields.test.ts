@@ -20,7 +20,7 @@ function stored(metadata: object, { isInGit = true, first = {} } = {}) {
     spec: { displayName: 'A' },
   } as unknown as KubeObject;
   const bytes = Buffer.from(JSON.stringify(object));
-  return { object, json: () => bytes, remark: () => (isInGit ? { facts: null } : undefined) };
+  return { object, json: () => bytes, provenance: () => (isInGit ? { facts: null } : undefined) };
 }
 
 const GITS = [
