@@ -13,7 +13,7 @@ const BUILD_LIMIT = 300_000;
 /** Reflectors wait for up to half a minute after a server was away. */
 const PATIENCE = 300_000;
 const WAIT = { timeout: 60_000, interval: 50 };
-/** Whether somebody asked for the clients, and waits. */
+/** True if a run of the clients was requested. */
 const isLong = process.env['GITPLANE_CLIENTS'] !== undefined;
 /** Restarts after the kill. Reflectors wait twice as long after each, and forget it in two minutes. */
 const ROUNDS = isLong ? 6 : 0;

@@ -86,7 +86,7 @@ function buildInto(program: string, module: GoModule): string | undefined {
   return undefined;
 }
 
-/** The ordinary tests wait as long as they may; whoever asks for the clients waits for them. */
+/** The ordinary tests wait as long as they may; a run of the clients waits for them. */
 function buildLimit(): number {
   return process.env['GITPLANE_CLIENTS'] === undefined ? 240_000 : 1_800_000;
 }

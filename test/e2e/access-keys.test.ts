@@ -251,7 +251,7 @@ describe('an endpoint token that is ended before its time', () => {
     // biome-ignore lint/suspicious/noExplicitAny: an answer
     (await daemon.call('GET', '/token/revocations')).json().revoked.map((one: any) => one.jti);
 
-  test('is on the list that verifiers fetch; whoever shows it may end it', async () => {
+  test('is on the list that verifiers fetch; its holder may end it', async () => {
     const shown = await issue();
     const { jti } = decodeJwt(shown);
     expect(await revoked()).not.toContain(jti);

@@ -195,7 +195,7 @@ describe('an object that has a finalizer twice', () => {
   });
 });
 
-describe('an apply by somebody', () => {
+describe('an apply by a user', () => {
   let token: string;
 
   beforeAll(async () => {

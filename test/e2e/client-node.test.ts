@@ -43,7 +43,7 @@ test('the official JavaScript client creates, reads, patches and deletes', async
   expect(gone.code).toBe(404);
 });
 
-test('an informer ends equal to a list, whoever made the changes', async () => {
+test('an informer ends equal to a list, whichever client made the changes', async () => {
   const api = config.makeApiClient(CustomObjectsApi);
   const path = API.slice('/kubernetes/management'.length);
   const list = async () => {

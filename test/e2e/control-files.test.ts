@@ -206,7 +206,7 @@ describe('a push that touches control files', () => {
     expect(hookSaid(refused)).toContain(forbidden('.gitattributes'));
   });
 
-  test('is accepted when its merge takes the change of somebody with the right', async () => {
+  test('is accepted when its merge takes the change of a user with the right', async () => {
     const before = await gitIn(daemon, clone, 'rev-parse', 'HEAD');
     const accepted = await pushAs('steward', { '.gitattributes': '*.jpg binary\n' });
     expect(accepted.code, accepted.stderr).toBe(0);

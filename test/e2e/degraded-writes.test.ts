@@ -1,4 +1,4 @@
-/** A write on top of a manifest that is not valid: somebody's newest intent is never lost unseen. */
+/** A write on top of a manifest that is not valid: a person's newest intent is never lost unseen. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

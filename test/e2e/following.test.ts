@@ -16,7 +16,7 @@ const elsewhere = join(scratchDir(), 'platform.git');
 const work = join(scratchDir(), 'work');
 let daemon: Daemon;
 
-/** git as somebody who works with the repository elsewhere. */
+/** git of a person who works with the repository elsewhere. */
 async function git(args: readonly string[], cwd = work): Promise<string> {
   const { code, stdout, stderr } = await run('git', args, {
     cwd,
@@ -160,7 +160,7 @@ test('starts again without the remote, with the same objects', async () => {
   renameSync(`${elsewhere}.away`, elsewhere);
 });
 
-test('a wipe at the remote is held, whoever asks when', async () => {
+test('a wipe at the remote is held, whichever client asks and when', async () => {
   await git(['pull', '-q', 'origin', 'main']);
   const before = await git(['rev-parse', 'HEAD']);
   await git(['rm', '-qr', '.']);
@@ -218,7 +218,7 @@ test('a webhook is answered at once, and the push is there long before the next 
   expect(daemon.output()).not.toContain(secret);
 });
 
-test('what is pushed while somebody waits for it is found without a webhook', async () => {
+test('a push while a client waits for it is found without a webhook', async () => {
   await git(['pull', '-q', 'origin', 'main']);
   await git(['commit', '-q', '--allow-empty', '-m', 'Late']);
   const late = await git(['rev-parse', 'HEAD']);

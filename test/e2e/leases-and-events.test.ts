@@ -94,7 +94,7 @@ test('kubectl describe and kubectl events show what a client has to say of an ob
   expect(await kubectl.ok(['events', '--for', 'team/data'])).toMatch(/Warning +Seen +Team\/data/);
 });
 
-test('whoever has no right to them by their group has none', async () => {
+test('a user without a right by group has none', async () => {
   await daemon.call('POST', `${API}/users`, { body: { metadata: { name: 'bob' } } });
   const key = await daemon.call('POST', `${API}/ownedaccesskeys`, {
     body: { spec: { user: 'bob' } },

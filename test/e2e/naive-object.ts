@@ -62,7 +62,7 @@ export class NaiveObject {
   /** `name Update` or `name Apply` → what it owns. */
   readonly owners = new Map<string, Set<string>>();
 
-  /** What is there afterwards is `next`, whoever owned what is another now. */
+  /** Replaces the object by `next`; the writer owns every changed field. */
   update(manager: string, next: Leaves): void {
     const own = this.#ownerOf(`${manager} Update`);
     for (const [leaf, value] of next) {
@@ -78,7 +78,7 @@ export class NaiveObject {
     this.#forgetEmpty();
   }
 
-  /** False: somebody else owns what would change, and nothing happens. */
+  /** False: another manager owns what would change, and nothing happens. */
   apply(manager: string, wanted: Leaves, force: boolean): boolean {
     const who = `${manager} Apply`;
     const others = [...this.owners].filter(([name]) => name !== who).map(([, owned]) => owned);

@@ -1,7 +1,7 @@
 /**
  * A law with an oracle: names are made, changed, handed on, deleted and made again in a random order,
  * and read by random users over every road to an earlier state. No value of an object is ever in an
- * answer to somebody who had no right on that object, or on every name.
+ * answer to a user who had no right on that object, or on every name.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { API, type Daemon, RBAC, startDaemon } from '../support/daemon.ts';

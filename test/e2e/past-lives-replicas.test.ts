@@ -32,7 +32,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
   const version = async (daemon: Daemon): Promise<string> =>
     (await daemon.call('GET', SECRETS)).json().metadata.resourceVersion;
 
-  /** A commit of somebody who may push, which calls itself an update that the owner made. */
+  /** Commit of a user who may push, which calls itself an update that the owner made. */
   async function pushForged(daemon: Daemon): Promise<void> {
     const clone = await daemon.clone();
     writeFileSync(join(clone, 'note.txt'), 'a note');

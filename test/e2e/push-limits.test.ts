@@ -342,7 +342,7 @@ test('a first start on a held branch serves, without a first administrator', asy
   await end();
 });
 
-describe('a bomb that somebody put into the hosted repository by hand', () => {
+describe('a bomb that was put into the hosted repository by hand', () => {
   test('as its first commit is taken out by a push by path', async () => {
     const dataDir = join(scratchDir(), 'data');
     mkdirSync(dataDir, { mode: 0o700 });

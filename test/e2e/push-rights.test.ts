@@ -1,4 +1,4 @@
-/** What a push by somebody with few rights may change: object by object, as through the API. */
+/** Changes that a push by a user with few rights may make: object by object, as through the API. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {

@@ -120,7 +120,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
 
     await (await set.elected()).stop('SIGKILL');
     store.store.mounts.get('')?.get('secret/')?.put('app/mail', { password: 'two' });
-    // Until somebody leads, clients are told to try again.
+    // Until a replica leads, clients are told to try again.
     await expect.poll(() => given('after'), LONG).toBe(true);
 
     expect((await ok('GET', `${API}/teams`, { token: key })).code).toBe(200);

@@ -1,5 +1,5 @@
 /**
- * Roads to secrets beside a plain GET, walked by somebody who may not see them, and by somebody who
+ * Roads to secrets beside a plain GET, tried by a user who may not see them, and by a user who
  * may no longer: the past, histories, rollbacks, plans, tables, dry runs, reviews, clones, watches.
  */
 import { writeFileSync } from 'node:fs';

@@ -79,7 +79,7 @@ test('kubectl describes what happened', async () => {
   expect((await daemon.kubectl(['-n', 'storefront', 'get', 'events'])).stdout).toBe('');
 });
 
-test('a secret that needs somebody makes the command fail and say why', async () => {
+test('a secret that needs a decision makes the command fail and say why', async () => {
   await daemon.call('POST', SECRETS, { body: tied('lost', 'platform/nowhere') });
   store.store.mounts.get('')?.get('secret/')?.put('platform/nowhere', { a: 'x' });
   await daemon.call('PATCH', `${SECRETS}/lost`, {
@@ -168,7 +168,7 @@ test('a whole path becomes sealed objects, and what does not is told', async () 
   expect(inGit).not.toContain(Buffer.from(VALUE).toString('base64'));
 });
 
-test('a store of a name is one line more, and a name that there is not warns whoever writes it', async () => {
+test('a store of a name is one line more, and a name that there is not warns its writer', async () => {
   const eu = await startKvServer();
   onTestFinished(() => eu.close());
   eu.store.mount('secret/').put('platform/mail', { password: VALUE });

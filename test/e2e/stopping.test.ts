@@ -69,7 +69,7 @@ describe('SIGTERM', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test('ends it with 0 while somebody opens connections that send nothing', async () => {
+  test('ends it with 0 while a client opens connections that send nothing', async () => {
     const { child, port } = await spawned();
     const ended = once(child, 'exit');
     await ready(port);

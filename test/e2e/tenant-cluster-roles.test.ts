@@ -229,7 +229,7 @@ describe('a tenant that goes while the process is stopped', () => {
   const green = 'tenants/green/vcluster.yaml';
   const rest = (): string[] => [...before, 'a-copy', 'gitplane:clusterrole:team:others:old'].sort();
 
-  /** Starts the daemon again on a repository where somebody took the files away. */
+  /** Starts the daemon again on a repository without the files. */
   async function without(...files: readonly string[]): Promise<void> {
     await daemon.stop('SIGKILL');
     const gitDir = join(daemon.dataDir, 'repo.git');
@@ -256,7 +256,7 @@ describe('a tenant that goes while the process is stopped', () => {
     await without('tenants/blue/vcluster.yaml', green);
     await vi.waitFor(() => expect(daemon.output()).toContain('Tenants are gone'), WAIT);
     expect(daemon.output()).toContain('kubectl delete clusterrolebindings -l');
-    // A change of roles makes the loops look; what is held stays until somebody removes it.
+    // A change of roles makes the loops look; what is held stays until it is removed.
     await assign('pilots', ['view']);
     expect(await groupsIn(MADE)).toEqual(['gitplane:gitplane:team:pilots']);
     await assign('pilots', ['edit']);

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API } from '../support/daemon.ts';
 
-/** What must be the same whoever reads it, and after whatever crash. */
+/** Facts that must be the same for every reader and after every crash. */
 export interface View {
   readonly uid: string | undefined;
   readonly creationTimestamp: string | undefined;

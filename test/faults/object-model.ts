@@ -17,7 +17,7 @@ export type Output =
 
 interface Present {
   readonly value: string;
-  /** Undefined until somebody read it. */
+  /** Undefined until a client read it. */
   readonly version: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Somebody who pushes commits of two files each, over HTTPS and by path. Both files must arrive, or
+ * Client that pushes commits of two files each, over HTTPS and by path. Both files must arrive, or
  * neither.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';

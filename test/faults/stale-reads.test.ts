@@ -1,6 +1,6 @@
 /**
  * A leader that was stopped, or that etcd does not hear any more, believes for a moment that it leads.
- * What it is asked then, after somebody else has acknowledged a write, it must not answer from what it
+ * What it is asked then, after another replica has acknowledged a write, it must not answer from what it
  * knew. Clients ask on connections that were there before, so that it answers them first of all.
  */
 import { once } from 'node:events';
@@ -114,7 +114,7 @@ describe.skipIf(ETCD_MISSING !== undefined)(title, () => {
     return Promise.all(Array.from({ length: READERS }, () => read(at)));
   }
 
-  /** What was shown: whoever cannot tell what is newest says so. */
+  /** What was shown: a replica that does not know the newest state says so. */
   function shown(answers: readonly (Asked | undefined)[]): Set<string> {
     const whole = answers.filter((one) => one?.code === 200);
     return new Set(whole.map((one) => one?.body.spec.displayName as string));

@@ -101,7 +101,7 @@ export async function runSteps(
   }
 }
 
-/** A step and who takes it: most of the time somebody who may do something of the kind. */
+/** A step and who takes it: most of the time a user who may do something of the kind. */
 function pickPlayer(
   episode: Episode,
   random: Random,

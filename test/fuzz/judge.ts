@@ -303,7 +303,7 @@ function mayHandOut(rights: Rights, { plural, namespace, name, after }: Change):
 }
 
 /**
- * Whoever makes an object for themselves, or for a team of theirs, owns it as soon as it is there, and
+ * A user who makes an object for themselves, or for a team of theirs, owns it as soon as it is there, and
  * gives of it to others what the scope of the key reaches.
  */
 function isOwnCreation(
@@ -322,7 +322,7 @@ function isOwnCreation(
   });
 }
 
-/** Every user, team and stranger, as whom somebody may act one day. */
+/** Every user, team and stranger, that a user may act as one day. */
 function holders(objects: ReadonlyMap<string, Obj>): Map<string, Identity> {
   const found = new Map<string, Identity>();
   for (const [id, { metadata }] of objects) {

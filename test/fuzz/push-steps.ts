@@ -132,7 +132,7 @@ async function newObject(player: Player): Promise<Files> {
   const { random } = player;
   const { plural, namespace, name } = pickTarget(player, random.chance(0.7) ? 'create' : 'update');
   const object = wish(player, plural, namespace, name);
-  // Now and then in the place of an object that somebody else will make.
+  // Now and then in the place of an object that another user will make.
   const file = random.chance(0.6) ? name : random.pick(NAMES[plural] ?? [name]);
   const path = defaultPath(plural, namespace, file);
   // What .gitplaneignore covers is no manifest, and not looked at.

@@ -1,6 +1,6 @@
 /**
  * Values that can be recognised wherever they come out. A canary is a secret value, a mark is a text
- * of an object that is no secret. Each is written once, so that whoever shows one has read it.
+ * of an object that is no secret. Each is written once, so that a user who shows one has read it.
  */
 
 const CANARY = /canary-[0-9a-f]{12}-\d+/g;

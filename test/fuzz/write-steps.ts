@@ -154,7 +154,7 @@ function jsonPatch({ random, episode, key }: Player, target: Target): object[] {
     [{ op: 'test', path: '/spec/data/a', value }],
     [{ op: 'add', path: '/spec/data/z', value }],
   ];
-  // Whoever may read a value may also write it where it is not sealed.
+  // A user who may read a value may also write it where it is not sealed.
   const mayRead = episode.world.rightsOf(key)?.allows(askFor('get', target)) === true;
   const copies = [
     [{ op: 'copy', from: '/spec/data/a', path: '/metadata/labels/c' }],
@@ -243,7 +243,7 @@ export function keyStep(player: Player): Act {
   return writeAct(player, { method: 'POST', url, body, verbs: ['create'], target });
 }
 
-/** The administrator changes what somebody may do, or lets somebody in again who has no key that works. */
+/** The administrator changes the rights of a user, or readmits a user without a working key. */
 export function rightsStep(player: Player): Act {
   const { random, episode } = player;
   const key = { name: 'admin', text: episode.world.admin };

@@ -60,7 +60,7 @@ export async function pushOverHttp(
 
 const PUSHER = ['prlimit', '--data=1073741824', '--cpu=30'] as const;
 
-/** By the git of somebody on the machine of the daemon; its limits are there to protect the tests. */
+/** By a git process on the machine of the daemon; its limits are there to protect the tests. */
 export function pushByPath(gitDir: string, push: HostilePush, target: Target): Promise<Outcome> {
   const body = bodyOf(push, target);
   const started = performance.now();
@@ -94,7 +94,7 @@ export function plant(gitDir: string, push: HostilePush): boolean {
   return true;
 }
 
-/** Somebody takes the bomb out again, by a commit on top of it. */
+/** Takes the bomb out again, by a commit on top of it. */
 export function mend(gitDir: string, tree: string): void {
   const id = git(gitDir, ['rev-parse', tree]);
   const tip = git(gitDir, ['commit-tree', id, '-p', BRANCH, '-m', 'Take it out']);

@@ -76,7 +76,7 @@ export async function startEtcd(setup: EtcdSetup = {}): Promise<EtcdCluster> {
     } catch (error) {
       const said = cluster.members.map((member) => member.output()).join('\n');
       await cluster.stop();
-      // Somebody else may take a port before etcd has it.
+      // Another process may take a port before etcd has it.
       if (!said.includes('address already in use') || tries === TRIES) throw error;
     }
   }

@@ -3,7 +3,7 @@
  * a namespace too, and one cable leads to the tests. What is lost is lost in the router, without a
  * word to anybody, as in real networks: its routing rules say from whom to whom nothing passes.
  *
- * Namespaces outlive the process that made them. Their names have its id, and whoever makes the next
+ * Namespaces outlive the process that made them. Their names have its id, and the process that makes the next
  * ones removes those whose process is gone, with all that still runs in them.
  */
 import { type ExecFileSyncOptions, execFileSync, spawnSync } from 'node:child_process';
@@ -90,7 +90,7 @@ export class NamespaceNetwork implements Network {
     this.outside = { name: 'outside', host: this.#address(0, 2), via: [] };
   }
 
-  /** False: somebody has that number. */
+  /** False: the number is taken. */
   #begin(): boolean {
     ip([`netns add ${this.#router}`]);
     const cable = `gpnet${this.#number}`;
@@ -284,7 +284,7 @@ function removeNamespace(name: string): void {
     }
     ip([`netns del ${name}`]);
   } catch {
-    // Somebody else removed it, or its last process ended meanwhile.
+    // Another process removed it, or its last process ended meanwhile.
   }
 }
 

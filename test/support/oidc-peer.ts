@@ -1,6 +1,6 @@
 /**
  * An OpenID provider that is not our code: the library `oidc-provider`, in this process, on a port of
- * the kernel's. Whoever comes is signed in as `account`, and agrees to everything.
+ * the kernel's. Every visitor is signed in as `account`, and approves everything.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';

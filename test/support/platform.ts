@@ -87,7 +87,7 @@ export class TestPlatform {
     this.#setup = { ...setup, repository };
   }
 
-  /** Commits files as somebody with git would, and waits until readers see them. */
+  /** Commits files with git, and waits until readers see them. */
   async commit(files: Readonly<Record<string, string | Buffer | null>>): Promise<string> {
     const [id = ''] = await publish(this.repository, commitOf(files));
     await this.branch.sync();

@@ -27,7 +27,7 @@ import { ensureServerCertificate } from '../../src/tls/server-certificate.ts';
 import { git, gitEnv, temporaryFolder, tryGit } from './git.ts';
 import { freePort } from './machine.ts';
 
-/** A repository elsewhere, and somebody who works on it. */
+/** Repository elsewhere, with a clone of a person who works on it. */
 export interface Elsewhere {
   readonly gitDir: string;
   /** Commits files to its branch, as a push by others would; returns the id. */

@@ -35,7 +35,7 @@ export interface ReplicaSet {
   readonly token: string;
   /** Who leads, as etcd says; undefined: nobody, or nobody can tell. */
   leader(): Promise<Replica | undefined>;
-  /** Resolves when somebody leads. */
+  /** Resolves when a replica leads. */
   elected(): Promise<Replica>;
   /** What all said: for the message of a test that fails. */
   output(): string;
@@ -53,7 +53,7 @@ export async function startReplicas(setup: ReplicaSetup = {}): Promise<ReplicaSe
       return set;
     } catch (error) {
       await set.stop();
-      // Somebody else may take a port before a replica has it.
+      // Another process may take a port before a replica has it.
       if (!/EADDRINUSE|in use/.test(String(error)) || tries === TRIES) throw error;
     }
   }

@@ -55,7 +55,7 @@ const TRIES = 5;
 
 export async function startSimpleSamlPhp(setup: SimpleSamlPhpSetup): Promise<SimpleSamlPhp> {
   for (let tries = 1; ; tries++) {
-    // Somebody else may take the port before PHP has it.
+    // Another process may take the port before PHP has it.
     const port = await freePort();
     const started = await start(setup, port);
     if (started !== undefined) return started;

@@ -1,6 +1,6 @@
 /**
  * File systems of a few mebibytes that fill up, in memory. They outlive the process that mounted them:
- * whoever mounts the next one unmounts those below folders whose name has the id of a process that is
+ * the next mount unmounts those below folders whose name has the id of a process that is
  * gone (`gitplane-replicas-<pid>-…`).
  */
 import { spawnSync } from 'node:child_process';

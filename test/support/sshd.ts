@@ -1,4 +1,4 @@
-/** A real sshd on a free port, for one test file; run by whoever runs the tests, with keys of its own. */
+/** A real sshd on a free port, for one test file; run by the user of the tests, with keys of its own. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -119,7 +119,7 @@ export class TenantClusters {
     this.#undo.push(() => clusters.close());
     await clusters.ready();
     const logger = createLogger('info', { write: (line) => this.log.push(line) });
-    // In full, so that whoever adds a dependency finds this place.
+    // In full, so that a new dependency fails to compile here.
     const dependencies: ServerDependencies = {
       ...{ kinds, store: this.store, clusters, logger, clock: Date, version: '0' },
       root: '/kubernetes/management',
@@ -208,7 +208,7 @@ export class TenantClusters {
     this.store.apply([data === undefined ? { type: 'remove', key } : { type: 'put', key, object }]);
   }
 
-  /** Past the door: somebody else, who writes to a cluster. Undefined for 404. */
+  /** Write of another client to a cluster, past the server. Undefined for 404. */
   async call(method: string, path: string, body?: unknown): Promise<KubeObject | undefined> {
     const { socketPath = '', token } = this.#direct ?? {};
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';

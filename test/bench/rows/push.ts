@@ -164,7 +164,7 @@ async function push(from: string, to: string, commit: string): Promise<void> {
   await runGit({ gitDir: from }, ['push', '-q', to, `${commit}:refs/heads/${BRANCH}`]);
 }
 
-/** When (performance.now) somebody next moves the branch, as the file system tells. */
+/** Time (performance.now) of the next move of the branch, from file system events. */
 function nextMove(gitDir: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const watcher = watch(join(gitDir, 'refs', 'heads'), (_event, name) => {

@@ -84,7 +84,7 @@ export const restored: Fault = {
 
 const NOTICED_WITHIN_MS = 30_000;
 
-/** The alarm stays until somebody makes room, compacts, and takes it back. */
+/** The alarm stays until an operator makes room, compacts, and takes it back. */
 export const fullEtcd: Fault = {
   name: 'etcd has no room',
   meetsMembers: true,

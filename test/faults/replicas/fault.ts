@@ -8,7 +8,7 @@ export interface Fault {
   readonly name: string;
   /** Begins, lasts and mends. */
   readonly run: (at: FaultScene) => Promise<void>;
-  /** Whether it ends the term of whoever leads. */
+  /** True if it ends the term of the leader. */
   readonly endsTerm?: boolean;
   /** What has to be there for it. */
   readonly needs?: 'namespaces' | 'proxies' | 'small disks' | 'slow disks';

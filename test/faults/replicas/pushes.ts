@@ -1,4 +1,4 @@
-/** Somebody who pushes commits of two files, each time through another replica. */
+/** Client that pushes commits of two files, each time through another replica. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

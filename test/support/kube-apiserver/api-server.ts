@@ -37,7 +37,7 @@ export interface ApiServer {
   startAgain(): Promise<ApiServer>;
 }
 
-/** Starts the server with flags that say whom it believes. Without RBAC whoever it knows may do everything. */
+/** Starts the server with its authentication flags. Without RBAC every authenticated user may do everything. */
 export async function startApiServer(
   flags: readonly string[],
   of: { readonly authorization?: 'AlwaysAllow' | 'RBAC' } = {},

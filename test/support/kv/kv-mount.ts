@@ -88,7 +88,7 @@ export class KvMount {
     return { status: 404, body: { data: null, warnings: [WRONG_PATH] } };
   }
 
-  /** A write by somebody else, without check-and-set. */
+  /** Write of another client, without check-and-set. */
   put(path: string, data: Readonly<Record<string, unknown>>): number {
     return this.#append(path, data);
   }

@@ -1,4 +1,4 @@
-/** Signs ID tokens as a provider does, and as somebody does who is none. */
+/** Signs ID tokens as a provider does, and as an impostor does. */
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 
 export interface Issuer {
