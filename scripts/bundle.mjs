@@ -57,7 +57,7 @@ const inPlace = {
 const compiled = {
   name: 'compiled',
   setup({ onLoad }) {
-    onLoad({ filter: /[/\\]kinds[/\\]schema-compiler\.js$/ }, async () => ({
+    onLoad({ filter: /[/\\]kinds[/\\]schema[/\\]schema-compiler\.js$/ }, async () => ({
       contents: await schemaFunctions(dist),
     }));
   },

@@ -5,7 +5,7 @@
  * `npx tsx scripts/docs.ts` writes them; test/docs/generated.test.ts fails when one is out of date.
  */
 import { dirname, relative } from 'node:path';
-import { type SchemaNode, schemaDocument } from '../src/kinds/schema-files.ts';
+import { type SchemaNode, schemaDocument } from '../src/kinds/schema/schema-files.ts';
 
 const ROOT_SCHEMA = 'config-status';
 const ROOT_FILE = 'src/config/platform-config.ts';

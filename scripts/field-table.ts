@@ -1,5 +1,5 @@
 /** The fields of a schema as a table: name, type, what it is. */
-import { type SchemaNode, schemaTree } from '../src/kinds/schema-files.ts';
+import { type SchemaNode, schemaTree } from '../src/kinds/schema/schema-files.ts';
 import { table } from './markdown-table.ts';
 
 /** Fields of a schema; `metadata` has a page of its own. */

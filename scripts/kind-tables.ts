@@ -1,6 +1,6 @@
 /** What kinds are, their facts and their columns, as tables. */
 import { apiVersionOf, DEFAULT_API_GROUP, type Kind } from '../src/kinds/kind.ts';
-import { schemaTree } from '../src/kinds/schema-files.ts';
+import { schemaTree } from '../src/kinds/schema/schema-files.ts';
 import { buildKindTable } from '../src/kinds/table.ts';
 import { table } from './markdown-table.ts';
 

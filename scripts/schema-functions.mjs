@@ -1,4 +1,4 @@
-/** What the bundle has in place of `kinds/schema-compiler.js`: the schemas, compiled when it is built. */
+/** What the bundle has in place of `kinds/schema/schema-compiler.js`: the schemas, compiled when it is built. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { _ } from 'ajv';
@@ -9,7 +9,7 @@ const NO_FUNCTION = ['manifest'];
 
 /** The source of a module that exports `validatorOf`; `dist`: what `tsc` has written. */
 export async function schemaFunctions(dist) {
-  const load = (name) => import(pathToFileURL(join(dist, 'kinds', name)).href);
+  const load = (name) => import(pathToFileURL(join(dist, 'kinds', 'schema', name)).href);
   const { newCompiler } = await load('schema-compiler.js');
   const { schemaNames } = await load('schema-files.js');
   const formats = _`require("./schema-formats.js").formats`;

@@ -8,12 +8,12 @@ import {
 } from '../apimachinery/index.ts';
 import { VERSION } from '../version.ts';
 import { AGE, textFrom } from './columns.ts';
-import { withoutConfigSecrets } from './config-masking.ts';
-import { parseConfigRaw, plainConfigText } from './config-raw.ts';
+import { withoutConfigSecrets } from './config/config-masking.ts';
+import { parseConfigRaw, plainConfigText } from './config/config-raw.ts';
+import { namedVariable } from './config/environment-references.ts';
 import { deprecations } from './deprecation.ts';
-import { namedVariable } from './environment-references.ts';
 import { defineKind, type Kind } from './kind.ts';
-import { secretPathsOf } from './schema-files.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
 
 const deprecated = deprecations([]);
 

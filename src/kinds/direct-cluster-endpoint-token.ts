@@ -2,12 +2,13 @@
  * DirectClusterEndpointToken: a short-lived token for one cluster (spec section 2.7). Creating one
  * returns it; nothing is kept.
  */
+
+import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './access/key-scope.ts';
 import { AGE } from './columns.ts';
+import { ttlProblems } from './credentials/key-ttl.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind } from './kind.ts';
-import { secretPathsOf } from './schema-files.ts';
-import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './scope.ts';
-import { ttlProblems } from './ttl.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
 
 const deprecated = deprecations(SCOPE_DEPRECATIONS);
 

@@ -1,6 +1,5 @@
 /** Public names of `kinds/`: other folders import this file alone. */
 
-export { accessRulesOf, ineffectiveSubresources } from './access.ts';
 export {
   type AccessGrant,
   accessGrants,
@@ -9,7 +8,22 @@ export {
   namesInAccess,
   ownerGrant,
   ownerOf,
-} from './access-grants.ts';
+} from './access/access-grants.ts';
+export { accessRulesOf, ineffectiveSubresources } from './access/access-rules.ts';
+export { roleAssignments, underGroupsPrefix } from './access/assigned-cluster-roles.ts';
+export { AGE, HEALTH } from './columns.ts';
+export { configDefaults, parseConfigRaw, placeInRaw } from './config/config-raw.ts';
+export { type DataStoreEndpoint, readDataStoreEndpoint } from './config/data-store-endpoint.ts';
+export { literalText, namedVariable, referenceTexts } from './config/environment-references.ts';
+export { isSharedTenant, PERSONAL_TENANT } from './config/multi-organization-tenants.ts';
+export { nameIdFormat } from './config/name-id-formats.ts';
+export { pemInField, rootsProblem } from './config/root-certificates.ts';
+export {
+  CertificateError,
+  certificateText,
+  signingCertificates,
+} from './config/signing-certificates.ts';
+export { isColor, isImage, isPageUrl } from './config/value-rules.ts';
 export {
   accessKeyPrefix,
   concealAccessKey,
@@ -17,30 +31,7 @@ export {
   hasValidChecksum,
   isConcealedAccessKey,
   mintAccessKey,
-} from './access-key-secret.ts';
-export { roleAssignments, underGroupsPrefix } from './assigned-roles.ts';
-export { CLIENT_KINDS, CONFIG_MAP, RELEASE } from './client-kinds.ts';
-export { CLUSTER_KINDS, ENDPOINTS, EVENT, NAMESPACE, SECRET, SERVICE } from './cluster-kinds.ts';
-export { CLUSTER_ROLE } from './cluster-role.ts';
-export { CLUSTER_ROLE_BINDING } from './cluster-role-binding.ts';
-export { AGE, HEALTH } from './columns.ts';
-export { configDefaults, parseConfigRaw, placeInRaw } from './config-raw.ts';
-export { isColor, isImage, isPageUrl } from './config-value-rules.ts';
-export {
-  dataToCopy,
-  grantedProjectSecret,
-  isCopyingDisabled,
-  noteProjectSecret,
-  ownPart,
-  PROJECT_NAMESPACE,
-  PROJECT_SECRET_KIND,
-  wantedProjectSecret,
-} from './copying.ts';
-export { CORE_EVENT, CORE_KINDS, CORE_NAMESPACE, DEFINITION, NEW_EVENT } from './core-kinds.ts';
-export { customResourceDefinition } from './custom-resource.ts';
-export { type DataStoreEndpoint, readDataStoreEndpoint } from './data-store-endpoint.ts';
-export { literalText, namedVariable, referenceTexts } from './environment-references.ts';
-export { inForm } from './event-forms.ts';
+} from './credentials/access-key.ts';
 export {
   hasKeyOwner,
   isKeyOwner,
@@ -48,7 +39,12 @@ export {
   keyOwnership,
   OWNER_FOUND,
   ownerKindOf,
-} from './key-owner.ts';
+} from './credentials/key-owner.ts';
+export {
+  formatPasswordHash,
+  type PasswordHash,
+  parsePasswordHash,
+} from './credentials/password-hash.ts';
 export {
   type ActingNames,
   apiVersionOf,
@@ -58,13 +54,24 @@ export {
   type PrinterColumn,
   RBAC_GROUP,
 } from './kind.ts';
-export { LEASE } from './lease.ts';
-export { MASK, masked, type SecretPaths } from './masking.ts';
-export { nameIdFormat } from './name-id-formats.ts';
-export { hasStatus, openApiSchema } from './openapi-schema.ts';
-export { formatPasswordHash, type PasswordHash, parsePasswordHash } from './password-hash.ts';
-export { syncedTenant, type TenantChange, tenantVersions } from './patched-tenant.ts';
-export { subjectsOf } from './rbac-bindings.ts';
+export { CLIENT_KINDS, CONFIG_MAP, RELEASE } from './kubernetes/client-kinds.ts';
+export {
+  CLUSTER_KINDS,
+  ENDPOINTS,
+  EVENT,
+  NAMESPACE,
+  SECRET,
+  SERVICE,
+} from './kubernetes/cluster-kinds.ts';
+export {
+  CORE_EVENT,
+  CORE_KINDS,
+  CORE_NAMESPACE,
+  DEFINITION,
+  NEW_EVENT,
+} from './kubernetes/core-kinds.ts';
+export { inForm } from './kubernetes/event-versions.ts';
+export { LEASE } from './kubernetes/lease.ts';
 export {
   ACCESS_REVIEW,
   LOCAL_ACCESS_REVIEW,
@@ -73,16 +80,29 @@ export {
   SELF_REVIEW,
   SELF_RULES_REVIEW,
   TOKEN_REVIEW,
-} from './reviews.ts';
-export { ROLE } from './role.ts';
-export { ROLE_BINDING } from './role-binding.ts';
-export { pemInField, rootsProblem } from './root-certificates.ts';
-export { type CompiledSchema, compileSchema } from './schema.ts';
-export { schemaAt, schemaDocument, schemaNames, schemaTree } from './schema-files.ts';
-export { secretDataOf } from './secret-data.ts';
-export { sealedKinds, secretKeys, secretPlaces } from './secret-places.ts';
-export { isSharedTenant, PERSONAL_TENANT } from './shared-tenants.ts';
-export { CertificateError, certificateText, signingCertificates } from './signing-certificates.ts';
+} from './kubernetes/reviews.ts';
+export { subjectsOf } from './rbac/binding-rules.ts';
+export { CLUSTER_ROLE } from './rbac/cluster-role.ts';
+export { CLUSTER_ROLE_BINDING } from './rbac/cluster-role-binding.ts';
+export { ROLE } from './rbac/role.ts';
+export { ROLE_BINDING } from './rbac/role-binding.ts';
+export { type CompiledSchema, compileSchema } from './schema/compiled-schema.ts';
+export { customResourceDefinition } from './schema/custom-resource-definition.ts';
+export { hasStatus, openApiSchema } from './schema/openapi-schema.ts';
+export { schemaAt, schemaDocument, schemaNames, schemaTree } from './schema/schema-files.ts';
+export {
+  dataToCopy,
+  grantedProjectSecret,
+  isCopyingDisabled,
+  noteProjectSecret,
+  ownPart,
+  PROJECT_NAMESPACE,
+  PROJECT_SECRET_KIND,
+  wantedProjectSecret,
+} from './secrets/derived-secrets.ts';
+export { MASK, masked, type SecretPaths } from './secrets/masking.ts';
+export { secretDataOf } from './secrets/secret-data.ts';
+export { sealedKinds, secretKeys, secretPlaces } from './secrets/secret-places.ts';
 export {
   DEFAULT_STORE,
   linkAnnotations,
@@ -93,6 +113,7 @@ export {
   type StoreLink,
   storeLinkOf,
   storeLinkProblems,
-} from './store-link.ts';
+} from './secrets/store-link.ts';
+export { syncedTenant, type TenantChange, tenantVersions } from './synced-tenant.ts';
 export { buildKindTable, type FileClaim, type KindTable, tableOf } from './table.ts';
 export { type KubeconfigSource, settingsOf, type TenantSettings } from './tenant.ts';

@@ -9,20 +9,20 @@ import {
   rfc3339,
   valueAt,
 } from '../apimachinery/index.ts';
-import { userNameProblems } from './access.ts';
+import { userNameProblems } from './access/access-rules.ts';
+import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './access/key-scope.ts';
+import { AGE, DISPLAY_NAME, textAt, textFrom, textsAt } from './columns.ts';
 import {
   accessKeyPrefix,
   accessKeyProblems,
   concealAccessKey,
   mintAccessKey,
-} from './access-key-secret.ts';
-import { AGE, DISPLAY_NAME, textAt, textFrom, textsAt } from './columns.ts';
+} from './credentials/access-key.ts';
+import { KEY_KIND, OWNER_FOUND } from './credentials/key-owner.ts';
+import { ttlOf, ttlProblems } from './credentials/key-ttl.ts';
 import { deprecations } from './deprecation.ts';
-import { KEY_KIND, OWNER_FOUND } from './key-owner.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
-import { secretPathsOf } from './schema-files.ts';
-import { SCOPE_DEPRECATIONS, scopeProblems, scopeWarnings } from './scope.ts';
-import { ttlOf, ttlProblems } from './ttl.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
 
 const KEY = ['spec', 'key'];
 const IDENTITIES = ['user', 'team', 'subject'] as const;

@@ -13,14 +13,14 @@ import {
   type ObjectKey,
   required,
 } from '../apimachinery/index.ts';
-import { accessWarnings, ownershipProblems } from './access.ts';
+import { accessWarnings, ownershipProblems } from './access/access-rules.ts';
 import { AGE, DISPLAY_NAME, OWNER } from './columns.ts';
-import { SOURCE_NAME } from './copying.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type PrinterColumn } from './kind.ts';
-import { secretPathsOf } from './schema-files.ts';
-import { DATA_KEYS, secretDataOf, secretDataProblems } from './secret-data.ts';
-import { storeAnnotations, storeLinkProblems } from './store-link.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
+import { SOURCE_NAME } from './secrets/derived-secrets.ts';
+import { DATA_KEYS, secretDataOf, secretDataProblems } from './secrets/secret-data.ts';
+import { storeAnnotations, storeLinkProblems } from './secrets/store-link.ts';
 
 const SOURCE_NAMESPACE = 'gitplane.dev/sharedsecret-namespace';
 

@@ -1,11 +1,11 @@
 /** SharedSecret: sensitive data for users, teams and connected clusters (spec section 2.3). */
-import { accessWarnings, ownershipProblems } from './access.ts';
+import { accessWarnings, ownershipProblems } from './access/access-rules.ts';
 import { AGE, DISPLAY_NAME, OWNER } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind } from './kind.ts';
-import { secretPathsOf } from './schema-files.ts';
-import { DATA_KEYS, secretDataProblems } from './secret-data.ts';
-import { storeLinkProblems } from './store-link.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
+import { DATA_KEYS, secretDataProblems } from './secrets/secret-data.ts';
+import { storeLinkProblems } from './secrets/store-link.ts';
 
 const deprecated = deprecations([]);
 

@@ -1,15 +1,16 @@
 /** Every kind that the platform serves, in the order in which lists and docs show them. */
-import { CLUSTER_ROLE } from './cluster-role.ts';
-import { CLUSTER_ROLE_BINDING } from './cluster-role-binding.ts';
+
 import { config } from './config.ts';
 import { directClusterEndpointToken } from './direct-cluster-endpoint-token.ts';
 import { apiVersionOf, type Kind } from './kind.ts';
 import { ownedAccessKey } from './owned-access-key.ts';
 import { projectSecret } from './project-secret.ts';
-import { ROLE } from './role.ts';
-import { ROLE_BINDING } from './role-binding.ts';
-import { type CompiledSchema, compileSchema } from './schema.ts';
-import { closest } from './schema-hints.ts';
+import { CLUSTER_ROLE } from './rbac/cluster-role.ts';
+import { CLUSTER_ROLE_BINDING } from './rbac/cluster-role-binding.ts';
+import { ROLE } from './rbac/role.ts';
+import { ROLE_BINDING } from './rbac/role-binding.ts';
+import { type CompiledSchema, compileSchema } from './schema/compiled-schema.ts';
+import { closest } from './schema/did-you-mean.ts';
 import { sharedSecret } from './shared-secret.ts';
 import { team } from './team.ts';
 import { tenant } from './tenant.ts';

@@ -6,17 +6,17 @@ import {
   outsideGroupProblems,
   ownershipProblems,
   userNameProblems,
-} from './access.ts';
+} from './access/access-rules.ts';
 import {
   assignedClusterRoles,
   clusterRoleDependencies,
   clusterRoleProblems,
-} from './assigned-roles.ts';
+} from './access/assigned-cluster-roles.ts';
 import { AGE, DISPLAY_NAME, OWNER, textsAt } from './columns.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind } from './kind.ts';
-import { secretPathsOf } from './schema-files.ts';
-import { pullSecretDependencies } from './secret-refs.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
+import { pullSecretDependencies } from './secrets/image-pull-secrets.ts';
 
 const deprecated = deprecations([]);
 

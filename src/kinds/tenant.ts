@@ -21,7 +21,7 @@ import {
 } from '../endpoint-patches/index.ts';
 import { AGE, textAt, textFrom } from './columns.ts';
 import { defineKind, type Kind } from './kind.ts';
-import { secretPathsOf } from './schema-files.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
 
 /** Where a tenant or its control plane is, when it is not one of this daemon's own surfaces. */
 export interface KubeconfigSource {

@@ -1,17 +1,17 @@
 /** User: who can sign in. Keys, teams and access rules refer to users by name. */
 import { type FieldError, invalid, type KubeObject } from '../apimachinery/index.ts';
-import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access.ts';
+import { accessWarnings, outsideGroupProblems, ownershipProblems } from './access/access-rules.ts';
 import {
   assignedClusterRoles,
   clusterRoleDependencies,
   clusterRoleProblems,
-} from './assigned-roles.ts';
+} from './access/assigned-cluster-roles.ts';
 import { AGE, DISPLAY_NAME, textAt, textFrom, textsAt } from './columns.ts';
+import { passwordHashProblems } from './credentials/password-hash.ts';
 import { deprecations } from './deprecation.ts';
 import { defineKind, type Kind, type Membership } from './kind.ts';
-import { passwordHashProblems } from './password-hash.ts';
-import { secretPathsOf } from './schema-files.ts';
-import { pullSecretDependencies } from './secret-refs.ts';
+import { secretPathsOf } from './schema/schema-files.ts';
+import { pullSecretDependencies } from './secrets/image-pull-secrets.ts';
 
 const deprecated = deprecations([]);
 

@@ -7,7 +7,7 @@ import { ActivityTracker } from '../../src/auth/activity.ts';
 import { DirectoryIndex } from '../../src/auth/directory.ts';
 import type { KeyLifetimeLimits } from '../../src/auth/key-lifetime.ts';
 import { Scope } from '../../src/auth/scope.ts';
-import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
+import { concealAccessKey, mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 
 vi.mock('node:crypto', async (importOriginal) => {
   const original = await importOriginal<typeof import('node:crypto')>();

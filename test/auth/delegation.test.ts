@@ -4,7 +4,7 @@ import type { KubeObject } from '../../src/apimachinery/object.ts';
 import type { User } from '../../src/apimachinery/request.ts';
 import { RbacAuthorizer } from '../../src/auth/authorizer.ts';
 import { delegationProblem } from '../../src/auth/delegation.ts';
-import { accessGrants } from '../../src/kinds/access-grants.ts';
+import { accessGrants } from '../../src/kinds/access/access-grants.ts';
 import { kindOf } from '../support/platform.ts';
 
 const kind = kindOf('teams');

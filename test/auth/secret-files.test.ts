@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ensureAdminToken, readAdminToken } from '../../src/auth/admin-token.ts';
 import { createFile, readIfThere, replaceFile } from '../../src/auth/secret-file.ts';
-import { hasValidChecksum } from '../../src/kinds/access-key-secret.ts';
+import { hasValidChecksum } from '../../src/kinds/credentials/access-key.ts';
 
 let directory: string;
 let path: string;

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { encodePath } from '../../src/git/objects/path-text.ts';
-import { mintAccessKey } from '../../src/kinds/access-key-secret.ts';
+import { mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 import { formatProblem } from '../../src/manifests/manifest.ts';
 import { git } from '../support/git.ts';
 import { openTestPlatform, type TestPlatform, team } from '../support/platform.ts';

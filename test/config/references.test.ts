@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
 import { resolveReferences } from '../../src/config/references.ts';
-import { parseConfigRaw } from '../../src/kinds/config-raw.ts';
+import { parseConfigRaw } from '../../src/kinds/config/config-raw.ts';
 
 const environment = { SECRET: 'hunter2', TOKEN: 'a:b', EMPTY: '' };
 

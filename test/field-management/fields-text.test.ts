@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/apimachinery/object.ts';
 import { fieldsText } from '../../src/field-management/fields-text.ts';
 import { updateManagers } from '../../src/field-management/manage.ts';
-import { schemaTree } from '../../src/kinds/schema-files.ts';
+import { schemaTree } from '../../src/kinds/schema/schema-files.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { runs } from '../support/properties.ts';
 

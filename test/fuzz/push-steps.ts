@@ -1,7 +1,7 @@
 /** Pushes: files that are added, changed, moved and deleted, sealed ones and those that steer the repository. */
 import { randomBytes } from 'node:crypto';
 import { parseAllDocuments, parseDocument, stringify } from 'yaml';
-import { mintAccessKey } from '../../src/kinds/access-key-secret.ts';
+import { mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 import type { Act } from './episode.ts';
 import { type Player, pickTarget } from './player.ts';
 import { push, wasAccepted } from './push-client.ts';

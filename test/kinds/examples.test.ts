@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { accessKeyProblems, isConcealedAccessKey } from '../../src/kinds/access-key-secret.ts';
-import { schemaNames } from '../../src/kinds/schema-files.ts';
+import { accessKeyProblems, isConcealedAccessKey } from '../../src/kinds/credentials/access-key.ts';
+import { schemaNames } from '../../src/kinds/schema/schema-files.ts';
 import { problems, table } from './objects.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

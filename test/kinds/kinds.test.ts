@@ -5,7 +5,7 @@ import {
   concealAccessKey,
   hasValidChecksum,
   mintAccessKey,
-} from '../../src/kinds/access-key-secret.ts';
+} from '../../src/kinds/credentials/access-key.ts';
 import { kindNamed, object, problems, table } from './objects.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

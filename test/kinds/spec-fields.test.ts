@@ -1,6 +1,6 @@
 /** Every field of the tables of spec sections 2.2 to 2.8, with its type, is in the schemas. */
 import { describe, expect, test } from 'vitest';
-import { type SchemaNode, schemaPlaces, schemaTree } from '../../src/kinds/schema-files.ts';
+import { type SchemaNode, schemaPlaces, schemaTree } from '../../src/kinds/schema/schema-files.ts';
 import { CONFIG_FIELDS, fields } from '../support/config-fields.ts';
 
 const METADATA = fields(`

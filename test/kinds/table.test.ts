@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
 import { apiVersionOf, RBAC_GROUP } from '../../src/kinds/kind.ts';
-import { schemaPlaces, schemaTree } from '../../src/kinds/schema-files.ts';
+import { schemaPlaces, schemaTree } from '../../src/kinds/schema/schema-files.ts';
 import { buildKindTable } from '../../src/kinds/table.ts';
 import { GROUP, kindNamed, object, table } from './objects.ts';
 

@@ -234,7 +234,7 @@ describe('a refresh token', () => {
 
   test('made up from one that works does not end the login', async () => {
     const all = await loggedIn();
-    const { mintAccessKey } = await import('../../src/kinds/access-key-secret.ts');
+    const { mintAccessKey } = await import('../../src/kinds/credentials/access-key.ts');
     // Another login, since what is in common is not known to others.
     await expect(all.kubectl.refresh(mintAccessKey('gpr'))).rejects.toMatchObject(INVALID);
     await expect(all.kubectl.refresh(`${all.token}x`)).rejects.toMatchObject(INVALID);

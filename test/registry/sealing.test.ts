@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Condition } from '../../src/apimachinery/object.ts';
 import { StatusError } from '../../src/apimachinery/status-error.ts';
-import { secretKeys } from '../../src/kinds/secret-places.ts';
+import { secretKeys } from '../../src/kinds/secrets/secret-places.ts';
 import { conditionsOf } from '../../src/registry/projection/served-object.ts';
 import { Keyring, makeIdentity } from '../../src/sealing/data-keys.ts';
 import { metadataOf } from '../../src/sealing/open.ts';

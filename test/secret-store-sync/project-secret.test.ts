@@ -1,7 +1,7 @@
 /** Project secrets that are tied to the store, beside those that follow a shared secret. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../src/apimachinery/object.ts';
-import { dataToCopy } from '../../src/kinds/copying.ts';
+import { dataToCopy } from '../../src/kinds/secrets/derived-secrets.ts';
 import { kindOf } from '../support/platform.ts';
 import { openSynced, PATH, type SyncedPlatform, secret } from './synced-platform.ts';
 

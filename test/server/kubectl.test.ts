@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
 import { notFound, StatusError } from '../../src/apimachinery/status-error.ts';
-import { openApiSchema } from '../../src/kinds/openapi-schema.ts';
+import { openApiSchema } from '../../src/kinds/schema/openapi-schema.ts';
 import { buildDiscovery } from '../../src/server/documents/discovery.ts';
 import { encodeOpenApiV2 } from '../../src/server/documents/gnostic.ts';
 import { buildOpenApi } from '../../src/server/documents/openapi.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { DirectoryUser } from '../../src/auth/directory.ts';
 import { hashPassword } from '../../src/auth/password.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
-import { passwordHashProblems } from '../../src/kinds/password-hash.ts';
+import { passwordHashProblems } from '../../src/kinds/credentials/password-hash.ts';
 import { PasswordLogin } from '../../src/sign-in/password-login.ts';
 
 const PASSWORD = 'correct horse battery';

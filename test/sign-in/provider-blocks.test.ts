@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/apimachinery/object.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
-import { parseConfigRaw } from '../../src/kinds/config-raw.ts';
+import { parseConfigRaw } from '../../src/kinds/config/config-raw.ts';
 import { ConnectorSet } from '../../src/sign-in/connectors/connector-set.ts';
 import { newTransaction } from '../support/providers/sign-in.ts';
 

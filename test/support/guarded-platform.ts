@@ -9,7 +9,7 @@ import { forbidden } from '../../src/auth/forbidden.ts';
 import { type AccessControl, startAccessControl } from '../../src/daemon/access/access-control.ts';
 import { saveActivity } from '../../src/daemon/access/last-uses.ts';
 import { writeGuards } from '../../src/daemon/guards/guards.ts';
-import { concealAccessKey, mintAccessKey } from '../../src/kinds/access-key-secret.ts';
+import { concealAccessKey, mintAccessKey } from '../../src/kinds/credentials/access-key.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
 import type { Guard, PlannedChange, WriteResult } from '../../src/registry/writes/write-context.ts';
 import { foreignCommit } from './git.ts';

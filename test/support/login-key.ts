@@ -5,7 +5,7 @@ import {
   accessKeyPrefix,
   concealAccessKey,
   mintAccessKey,
-} from '../../src/kinds/access-key-secret.ts';
+} from '../../src/kinds/credentials/access-key.ts';
 import { type Daemon, scratchDir } from './daemon.ts';
 import { object } from './guarded-platform.ts';
 

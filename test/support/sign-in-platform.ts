@@ -8,7 +8,7 @@ import type { JsonObject } from '../../src/apimachinery/object.ts';
 import { FailedLogins } from '../../src/auth/failed-logins.ts';
 import { ConfigFeed } from '../../src/config/config-feed.ts';
 import { openSignIn, type SignInService } from '../../src/daemon/sign-in/sign-in-service.ts';
-import { parseConfigRaw } from '../../src/kinds/config-raw.ts';
+import { parseConfigRaw } from '../../src/kinds/config/config-raw.ts';
 import type { ServerDependencies } from '../../src/server/dependencies.ts';
 import { toStatusError } from '../../src/server/errors.ts';
 import { authenticateRequest } from '../../src/server/filters/access.ts';

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { JsonObject, KubeObject } from '../../src/apimachinery/object.ts';
 import { planEffects } from '../../src/daemon/tenants/plan-effects.ts';
 import { PatchEngine } from '../../src/endpoint-patches/engine.ts';
-import { tenantVersions } from '../../src/kinds/patched-tenant.ts';
+import { tenantVersions } from '../../src/kinds/synced-tenant.ts';
 import { type Effects, effectsOf, type Observed } from '../../src/tenant-sync/effects.ts';
 import { SYNCED_KINDS } from '../../src/tenant-sync/synced-kinds.ts';
 

@@ -5,7 +5,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { concealAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import { concealAccessKey } from '../../../src/kinds/credentials/access-key.ts';
 import { configure } from '../configure.ts';
 import { API_GROUP, type CorpusFile } from '../corpus.ts';
 import type { DaemonProcess } from '../daemon-process.ts';

@@ -1,7 +1,7 @@
 /** Keys of a user or team that is gone, when another one gets the name. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startKeyOwners } from '../../../src/controllers/key-owners.ts';
-import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import { concealAccessKey, mintAccessKey } from '../../../src/kinds/credentials/access-key.ts';
 import { conditionsOf } from '../../../src/registry/projection/served-object.ts';
 import type { Connector, ProvidedIdentity } from '../../../src/sign-in/connector.ts';
 import { teamNameOf } from '../../../src/sign-in/names.ts';

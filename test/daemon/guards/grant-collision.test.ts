@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
-import { accessGrants, grantName } from '../../../src/kinds/access-grants.ts';
+import { accessGrants, grantName } from '../../../src/kinds/access/access-grants.ts';
 import {
   filesOf,
   type GuardedPlatform,

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import { SUPERUSER_GROUP } from '../../../src/apimachinery/request.ts';
-import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import { concealAccessKey, mintAccessKey } from '../../../src/kinds/credentials/access-key.ts';
 import { GITPLANE } from '../../../src/registry/writes/system-writes.ts';
 import { foreignCommit } from '../../support/git.ts';
 import {

@@ -1,6 +1,6 @@
 /** A key for a user or a team that is not there: taken, since its owner may come later, and told. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import { concealAccessKey, mintAccessKey } from '../../../src/kinds/credentials/access-key.ts';
 import {
   filesOf,
   type GuardedPlatform,

@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import { concealAccessKey, mintAccessKey } from '../../../src/kinds/credentials/access-key.ts';
 import '../../support/properties.ts';
 import {
   fileOf,

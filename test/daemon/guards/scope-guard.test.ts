@@ -1,6 +1,6 @@
 /** What a key with a scope cannot do whatever its owner may: reach beyond itself by any road. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { concealAccessKey, mintAccessKey } from '../../../src/kinds/access-key-secret.ts';
+import { concealAccessKey, mintAccessKey } from '../../../src/kinds/credentials/access-key.ts';
 import {
   filesOf,
   type GuardedPlatform,

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/apimachinery/object.ts';
 import type { ScopedAuthorizer } from '../../../src/auth/scoped-authorizer.ts';
 import { openClusters } from '../../../src/daemon/tenants/clusters.ts';
-import { EVENT } from '../../../src/kinds/cluster-kinds.ts';
+import { EVENT } from '../../../src/kinds/kubernetes/cluster-kinds.ts';
 import { recordEvent } from '../../../src/tenant-sync/sync-events.ts';
 import { kinds } from '../../support/platform.ts';
 

@@ -1,0 +1,225 @@
+/**
+ * `spec.raw` of a Config: text to structure. The text is YAML; base64 of YAML is taken as well
+ * (design section 10). Problems are located inside the text.
+ */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
+import {
+  type FieldError,
+  type FieldPath,
+  forbidden,
+  formatFieldError,
+  isRecord,
+  type JsonObject,
+} from '../../apimachinery/index.ts';
+import { compileSchema } from '../schema/compiled-schema.ts';
+import { type AuthConfig, authBlocks } from './auth-rules.ts';
+import { configProblems, configWarnings } from './config-rules.ts';
+import { fillDerived } from './derived-fields.ts';
+
+export interface ParsedConfig {
+  /** The structure with its defaults; empty when there are problems. */
+  readonly status: JsonObject;
+  /** All at `spec.raw`, with the place inside the text unless that was base64. */
+  readonly problems: FieldError[];
+  readonly warnings: string[];
+}
+
+const RAW: FieldPath = ['spec', 'raw'];
+const MOST_ALIASES = 100;
+/** Each is looked up in the text; more than this is one mistake, made many times. */
+const MOST_PROBLEMS = 100;
+/** Every text is read in one go, while nothing else runs. */
+const LONGEST_TEXT = 256 * 1024;
+
+let latest: { readonly raw: string; readonly parsed: ParsedConfig } | undefined;
+
+/**
+ * Reads a configuration. The result is shared by callers that ask for the same text one after the
+ * other, as validation, warnings and status do: never mutate.
+ */
+export function parseConfigRaw(raw: string): ParsedConfig {
+  if (latest?.raw !== raw) latest = { raw, parsed: parse(raw) };
+  return latest.parsed;
+}
+
+/** What an empty text comes to; checks nothing, which takes a schema to be compiled. */
+export function configDefaults(): JsonObject {
+  return withDefaults({});
+}
+
+/** The YAML text of `spec.raw`, whichever of the two forms it has. */
+export function plainConfigText(raw: string): string {
+  const packed = raw.replace(/\s+/g, '');
+  // A configuration is a map, and no map can be written in the alphabet of base64.
+  if (packed === '' || packed.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(packed))
+    return raw;
+  const bytes = Buffer.from(packed, 'base64');
+  const text = bytes.toString('utf8');
+  return Buffer.from(text, 'utf8').equals(bytes) ? text : raw;
+}
+
+/** Where a value of a configuration without problems stands in its text, in words. */
+export function placeInRaw(raw: string, path: FieldPath): string {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(plainConfigText(raw), { lineCounter, uniqueKeys: false });
+  const { line, col } = lineCounter.linePos(offsetOf(document, path));
+  return `line ${line}, column ${col}`;
+}
+
+function parse(raw: string): ParsedConfig {
+  const text = plainConfigText(raw);
+  const lines = new LineCounter();
+  const tooLong = text.length > LONGEST_TEXT;
+  // Keys are compared below: the library compares each with every other.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false };
+  const document = parseDocument(tooLong ? '' : text, options);
+  const place = (offset: number, message: string): FieldError =>
+    inRaw(message, lines.linePos(offset), text === raw);
+  const refuse = (problems: FieldError[]): ParsedConfig => ({ status: {}, problems, warnings: [] });
+
+  if (tooLong) return refuse([place(0, `must have at most ${LONGEST_TEXT} characters`)]);
+  if (document.errors.length > 0) {
+    return refuse(document.errors.map((error) => place(error.pos[0], syntaxWords(error))));
+  }
+  const flaw = findFlaw(document);
+  if (flaw !== undefined) return refuse([place(flaw.offset, flaw.message)]);
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: MOST_ALIASES }) ?? {};
+  } catch {
+    return refuse([place(0, TOO_MANY_ALIASES)]);
+  }
+  if (!isRecord(value)) return refuse([place(0, 'must be a YAML map such as "auth: {…}"')]);
+  const problems = structureProblems(value);
+  if (problems.length > 0) {
+    return refuse(
+      problems
+        .slice(0, MOST_PROBLEMS)
+        .map((error) =>
+          place(offsetOf(document, error.path, error.unknownField), formatFieldError(error)),
+        ),
+    );
+  }
+  const warnings = configWarnings(value as JsonObject);
+  return { status: withDefaults(value as JsonObject), problems: [], warnings };
+}
+
+/** `at` is left out for base64: its lines are not those of the text that people look at. */
+function inRaw(message: string, at: { line: number; col: number }, plain: boolean): FieldError {
+  const base = { type: 'FieldValueInvalid' as const, path: RAW };
+  return plain
+    ? { ...base, message, at: { line: at.line, col: at.col } }
+    : { ...base, message: `${message} (line ${at.line}, column ${at.col} of the decoded text)` };
+}
+
+/** Errors whose message goes on with what the parser stumbled over; that may be a secret. */
+const QUOTING = new Set([
+  'BAD_DIRECTIVE',
+  'BAD_DQ_ESCAPE',
+  'BAD_SCALAR_START',
+  'TAG_RESOLVE_FAILED',
+  'UNEXPECTED_TOKEN',
+]);
+
+function syntaxWords({ code, message }: YAMLError): string {
+  return QUOTING.has(code) ? message.replace(/\s*[:"'`\\].*$/s, '') : message;
+}
+
+const TOO_MANY_ALIASES = `must not repeat anchored parts more than ${MOST_ALIASES} times`;
+
+/** What would make the conversion to plain values fail, or take forever. */
+function findFlaw(document: Document): { offset: number; message: string } | undefined {
+  let flaw: { offset: number; message: string } | undefined;
+  let aliases = 0;
+  const stop = (node: unknown, message: string): symbol => {
+    flaw = { offset: (isNode(node) ? node.range?.[0] : undefined) ?? 0, message };
+    return visit.BREAK;
+  };
+  visit(document, {
+    Alias(_, alias) {
+      if (++aliases > MOST_ALIASES) return stop(alias, TOO_MANY_ALIASES);
+      if (alias.resolve(document) !== undefined) return undefined;
+      return stop(alias, 'an alias without its anchor; quote a text that begins with "*"');
+    },
+    Map(_, { items }) {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key)) return stop(key, 'a map key must be a text');
+        const name = String(key.value);
+        if (seen.has(name)) return stop(key, 'Map keys must be unique');
+        seen.add(name);
+      }
+      return undefined;
+    },
+  });
+  return flaw;
+}
+
+/** Mutates `value`: fields without a value count as absent. */
+function structureProblems(value: Record<string, unknown>): FieldError[] {
+  const schema = compileSchema('config-status');
+  schema.dropNulls(value);
+  const shape = schema.check(value);
+  if (Object.hasOwn(value, 'conditions')) {
+    shape.push(forbidden(['conditions'], 'conditions are observed by the server'));
+  }
+  return shape.length > 0 ? shape : configProblems(value as JsonObject);
+}
+
+/** Mutates and returns `config`. */
+function withDefaults(config: JsonObject): JsonObject {
+  for (const { block } of authBlocks((config['auth'] ?? {}) as AuthConfig, [])) {
+    // An empty list of scopes means the default, like an absent one (spec section 2.8.2).
+    if (Array.isArray(block['scopes']) && block['scopes'].length === 0) delete block['scopes'];
+  }
+  compileSchema('config-status').fillDefaults(config);
+  fillDerived(config);
+  return config;
+}
+
+/**
+ * Where the value at a path begins, or its key where that is asked for; the nearest place above
+ * where the path ends early.
+ */
+function offsetOf(document: Document, path: FieldPath, atKey = false): number {
+  let node: Node | null = document.contents as Node | null;
+  let offset = node?.range?.[0] ?? 0;
+  for (const [depth, step] of path.entries()) {
+    if (isAlias(node)) node = node.resolve(document) ?? null;
+    const found = childOf(node, step);
+    if (found === undefined) return offset;
+    node = found.value;
+    const wantsKey =
+      found.key !== undefined && (node === null || (atKey && depth === path.length - 1));
+    offset = (wantsKey ? found.key?.range : node?.range)?.[0] ?? offset;
+  }
+  return offset;
+}
+
+function childOf(
+  node: Node | null,
+  step: string | number,
+): { key?: Node; value: Node | null } | undefined {
+  if (isSeq(node)) {
+    const item = node.items[Number(step)];
+    return item === undefined ? undefined : { value: item as Node };
+  }
+  if (!isMap(node)) return undefined;
+  const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step)) as
+    | Pair<Node, Node | null>
+    | undefined;
+  return pair === undefined ? undefined : { key: pair.key, value: pair.value };
+}

@@ -1,0 +1,146 @@
+/** From what the schema compiler reports to field errors in Kubernetes' words. */
+import type { ErrorObject } from 'ajv';
+import {
+  duplicate,
+  type FieldError,
+  type FieldPath,
+  formatPath,
+  invalid,
+  invalidSecret,
+  notSupported,
+  required,
+  typeInvalid,
+  unknownField,
+  valueAt,
+} from '../../apimachinery/index.ts';
+import { fieldHint } from './did-you-mean.ts';
+import { type SchemaNode, schemaAt } from './schema-files.ts';
+
+/** One field error or more for each report. Values of secret fields are never printed. */
+export function toFieldErrors(
+  root: SchemaNode,
+  object: unknown,
+  reports: readonly ErrorObject[],
+): FieldError[] {
+  const wrongType = new Set(
+    reports.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath),
+  );
+  return reports
+    .filter(({ keyword, instancePath }) => keyword === 'type' || !wrongType.has(instancePath))
+    .flatMap((report, i) => toFieldError({ root, object, report, guesses: i < MOST_GUESSES }));
+}
+
+/** Beyond so many problems nobody reads what each unknown field may have been meant to be. */
+const MOST_GUESSES = 100;
+
+/** The field that a report is about; for a missing or unknown one including its name. */
+export function pathOf(object: unknown, report: ErrorObject): FieldPath {
+  const path = parsePointer(object, report.instancePath);
+  const { missingProperty, additionalProperty } = report.params;
+  const last: unknown = missingProperty ?? additionalProperty;
+  return typeof last === 'string' ? [...path, last] : path;
+}
+
+interface Found {
+  readonly root: SchemaNode;
+  readonly object: unknown;
+  readonly report: ErrorObject;
+  /** Whether to look for what an unknown field was meant to be, which takes its time. */
+  readonly guesses: boolean;
+}
+
+function toFieldError(found: Found): FieldError | FieldError[] {
+  const { root, object, report, guesses } = found;
+  const path = pathOf(object, report);
+  switch (report.keyword) {
+    case 'required':
+      return required(path);
+    case 'additionalProperties':
+      return unknownField(path, guesses ? fieldHint(root, path) : undefined);
+    case 'type':
+      return wrongTypeError(path, valueAt(object, path), String(report.params['type']));
+    case 'uniqueItems':
+      return duplicates(path, valueAt(object, path));
+    default:
+      return ruleError(found, path);
+  }
+}
+
+/** Rules about a value: these print it, unless it is a secret. */
+function ruleError({ root, object, report }: Found, path: FieldPath): FieldError {
+  const value = valueAt(object, path);
+  const detail = `${formatPath(path)} in body ${ruleWords(report)}`;
+  if (isSecret(root, path)) return invalidSecret(path, detail);
+  if (report.keyword === 'enum') {
+    const supported = report.params['allowedValues'] as unknown[];
+    return notSupported(path, value, supported.map(String));
+  }
+  return report.keyword === 'format'
+    ? typeInvalid(path, value, detail)
+    : invalid(path, value, detail);
+}
+
+function ruleWords({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'enum':
+      return 'should be one of the supported values';
+    case 'pattern':
+      return `should match '${params['pattern']}'`;
+    case 'format':
+      return `must be of type ${params['format']}`;
+    case 'minimum':
+      return `should be greater than or equal to ${params['limit']}`;
+    case 'maximum':
+      return `should be less than or equal to ${params['limit']}`;
+    case 'minLength':
+      return `should be at least ${params['limit']} chars long`;
+    case 'minItems':
+      return `should have at least ${params['limit']} items`;
+    default:
+      return message ?? `does not follow the rule "${keyword}"`;
+  }
+}
+
+/** Names types, never values, as Kubernetes does; safe for secrets. */
+function wrongTypeError(path: FieldPath, value: unknown, expected: string): FieldError {
+  const found = typeName(value);
+  const wanted = expected.replace(/,?null$/, '').replace(',', ' or ');
+  const detail = `${formatPath(path)} in body must be of type ${wanted}: "${found}"`;
+  return typeInvalid(path, found, detail);
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+function duplicates(path: FieldPath, list: unknown): FieldError[] {
+  const seen = new Set<unknown>();
+  const errors: FieldError[] = [];
+  for (const [index, item] of (Array.isArray(list) ? list : []).entries()) {
+    if (seen.has(item)) errors.push(duplicate([...path, index], item));
+    seen.add(item);
+  }
+  return errors;
+}
+
+function isSecret(root: SchemaNode, path: FieldPath): boolean {
+  return path.some(
+    (_, index) => schemaAt(root, path.slice(0, index + 1))?.['x-gitplane-secret'] === true,
+  );
+}
+
+/** RFC 6901. Whether a step is a list index shows only in the object. */
+function parsePointer(object: unknown, pointer: string): FieldPath {
+  const path: (string | number)[] = [];
+  let value = object;
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    const step = Array.isArray(value) ? Number(key) : key;
+    path.push(step);
+    value = valueAt(value, [step]);
+  }
+  return path;
+}

@@ -1,0 +1,27 @@
+/** Secret values of an object, taken out of what is shown to somebody who may not see them. */
+import { type FieldPath, isRecord } from '../../apimachinery/index.ts';
+
+/** What stands in for a secret value. */
+export const MASK = '***';
+
+/** Steps of a path; `*` is every field and every item. */
+export type SecretPaths = readonly (readonly string[])[];
+
+/** A copy of what is at a path, `undefined` where there is nothing. */
+export function masked(value: unknown, path: FieldPath, secrets: SecretPaths): unknown {
+  if (value === undefined) return undefined;
+  if (secrets.some((secret) => covers(secret, path))) return MASK;
+  if (Array.isArray(value)) return value.map((item, i) => masked(item, [...path, i], secrets));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, masked(item, [...path, key], secrets)]),
+  );
+}
+
+/** Whether everything at the path is secret. */
+function covers(secret: readonly string[], path: FieldPath): boolean {
+  return (
+    secret.length <= path.length &&
+    secret.every((step, i) => step === '*' || step === String(path[i]))
+  );
+}
