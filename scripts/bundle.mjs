@@ -149,9 +149,9 @@ async function cacheWorker({ bundle }, dataDir) {
   const thread = new Worker(new URL('./cache-worker.mjs', import.meta.url), {
     workerData: { bundle, context: { gitDir }, apiGroup: 'management.gitplane.dev', under: '' },
   });
-  thread.postMessage({ lot: 0, files });
-  const [delivery] = await once(thread, 'message');
-  if (delivery.packed === undefined) throw new Error('The bundle does not read manifests');
+  thread.postMessage({ id: 0, request: { files } });
+  const [{ answer }] = await once(thread, 'message');
+  if (answer === undefined) throw new Error('The bundle does not read manifests');
   thread.postMessage('cache');
   await once(thread, 'exit');
 }

@@ -1,3 +1,6 @@
 /** Public names of `concurrency/`: other folders import this file alone. */
+export { answerRequests, notify } from './answer-requests.ts';
 export { mapLimit } from './map-limit.ts';
 export { KeyedMutex, Mutex } from './mutex.ts';
+export { startWorker } from './start-worker.ts';
+export { WorkerChannel, WorkerLostError } from './worker-channel.ts';

@@ -1,10 +1,11 @@
 /** A data store of audit events, as the daemon sees it: the other side of a thread. */
 import { resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startWorker, WorkerChannel } from '../../concurrency/index.ts';
 import { readDataStoreEndpoint } from '../../kinds/index.ts';
 import type { AuditTarget } from '../audit-queue.ts';
 import type { EventQuery } from './event-store.ts';
-import type { ThreadReply, ThreadRequest, ThreadSetup } from './thread-messages.ts';
+import type { ThreadFailure, ThreadReply, ThreadRequest, ThreadSetup } from './thread-messages.ts';
 
 export type { EventQuery } from './event-store.ts';
 
@@ -19,32 +20,27 @@ export interface DataStoreOptions {
   refused(error: unknown): void;
 }
 
-interface Waiting {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
 /** Longer than the data base is waited for in the thread. */
 const ANSWER_WITHIN_MS = 40_000;
 const CLOSE_WITHIN_MS = 2000;
 const HEAP_MEGABYTES = 192;
 
-type Act = ThreadRequest extends infer Request
-  ? Request extends ThreadRequest
-    ? Omit<Request, 'id'>
-    : never
-  : never;
-
 export class DataStore implements AuditTarget {
   readonly #options: DataStoreOptions;
-  readonly #waiting = new Map<number, Waiting>();
-  #thread: Worker | undefined;
-  #lastId = 0;
+  readonly #channel: WorkerChannel<ThreadRequest, ThreadReply>;
   #isOpen = false;
   #isClosed = false;
 
   constructor(options: DataStoreOptions) {
     this.#options = options;
+    this.#channel = new WorkerChannel({
+      name: 'the data store',
+      start: () => this.#start(),
+      lost: () => {
+        this.#isOpen = false;
+      },
+      notified: (failure) => options.refused(errorOf(failure as ThreadFailure)),
+    });
   }
 
   async open(): Promise<void> {
@@ -63,49 +59,32 @@ export class DataStore implements AuditTarget {
   }
 
   async close(): Promise<void> {
-    const thread = this.#thread;
-    if (thread !== undefined) {
+    if (this.#channel.isStarted) {
       const closed = this.#ask({ act: 'close' }).catch(() => undefined);
       await Promise.race([closed, pause(CLOSE_WITHIN_MS)]);
     }
     this.#isClosed = true;
-    await thread?.terminate();
+    await this.#channel.terminate();
   }
 
-  /** Rejects in bounded time. */
-  #ask(act: Act, transferred: ArrayBuffer[] = []): Promise<unknown> {
-    const thread = this.#started();
-    const id = ++this.#lastId;
-    return new Promise((done, fail) => {
-      const timer = setTimeout(() => {
-        // What hangs is not asked again.
-        this.#lost(thread, new Error('The data store did not answer in time'));
-        void thread.terminate();
-      }, ANSWER_WITHIN_MS).unref();
-      this.#waiting.set(id, {
-        resolve: (result) => {
-          clearTimeout(timer);
-          done(result);
-        },
-        reject: (error) => {
-          clearTimeout(timer);
-          fail(error);
-        },
-      });
-      thread.postMessage({ ...act, id }, transferred);
-    });
+  /** Rejects in bounded time. After a lost thread nobody knows whether events were written: written twice, they count once. */
+  async #ask(request: ThreadRequest, transfer: ArrayBuffer[] = []): Promise<unknown> {
+    const deadlineMs = ANSWER_WITHIN_MS;
+    const { result, failure } = await this.#channel.ask(request, { transfer, deadlineMs });
+    if (failure !== undefined) throw errorOf(failure);
+    return result;
   }
 
-  #started(): Worker {
-    if (this.#thread !== undefined) return this.#thread;
+  #start(): Worker {
     if (this.#isClosed) throw new Error('The data store is closed');
-    const thread = startThread(this.#setup());
-    thread.unref();
-    thread.on('message', (message: ThreadReply) => this.#take(message));
-    thread.on('error', (error) => this.#lost(thread, error));
-    thread.on('exit', () => this.#lost(thread, new Error('The thread of the data store ended')));
-    this.#thread = thread;
-    return thread;
+    return startWorker(new URL('./store-thread.ts', import.meta.url), {
+      workerData: this.#setup(),
+      name: 'audit-store',
+      // Where to connect is in the endpoint, and nowhere else.
+      env: {},
+      argv: [],
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+    });
   }
 
   /** Throws a sentence without the endpoint in it. */
@@ -116,51 +95,10 @@ export class DataStore implements AuditTarget {
     if (read.kind !== 'sqlite') return { endpoint: read, keptMs };
     return { endpoint: { kind: 'sqlite', path: resolve(directory, read.path) }, keptMs };
   }
-
-  #take({ id, result, failure }: ThreadReply): void {
-    const error =
-      failure &&
-      Object.assign(
-        new Error(`The data store: ${failure.message}`),
-        failure.code && { code: failure.code },
-      );
-    if (id === undefined) {
-      this.#options.refused(error);
-      return;
-    }
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (error === undefined) waiting?.resolve(result);
-    else waiting?.reject(error);
-  }
-
-  /** Whether what it was doing was done nobody knows: what was written twice counts once. */
-  #lost(thread: Worker, cause: Error): void {
-    if (this.#thread !== thread) return;
-    this.#thread = undefined;
-    this.#isOpen = false;
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of waiting) reject(cause);
-  }
 }
 
-/** The built file, or the source through tsx while developing. */
-function startThread(workerData: ThreadSetup): Worker {
-  const options = {
-    workerData,
-    name: 'audit-store',
-    // Where to connect is in the endpoint, and nowhere else.
-    env: {},
-    argv: [],
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
-  };
-  if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./store-thread.js', import.meta.url), options);
-  }
-  const source = new URL('./store-thread.ts', import.meta.url).href;
-  const program = `import('tsx/esm/api').then(({ register }) => (register(), import('${source}')));`;
-  return new Worker(program, { ...options, eval: true });
+function errorOf({ message, code }: ThreadFailure): Error {
+  return Object.assign(new Error(`The data store: ${message}`), code && { code });
 }
 
 function pause(milliseconds: number): Promise<void> {

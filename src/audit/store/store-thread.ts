@@ -3,7 +3,7 @@
  * removes what is too old. One thing after the other, in the order of the requests.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { Mutex } from '../../concurrency/index.ts';
+import { answerRequests, Mutex, notify } from '../../concurrency/index.ts';
 import type { DataStoreEndpoint } from '../../kinds/index.ts';
 import { eventRows } from './event-rows.ts';
 import type { EventStore } from './event-store.ts';
@@ -23,20 +23,15 @@ const MOST_MS = 3_600_000;
 const mutex = new Mutex();
 let timer: NodeJS.Timeout | undefined;
 
-function reply(message: ThreadReply): void {
-  parentPort?.postMessage(message);
-}
-
-parentPort?.on('message', (request: ThreadRequest) => {
-  void mutex.run(async () => {
-    const { id } = request;
+answerRequests<ThreadRequest, ThreadReply>((request) =>
+  mutex.run(async () => {
     try {
-      reply({ id, result: await act(request) });
+      return { result: await act(request) };
     } catch (error) {
-      reply({ id, failure: failureOf(error, endpoint) });
+      return { failure: failureOf(error, endpoint) };
     }
-  });
-});
+  }),
+);
 
 async function act(request: ThreadRequest): Promise<unknown> {
   switch (request.act) {
@@ -72,7 +67,7 @@ function removeOld(): void {
     try {
       removed = await store.remove(Date.now() - keptMs, REMOVED_AT_ONCE);
     } catch (error) {
-      reply({ id: undefined, failure: failureOf(error, endpoint) });
+      notify(failureOf(error, endpoint));
     }
     again(removed < REMOVED_AT_ONCE ? Math.min(Math.max(keptMs / 24, LEAST_MS), MOST_MS) : 0);
   };

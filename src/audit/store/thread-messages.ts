@@ -8,11 +8,10 @@ export interface ThreadSetup {
   readonly keptMs: number;
 }
 
-export type ThreadRequest = { readonly id: number } & (
+export type ThreadRequest =
   | { readonly act: 'open' | 'close' }
   | { readonly act: 'append'; readonly lines: Uint8Array }
-  | { readonly act: 'find'; readonly query: EventQuery }
-);
+  | { readonly act: 'find'; readonly query: EventQuery };
 
 /** Without credentials. */
 export interface ThreadFailure {
@@ -20,9 +19,7 @@ export interface ThreadFailure {
   readonly code: string | undefined;
 }
 
-/** Without an id: something that nobody asked for failed. */
 export interface ThreadReply {
-  readonly id: number | undefined;
   readonly result?: unknown;
   readonly failure?: ThreadFailure;
 }

@@ -21,17 +21,13 @@ export interface ReaderSetup {
 }
 
 export interface Order {
-  readonly lot: number;
   readonly files: readonly WantedFile[];
   /** Absent: git has them. */
   readonly contents?: readonly Uint8Array[];
 }
 
-/** `packed` is absent where the lot could not be read: whoever asked does it, and says why. */
-export interface Delivery {
-  readonly lot: number;
-  readonly packed?: PackedFiles;
-}
+/** Undefined: the files could not be read. The main thread reads them again, and reports why. */
+export type Delivery = PackedFiles | undefined;
 
 export interface PackedFiles {
   /** JSON: a list of files, each a list of documents. */

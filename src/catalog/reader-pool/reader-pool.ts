@@ -3,7 +3,7 @@
  * elsewhere; what goes wrong there is left to whoever asked, who reads it again and says why.
  */
 import { availableParallelism } from 'node:os';
-import type { Worker } from 'node:worker_threads';
+import { WorkerChannel } from '../../concurrency/index.ts';
 import { type GitContext, gitMemoryMib } from '../../git/index.ts';
 import type { FileEntry } from '../file.ts';
 import type { LargeFile, Readers, WantedFile } from '../file-reader.ts';
@@ -11,7 +11,7 @@ import { BufferArena } from './buffer-arena.ts';
 import { LargeFiles } from './large-files.ts';
 import { PrefetchedFiles, packedObjects, prefetchListing } from './prefetched-files.ts';
 import { type Delivery, type Order, type ReaderSetup, unpackFiles } from './protocol.ts';
-import { startWorker } from './start-worker.ts';
+import { startReader } from './start-reader.ts';
 
 /**
  * Each worker has to load and to compile what reads manifests. Fewer files are read by then, and
@@ -43,10 +43,7 @@ interface Job {
   readonly settle: (left: readonly WantedFile[]) => void;
 }
 
-interface Member {
-  readonly worker: Worker;
-  readonly lots: Map<number, Job>;
-}
+type Member = WorkerChannel<Order, Delivery>;
 
 export class ReaderPool implements Readers {
   readonly #options: ReaderPoolOptions;
@@ -55,7 +52,6 @@ export class ReaderPool implements Readers {
   #ahead: Promise<PrefetchedFiles> | undefined;
   #closed = false;
   #isReading = false;
-  #lots = 0;
   #slabs = new BufferArena();
   readonly #large: LargeFiles;
 
@@ -152,7 +148,7 @@ export class ReaderPool implements Readers {
 
   #dismiss(): void {
     for (const member of this.#members) {
-      void member.worker.terminate();
+      void member.terminate();
       this.#lose(member);
     }
   }
@@ -165,14 +161,13 @@ export class ReaderPool implements Readers {
   }
 
   #hire(context: GitContext): void {
-    const worker = startWorker({ ...this.#setup(), context });
-    worker.unref();
-    const member: Member = { worker, lots: new Map() };
+    const member: Member = new WorkerChannel({
+      name: 'the file reader',
+      start: () => startReader({ ...this.#setup(), context }),
+      lost: () => this.#lose(member),
+    });
+    member.start();
     this.#members.add(member);
-    worker.on('message', (delivery: Delivery) => this.#accept(member, delivery));
-    // What it was at is read by whoever asked; an error that counts shows itself there.
-    worker.on('error', () => this.#lose(member));
-    worker.on('exit', () => this.#lose(member));
   }
 
   #setup(): ReaderSetup {
@@ -181,22 +176,19 @@ export class ReaderPool implements Readers {
   }
 
   #occupy(member: Member): void {
-    while (member.lots.size < LOTS_A_WORKER) {
+    while (member.pending < LOTS_A_WORKER) {
       const job = this.#waiting.shift();
       if (job === undefined) return;
-      const lot = this.#lots++;
-      member.lots.set(lot, job);
-      member.worker.postMessage({ lot, files: job.files } satisfies Order);
+      member.ask({ files: job.files }).then(
+        (packed) => this.#accept(member, job, packed),
+        // The main thread reads the files again; an error that counts shows there.
+        () => job.settle(job.files),
+      );
     }
   }
 
-  #accept(member: Member, { lot, packed }: Delivery): void {
-    if (!this.#members.has(member)) return;
-    const job = member.lots.get(lot);
-    member.lots.delete(lot);
-    this.#occupy(member);
-    if (job === undefined) return;
-    const { start, files, take, settle } = job;
+  #accept(member: Member, { start, files, take, settle }: Job, packed: Delivery): void {
+    if (this.#members.has(member)) this.#occupy(member);
     if (packed === undefined) {
       settle(files);
       return;
@@ -211,7 +203,6 @@ export class ReaderPool implements Readers {
 
   #lose(member: Member): void {
     if (!this.#members.delete(member)) return;
-    for (const { files, settle } of member.lots.values()) settle(files);
     if (this.#members.size > 0) return;
     for (const { files, settle } of this.#waiting.splice(0)) settle(files);
   }

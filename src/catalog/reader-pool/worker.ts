@@ -1,5 +1,6 @@
 /** A thread that reads manifests: blobs from a git process of its own, files packed on the way back. */
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { answerRequests } from '../../concurrency/index.ts';
 import { BlobStream, limitGitMemory } from '../../git/index.ts';
 import { buildKindTable } from '../../kinds/index.ts';
 import { Keyring } from '../../sealing/index.ts';
@@ -42,18 +43,13 @@ async function read({ files, contents }: Order): Promise<FileEntry[]> {
   return entries as FileEntry[];
 }
 
-async function fulfil(order: Order): Promise<Delivery> {
-  const { lot } = order;
-  try {
-    return { lot, packed: packFiles(await read(order)) };
-  } catch {
-    return { lot };
-  }
-}
-
-parentPort?.on('message', (order: Order) => {
-  void fulfil(order).then((delivery) => {
-    const moved = delivery.packed === undefined ? [] : [delivery.packed.manifests.buffer];
-    parentPort?.postMessage(delivery, moved);
-  });
-});
+answerRequests<Order, Delivery>(
+  async (order) => {
+    try {
+      return packFiles(await read(order));
+    } catch {
+      return undefined;
+    }
+  },
+  (packed) => (packed === undefined ? [] : [packed.manifests.buffer]),
+);

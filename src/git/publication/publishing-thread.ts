@@ -2,7 +2,7 @@
  * The workshop on a thread of its own: compressing, hashing and calls to the file system that may wait
  * for the journal of the disk hold up nobody else. The order of things is `LoggedPublisher`'s.
  */
-import { Worker } from 'node:worker_threads';
+import { startWorker, WorkerChannel } from '../../concurrency/index.ts';
 import { GitError, StorageError } from '../git-error.ts';
 import type { Stock } from '../wal/preallocated-files.ts';
 import type { FullLog } from '../wal/wal-checkpoint.ts';
@@ -30,35 +30,27 @@ export type ThreadAsk =
   | { readonly do: 'stock'; readonly stock: Stock }
   | { readonly do: 'settle' };
 
-export interface ThreadRequest {
-  readonly id: number;
-  readonly ask: ThreadAsk;
-}
-
-export interface ThreadReply {
-  readonly id: number;
-  readonly failure?: FailureMessage;
-}
-
-interface Waiting {
-  readonly ask: ThreadAsk['do'];
-  resolve(): void;
-  reject(error: Error): void;
-}
+/** Absent: the thread did it. */
+export type ThreadAnswer = FailureMessage | undefined;
 
 export class PublishingThread implements PackWorker {
-  readonly #setup: ThreadSetup;
-  readonly #waiting = new Map<number, Waiting>();
-  #worker: Worker | undefined;
-  #next = 0;
+  readonly #gitDir: string;
+  readonly #channel: WorkerChannel<ThreadAsk, ThreadAnswer>;
 
   constructor(setup: ThreadSetup) {
-    this.#setup = setup;
+    this.#gitDir = setup.gitDir;
+    const source = new URL('./publishing-worker.ts', import.meta.url);
+    this.#channel = new WorkerChannel({
+      name: 'the pack worker',
+      start: () => startWorker(source, { workerData: setup, name: 'publish' }),
+      // A caller that waits keeps the process running, and an idle thread does not.
+      keepsProcess: true,
+    });
   }
 
   /** Whoever asks first need not wait for the thread. */
   start(): void {
-    this.#start();
+    this.#channel.start();
   }
 
   publish(publication: Publication): Promise<void> {
@@ -83,11 +75,9 @@ export class PublishingThread implements PackWorker {
 
   /** Ends the thread; what is asked for afterwards starts another. */
   async settled(): Promise<void> {
-    const worker = this.#worker;
-    if (worker === undefined) return;
+    if (!this.#channel.isStarted) return;
     await this.#ask({ do: 'settle' });
-    this.#worker = undefined;
-    await worker.terminate();
+    await this.#channel.terminate();
   }
 
   #send(what: 'publish' | 'show', publication: Publication): Promise<void> {
@@ -95,55 +85,12 @@ export class PublishingThread implements PackWorker {
     return this.#ask({ do: what, publication: message }, [message.bytes.buffer]);
   }
 
-  #ask(ask: ThreadAsk, transfer: ArrayBuffer[] = []): Promise<void> {
-    const worker = this.#start();
-    const id = this.#next++;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { ask: ask.do, resolve, reject });
-      worker.ref();
-      worker.postMessage({ id, ask } satisfies ThreadRequest, transfer);
+  async #ask(ask: ThreadAsk, transfer: ArrayBuffer[] = []): Promise<void> {
+    const failure = await this.#channel.ask(ask, { transfer }).catch((cause: unknown) => {
+      // Only a publication moves the branch, and it may have done so before the thread ended.
+      if (ask.do === 'publish') throw new StorageError(this.#gitDir, { cause, moved: true });
+      throw new GitError('The thread that makes packs ended', { cause });
     });
+    if (failure !== undefined) throw decodeFailure(failure);
   }
-
-  #start(): Worker {
-    if (this.#worker !== undefined) return this.#worker;
-    const worker = startWorker(this.#setup);
-    worker.unref();
-    worker.on('message', ({ id, failure }: ThreadReply) => {
-      const waiting = this.#waiting.get(id);
-      this.#waiting.delete(id);
-      // Whoever waits for an answer keeps the process, and an idle thread does not.
-      if (this.#waiting.size === 0) worker.unref();
-      if (failure === undefined) waiting?.resolve();
-      else waiting?.reject(decodeFailure(failure));
-    });
-    worker.on('error', (error) => this.#lost(worker, error));
-    worker.on('exit', () => this.#lost(worker, new Error('The thread that publishes ended')));
-    this.#worker = worker;
-    return worker;
-  }
-
-  /** What it was doing may or may not be done. */
-  #lost(worker: Worker, cause: Error): void {
-    if (this.#worker !== worker) return;
-    this.#worker = undefined;
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { ask, reject } of waiting) {
-      // Of everything else the branch knows nothing.
-      if (ask === 'publish') reject(new StorageError(this.#setup.gitDir, { cause, moved: true }));
-      else reject(new GitError('The thread that makes packs ended', { cause }));
-    }
-  }
-}
-
-/** The built file, or the source through tsx while developing. */
-function startWorker(workerData: ThreadSetup): Worker {
-  const options = { workerData, name: 'publish' };
-  if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./publishing-worker.js', import.meta.url), options);
-  }
-  const source = new URL('./publishing-worker.ts', import.meta.url).href;
-  const program = `import('tsx/esm/api').then(({ register }) => (register(), import('${source}')));`;
-  return new Worker(program, { ...options, eval: true });
 }

@@ -1,10 +1,11 @@
 /** The thread that `PublishingThread` starts. */
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { answerRequests } from '../../concurrency/index.ts';
 import { thisOwner } from '../../files/index.ts';
 import { realFiles } from './durable-files.ts';
 import { LocalPackWorker } from './pack-worker.ts';
 import { decodePublication, encodeFailure } from './publication-message.ts';
-import type { ThreadAsk, ThreadReply, ThreadRequest, ThreadSetup } from './publishing-thread.ts';
+import type { ThreadAnswer, ThreadAsk, ThreadSetup } from './publishing-thread.ts';
 
 const workshop = new LocalPackWorker({
   ...(workerData as ThreadSetup),
@@ -29,12 +30,11 @@ async function answer(ask: ThreadAsk): Promise<void> {
   }
 }
 
-parentPort?.on('message', async ({ id, ask }: ThreadRequest) => {
-  const reply = (message: ThreadReply): void => parentPort?.postMessage(message);
+answerRequests<ThreadAsk, ThreadAnswer>(async (ask) => {
   try {
     await answer(ask);
-    reply({ id });
+    return undefined;
   } catch (error) {
-    reply({ id, failure: encodeFailure(error) });
+    return encodeFailure(error);
   }
 });

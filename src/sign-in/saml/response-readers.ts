@@ -3,9 +3,10 @@
  * thread is ended and another takes its place, and there is a second one for everybody else. They are
  * started by the first login, and hold nothing of the one before.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startWorker, WorkerChannel, WorkerLostError } from '../../concurrency/index.ts';
 import { Refusal } from './refusal.ts';
-import type { AssertionFacts, ReadRequest, ReadResult } from './worker-messages.ts';
+import type { AssertionFacts, ReadRequest, ReadResult, ThreadRequest } from './worker-messages.ts';
 
 const THREADS = 2;
 const MOST_WAITING = 64;
@@ -22,10 +23,11 @@ interface Job {
 }
 
 interface Reader {
-  readonly worker: Worker;
+  readonly channel: WorkerChannel<ThreadRequest, ReadResult | undefined>;
+  /** Rejects with WorkerLostError. */
+  readonly started: Promise<void>;
   isReady: boolean;
-  job: Job | undefined;
-  timer: NodeJS.Timeout | undefined;
+  isBusy: boolean;
 }
 
 export interface ReaderOptions {
@@ -54,8 +56,7 @@ export class ResponseReaders {
   /** Throws Refusal; rejects with `signal.reason` when that comes first. */
   async read(request: ReadRequest, signal: AbortSignal): Promise<AssertionFacts> {
     signal.throwIfAborted();
-    if (this.#closed)
-      throw new Refusal('the configuration changed meanwhile', { reason: 'closed', code: 502 });
+    if (this.#closed) throw closedMeanwhile();
     if (this.#waiting.length >= MOST_WAITING) {
       throw new Refusal('too many people sign in at once', { reason: 'busy', code: 502 });
     }
@@ -78,22 +79,17 @@ export class ResponseReaders {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const closed = new Refusal('the configuration changed meanwhile', {
-      reason: 'closed',
-      code: 502,
-    });
-    for (const job of this.#waiting.splice(0)) job.reject(closed);
-    const readers = [...this.#readers];
-    for (const reader of readers) this.#lose(reader, closed);
-    await Promise.all(readers.map(({ worker }) => worker.terminate()));
+    for (const job of this.#waiting.splice(0)) job.reject(closedMeanwhile());
+    await Promise.all([...this.#readers].map(({ channel }) => channel.terminate()));
   }
 
   #serve(): void {
     while (this.#waiting.length > 0) {
-      const idle = [...this.#readers].find(({ job }) => job === undefined) ?? this.#addIfFew();
-      if (idle === undefined) return;
-      idle.job = this.#waiting.shift();
-      if (idle.isReady) this.#give(idle);
+      const idle = [...this.#readers].find(({ isBusy }) => !isBusy) ?? this.#addIfFew();
+      const job = idle && this.#waiting.shift();
+      if (idle === undefined || job === undefined) return;
+      idle.isBusy = true;
+      void this.#run(idle, job);
     }
   }
 
@@ -102,56 +98,48 @@ export class ResponseReaders {
   }
 
   #add(): Reader {
-    const reader: Reader = {
-      worker: this.#start(),
-      isReady: false,
-      job: undefined,
-      timer: undefined,
+    const channel: Reader['channel'] = new WorkerChannel({
+      name: 'SAML responses',
+      start: this.#start,
+      lost: () => this.#readers.delete(reader),
+    });
+    const start = async (): Promise<void> => {
+      await channel.ask({ do: 'start' }, { deadlineMs: START_MS });
+      reader.isReady = true;
     };
-    const { worker } = reader;
+    const started = start();
+    // The first response is refused with the reason.
+    started.catch(() => undefined);
+    const reader: Reader = { channel, started, isReady: false, isBusy: false };
     this.#readers.add(reader);
-    this.#watch(reader, START_MS);
-    worker.unref();
-    worker.on('message', (message: 'ready' | ReadResult) => this.#accept(reader, message));
-    const lost = (): void => this.#lose(reader, reader.isReady ? broken() : notStarted());
-    worker.on('error', lost);
-    worker.on('exit', lost);
     return reader;
   }
 
-  #give(reader: Reader): void {
-    if (reader.job === undefined) return;
-    this.#watch(reader, this.#deadlineMs);
-    reader.worker.postMessage(reader.job.request);
-  }
-
-  #watch(reader: Reader, ms: number): void {
-    clearTimeout(reader.timer);
-    const late = new Refusal('it takes too long to read', { reason: 'too-slow' });
-    reader.timer = setTimeout(() => this.#lose(reader, late), ms).unref();
-  }
-
-  #accept(reader: Reader, message: 'ready' | ReadResult): void {
-    clearTimeout(reader.timer);
-    if (message === 'ready') {
-      reader.isReady = true;
-      this.#give(reader);
-      return;
+  async #run(reader: Reader, { request, resolve, reject }: Job): Promise<void> {
+    try {
+      await reader.started;
+      const deadlineMs = this.#deadlineMs;
+      const result = await reader.channel.ask({ do: 'read', request }, { deadlineMs });
+      if (result !== undefined && 'facts' in result) resolve(result.facts);
+      else reject(result === undefined ? broken() : refusalOf(result.refused));
+    } catch (error) {
+      this.#readers.delete(reader);
+      reject(this.#closed ? closedMeanwhile() : lossOf(error, reader));
     }
-    const { job } = reader;
-    reader.job = undefined;
-    if ('facts' in message) job?.resolve(message.facts);
-    else job?.reject(refusalOf(message.refused));
+    reader.isBusy = false;
     this.#serve();
   }
+}
 
-  #lose(reader: Reader, why: Refusal): void {
-    if (!this.#readers.delete(reader)) return;
-    clearTimeout(reader.timer);
-    reader.worker.terminate().catch(() => undefined);
-    reader.job?.reject(why);
-    this.#serve();
+function closedMeanwhile(): Refusal {
+  return new Refusal('the configuration changed meanwhile', { reason: 'closed', code: 502 });
+}
+
+function lossOf(error: unknown, { isReady }: Reader): Refusal {
+  if (error instanceof WorkerLostError && error.isLate) {
+    return new Refusal('it takes too long to read', { reason: 'too-slow' });
   }
+  return isReady ? broken() : notStarted();
 }
 
 function broken(): Refusal {
@@ -188,9 +176,8 @@ function withResolvers<T>(): Resolvers<T> {
   return { promise, resolve, reject };
 }
 
-/** The built file, or the source through tsx while developing. */
 function startThread(): Worker {
-  const options = {
+  const worker = startWorker(new URL('./thread.ts', import.meta.url), {
     name: 'saml',
     // Nothing of the environment, no arguments: it needs neither.
     env: {},
@@ -199,18 +186,8 @@ function startThread(): Worker {
     // What parsers say of a hostile text stays out of the log.
     stdout: true,
     stderr: true,
-  };
-  const worker = import.meta.url.endsWith('.ts')
-    ? new Worker(developed(new URL('./thread.ts', import.meta.url).href), {
-        ...options,
-        eval: true,
-      })
-    : new Worker(new URL('./thread.js', import.meta.url), options);
+  });
   worker.stdout.resume();
   worker.stderr.resume();
   return worker;
-}
-
-function developed(source: string): string {
-  return `import('tsx/esm/api').then(({ register }) => (register(), import('${source}')));`;
 }

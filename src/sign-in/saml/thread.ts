@@ -1,9 +1,8 @@
 /** The thread that `ResponseReaders` starts: reads one response after the other. */
-import { parentPort } from 'node:worker_threads';
+import { answerRequests } from '../../concurrency/index.ts';
 import { readResponse } from './read-response.ts';
-import type { ReadRequest } from './worker-messages.ts';
+import type { ReadResult, ThreadRequest } from './worker-messages.ts';
 
-parentPort?.on('message', async (request: ReadRequest) => {
-  parentPort?.postMessage(await readResponse(request));
-});
-parentPort?.postMessage('ready');
+answerRequests<ThreadRequest, ReadResult | undefined>(async (asked) =>
+  asked.do === 'read' ? await readResponse(asked.request) : undefined,
+);

@@ -25,6 +25,11 @@ export interface ReadRequest {
   readonly trust: 'signed' | 'unsigned';
 }
 
+/** `start` is answered as soon as the libraries are loaded. */
+export type ThreadRequest =
+  | { readonly do: 'start' }
+  | { readonly do: 'read'; readonly request: ReadRequest };
+
 /** What an assertion says: signed words only, unless signatures are not checked. */
 export interface AssertionFacts {
   readonly id: string;

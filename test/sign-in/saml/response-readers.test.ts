@@ -38,14 +38,14 @@ function request(text: string): ReadRequest {
 function obedient(): Worker {
   const program = `
     const { parentPort } = require('node:worker_threads');
-    parentPort.on('message', ({ text }) => {
+    parentPort.on('message', ({ id, request: asked }) => {
+      const text = asked.request?.text;
       if (text === 'hang') for (;;);
       if (text === 'throw') throw new Error('no');
       if (text === 'exit') process.exit(1);
       if (text === 'fill') { const all = []; for (;;) all.push(new Array(1e6).fill(text)); }
-      parentPort.postMessage({ facts: text });
-    });
-    parentPort.postMessage('ready');`;
+      parentPort.postMessage({ id, answer: { facts: text } });
+    });`;
   const resourceLimits = { maxOldGenerationSizeMb: 32 };
   return new Worker(program, { eval: true, resourceLimits, stderr: true, stdout: true });
 }
