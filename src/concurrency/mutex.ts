@@ -1,6 +1,6 @@
 /** Runs asynchronous jobs one at a time, in the order of the calls. A job that fails stops no later one. */
 export class Mutex {
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<void> = Promise.resolve();
 
   /** Settles as the job does. */
   run<T>(job: () => T | PromiseLike<T>): Promise<T> {
@@ -10,8 +10,8 @@ export class Mutex {
   }
 
   /** Resolves when every job that was passed to `run` so far has ended. */
-  async idle(): Promise<void> {
-    await this.#last;
+  idle(): Promise<void> {
+    return this.#last;
   }
 }
 
